@@ -2,14 +2,13 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <vector>
 
 #include "base/cli/table.h"
 #include "base/control/bodies.h"
+#include "base/math/groups.h"
 #include "base/math/units.h"
 #include "probe/commands/paths_report.h"
-#include "probe/paths/grouping.h"
 #include "probe/paths/hops.h"
 
 namespace chokepoint::probe {
@@ -39,14 +38,6 @@ std::optional<double> way_loss_percent(const paths::Way& way) {
                                        static_cast<double>(way.sent));
 }
 
-// Of how many members this share of the flows may be one; nothing where it is surely most of them.
-std::optional<long> members_of(const paths::Share& share) {
-  if (share.likely > 0.5) {
-    return share.low <= 0.5 ? std::optional(2L) : std::nullopt;
-  }
-  return share.likely > 0 ? std::optional(std::lround(1 / share.likely)) : std::nullopt;
-}
-
 std::vector<std::uint16_t> ports_of(const paths::Outcome& outcome,
                                     const std::vector<std::size_t>& flows) {
   std::vector<std::uint16_t> ports;
@@ -73,7 +64,7 @@ Json member_body(const paths::Outcome& outcome, const paths::Finding& finding) {
              {{"likely", finding.share.likely * kPercent},
               {"low", finding.share.low * kPercent},
               {"high", finding.share.high * kPercent}}},
-            {"one_of_members", or_null(members_of(finding.share))},
+            {"one_of_members", or_null(math::one_of(finding.share))},
             {"loss_percent", or_null(in_percent(finding.loss))},
             {"others_loss_percent", or_null(in_percent(finding.others_loss))},
             {"later_ms", or_null(in_ms(finding.later_ns))},
@@ -137,7 +128,7 @@ NamedMembers members_text(const paths::Outcome& outcome, const paths::Finding& f
     const std::size_t bad = paths::paths_by_hops(hops).value_or(1);
     return {.text = fmt::format("{} of {} paths", bad, *outcome.paths.by_hops), .is_one = bad == 1};
   }
-  if (const std::optional<long> members = members_of(finding.share)) {
+  if (const std::optional<long> members = math::one_of(finding.share)) {
     return {.text = fmt::format("about 1 of {} members", *members)};
   }
   return {.text = "most members", .is_one = false};
@@ -208,7 +199,7 @@ void print_paths_ways(const cli::Context& context, const PathsShown& shown) {
        {"packets", Align::Right},
        {"lost", Align::Right},
        {"loss", Align::Right},
-       {fmt::format("a loss of 1 in {} is seen from", shown.expectation.members), Align::Right}});
+       {fmt::format("found if 1 of {} members loses", shown.expectation.members), Align::Right}});
   for (const Direction direction : {Direction::Send, Direction::Receive}) {
     const paths::Way& way = shown.outcome.of(direction);
     const std::optional<double> loss = way_loss_percent(way);

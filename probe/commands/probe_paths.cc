@@ -39,20 +39,17 @@ class ProbePathsCommand final : public cli::Command {
         .description =
             "Sends small UDP packets from many source ports to a peer that runs 'chokepoint "
             "serve', and back; with --protocol tcp data over many connections, one after the "
-            "other, "
-            "for the rate of each. Switches and routers put each flow on one of several parallel "
-            "links "
-            "by a hash of its addresses and ports, so flows that share a bad link share its loss "
-            "or its delay. It says which flows these are, about how many members there are and "
-            "which of the routers only they pass, for each direction by itself.\n\n"
+            "other, for the rate of each. Switches and routers put each flow on one of several "
+            "parallel links by a hash of its addresses and ports, so flows over one bad link "
+            "share its loss, delay or rate. The result names these flows, about how many members "
+            "there are and the router that only these flows pass, for each direction.\n\n"
             "Differences that chance explains are no findings, and the verdict is 'unknown' where "
-            "too "
-            "little was sent to find a bad one of --members that loses --loss-limit more than the "
+            "too little was sent to find one of --members that loses --loss-limit more than the "
             "others. Routers are seen only where they answer; links of a LAG never are.",
         .examples = {{"chokepoint probe paths voyager", "64 flows, 1000 packets each"},
                      {"chokepoint probe paths voyager --flows 128 --packets 2000 --loss-limit 0.2",
                       "a member that loses little"},
-                     {"chokepoint probe paths voyager --rate 1M", "beside a job"},
+                     {"chokepoint probe paths voyager --rate 1M", "while a job runs"},
                      {"chokepoint probe paths voyager --protocol tcp", "the rate of each flow"}}};
   }
 
@@ -76,7 +73,7 @@ class ProbePathsCommand final : public cli::Command {
         .toggle("no-trace", &no_trace_, "do not look for the routers of each flow")
         .group("What to find")
         .option("members", &members_, "N", "a bad one of so many parallel links", 2, 64)
-        .option("loss-limit", &loss_limit_, "PERCENT", "if it loses so much more than the others");
+        .option("loss-limit", &loss_limit_, "PERCENT", "that loses so much more than the others");
     control::define(flags, peer_);
     baseline::define(flags, baseline_);
   }
@@ -133,12 +130,14 @@ class ProbePathsCommand final : public cli::Command {
   double udp_bits_per_s() const {
     return rate_.bits_per_second > 0 ? rate_.bits_per_second : kUsualBitsPerS;
   }
-  // Of all flows in both passes.
-  std::chrono::nanoseconds tcp_time() const { return time_.count() > 0 ? time_ : kTcpTime; }
+  // Of each flow in each of two passes.
+  std::chrono::nanoseconds tcp_slice() const {
+    return (time_.count() > 0 ? time_ : std::chrono::nanoseconds(kTcpTime)) / (2 * flows_);
+  }
 
   paths::Parameters tcp_parameters() const {
     return {.flows = static_cast<int>(flows_),
-            .time = 2 * tcp_time() + kMargin,  // a flow may need long for what is under way
+            .time = paths::longest_run(static_cast<std::size_t>(flows_), tcp_slice()) + kMargin,
             .bits_per_s = rate_.bits_per_second,
             .tcp = true};
   }
@@ -189,8 +188,7 @@ class ProbePathsCommand final : public cli::Command {
         paths::RateSweep::open(client, shown.parameters, interrupt, waiting(context)));
     cli::Progress progress(context, "turns of flows", 2 * static_cast<std::uint64_t>(flows_));
     const std::int64_t began_ns = context.clock.monotonic_ns();
-    TRY(sweep.run(tcp_time() / (2 * flows_), interrupt,
-                  [&](std::uint64_t turns) { progress.update(turns); }));
+    TRY(sweep.run(tcp_slice(), interrupt, [&](std::uint64_t turns) { progress.update(turns); }));
     shown.time = std::chrono::nanoseconds(context.clock.monotonic_ns() - began_ns);
     TRY(const std::vector<paths::RateRecord> flows, sweep.close());
     shown.outcome = paths::judged(flows);

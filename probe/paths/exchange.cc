@@ -5,7 +5,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <functional>
+#include <span>
 
 #include "base/control/bodies.h"
 #include "base/net/socket.h"
@@ -75,20 +76,38 @@ using udp::PacketKind;
 
 constexpr seconds kWindUp{15};
 constexpr milliseconds kLookForMessage{200};
-// Between two looks at the control connection: anybody can send to this socket.
+// Between two looks at the control connection: any host can send to this socket.
 constexpr int kMaxPingsAtOnce = 256;
 constexpr int kRoomBytes = 8 << 20;
 constexpr std::size_t kSinkBytes = std::size_t{1} << 20;
 
-std::uint64_t random_number() {
-  const control::Secret bytes = control::random_secret();
-  std::uint64_t number = 0;
-  std::memcpy(&number, bytes.data(), sizeof(number));
-  // The protocol's JSON numbers are signed.
-  return number & INT64_MAX;
+// What arrives on the sockets is handed to `take` until the client has said Stop. A socket whose
+// descriptor `take` sets to -1 is not watched any more.
+Result<> until_stopped(Session& session, const net::Patience& patience, std::vector<pollfd> sockets,
+                       const std::function<void(std::span<pollfd>)>& take) {
+  std::vector<pollfd> watched{{session.channel().descriptor(), POLLIN, 0},
+                              {session.surroundings().stop, POLLIN, 0}};
+  watched.insert(watched.end(), sockets.begin(), sockets.end());
+  while (!patience.over()) {
+    poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
+    if (watched[1].revents != 0) {
+      return fail(ErrorKind::Interrupted, "paths", session.channel().peer(), "the server stops");
+    }
+    take(std::span(watched).subspan(2));
+    TRY(const std::optional<Message> message, session.channel().poll());
+    if (message && message->type != Type::Stop) {
+      return fail(ErrorKind::Malformed, "paths", session.channel().peer(),
+                  std::string(control::name_of(message->type)) + " came in the middle of a test");
+    }
+    if (message) {
+      return {};
+    }
+  }
+  return fail(ErrorKind::Timeout, "paths", session.channel().peer(),
+              "it did not say that it was done");
 }
 
-// Which Pings have come, each once.
+// Which Pings have arrived, each once.
 class Arrivals {
  public:
   explicit Arrivals(const Parameters& parameters)
@@ -98,7 +117,7 @@ class Arrivals {
             .received = std::vector<std::uint64_t>(static_cast<std::size_t>(parameters.flows)),
             .answered = std::vector<std::uint64_t>(static_cast<std::size_t>(parameters.flows))} {}
 
-  // False where it is none of this test's, or was seen before.
+  // False for a packet that is not of this test, or was seen before.
   bool is_new(std::uint64_t sequence) {
     const std::uint64_t flow = flow_of(sequence);
     const std::uint64_t round = round_of(sequence);
@@ -143,23 +162,10 @@ class Responder {
         session_.patience(kAnswer));
   }
 
-  Result<Json> until_stopped() {
-    while (!patience_.over()) {
-      std::array<pollfd, 3> watched{pollfd{session_.channel().descriptor(), POLLIN, 0},
-                                    pollfd{session_.surroundings().stop, POLLIN, 0},
-                                    pollfd{socket_.get(), POLLIN, 0}};
-      poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
-      if (watched[1].revents != 0) {
-        return fail(ErrorKind::Interrupted, "paths", session_.channel().peer(), "the server stops");
-      }
-      answer_pings();
-      TRY(const std::optional<Message> said, session_.channel().poll());
-      if (said) {
-        return end(*said);
-      }
-    }
-    return fail(ErrorKind::Timeout, "paths", session_.channel().peer(),
-                "it did not say that it was done");
+  Result<Json> serve() {
+    TRY(until_stopped(session_, patience_, {{socket_.get(), POLLIN, 0}},
+                      [&](std::span<pollfd>) { answer_pings(); }));
+    return json::to_json(arrivals_.counts(udp::queue_drops(socket_.get()).value_or(0)));
   }
 
  private:
@@ -194,23 +200,15 @@ class Responder {
     }
   }
 
-  Result<Json> end(const Message& message) const {
-    if (message.type != Type::Stop) {
-      return fail(ErrorKind::Malformed, "paths", session_.channel().peer(),
-                  std::string(control::name_of(message.type)) + " came in the middle of a test");
-    }
-    return json::to_json(arrivals_.counts(udp::queue_drops(socket_.get()).value_or(0)));
-  }
-
   Session& session_;
   const Parameters& parameters_;
   net::Patience patience_;
-  std::uint64_t test_ = random_number();
+  std::uint64_t test_ = udp::random_test();
   sys::Descriptor socket_;
   Arrivals arrivals_;
 };
 
-// By TCP: takes what comes over any of the connections, until Stop.
+// By TCP: drops what arrives over any of the connections, until Stop.
 class Sink {
  public:
   Sink(Session& session, const Parameters& parameters)
@@ -225,29 +223,19 @@ class Sink {
     return session_.channel().send({Type::Begin}, session_.patience(kAnswer));
   }
 
-  Result<Json> until_stopped() {
-    std::vector<pollfd> watched{{session_.channel().descriptor(), POLLIN, 0},
-                                {session_.surroundings().stop, POLLIN, 0}};
+  Result<Json> serve() {
+    std::vector<pollfd> sockets;
     for (const sys::Descriptor& stream : streams_) {
-      watched.push_back({stream.get(), POLLIN, 0});
+      sockets.push_back({stream.get(), POLLIN, 0});
     }
-    while (!patience_.over()) {
-      poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
-      if (watched[1].revents != 0) {
-        return fail(ErrorKind::Interrupted, "paths", session_.channel().peer(), "the server stops");
-      }
-      for (std::size_t i = 2; i < watched.size(); ++i) {
-        if (watched[i].revents != 0 && !take(watched[i].fd)) {
-          watched[i].fd = -1;
+    TRY(until_stopped(session_, patience_, std::move(sockets), [&](std::span<pollfd> streams) {
+      for (pollfd& stream : streams) {
+        if (stream.revents != 0 && !take(stream.fd)) {
+          stream.fd = -1;
         }
       }
-      TRY(const std::optional<Message> said, session_.channel().poll());
-      if (said) {
-        return said->type == Type::Stop ? Result<Json>(Json::object()) : out_of_turn(*said);
-      }
-    }
-    return fail(ErrorKind::Timeout, "paths", session_.channel().peer(),
-                "it did not say that it was done");
+    }));
+    return Json::object();
   }
 
  private:
@@ -255,11 +243,6 @@ class Sink {
   bool take(int fd) {
     const ssize_t got = recv(fd, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
-  }
-
-  Result<Json> out_of_turn(const Message& message) const {
-    return fail(ErrorKind::Malformed, "paths", session_.channel().peer(),
-                std::string(control::name_of(message.type)) + " came in the middle of a test");
   }
 
   Session& session_;
@@ -314,11 +297,11 @@ Result<Json> PathsService::serve(Session& session, const Json& body) {
   if (parameters.tcp) {
     Sink sink(session, parameters);
     TRY(sink.open());
-    return sink.until_stopped();
+    return sink.serve();
   }
   Responder responder(session, parameters);
   TRY(responder.open());
-  return responder.until_stopped();
+  return responder.serve();
 }
 
 }  // namespace chokepoint::probe::paths

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -27,12 +28,14 @@ using path::Reply;
 using path::ReplyKind;
 using path::Shot;
 
-// Routers limit how often they answer: more at once would only be more silence.
+// Routers limit how often they answer: with more at once fewer flows would be answered.
 constexpr std::size_t kThreads = 4;
 constexpr int kMaxHops = 16;
 constexpr int kSendAttempts = 8;
+constexpr int kMaxRepliesAtOnce = 256;  // of the packets that wait, however many more arrive
 
-// Errors wait on the socket until the next call tells of them.
+// The kernel reports the error of an earlier packet once, in place of sending; so it is tried
+// again.
 int send_with_ttl(int fd, net::Family family, const udp::ExchangePacket& packet, int ttl) {
   const bool four = family == net::Family::Ipv4;
   alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
@@ -83,12 +86,20 @@ class PingProber final : public path::Prober {
       return std::unexpected(ready.error());
     }
     std::vector<Reply> replies;
-    while (const auto error = path::next_error(flow_.socket, target_.address.family())) {
+    for (int i = 0; i < kMaxRepliesAtOnce; ++i) {
+      const auto error = path::next_error(flow_.socket, target_.address.family());
+      if (!error) {
+        break;
+      }
       if (!error->local) {
         take(*error, replies);
       }
     }
-    while (const auto pong = udp::receive_exchange(flow_.socket)) {
+    for (int i = 0; i < kMaxRepliesAtOnce; ++i) {
+      const auto pong = udp::receive_exchange(flow_.socket);
+      if (!pong) {
+        break;
+      }
       if (const auto sequence = sequence_in(pong->packet, udp::PacketKind::Pong)) {
         replies.push_back({.sequence = sequence,
                            .kind = ReplyKind::Reached,
@@ -114,8 +125,8 @@ class PingProber final : public path::Prober {
   void take(const path::QueuedError& error, std::vector<Reply>& replies) const {
     const std::optional<std::uint32_t> sequence =
         sequence_in(error.quote_bytes(), udp::PacketKind::Ping);
-    // A router may quote too little of a packet to say which it was; one that quotes enough may
-    // have another packet in mind.
+    // A router may quote too little of the packet to identify it: then it is the only one under
+    // way. One that quotes enough may mean a packet of the sweep.
     if (sequence || error.quoted < udp::kHeadBytes) {
       replies.push_back({.sequence = sequence,
                          .kind = error.meaning.kind,
@@ -204,8 +215,7 @@ std::optional<std::size_t> paths_by_hops(std::span<const std::optional<Hops>> fl
 
 std::optional<Place> common_hop(std::span<const std::optional<Hops>> flows,
                                 std::span<const std::size_t> these,
-                                std::span<const std::size_t> not_others) {
-  // Where it is not known, nothing.
+                                std::span<const std::size_t> others) {
   const auto address_at = [&](std::size_t flow, std::size_t distance) {
     const std::optional<Hops>& hops = flows[flow];
     return hops && distance < hops->size() ? (*hops)[distance] : std::nullopt;
@@ -222,9 +232,9 @@ std::optional<Place> common_hop(std::span<const std::optional<Hops>> flows,
     }
     const net::Address& only = seen.begin()->first;
     const bool is_others = std::ranges::any_of(
-        not_others, [&](std::size_t flow) { return address_at(flow, distance) == only; });
+        others, [&](std::size_t flow) { return address_at(flow, distance) == only; });
     const bool others_known = std::ranges::any_of(
-        not_others, [&](std::size_t flow) { return address_at(flow, distance).has_value(); });
+        others, [&](std::size_t flow) { return address_at(flow, distance).has_value(); });
     if (!is_others && others_known) {
       return Place{.ttl = static_cast<int>(distance) + 1, .address = only};
     }

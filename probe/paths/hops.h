@@ -22,17 +22,17 @@ struct TracedFlow {
   std::uint32_t flow = 0;
 };
 
-// The routers from TTL 1 on, without the target; nullopt is one that did not answer. Nothing of a
-// flow for which time did not suffice, or whose target was not reached.
+// The routers from TTL 1 on, without the target; nullopt is one that did not answer.
 using Hops = std::vector<std::optional<net::Address>>;
 
-// An item for each flow. Ends early once `interrupt` is readable.
+// An item for each flow, in order; nullopt where time did not suffice or the target did not answer.
+// Ends early once `interrupt` is readable.
 std::vector<std::optional<Hops>> trace_flows(std::span<const TracedFlow> flows, std::uint64_t test,
                                              std::chrono::nanoseconds time, int interrupt,
                                              const sys::Clock& clock);
 
-// How many paths these show at least: an address that is another one at the same distance is
-// another path. nullopt where no router answered.
+// How many paths these show at least: two addresses at the same distance are two paths. nullopt
+// where no router answered.
 std::optional<std::size_t> paths_by_hops(std::span<const std::optional<Hops>> flows);
 
 struct Place {
@@ -40,10 +40,11 @@ struct Place {
   net::Address address = {};
 };
 
-// The first router that all of these flows pass which were seen to, and none of the others; nothing
-// where there is none, or fewer than two of these flows say so.
+// The first distance at which all of `these` flows whose router is known there (two at least) have
+// the same one, and none of the others whose router is known there (one at least) has it; nothing
+// where there is none.
 std::optional<Place> common_hop(std::span<const std::optional<Hops>> flows,
                                 std::span<const std::size_t> these,
-                                std::span<const std::size_t> not_others);
+                                std::span<const std::size_t> others);
 
 }  // namespace chokepoint::probe::paths

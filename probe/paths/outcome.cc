@@ -4,18 +4,21 @@
 
 #include <algorithm>
 
+#include "base/math/groups.h"
 #include "base/math/units.h"
+#include "probe/paths/loss_split.h"
 #include "probe/udp/packet.h"
 
 namespace chokepoint::probe::paths {
 namespace {
 
-// Round trips in either half of a flow's packets that its delay is taken from, at least.
+// In either half of a flow's packets, so that their median is its delay.
 constexpr std::size_t kMinTrips = 8;
 using Values = std::vector<std::int64_t>;
 
-// The least of each round, over all flows: what it varies by is the path's to all of them, or a
-// drift of the clocks. Unlike a median it does not jump between two groups of equal size.
+// The least delay of each round, over all flows. It varies by what all flows share: queues before
+// the bundle, and the drift of the clocks. Unlike a median it does not jump between two groups of
+// equal size.
 Values least_of_rounds(const SweepRecord& record, std::int64_t RoundTrip::* value) {
   Values least(static_cast<std::size_t>(record.rounds), INT64_MAX);
   for (const FlowRecord& flow : record.flows) {
@@ -28,8 +31,8 @@ Values least_of_rounds(const SweepRecord& record, std::int64_t RoundTrip::* valu
   return least;
 }
 
-std::optional<FlowDelay> delay_of(const FlowRecord& flow, const Values& least,
-                                  std::int64_t RoundTrip::* value) {
+std::optional<math::Halves> delay_of(const FlowRecord& flow, const Values& least,
+                                     std::int64_t RoundTrip::* value) {
   std::vector<double> first;
   std::vector<double> second;
   for (const RoundTrip& trip : flow.trips) {
@@ -41,21 +44,20 @@ std::optional<FlowDelay> delay_of(const FlowRecord& flow, const Values& least,
   if (first.size() < kMinTrips || second.size() < kMinTrips) {
     return std::nullopt;
   }
-  return FlowDelay{.first_ns = *math::median(first), .second_ns = *math::median(second)};
+  return math::Halves{.first = *math::median(first), .second = *math::median(second)};
 }
 
-std::vector<std::optional<FlowDelay>> delays_of(const SweepRecord& record,
-                                                std::int64_t RoundTrip::* value) {
+std::vector<std::optional<math::Halves>> delays_of(const SweepRecord& record,
+                                                   std::int64_t RoundTrip::* value) {
   const Values least = least_of_rounds(record, value);
-  std::vector<std::optional<FlowDelay>> delays;
+  std::vector<std::optional<math::Halves>> delays;
   for (const FlowRecord& flow : record.flows) {
     delays.push_back(delay_of(flow, least, value));
   }
   return delays;
 }
 
-// Both clocks' difference is in either way, and not in the sum, which wraps where a peer's times
-// make no sense.
+// The clocks' difference cancels out. Wraps where a peer's times make no sense.
 std::int64_t round_trip(const RoundTrip& trip) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(trip.there_ns) +
                                    static_cast<std::uint64_t>(trip.back_ns));
@@ -137,20 +139,20 @@ class Judge {
   void look_at_delay(Direction direction, Way& way) {
     const bool there = direction == Direction::Send;
     const auto delays = delays_of(record_, there ? &RoundTrip::there_ns : &RoundTrip::back_ns);
-    const std::vector<DelayGroup> groups = group_by_delay(delays);
+    const std::vector<math::Group> groups = math::groups_of(delays, kMinDelayNs);
     way.delay_groups = groups.size();
     if (groups.empty()) {
       return;
     }
-    const double least = groups.front().typical_ns;
+    const double least = groups.front().mean;
     std::size_t known = 0;
-    for (const DelayGroup& group : groups) {
-      known += group.flows.size();
+    for (const math::Group& group : groups) {
+      known += group.members.size();
     }
     for (std::size_t i = 0; i < delays.size(); ++i) {
       if (delays[i]) {
         (there ? outcome_.flows[i].later_there_ms : outcome_.flows[i].later_back_ms) =
-            (delays[i]->typical_ns() - least) / math::kNsPerMs;
+            (delays[i]->mean() - least) / math::kNsPerMs;
       }
     }
     for (std::size_t i = 1; i < groups.size(); ++i) {
@@ -158,14 +160,14 @@ class Judge {
           {.kind = FindingKind::Delay,
            .direction = direction,
            .p = groups[i].p,
-           .share = share_of(static_cast<double>(groups[i].flows.size()), known),
-           .later_ns = groups[i].typical_ns - least,
-           .flows = groups[i].flows});
+           .share = math::share_of(static_cast<double>(groups[i].members.size()), known),
+           .later_ns = groups[i].mean - least,
+           .flows = groups[i].members});
       locate(outcome_.findings.back(), {});
     }
   }
 
-  // The way back passes other routers.
+  // By the routers on the way there: the way back passes others.
   void locate(Finding& finding, const std::vector<std::size_t>& unclear) const {
     if (hops_.empty() || finding.direction != Direction::Send) {
       return;
@@ -222,31 +224,25 @@ class Judge {
   Outcome outcome_;
 };
 
-// How long a megabit takes, in either pass.
-std::optional<FlowDelay> slowness(const RateRecord& flow) {
+std::optional<math::Halves> rates_of(const RateRecord& flow) {
   const std::optional<double> first = flow.first.bits_per_s();
   const std::optional<double> second = flow.second.bits_per_s();
-  constexpr double kScale = math::kMega * math::kNsPerSecond;
-  return first && second
-             ? std::optional(FlowDelay{.first_ns = kScale / *first, .second_ns = kScale / *second})
-             : std::nullopt;
+  return first && second ? std::optional(math::Halves{.first = *first, .second = *second})
+                         : std::nullopt;
 }
 
-double rate_of_slowness(double ns) { return math::kMega * math::kNsPerSecond / ns; }
-
-void find_slower(Outcome& outcome, const std::vector<std::optional<FlowDelay>>& slow,
+void find_slower(Outcome& outcome, const std::vector<std::optional<math::Halves>>& rates,
                  std::size_t known) {
-  const std::vector<DelayGroup> groups =
-      group_by_delay(slow, {.ns = 0, .share = kMinSlower / (1 - kMinSlower)});
+  const std::vector<math::Group> groups = math::rate_groups(rates);
   outcome.paths.at_least = std::max<std::size_t>(1, groups.size());
   for (std::size_t i = 1; i < groups.size(); ++i) {
     outcome.findings.push_back(
         {.kind = FindingKind::Rate,
          .p = groups[i].p,
-         .share = share_of(static_cast<double>(groups[i].flows.size()), known),
-         .bits_per_s = rate_of_slowness(groups[i].typical_ns),
-         .others_bits_per_s = rate_of_slowness(groups.front().typical_ns),
-         .flows = groups[i].flows});
+         .share = math::share_of(static_cast<double>(groups[i].members.size()), known),
+         .bits_per_s = groups[i].mean,
+         .others_bits_per_s = groups.front().mean,
+         .flows = groups[i].members});
   }
   std::ranges::stable_sort(outcome.findings, {}, &Finding::p);
 }
@@ -255,30 +251,28 @@ void find_slower(Outcome& outcome, const std::vector<std::optional<FlowDelay>>& 
 
 Outcome judged(const std::vector<RateRecord>& flows) {
   Outcome outcome;
-  std::vector<std::optional<FlowDelay>> slow;
-  double fastest = 0;
-  double slowest = 0;
-  std::size_t known = 0;
+  std::vector<std::optional<math::Halves>> rates;
+  std::vector<double> known;
   for (const RateRecord& flow : flows) {
-    slow.push_back(slowness(flow));
+    rates.push_back(rates_of(flow));
     outcome.flows.push_back({.source_port = flow.source_port,
                              .retransmits = flow.retransmits,
                              .min_rtt_ms = flow.min_rtt_ms});
-    if (const std::optional<FlowDelay>& each = slow.back()) {
-      const double rate = rate_of_slowness(each->typical_ns());
-      outcome.flows.back().bits_per_s = rate;
-      fastest = std::max(fastest, rate);
-      slowest = known++ == 0 ? rate : std::min(slowest, rate);
+    if (const std::optional<math::Halves>& each = rates.back()) {
+      outcome.flows.back().bits_per_s = each->mean();
+      known.push_back(each->mean());
     }
   }
-  find_slower(outcome, slow, known);
+  find_slower(outcome, rates, known.size());
+  const bool is_complete = !flows.empty() && known.size() == flows.size();
   if (!outcome.findings.empty()) {
     outcome.verdict = Verdict::Found;
-  } else if (known == flows.size() && slowest >= (1 - kMinSlower) * fastest) {
+  } else if (is_complete &&
+             std::ranges::min(known) >= (1 - math::kMinSlower) * std::ranges::max(known)) {
     outcome.verdict = Verdict::Alike;
   } else {
-    outcome.why = known < flows.size() ? "not every flow had its two turns"
-                                       : "rates vary by more than a quarter, and in no groups";
+    outcome.why = is_complete ? "rates vary by more than a quarter, and in no groups"
+                              : "not every flow had its two turns";
   }
   return outcome;
 }

@@ -11,8 +11,8 @@
 
 #include "base/control/limits.h"
 #include "base/json/fields.h"
+#include "base/math/groups.h"
 #include "base/math/statistics.h"
-#include "probe/paths/grouping.h"
 #include "probe/paths/hops.h"
 #include "probe/paths/rates.h"
 #include "probe/paths/sweep.h"
@@ -24,17 +24,17 @@ using control::Direction;
 enum class Verdict { Found, Alike, Unknown };
 enum class FindingKind { Loss, Delay, Rate };
 
-// What a user wants to be told of.
+// The bad member that a sweep has to find before it calls all flows alike.
 struct Expectation {
-  int members = 8;     // of the bundle, at most: a bad one takes this part of the flows
-  double loss = 0.01;  // more than the others', 0..1
+  int members = 8;     // of the bundle, at most: the bad one takes one in so many flows
+  double loss = 0.01;  // more than the others lose, 0..1
 };
 
 struct Finding {
   FindingKind kind = FindingKind::Loss;
   Direction direction = Direction::Send;  // from this host to the peer, or back
   double p = 1;                           // how often flows that are alike look so, at most
-  Share share = {};                       // of the flows
+  math::Share share = {};                 // of the flows
   std::optional<double> loss = {};        // 0..1
   std::optional<double> others_loss = {};
   std::optional<double> later_ns = {};  // than the fastest flows
@@ -50,9 +50,10 @@ struct Way {
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;
   std::uint64_t dropped = 0;  // of them by the receiving host's sockets
-  // The smallest loss of one of Expectation's members that would have been found; 0..1.
+  // The smallest loss of one of Expectation's members that would have been found, 0..1; nothing
+  // where none would.
   std::optional<double> detectable_loss = {};
-  std::size_t delay_groups = 0;
+  std::size_t delay_groups = 0;  // of flows; more than one: so many paths at least
 };
 
 struct Flow {
@@ -90,11 +91,12 @@ struct Outcome {
   const Way& of(Direction direction) const { return direction == Direction::Send ? there : back; }
 };
 
-// A member that is slower by less is not told from chance.
-inline constexpr double kMinSlower = 0.25;
+// Differences in delay below this may be the hosts' own: each flow has a receive queue, and that a
+// processor.
+inline constexpr double kMinDelayNs = 50e3;
 
 // Of connections: slower ones are found, losses are not judged, because a connection that fills
-// its path makes its own. Alike where all rates lie within kMinSlower.
+// its path makes its own. Alike where all rates lie within math::kMinSlower.
 Outcome judged(const std::vector<RateRecord>& flows);
 
 // `hops`: of each flow, or empty where none was traced.

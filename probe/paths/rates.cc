@@ -9,8 +9,8 @@
 #include <array>
 #include <cerrno>
 #include <numeric>
-#include <random>
 
+#include "base/math/groups.h"
 #include "base/math/units.h"
 #include "base/net/patience.h"
 #include "base/net/socket.h"
@@ -25,10 +25,21 @@ constexpr std::chrono::hours kMaxWait{1};  // for the turn
 constexpr std::array<std::byte, std::size_t{64} * 1024> kPiece{};
 // Not yet sent, of a connection: what is handed to the kernel is sent soon after the slice.
 constexpr int kUnsentBytes = 128 * 1024;
-// For what is under way when a slice ends.
-constexpr std::chrono::seconds kDrain{2};
+// What is under way when a slice ends has as long again to arrive, so that the next flow has its
+// member for itself; no longer, or a member that carries next to nothing would hold up the sweep.
+constexpr std::chrono::milliseconds kMinDrain{200};
 constexpr std::chrono::milliseconds kLook{1};
-constexpr int kPasses = 2;
+constexpr std::size_t kPasses = 2;
+constexpr std::size_t kMaxUnsteady = 4;  // one flow in so many
+
+std::chrono::nanoseconds drain_of(std::chrono::nanoseconds slice) {
+  return std::max<std::chrono::nanoseconds>(slice, kMinDrain);
+}
+
+Result<std::uint64_t> acknowledged(int fd) {
+  TRY(const net::TcpInfo info, net::read_tcp_info(fd));
+  return info.bytes_acknowledged.value_or(0);
+}
 
 bool is_drained(int fd) {
   const Result<net::SendMemory> memory = net::read_send_memory(fd);
@@ -40,10 +51,34 @@ bool is_drained(int fd) {
 }  // namespace
 
 std::optional<double> Pass::bits_per_s() const {
-  return bytes == 0 || time_ns <= 0
-             ? std::nullopt
-             : std::optional(static_cast<double>(bytes) * math::kBits * math::kNsPerSecond /
-                             static_cast<double>(time_ns));
+  return time_ns <= 0 ? std::nullopt
+                      : std::optional(static_cast<double>(bytes) * math::kBits *
+                                      math::kNsPerSecond / static_cast<double>(time_ns));
+}
+
+std::chrono::nanoseconds longest_run(std::size_t flows, std::chrono::nanoseconds slice) {
+  const std::size_t turns = kPasses * (flows + flows / kMaxUnsteady);
+  return static_cast<std::int64_t>(turns) * (slice + drain_of(slice));
+}
+
+std::vector<std::size_t> unsteady_flows(std::span<const RateRecord> flows) {
+  const auto rates = [](const RateRecord& flow) {
+    return std::minmax(
+        {flow.first.bits_per_s().value_or(0.0), flow.second.bits_per_s().value_or(0.0)});
+  };
+  double fastest = 0;
+  for (const RateRecord& flow : flows) {
+    fastest = std::max(fastest, rates(flow).second);
+  }
+  std::vector<std::size_t> unsteady;
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    const auto [lower, higher] = rates(flows[i]);
+    const double least = (1 - math::kMinSlower) * fastest;
+    if (lower < least && higher >= least) {
+      unsteady.push_back(i);
+    }
+  }
+  return unsteady.size() > flows.size() / kMaxUnsteady ? std::vector<std::size_t>() : unsteady;
 }
 
 Result<RateSweep> RateSweep::open(control::Client& client, const Parameters& parameters,
@@ -74,9 +109,9 @@ Result<RateSweep> RateSweep::open(control::Client& client, const Parameters& par
 
 Result<Pass> RateSweep::send_for(std::size_t flow, std::chrono::nanoseconds slice, int interrupt) {
   const int fd = connections_[flow].get();
+  TRY(const std::uint64_t before, acknowledged(fd));
   const std::int64_t began = clock_.monotonic_ns();
   const Patience patience = Patience::of(slice, interrupt);
-  Pass pass;
   while (!patience.over()) {
     const Result<> waited = net::wait_for(fd, POLLOUT, patience, "send", client_->peer().text());
     if (!waited && waited.error().kind == ErrorKind::Timeout) {
@@ -87,39 +122,49 @@ Result<Pass> RateSweep::send_for(std::size_t flow, std::chrono::nanoseconds slic
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
       return fail(from_errno(errno, "send", client_->peer().text()));
     }
-    pass.bytes += static_cast<std::uint64_t>(std::max<ssize_t>(sent, 0));
   }
-  const Patience drain = Patience::of(kDrain, interrupt);
+  const Patience drain = Patience::of(drain_of(slice), interrupt);
   while (!is_drained(fd) && !drain.over()) {
     const Result<> waited = net::wait_for(-1, 0, drain.at_most(kLook), "wait", "flow");
     if (!waited && waited.error().kind != ErrorKind::Timeout) {
       return std::unexpected(waited.error());
     }
   }
-  const Result<net::SendMemory> memory = net::read_send_memory(fd);
-  pass.bytes -= std::min<std::uint64_t>(pass.bytes, memory ? memory->queued_bytes : 0);
-  pass.time_ns = clock_.monotonic_ns() - began;
-  return pass;
+  TRY(const std::uint64_t after, acknowledged(fd));
+  return Pass{.bytes = after - before, .time_ns = clock_.monotonic_ns() - began};
+}
+
+Result<bool> RateSweep::run_pass(Pass RateRecord::* into, std::vector<std::size_t> flows,
+                                 std::chrono::nanoseconds slice, int interrupt,
+                                 const std::function<void()>& turn_ended) {
+  std::ranges::shuffle(flows, random_);
+  for (const std::size_t flow : flows) {
+    Result<Pass> sent = send_for(flow, slice, interrupt);
+    if (!sent && sent.error().kind == ErrorKind::Interrupted) {
+      return false;
+    }
+    TRY(records_[flow].*into, std::move(sent));
+    turn_ended();
+  }
+  return true;
 }
 
 Result<> RateSweep::run(std::chrono::nanoseconds slice, int interrupt,
                         const std::function<void(std::uint64_t turns)>& progress) {
-  std::mt19937_64 random(std::random_device{}());
-  std::vector<std::size_t> order(connections_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> all(connections_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
   std::uint64_t turns = 0;
-  for (int pass = 0; pass < kPasses; ++pass) {
-    std::ranges::shuffle(order, random);
-    for (const std::size_t flow : order) {
-      Result<Pass> sent = send_for(flow, slice, interrupt);
-      if (!sent && sent.error().kind == ErrorKind::Interrupted) {
-        return {};
-      }
-      if (!sent) {
-        return std::unexpected(sent.error());
-      }
-      (pass == 0 ? records_[flow].first : records_[flow].second) = *sent;
-      progress(++turns);
+  for (const auto pass : {&RateRecord::first, &RateRecord::second}) {
+    TRY(const bool ended, run_pass(pass, all, slice, interrupt, [&] { progress(++turns); }));
+    if (!ended) {
+      return {};
+    }
+  }
+  const std::vector<std::size_t> again = unsteady_flows(records_);
+  for (const auto pass : {&RateRecord::first, &RateRecord::second}) {
+    TRY(const bool ended, run_pass(pass, again, slice, interrupt, [] {}));
+    if (!ended) {
+      return {};
     }
   }
   return {};

@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <random>
+#include <span>
 #include <vector>
 
 #include "base/control/client.h"
@@ -33,7 +35,7 @@ struct Pass {
   std::uint64_t bytes = 0;
   std::int64_t time_ns = 0;
 
-  std::optional<double> bits_per_s() const;  // nothing where too little was
+  std::optional<double> bits_per_s() const;  // nothing where it did not have its turn
 };
 
 struct RateRecord {
@@ -44,12 +46,20 @@ struct RateRecord {
   std::optional<double> min_rtt_ms = {};
 };
 
+// Flows whose rate was the fastest ones' in one pass and not in the other, as where a timeout fell
+// into a turn: it is not clear whether they are slow. None where these are more than a quarter.
+std::vector<std::size_t> unsteady_flows(std::span<const RateRecord> flows);
+
+// The longest that a whole sweep may take, whatever its members carry.
+std::chrono::nanoseconds longest_run(std::size_t flows, std::chrono::nanoseconds slice);
+
 class RateSweep {
  public:
   static Result<RateSweep> open(control::Client& client, const Parameters& parameters,
                                 int interrupt, const control::Waiting& waiting);
 
-  // `slice`: of each flow in each pass. Ends early once `interrupt` is readable.
+  // `slice`: of each flow in each pass. Flows that were fast in one pass alone have two more turns,
+  // which replace both. Ends early once `interrupt` is readable.
   Result<> run(std::chrono::nanoseconds slice, int interrupt,
                const std::function<void(std::uint64_t turns)>& progress);
   // Ends the test. Once.
@@ -58,10 +68,15 @@ class RateSweep {
  private:
   RateSweep(control::Client& client, std::vector<sys::Descriptor> connections)
       : client_(&client), connections_(std::move(connections)), records_(connections_.size()) {}
+  // False once it was interrupted.
+  Result<bool> run_pass(Pass RateRecord::* into, std::vector<std::size_t> flows,
+                        std::chrono::nanoseconds slice, int interrupt,
+                        const std::function<void()>& turn_ended);
   Result<Pass> send_for(std::size_t flow, std::chrono::nanoseconds slice, int interrupt);
 
   control::Client* client_;
   sys::SystemClock clock_;
+  std::mt19937_64 random_{std::random_device{}()};
   std::vector<sys::Descriptor> connections_;
   std::vector<RateRecord> records_;
 };

@@ -28,18 +28,24 @@ using std::chrono::seconds;
 using udp::PacketKind;
 
 constexpr seconds kMaxQueueTime{3600};
-constexpr seconds kGreeting{3};
-constexpr milliseconds kRepeatGreeting{200};
-constexpr std::int64_t kStragglersNs = 1'000'000'000;
-// A flow may have so many Pongs waiting while this thread does not run.
+constexpr seconds kFirstAnswer{3};
+constexpr milliseconds kRepeatPing{200};
+constexpr std::int64_t kLatePongsNs = 1'000'000'000;
+// For the Pongs of a flow that arrive while this thread does not run.
 constexpr int kFlowRoomBytes = 1 << 20;
+constexpr int kMaxPongsAtOnce = 1024;
 // Packets are sent in small batches, so that the thread need not wake for each.
 constexpr std::int64_t kBatchNs = 500'000;
 
-int pings_heard(int fd, const ServerReady& ready, Run run,
-                const std::function<void(const udp::Exchanged&)>& each) {
+// So many at the most, however many arrive; the others wait for the next call.
+int receive_pongs(int fd, const ServerReady& ready, Run run,
+                  const std::function<void(const udp::Exchanged&)>& each) {
   int count = 0;
-  while (const std::optional<udp::Exchanged> pong = udp::receive_exchange(fd)) {
+  for (int i = 0; i < kMaxPongsAtOnce; ++i) {
+    const std::optional<udp::Exchanged> pong = udp::receive_exchange(fd);
+    if (!pong) {
+      break;
+    }
     if (pong->head.kind == PacketKind::Pong && pong->head.test == ready.test &&
         pong->head.run == static_cast<std::uint16_t>(run)) {
       ++count;
@@ -51,7 +57,8 @@ int pings_heard(int fd, const ServerReady& ready, Run run,
 
 bool is_in_use(const Error& error) { return error.code == EADDRINUSE; }
 
-// A pending error of an earlier packet may be told instead; then it is gone.
+// False where the packet was not sent. The kernel reports the error of an earlier packet once, in
+// place of sending.
 bool send_ping(int fd, const udp::ExchangePacket& packet) {
   for (int i = 0; i < 2; ++i) {
     if (send(fd, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
@@ -88,7 +95,7 @@ Result<Sweep> Sweep::open(Client& client, const Parameters& parameters, std::uin
   TRY(const ServerReady ready, ready_in(body));
   Sweep sweep(client, parameters, ready);
   TRY(sweep.bind_sockets(first_port, interface));
-  TRY(const bool answered, sweep.greet(interrupt));
+  TRY(const bool answered, sweep.is_answered(interrupt));
   if (!answered) {
     return fail(sweep.unanswered());
   }
@@ -98,7 +105,7 @@ Result<Sweep> Sweep::open(Client& client, const Parameters& parameters, std::uin
 Result<> Sweep::bind_sockets(std::uint16_t first_port, const std::string& interface) {
   TRY(const net::Endpoint own, net::local_endpoint(client_->channel().descriptor()));
   const net::Endpoint peer{.address = client_->peer().address, .port = ready_.udp_port};
-  any_of_them_ = sys::Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  epoll_ = sys::Descriptor(epoll_create1(EPOLL_CLOEXEC));
   const auto wanted = static_cast<std::size_t>(parameters_.flows);
   int port = first_port;
   while (sockets_.size() < wanted) {
@@ -122,19 +129,20 @@ Result<> Sweep::bind_sockets(std::uint16_t first_port, const std::string& interf
     TRY(udp::prepare_sending(socket->get()));
     TRY(const net::Endpoint local, net::local_endpoint(socket->get()));
     epoll_event event{.events = EPOLLIN, .data = {.u64 = sockets_.size()}};
-    if (epoll_ctl(any_of_them_.get(), EPOLL_CTL_ADD, socket->get(), &event) < 0) {
+    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket->get(), &event) < 0) {
       return fail(from_errno(errno, "watch", "UDP sockets"));
     }
     record_.flows.push_back({.source_port = local.port});
     sockets_.push_back(std::move(*socket));
   }
-  heard_.assign(wanted, std::vector<bool>(static_cast<std::size_t>(parameters_.packets)));
+  seen_.assign(wanted, std::vector<bool>(static_cast<std::size_t>(parameters_.packets)));
   return {};
 }
 
-// One flow after the other, because one of them may not pass at all.
-Result<bool> Sweep::greet(int interrupt) {
-  const Patience patience = Patience::of(kGreeting, interrupt);
+// Whether the peer answers at all. By one flow after the other, because a flow on a dead member is
+// not answered.
+Result<bool> Sweep::is_answered(int interrupt) {
+  const Patience patience = Patience::of(kFirstAnswer, interrupt);
   std::size_t next = 0;
   while (!patience.over()) {
     const std::size_t flow = next++ % sockets_.size();
@@ -145,14 +153,14 @@ Result<bool> Sweep::greet(int interrupt) {
                           .sequence = sequence_of(static_cast<std::uint32_t>(flow), 0),
                           .sent_ns = clock_.monotonic_ns()});
     send_ping(sockets_[flow].get(), packet);
-    const Patience once = patience.at_most(kRepeatGreeting);
+    const Patience once = patience.at_most(kRepeatPing);
     const Result<> waited =
-        net::wait_for(any_of_them_.get(), POLLIN, once, "greet", client_->peer().text());
+        net::wait_for(epoll_.get(), POLLIN, once, "await answer", client_->peer().text());
     if (!waited && waited.error().kind != ErrorKind::Timeout) {
       return std::unexpected(waited.error());
     }
     for (const sys::Descriptor& socket : sockets_) {
-      if (pings_heard(socket.get(), ready_, Run::Greeting, [](const udp::Exchanged&) {}) > 0) {
+      if (receive_pongs(socket.get(), ready_, Run::Greeting, [](const udp::Exchanged&) {}) > 0) {
         return true;
       }
     }
@@ -160,12 +168,13 @@ Result<bool> Sweep::greet(int interrupt) {
   return false;
 }
 
-// Whether anything arrived is the server's to say: a measured Ping of each flow is counted there.
+// Why no flow was answered. A measured Ping of each flow is counted by the server, which tells
+// whether packets arrive there.
 Error Sweep::unanswered() {
   for (std::size_t flow = 0; flow < sockets_.size(); ++flow) {
     ping(flow, 0);
   }
-  static_cast<void>(listen(clock_.monotonic_ns() + kStragglersNs / 2, -1));
+  static_cast<void>(receive_until(clock_.monotonic_ns() + kLatePongsNs / 2, -1));
   const Result<SweepRecord> counted = close();
   const bool arrived = counted && std::ranges::any_of(counted->flows, [](const FlowRecord& flow) {
                          return flow.received_by_peer > 0;
@@ -186,18 +195,17 @@ void Sweep::ping(std::size_t flow, std::uint32_t round) {
                         .test = ready_.test,
                         .sequence = sequence_of(static_cast<std::uint32_t>(flow), round),
                         .sent_ns = clock_.monotonic_ns()});
-  // What this host itself does not send is not lost on the way.
+  // What this host could not send is not lost on the way.
   record_.flows[flow].sent += send_ping(sockets_[flow].get(), packet) ? 1 : 0;
 }
 
-void Sweep::hear(std::size_t flow) {
-  pings_heard(sockets_[flow].get(), ready_, Run::Measured, [&](const udp::Exchanged& pong) {
+void Sweep::take_pongs(std::size_t flow) {
+  receive_pongs(sockets_[flow].get(), ready_, Run::Measured, [&](const udp::Exchanged& pong) {
     const std::uint32_t round = round_of(pong.head.sequence);
-    if (flow_of(pong.head.sequence) != flow || round >= heard_[flow].size() ||
-        heard_[flow][round]) {
+    if (flow_of(pong.head.sequence) != flow || round >= seen_[flow].size() || seen_[flow][round]) {
       return;
     }
-    heard_[flow][round] = true;
+    seen_[flow][round] = true;
     const udp::PongTimes times = *udp::pong_times(pong.packet);
     record_.flows[flow].trips.push_back(
         {.round = round,
@@ -206,41 +214,42 @@ void Sweep::hear(std::size_t flow) {
   });
 }
 
-Result<> Sweep::listen(std::int64_t until_ns, int interrupt) {
+Result<> Sweep::receive_until(std::int64_t until_ns, int interrupt) {
   do {
     const std::int64_t wait_ns = std::max<std::int64_t>(until_ns - clock_.monotonic_ns(), 0);
     const timespec wait{.tv_sec = wait_ns / 1'000'000'000, .tv_nsec = wait_ns % 1'000'000'000};
-    std::array<pollfd, 3> watched{pollfd{any_of_them_.get(), POLLIN, 0},
-                                  pollfd{interrupt, POLLIN, 0},
+    std::array<pollfd, 3> watched{pollfd{epoll_.get(), POLLIN, 0}, pollfd{interrupt, POLLIN, 0},
                                   pollfd{client_->channel().descriptor(), POLLIN, 0}};
     ppoll(watched.data(), watched.size(), &wait, nullptr);
     record_.interrupted |= watched[1].revents != 0;
     if (watched[2].revents != 0) {
-      // Nothing is expected: the server gave up, or is gone.
+      // No message is due: the server gave up, or is gone.
       TRY(client_->channel().expect(control::Type::Result, Patience::of(kAnswer, interrupt)));
       return fail(ErrorKind::Malformed, "paths", client_->peer().text(), "it ended the test");
     }
     std::array<epoll_event, 64> ready{};
-    const int count = epoll_wait(any_of_them_.get(), ready.data(), ready.size(), 0);
+    const int count = epoll_wait(epoll_.get(), ready.data(), ready.size(), 0);
     for (int i = 0; i < count; ++i) {
-      hear(ready[static_cast<std::size_t>(i)].data.u64);
+      take_pongs(ready[static_cast<std::size_t>(i)].data.u64);
     }
   } while ((interrupt < 0 || !record_.interrupted) && clock_.monotonic_ns() < until_ns);
   return {};
 }
 
-// What is still under way is not lost; also of a sweep that was interrupted.
-Result<> Sweep::await_stragglers(int interrupt) {
-  const bool hurried = record_.interrupted;
-  const std::int64_t last = clock_.monotonic_ns() + (hurried ? kStragglersNs / 4 : kStragglersNs);
-  while (record_.interrupted == hurried && outstanding() > 0 && clock_.monotonic_ns() < last) {
-    TRY(listen(std::min(last, clock_.monotonic_ns() + kStragglersNs / 50),
-               hurried ? -1 : interrupt));
+// What is still under way is not lost. Also after an interrupt, for a shorter time.
+Result<> Sweep::await_late_pongs(int interrupt) {
+  const bool was_interrupted = record_.interrupted;
+  const std::int64_t last =
+      clock_.monotonic_ns() + (was_interrupted ? kLatePongsNs / 4 : kLatePongsNs);
+  while (record_.interrupted == was_interrupted && missing_pongs() > 0 &&
+         clock_.monotonic_ns() < last) {
+    TRY(receive_until(std::min(last, clock_.monotonic_ns() + kLatePongsNs / 50),
+                      was_interrupted ? -1 : interrupt));
   }
   return {};
 }
 
-std::uint64_t Sweep::outstanding() const {
+std::uint64_t Sweep::missing_pongs() const {
   std::uint64_t count = 0;
   for (const FlowRecord& flow : record_.flows) {
     count += flow.sent - std::min<std::uint64_t>(flow.sent, flow.trips.size());
@@ -256,28 +265,28 @@ Result<> Sweep::run(int interrupt, const std::function<void(std::uint64_t sent)>
                               (parameters_.packets * static_cast<std::int64_t>(sockets_.size()));
   const std::int64_t began = clock_.monotonic_ns();
   std::int64_t due = began;
-  std::int64_t heard_at = began;
+  std::int64_t received_at = began;
   std::uint64_t sent = 0;
   for (std::uint32_t round = 0; round < parameters_.packets && !record_.interrupted; ++round) {
     std::ranges::shuffle(order, random);
     ++record_.rounds;
     for (const std::size_t flow : order) {
-      if (due > clock_.monotonic_ns() || clock_.monotonic_ns() - heard_at > kBatchNs) {
-        TRY(listen(due, interrupt));
-        heard_at = clock_.monotonic_ns();
+      if (due > clock_.monotonic_ns() || clock_.monotonic_ns() - received_at > kBatchNs) {
+        TRY(receive_until(due, interrupt));
+        received_at = clock_.monotonic_ns();
       }
       if (record_.interrupted) {
         break;
       }
       ping(flow, round);
       ++sent;
-      // Time that this host lost is not made up for by a burst.
+      // Where this host was late, the packets that are due are not sent in a burst.
       due = std::max(due + gap_ns, clock_.monotonic_ns() - kBatchNs);
     }
     progress(sent);
   }
   record_.time = std::chrono::nanoseconds(clock_.monotonic_ns() - began);
-  return await_stragglers(interrupt);
+  return await_late_pongs(interrupt);
 }
 
 Result<SweepRecord> Sweep::close() {
@@ -286,9 +295,9 @@ Result<SweepRecord> Sweep::close() {
   TRY(const control::Message result, client_->channel().expect(control::Type::Result, patience));
   TRY(const ServerCounts counts, counts_in(result.body, parameters_));
   for (std::size_t flow = 0; flow < sockets_.size(); ++flow) {
-    hear(flow);
+    take_pongs(flow);
     FlowRecord& record = record_.flows[flow];
-    // What the server counts may exceed what it should by no more than what was sent.
+    // A server may count more than was sent; nobody else can.
     record.received_by_peer = std::min(counts.received[flow], record.sent);
     record.answered = std::min(counts.answered[flow], record.received_by_peer);
     record_.dropped += udp::queue_drops(sockets_[flow].get()).value_or(0);

@@ -1,7 +1,7 @@
 // The client's end of a sweep: a UDP socket for each flow, each with its own source port, and one
-// thread that sends Pings from all of them at an even rate and hears the Pongs. In each round every
-// flow sends one packet, in an order that is drawn anew: a burst of losses hits flows alike, and no
-// rhythm of the path picks one of them.
+// thread that sends Pings from all of them at an even rate and receives the Pongs. In each round
+// every flow sends one packet, in an order that is drawn anew: a burst of losses hits flows alike,
+// and no rhythm of the path picks one of them.
 //
 // Owns the sockets and borrows the client; one thread.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace chokepoint::probe::paths {
 
-// What one Ping and its Pong said. The clocks of both ends differ by the same in all of them.
+// Of one Ping and its Pong. The clocks of both ends differ by the same in all of them.
 struct RoundTrip {
   std::uint32_t round = 0;
   std::int64_t there_ns = 0;  // arrival by the peer's clock less departure by this one's
@@ -34,15 +34,15 @@ struct FlowRecord {
   std::uint64_t sent = 0;
   std::uint64_t received_by_peer = 0;
   std::uint64_t answered = 0;         // by the peer
-  std::vector<RoundTrip> trips = {};  // Pongs that came
+  std::vector<RoundTrip> trips = {};  // of the Pongs that arrived, each once
 };
 
 struct SweepRecord {
   std::vector<FlowRecord> flows = {};
-  std::int64_t rounds = 0;    // that were begun
-  std::uint64_t dropped = 0;  // by this host's sockets, for want of room
-  std::uint64_t peer_dropped = 0;
-  std::chrono::nanoseconds time = {};
+  std::int64_t rounds = 0;             // that were begun
+  std::uint64_t dropped = 0;           // by this host's sockets, for want of room
+  std::uint64_t peer_dropped = 0;      // by the peer's
+  std::chrono::nanoseconds time = {};  // of the sending
   bool interrupted = false;
 };
 
@@ -73,21 +73,21 @@ class Sweep {
   Sweep(control::Client& client, const Parameters& parameters, const ServerReady& ready)
       : client_(&client), parameters_(parameters), ready_(ready) {}
   Result<> bind_sockets(std::uint16_t first_port, const std::string& interface);
-  Result<bool> greet(int interrupt);
+  Result<bool> is_answered(int interrupt);
   Error unanswered();
   void ping(std::size_t flow, std::uint32_t round);
-  void hear(std::size_t flow);
-  Result<> listen(std::int64_t until_ns, int interrupt);
-  Result<> await_stragglers(int interrupt);
-  std::uint64_t outstanding() const;
+  void take_pongs(std::size_t flow);
+  Result<> receive_until(std::int64_t until_ns, int interrupt);
+  Result<> await_late_pongs(int interrupt);
+  std::uint64_t missing_pongs() const;
 
   control::Client* client_;
   Parameters parameters_;
   ServerReady ready_;
   sys::SystemClock clock_;
   std::vector<sys::Descriptor> sockets_;
-  sys::Descriptor any_of_them_;           // an epoll of the sockets
-  std::vector<std::vector<bool>> heard_;  // of each flow, the rounds whose Pong came
+  sys::Descriptor epoll_;                // of the sockets
+  std::vector<std::vector<bool>> seen_;  // of each flow, the rounds whose Pong arrived
   SweepRecord record_;
 };
 

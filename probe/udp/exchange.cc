@@ -6,8 +6,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <tuple>
 
+#include "base/control/key.h"
 #include "base/sys/clock.h"
 #include "probe/udp/data_socket.h"
 
@@ -106,6 +108,13 @@ std::optional<Exchanged> await_pong(int fd, const PacketHead& ping, const net::P
 }
 
 }  // namespace
+
+std::uint64_t random_test() {
+  const control::Secret bytes = control::random_secret();
+  std::uint64_t test = 0;
+  std::memcpy(&test, bytes.data(), sizeof(test));
+  return test & INT64_MAX;
+}
 
 void send_exchange(int fd, const ExchangePacket& packet) {
   std::ignore = send(fd, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -49,6 +49,10 @@ struct Exchanged {
   std::int64_t arrived_ns = 0;
 };
 
+// The number of a test, which its packets carry so that nobody else's count: it is told over the
+// control connection, whose JSON numbers are signed.
+std::uint64_t random_test();
+
 // To the connected peer. A packet that the kernel refuses counts as lost.
 void send_exchange(int fd, const ExchangePacket& packet);
 

@@ -73,14 +73,6 @@ struct WaitingFlow {
   int welcomes = 0;
 };
 
-std::uint64_t random_test() {
-  const Secret bytes = control::random_secret();
-  std::uint64_t test = 0;
-  std::memcpy(&test, bytes.data(), sizeof(test));
-  // The protocol's JSON numbers are signed.
-  return test & INT64_MAX;
-}
-
 Result<WaitingFlow> open_waiting(const control::Session& session, std::int64_t& room_bytes) {
   WaitingFlow flow;
   TRY(flow.fd, open_flow(session.local().address, {}, room_bytes));

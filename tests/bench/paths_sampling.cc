@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "probe/paths/grouping.h"
+#include "probe/paths/loss_split.h"
 
 namespace chokepoint::probe::paths {
 namespace {

@@ -1,4 +1,4 @@
-// What the two ends of a probe say of their test over udp, quic, rpc, latency, path and
+// What the two ends of a probe say of their test over udp, quic, rpc, latency, path, paths and
 // collective: whatever the JSON, values within their bounds or an error, and what was read is
 // written so that it can be read again.
 #include <cstdlib>
@@ -7,6 +7,7 @@
 #include "probe/collective/rendezvous/meeting.h"
 #include "probe/latency/test.h"
 #include "probe/path/exchange.h"
+#include "probe/paths/exchange.h"
 #include "probe/quic/measurement.h"
 #include "probe/quic/parameters.h"
 #include "probe/rpc/measurement.h"
@@ -46,6 +47,11 @@ void understand(const Json& body) {
     if (!latency::parameters_in(latency::body_of(*parameters))) std::abort();
   }
   std::ignore = path::invitation_in(body);
+  if (const auto parameters = paths::parameters_in(body)) {
+    if (!paths::parameters_in(paths::body_of(*parameters))) std::abort();
+  }
+  std::ignore = paths::ready_in(body);
+  std::ignore = paths::counts_in(body, {.flows = 4, .packets = 10});
   std::ignore = collective::value_in(body);
   std::ignore = collective::child_end_in(body);
 }

@@ -175,6 +175,31 @@ TEST(Outcome, RatesThatScatterSayNothing) {
   EXPECT_TRUE(outcome.findings.empty());
 }
 
+TEST(Outcome, AFlowThatIsFastInOneOfItsTurnsHasTwoMore) {
+  std::vector<RateRecord> flows = rates(500);
+  EXPECT_TRUE(unsteady_flows(flows).empty());
+  flows[4].second.bytes = 0;
+  flows[6].first.bytes = 0;  // of the slow member, in either turn
+  EXPECT_EQ(unsteady_flows(flows), std::vector<std::size_t>{4});
+  for (std::size_t i = 0; i < flows.size(); i += 2) {
+    flows[i].first.bytes = 0;
+  }
+  EXPECT_TRUE(unsteady_flows(flows).empty());
+}
+
+// Such a member is found, and its flows are not left out for want of a rate.
+TEST(Outcome, AMemberThatCarriesNothing) {
+  std::vector<RateRecord> flows = rates(1000);
+  for (std::size_t i = 0; i < flows.size(); i += 3) {
+    flows[i].first.bytes = flows[i].second.bytes = 0;
+  }
+  const Outcome outcome = judged(flows);
+  ASSERT_EQ(outcome.findings.size(), 1U);
+  EXPECT_EQ(outcome.findings.front().flows.size(), 10U);
+  EXPECT_LT(*outcome.findings.front().bits_per_s, 2e6);
+  EXPECT_EQ(outcome.flows[0].bits_per_s, 0);
+}
+
 TEST(Outcome, AFlowThatDidNotHaveItsTurnIsUnknown) {
   std::vector<RateRecord> flows = rates(1000);
   flows[5].second = {};

@@ -1,25 +1,25 @@
-#include "probe/paths/grouping.h"
+#include "probe/paths/loss_split.h"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <random>
 
 namespace chokepoint::probe::paths {
 namespace {
 
+using math::kFalseAlarm;
 using Random = std::mt19937_64;
 
 constexpr std::uint64_t kSeed = 0x636b7061746873;
 // Sweeps of flows that are alike, for the chance of a finding: nine of them may reach it.
 constexpr int kMaxDraws = 9999;
-// Where none of so many does, the others are not needed.
+// If none of so many does, no more are drawn.
 constexpr int kMinDraws = 2999;
-// For what has to be reached, when it is asked which members would be found.
+// For the gain that a finding needs, where it is asked which members would be found.
 constexpr int kNullDraws = 1999;
-// More flows in doubt than this are never told apart: posterior odds of 19 to 1.
+// Of the probability that a flow is in a group; below, it is not clear in which one.
 constexpr double kClear = 0.95;
 
 double log_likelihood(double lost, double sent) {
@@ -193,7 +193,7 @@ class CriticalGain {
         std::ceil(std::log(static_cast<double>(std::max<std::uint64_t>(lost, 1)) / all) / kStep));
     const auto [at, is_new] = gains_.try_emplace(step);
     if (is_new) {
-      at->second = drawn(std::min(1.0, std::exp(step * kStep)));
+      at->second = critical_gain(std::min(1.0, std::exp(step * kStep)));
     }
     return at->second;
   }
@@ -201,7 +201,7 @@ class CriticalGain {
  private:
   static constexpr double kStep = 0.2;
 
-  double drawn(double loss) {
+  double critical_gain(double loss) {
     std::vector<double> gains;
     std::vector<FlowLoss> drawn(flows_, FlowLoss{.sent = packets_});
     LossDraw draw(loss);
@@ -247,107 +247,7 @@ bool would_find_with(CriticalGain& critical, const Sought& sought, std::size_t f
   return missed <= kMaxMissed;
 }
 
-double log_choose(double of, double so_many) {
-  return std::lgamma(of + 1) - std::lgamma(so_many + 1) - std::lgamma(of - so_many + 1);
-}
-
-// Flows in the order of their first halves.
-using Ordered = std::vector<std::size_t>;
-using Flows = std::span<const std::optional<FlowDelay>>;
-
-// After how many flows to cut so that both sides are as narrow as can be.
-std::size_t narrowest_cut(const Ordered& ordered, Flows flows) {
-  const double middle = flows[ordered[ordered.size() / 2]]->first_ns;
-  double total = 0;
-  for (const std::size_t flow : ordered) {
-    total += flows[flow]->first_ns - middle;
-  }
-  double best = -1;
-  std::size_t cut = 0;
-  double below = 0;
-  for (std::size_t i = 1; i < ordered.size(); ++i) {
-    below += flows[ordered[i - 1]]->first_ns - middle;
-    const double above = total - below;
-    const double between = below * below / static_cast<double>(i) +
-                           above * above / static_cast<double>(ordered.size() - i);
-    if (between > best) {
-      best = between;
-      cut = i;
-    }
-  }
-  return cut;
-}
-
-struct Side {
-  static constexpr double kFar = std::numeric_limits<double>::infinity();
-  double first_least = kFar;
-  double first_most = -kFar;
-  double second_least = kFar;
-  double second_most = -kFar;
-  double sum = 0;
-  double count = 0;
-
-  void add(const FlowDelay& flow) {
-    first_least = std::min(first_least, flow.first_ns);
-    first_most = std::max(first_most, flow.first_ns);
-    second_least = std::min(second_least, flow.second_ns);
-    second_most = std::max(second_most, flow.second_ns);
-    sum += flow.typical_ns();
-    ++count;
-  }
-  double mean() const { return sum / count; }
-};
-
-// The chance of this cut where flows are alike; nothing where it does not hold.
-std::optional<double> holds(const Ordered& ordered, std::size_t cut, Flows flows,
-                            const LeastDifference& least) {
-  Side fast;
-  Side slow;
-  for (std::size_t i = 0; i < ordered.size(); ++i) {
-    (i < cut ? fast : slow).add(*flows[ordered[i]]);
-  }
-  const double difference = slow.mean() - fast.mean();
-  const double gap =
-      std::min(slow.first_least - fast.first_most, slow.second_least - fast.second_most);
-  const double p = std::exp(-log_choose(fast.count + slow.count, slow.count));
-  if (p > kFalseAlarm || difference < std::max(least.ns, least.share * fast.mean()) ||
-      gap < difference / 2) {
-    return std::nullopt;
-  }
-  return p;
-}
-
-void divide(const Ordered& ordered, double p, Flows flows, const LeastDifference& least,
-            std::vector<DelayGroup>& into) {
-  const std::size_t cut = ordered.size() < 2 ? 0 : narrowest_cut(ordered, flows);
-  const std::optional<double> chance = cut == 0 ? std::nullopt : holds(ordered, cut, flows, least);
-  if (chance) {
-    const auto middle = ordered.begin() + static_cast<std::ptrdiff_t>(cut);
-    divide(Ordered(ordered.begin(), middle), p, flows, least, into);
-    divide(Ordered(middle, ordered.end()), *chance, flows, least, into);
-    return;
-  }
-  DelayGroup group{.p = p, .flows = ordered};
-  std::ranges::sort(group.flows);
-  for (const std::size_t flow : ordered) {
-    group.typical_ns += flows[flow]->typical_ns() / static_cast<double>(ordered.size());
-  }
-  into.push_back(std::move(group));
-}
-
 }  // namespace
-
-Share share_of(double flows, std::size_t of) {
-  constexpr double kZ = 1.96;  // both sides of 95 % of the normal distribution
-  const double n = static_cast<double>(of);
-  const double share = flows / n;
-  const double centre = share + kZ * kZ / (2 * n);
-  const double reach = kZ * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
-  const double scale = 1 + kZ * kZ / n;
-  return {.likely = share,
-          .low = std::max(0.0, (centre - reach) / scale),
-          .high = std::min(1.0, (centre + reach) / scale)};
-}
 
 std::optional<LossSplit> split_by_loss(std::span<const FlowLoss> flows) {
   std::vector<FlowLoss> ordered;
@@ -367,7 +267,7 @@ std::optional<LossSplit> split_by_loss(std::span<const FlowLoss> flows) {
     return std::nullopt;
   }
   const Mixture mixture = fitted(ordered, cut);
-  split.share = share_of(mixture.share * static_cast<double>(ordered.size()), ordered.size());
+  split.share = math::share_of(mixture.share * static_cast<double>(ordered.size()), ordered.size());
   assign(split, flows, mixture);
   return split;
 }
@@ -388,21 +288,6 @@ std::optional<double> detectable_loss(double share, std::size_t flows, std::uint
     return !would_find_with(critical, {.share = share, .loss = loss}, flows, packets, background);
   });
   return found == std::end(kSteps) ? std::nullopt : std::optional(*found);
-}
-
-std::vector<DelayGroup> group_by_delay(Flows flows, const LeastDifference& least) {
-  Ordered ordered;
-  for (std::size_t i = 0; i < flows.size(); ++i) {
-    if (flows[i]) {
-      ordered.push_back(i);
-    }
-  }
-  std::ranges::sort(ordered, {}, [&](std::size_t flow) { return flows[flow]->first_ns; });
-  std::vector<DelayGroup> groups;
-  if (!ordered.empty()) {
-    divide(ordered, 1, flows, least, groups);
-  }
-  return groups;
 }
 
 }  // namespace chokepoint::probe::paths
