@@ -1,0 +1,63 @@
+"""A bond of which one member is bad: `probe paths` names it, with the flows that take it."""
+
+import contextlib
+
+from bond import address, bonded, trouble
+from checks import between, holds, same
+
+MEMBERS = 4
+
+
+@contextlib.contextmanager
+def served(b):
+    server = b.serve(["chokepoint", "serve", "--insecure-open", "--quiet"], port=5210)
+    try:
+        yield
+    finally:
+        server.stop()
+
+
+def probe(a, b, *words):
+    return a.json(["chokepoint", "probe", "paths", address(b), "--json", *words], timeout=120)
+
+
+@contextlib.contextmanager
+def ports_over(machine, member):
+    """The source ports of the UDP flows that leave by this member meanwhile."""
+    ports = set()
+    capture = machine.start(["chokepoint", "capture", "-i", f"member{member}", "--json", "udp"])
+    capture.until(lambda: "listening on" in capture.stderr(), 30, "capture")
+    yield ports
+    capture.signal("INT")
+    capture.wait(30)
+    ports |= {flow["a"]["port"] for flow in capture.document()["flows"]}
+
+
+def one_finding(found, kind):
+    same([(each["kind"], each["direction"]) for each in found["findings"]], [(kind, "send")],
+         f"findings ({found['verdict']})")
+    return found["findings"][0]
+
+
+def test_a_member_that_loses_is_named_with_its_ports(pair):
+    a, b = pair
+    with bonded(pair, MEMBERS), served(b), trouble(a, 2, "netem", "loss", "2%"), \
+            ports_over(a, 2) as ports:
+        found = probe(a, b, "--no-trace")
+    finding = one_finding(found, "loss")
+    between(finding["loss_percent"], 1, 4, "loss")
+    between(finding["share_percent"]["likely"], 10, 45, "share")
+    named = set(finding["source_ports"])
+    truth = ports & {flow["source_port"] for flow in found["flows"]}
+    holds(named and named <= truth <= named | set(finding["unclear_source_ports"]), (named, truth))
+
+
+def test_a_member_that_is_slow_is_named_with_its_ports(pair):
+    a, b = pair
+    with bonded(pair, 2), served(b), trouble(a, 2, "tbf", "rate", "10mbit", "burst", "32k",
+                                             "latency", "50ms"):
+        found = probe(a, b, "--protocol", "tcp", "--flows", "24", "--time", "8")
+    finding = one_finding(found, "rate")
+    between(finding["rate_mbps"], 3, 15, "rate")
+    same(set(finding["source_ports"]),
+         {flow["source_port"] for flow in found["flows"] if flow["rate_mbps"] < 30}, "source ports")
