@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/math/groups.h"
+#include "base/math/loss_split.h"
 #include "base/math/units.h"
-#include "probe/paths/loss_split.h"
 #include "probe/udp/packet.h"
 
 namespace chokepoint::probe::paths {
@@ -65,10 +65,11 @@ std::int64_t round_trip(const RoundTrip& trip) {
 
 std::uint64_t less(std::uint64_t of, std::uint64_t what) { return of - std::min(of, what); }
 
-FlowLoss loss_of(const FlowRecord& flow, Direction direction) {
+math::FlowLoss loss_of(const FlowRecord& flow, Direction direction) {
   return direction == Direction::Send
-             ? FlowLoss{.sent = flow.sent, .lost = less(flow.sent, flow.received_by_peer)}
-             : FlowLoss{.sent = flow.answered, .lost = less(flow.answered, flow.trips.size())};
+             ? math::FlowLoss{.sent = flow.sent, .lost = less(flow.sent, flow.received_by_peer)}
+             : math::FlowLoss{.sent = flow.answered,
+                              .lost = less(flow.answered, flow.trips.size())};
 }
 
 class Judge {
@@ -110,7 +111,7 @@ class Judge {
   }
 
   void look_at_loss(Direction direction, Way& way) {
-    std::vector<FlowLoss> losses;
+    std::vector<math::FlowLoss> losses;
     std::size_t usable = 0;
     for (const FlowRecord& flow : record_.flows) {
       losses.push_back(loss_of(flow, direction));
@@ -118,7 +119,7 @@ class Judge {
       way.lost += losses.back().lost;
       usable += losses.back().sent > 0 ? 1 : 0;
     }
-    if (const std::optional<LossSplit> split = split_by_loss(losses)) {
+    if (const std::optional<math::LossSplit> split = math::split_by_loss(losses)) {
       outcome_.findings.push_back({.kind = FindingKind::Loss,
                                    .direction = direction,
                                    .p = split->p,
@@ -131,8 +132,8 @@ class Judge {
     }
     if (usable > 0) {
       way.detectable_loss =
-          detectable_loss(1.0 / expectation_.members, usable, way.sent / usable,
-                          static_cast<double>(way.lost) / static_cast<double>(way.sent));
+          math::detectable_loss(1.0 / expectation_.members, usable, way.sent / usable,
+                                static_cast<double>(way.lost) / static_cast<double>(way.sent));
     }
   }
 

@@ -10,9 +10,9 @@
 #include <random>
 #include <vector>
 
-#include "probe/paths/loss_split.h"
+#include "base/math/loss_split.h"
 
-namespace chokepoint::probe::paths {
+namespace chokepoint::math {
 namespace {
 
 struct Setting {
@@ -103,8 +103,8 @@ void measure_all(int plays) {
 }
 
 }  // namespace
-}  // namespace chokepoint::probe::paths
+}  // namespace chokepoint::math
 
 int main(int argc, char** argv) {
-  chokepoint::probe::paths::measure_all(argc > 1 ? std::atoi(argv[1]) : 10'000);
+  chokepoint::math::measure_all(argc > 1 ? std::atoi(argv[1]) : 10'000);
 }

@@ -1,4 +1,4 @@
-#include "probe/paths/loss_split.h"
+#include "base/math/loss_split.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,13 +6,12 @@
 #include <map>
 #include <random>
 
-namespace chokepoint::probe::paths {
+namespace chokepoint::math {
 namespace {
 
-using math::kFalseAlarm;
 using Random = std::mt19937_64;
 
-constexpr std::uint64_t kSeed = 0x636b7061746873;
+constexpr std::uint64_t kSplitSeed = 0x636b7061746873;
 // Sweeps of flows that are alike, for the chance of a finding: nine of them may reach it.
 constexpr int kMaxDraws = 9999;
 // If none of so many does, no more are drawn.
@@ -219,7 +218,7 @@ class CriticalGain {
 
   std::size_t flows_;
   std::uint64_t packets_;
-  Random random_{kSeed};
+  Random random_{kSplitSeed};
   std::map<int, double> gains_;
 };
 
@@ -231,7 +230,7 @@ bool would_find_with(CriticalGain& critical, const Sought& sought, std::size_t f
   if (std::pow(1 - sought.share, static_cast<double>(flows)) > kMaxUnseen) {
     return false;
   }
-  Random random(kSeed);
+  Random random(kSplitSeed);
   std::bernoulli_distribution takes(sought.share);
   LossDraw bad(std::min(1.0, background + sought.loss));
   LossDraw well(background);
@@ -261,13 +260,13 @@ std::optional<LossSplit> split_by_loss(std::span<const FlowLoss> flows) {
   if (cut.gain <= 0) {
     return std::nullopt;
   }
-  Random random(kSeed);
+  Random random(kSplitSeed);
   LossSplit split{.p = chance_of(cut.gain, ordered, random)};
   if (split.p > kFalseAlarm) {
     return std::nullopt;
   }
   const Mixture mixture = fitted(ordered, cut);
-  split.share = math::share_of(mixture.share * static_cast<double>(ordered.size()), ordered.size());
+  split.share = share_of(mixture.share * static_cast<double>(ordered.size()), ordered.size());
   assign(split, flows, mixture);
   return split;
 }
@@ -290,4 +289,4 @@ std::optional<double> detectable_loss(double share, std::size_t flows, std::uint
   return found == std::end(kSteps) ? std::nullopt : std::optional(*found);
 }
 
-}  // namespace chokepoint::probe::paths
+}  // namespace chokepoint::math

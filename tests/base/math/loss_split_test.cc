@@ -1,15 +1,15 @@
 // Error rates by simulation with fixed seeds: the bounds stand in docs/internals/paths.md.
-#include "probe/paths/loss_split.h"
+#include "base/math/loss_split.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-namespace chokepoint::probe::paths {
+namespace chokepoint::math {
 namespace {
 
-constexpr std::size_t kFlows = 64;
+constexpr std::size_t kSweptFlows = 64;
 
 // Flows of which each takes one of `members` at random; number 0 loses `bad`, the others `well`.
 struct Play {
@@ -20,7 +20,7 @@ struct Play {
 Play play(std::mt19937_64& random, int members, std::uint64_t packets, double bad, double well) {
   Play made;
   std::uniform_int_distribution<int> member(0, members - 1);
-  for (std::size_t i = 0; i < kFlows; ++i) {
+  for (std::size_t i = 0; i < kSweptFlows; ++i) {
     made.is_bad.push_back(member(random) == 0);
     std::binomial_distribution<std::uint64_t> lost(packets, made.is_bad.back() ? bad : well);
     made.flows.push_back({.sent = packets, .lost = lost(random)});
@@ -47,7 +47,7 @@ TEST(LossSplit, FlowsThatAreAlikeRarelySeemToDiffer) {
 
 TEST(LossSplit, AMemberThatWouldBeFoundIsFound) {
   for (const int members : {2, 4, 8}) {
-    const std::optional<double> least = detectable_loss(1.0 / members, kFlows, 1000, 0.001);
+    const std::optional<double> least = detectable_loss(1.0 / members, kSweptFlows, 1000, 0.001);
     ASSERT_TRUE(least) << members;
     EXPECT_LE(*least, 0.02) << members;
     EXPECT_EQ(found_of(20, members, 1000, 0.001 + *least, 0.001), 20) << members;
@@ -55,8 +55,8 @@ TEST(LossSplit, AMemberThatWouldBeFoundIsFound) {
 }
 
 TEST(LossSplit, WhatIsPromisedIsNotFarBelowWhatIsPossible) {
-  EXPECT_FALSE(would_find({.share = 0.125, .loss = 0.001}, kFlows, 200, 0));
-  EXPECT_TRUE(would_find({.share = 0.125, .loss = 0.01}, kFlows, 1000, 0));
+  EXPECT_FALSE(would_find({.share = 0.125, .loss = 0.001}, kSweptFlows, 200, 0));
+  EXPECT_TRUE(would_find({.share = 0.125, .loss = 0.01}, kSweptFlows, 1000, 0));
 }
 
 TEST(LossSplit, AMemberThatNoFlowMayTakeIsNotPromised) {
@@ -117,4 +117,4 @@ TEST(LossSplit, NothingOfNothing) {
 }
 
 }  // namespace
-}  // namespace chokepoint::probe::paths
+}  // namespace chokepoint::math

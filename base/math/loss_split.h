@@ -14,7 +14,7 @@
 
 #include "base/math/groups.h"
 
-namespace chokepoint::probe::paths {
+namespace chokepoint::math {
 
 struct FlowLoss {
   std::uint64_t sent = 0;
@@ -23,7 +23,7 @@ struct FlowLoss {
 
 struct LossSplit {
   double p = 1;  // how often flows that are alike are split as clearly, at most
-  math::Share share = {};
+  Share share = {};
   double loss = 0;                        // of the lossy group, 0..1
   double others_loss = 0;                 // of the others
   std::vector<std::size_t> lossy = {};    // flows
@@ -50,4 +50,4 @@ bool would_find(const Sought& sought, std::size_t flows, std::uint64_t packets, 
 std::optional<double> detectable_loss(double share, std::size_t flows, std::uint64_t packets,
                                       double background);
 
-}  // namespace chokepoint::probe::paths
+}  // namespace chokepoint::math
