@@ -98,6 +98,7 @@ void set_shape(const TestFlags& test, Parameters& into) {
   into.events = test.events;
   into.check = test.check;
   into.traffic_class = static_cast<int>(test.traffic_class);
+  into.flow_label = static_cast<std::uint32_t>(test.flow_label);
   into.service_level = static_cast<int>(test.service_level);
   into.timeout = static_cast<int>(test.timeout);
   into.retries = static_cast<int>(test.retries);
@@ -232,6 +233,10 @@ void define(cli::Flags& flags, TestFlags& test, Verb verb) {
       .choice("roce", &test.roce, {"auto", "v1", "v2"}, "version; auto: v2 where there is one")
       .option("mtu", &test.mtu, "BYTES", "of a packet; 0: the lower of both ports", 0, 4096)
       .option("traffic-class", &test.traffic_class, "N", "DSCP and ECN bits of each packet", 0, 255)
+      .option("flow-label", &test.flow_label, "N",
+              "by RoCE v2 the UDP source port follows from it, and so the member of a bundle; 0: "
+              "the card's choice",
+              0, session::kMaxFlowLabel)
       .option("service-level", &test.service_level, "N", "priority of each packet", 0, 15)
       .option("ack-timeout", &test.timeout, "N",
               "timeout of 4.096 µs × 2^N before a packet is retransmitted", 1, 31)

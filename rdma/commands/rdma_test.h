@@ -47,6 +47,7 @@ struct TestFlags {
   std::string roce = "auto";
   std::int64_t mtu = 0;
   std::int64_t traffic_class = 0;
+  std::int64_t flow_label = 0;
   std::int64_t service_level = 0;
   std::int64_t timeout = 14;
   std::int64_t retries = 7;

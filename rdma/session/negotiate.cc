@@ -275,6 +275,7 @@ verbs::PathOptions path_of(const Parameters& parameters, const Agreement& agreem
                            const SideFacts& own, const SideFacts& peer) {
   return {.mtu_bytes = agreement.mtu_bytes,
           .traffic_class = parameters.traffic_class,
+          .flow_label = parameters.flow_label,
           .service_level = parameters.service_level,
           .hop_limit = kHopLimit,
           .timeout = parameters.timeout,

@@ -97,6 +97,9 @@ struct Fields<rdma::session::Parameters> {
       field("rate_bits_per_s", &P::rate_bits_per_s, "of all queue pairs together; null: no limit")
           .between(1000, 1e15),
       field("traffic_class", &P::traffic_class, "DSCP and ECN bits of each packet").between(0, 255),
+      field("flow_label", &P::flow_label, "of each packet, by both sides")
+          .at_most(rdma::session::kMaxFlowLabel)
+          .or_default(),
       field("service_level", &P::service_level, "priority of each packet").between(0, 15),
       field("timeout", &P::timeout, "of an acknowledgement: 4.096 µs × 2^timeout").between(1, 31),
       field("retries", &P::retries, "retransmissions before a request fails").between(0, 7),
@@ -133,6 +136,10 @@ Result<> check_operation(const Parameters& parameters) {
         "this transport does not carry it",
         parameters.transport == verbs::Transport::Ud ? "UD carries send alone; try RC"
                                                      : "RC carries every operation");
+  }
+  if (parameters.by_cm && parameters.flow_label != 0) {
+    return mistake("--flow-label", "rdma_cm chooses the flow label of its connections",
+                   "leave out --cm or --flow-label");
   }
   if (parameters.by_cm && parameters.transport != verbs::Transport::Rc) {
     return mistake(fmt::format("--cm over {}", name_of(parameters.transport)),

@@ -39,6 +39,7 @@ Result<Memory> memory_named(std::string_view text);
 inline constexpr std::uint32_t kSmallestMessage = 1;
 inline constexpr std::uint32_t kLargestMessage = std::uint32_t{1} << 30;
 inline constexpr std::uint32_t kAtomicBytes = 8;
+inline constexpr std::uint32_t kMaxFlowLabel = 0xfffff;
 
 struct Parameters {
   verbs::Operation operation = verbs::Operation::Write;
@@ -61,6 +62,7 @@ struct Parameters {
   std::uint64_t warm_up = 0;
   std::optional<double> rate_bits_per_s = {};
   int traffic_class = 0;
+  std::uint32_t flow_label = 0;  // 0: the card's choice
   int service_level = 0;
   int timeout = 14;
   int retries = 7;

@@ -44,6 +44,8 @@ struct EndpointOptions {
 struct PathOptions {
   int mtu_bytes = 1024;
   int traffic_class = 0;
+  // By RoCE v2 the UDP source port is made of it; 0: the card chooses one.
+  std::uint32_t flow_label = 0;
   int service_level = 0;
   int hop_limit = 64;
   int timeout = 14;     // of an acknowledgement: 4.096 µs × 2^timeout

@@ -307,6 +307,7 @@ ibv_ah_attr QueuePair::route_to(const EndpointAddress& peer, const PathOptions& 
     route.grh.sgid_index = byte_of(options_.gid_index);
     route.grh.hop_limit = byte_of(path.hop_limit);
     route.grh.traffic_class = byte_of(path.traffic_class);
+    route.grh.flow_label = path.flow_label;
   }
   return route;
 }

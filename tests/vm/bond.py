@@ -48,3 +48,10 @@ def trouble(machine, member, *words):
         yield
     finally:
         machine.tc("qdisc", "delete", "dev", device, "root")
+
+
+def rdma_devices(pair):
+    """An RDMA device on the bond of each of the two, beside the one on its wire."""
+    for machine in pair:
+        machine.run(["rdma", "link", "add", "rxe-bond", "type", "rxe", "netdev", "bond0"])
+    return "rxe-bond"

@@ -30,6 +30,7 @@ Parameters everything() {
                  .warm_up = 10,
                  .rate_bits_per_s = 1e9,
                  .traffic_class = 104,
+                 .flow_label = 0xabcde,
                  .service_level = 3,
                  .timeout = 12,
                  .retries = 3,
@@ -82,6 +83,8 @@ TEST(RdmaParametersTest, EveryFieldHasBounds) {
       {"time_ns", -1},
       {"rate_bits_per_s", -5},
       {"traffic_class", 256},
+      {"flow_label", 0x100000},
+      {"flow_label", -1},
       {"service_level", 16},
       {"timeout", 32},
       {"retries", 8},
@@ -165,6 +168,9 @@ TEST(RdmaParametersTest, MistakesAreToldInOneLine) {
   wrong = fine;
   wrong.mtu_bytes = 1500;
   EXPECT_THAT(refusal(check(wrong)), HasSubstr("256, 512, 1024, 2048 or 4096"));
+  // rdma_cm chooses it.
+  EXPECT_TRUE(check(Parameters{.iterations = 5, .flow_label = 7}));
+  EXPECT_FALSE(check(Parameters{.iterations = 5, .flow_label = 7, .by_cm = true}));
 }
 
 TEST(RdmaParametersTest, AServerGrantsNoMoreThanItsLimits) {

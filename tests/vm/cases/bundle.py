@@ -2,7 +2,7 @@
 
 import contextlib
 
-from bond import address, bonded, trouble
+from bond import address, bonded, rdma_devices, trouble
 from checks import between, holds, same
 
 MEMBERS = 4
@@ -22,10 +22,10 @@ def probe(a, b, *words):
 
 
 @contextlib.contextmanager
-def ports_over(machine, member):
-    """The source ports of the UDP flows that leave by this member meanwhile."""
+def ports_over(machine, device):
+    """The source ports of the UDP flows that leave by this device meanwhile."""
     ports = set()
-    capture = machine.start(["chokepoint", "capture", "-i", f"member{member}", "--json", "udp"])
+    capture = machine.start(["chokepoint", "capture", "-i", device, "--json", "udp"])
     capture.until(lambda: "listening on" in capture.stderr(), 30, "capture")
     yield ports
     capture.signal("INT")
@@ -42,7 +42,7 @@ def one_finding(found, kind):
 def test_a_member_that_loses_is_named_with_its_ports(pair):
     a, b = pair
     with bonded(pair, MEMBERS), served(b), trouble(a, 2, "netem", "loss", "2%"), \
-            ports_over(a, 2) as ports:
+            ports_over(a, "member2") as ports:
         found = probe(a, b, "--no-trace")
     finding = one_finding(found, "loss")
     between(finding["loss_percent"], 1, 4, "loss")
@@ -50,6 +50,19 @@ def test_a_member_that_loses_is_named_with_its_ports(pair):
     named = set(finding["source_ports"])
     truth = ports & {flow["source_port"] for flow in found["flows"]}
     holds(named and named <= truth <= named | set(finding["unclear_source_ports"]), (named, truth))
+
+
+def test_the_flow_label_of_a_queue_pair_is_its_source_port(pair):
+    """And so its member: labels 1 and 2 leave by two of four."""
+    a, b = pair
+    with bonded(pair, MEMBERS), served(b):
+        rdma_devices(pair)
+        for label in (1, 2):
+            with ports_over(a, "bond0") as ports:
+                a.run(["chokepoint", "rdma", "write", "bw", address(b), "--device", "rxe-bond",
+                       "--peer-device", "rxe-bond", "--bytes", 4096, "--iterations", 50,
+                       "--flow-label", label], timeout=120)
+            holds(0xC000 + label in ports, (label, ports))
 
 
 def test_a_member_that_is_slow_is_named_with_its_ports(pair):
