@@ -37,9 +37,11 @@ void tell(const cli::Context& context, const std::string& words) {
   }
 }
 
-lead::Advisers advisers(const Limits& limits, std::size_t most) {
-  return {.suspects = [&limits,
-                       most](const Measured& measured) { return suspects(measured, limits, most); },
+lead::Advisers advisers(const Limits& limits, const plan::Effort& effort) {
+  return {.suspects =
+              [&limits, &effort](const Measured& measured) {
+                return suspects(measured, limits, effort.most_suspects);
+              },
           .cuts =
               [&limits](const Measured& measured) {
                 std::vector<plan::Cut> cuts;
@@ -47,6 +49,10 @@ lead::Advisers advisers(const Limits& limits, std::size_t most) {
                   cuts.push_back({.left = groups->first, .right = groups->second});
                 }
                 return cuts;
+              },
+          .bundles =
+              [&limits, &effort](const Measured& measured) {
+                return bundle_suspects(measured, limits, effort.most_bundles);
               }};
 }
 
@@ -89,9 +95,8 @@ lead::LeadResult lead_all(const Conduct& conduct, Agents& agents, const cli::Con
   const auto show = [&](const lead::Progress& progress) {
     bar.update(static_cast<std::uint64_t>(progress.share * kSteps), cli::printable(progress.doing));
   };
-  return lead::lead(agents, conduct.wanted,
-                    advisers(conduct.limits, conduct.wanted.effort.most_suspects), context.clock,
-                    show);
+  return lead::lead(agents, conduct.wanted, advisers(conduct.limits, conduct.wanted.effort),
+                    context.clock, show);
 }
 
 std::string announcement(const lead::Wanted& wanted) {

@@ -80,6 +80,11 @@ void judge_latency(JudgeContext& context);
 // ends, and black holes.
 void judge_mtus(JudgeContext& context);
 
+// link.member: one of several parallel links is bad, by flows that share its loss, delay or rate.
+void judge_members(JudgeContext& context);
+// Whether that is what the way loses by.
+bool has_lossy_member(const ClusterInput& input, const Way& way);
+
 // link.loss: packets that the network lost with no other test running.
 void judge_loss(JudgeContext& context);
 

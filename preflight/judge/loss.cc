@@ -48,7 +48,8 @@ std::vector<Tested> tested_for_loss(const JudgeContext& context) {
   std::vector<Tested> tested;
   for (WayIndex index = 0; index < input.ways().size(); ++index) {
     const Way& way = input.ways()[index];
-    if (way.result->packets > 0 && !is_lost_for_size(context, way)) {
+    if (way.result->packets > 0 && !is_lost_for_size(context, way) &&
+        !has_lossy_member(input, way)) {
       tested.push_back({index, way.from, way.to, static_cast<double>(way.result->packets),
                         static_cast<double>(std::min(way.result->lost, way.result->packets))});
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <set>
 
 #include "preflight/judge/cluster_input.h"
 #include "preflight/judge/expectation.h"
@@ -30,6 +31,41 @@ std::vector<Suspect> slow_ways(const ClusterInput& input, const Expectations& ex
     }
   }
   return slow;
+}
+
+// More than strays.
+bool is_lossy(const ClusterInput& input, const WayResult& way) {
+  constexpr std::uint32_t kMinLost = 3;
+  return way.lost >= kMinLost &&
+         100.0 * way.lost > input.limits().loss_critical_percent * way.packets;
+}
+
+// Slow in the round and well alone; then what loses or is slow though the
+// sender sends well to another host and the receiver receives well from one.
+std::vector<WayIndex> ways_that_fail_by_flow(const ClusterInput& input, const Speeds& speeds) {
+  std::vector<WayIndex> shared;
+  std::vector<WayIndex> others;
+  std::vector<bool> sends_well(input.hosts());
+  std::vector<bool> receives_well(input.hosts());
+  for (WayIndex index = 0; index < input.ways().size(); ++index) {
+    const Way& way = input.ways()[index];
+    const bool is_retested = way.result->alone_mbps.has_value();
+    if (is_lossy(input, *way.result) || (speeds.speed[index] == Speed::Slow && is_retested)) {
+      others.push_back(index);
+    } else if (speeds.speed[index] == Speed::Shared && is_retested) {
+      shared.push_back(index);
+    } else if (speeds.speed[index] == Speed::Well) {
+      sends_well[way.from] = receives_well[way.to] = true;
+    }
+  }
+  std::erase_if(others, [&](WayIndex index) {
+    const Way& way = input.ways()[index];
+    return !sends_well[way.from] || !receives_well[way.to];
+  });
+  std::ranges::sort(shared, {},
+                    [&](WayIndex index) { return *input.ways()[index].result->tcp_mbps; });
+  shared.insert(shared.end(), others.begin(), others.end());
+  return shared;
 }
 
 constexpr double kWithin = 0.9;   // of the ways within the groups are well
@@ -130,6 +166,25 @@ std::vector<std::pair<HostIndex, HostIndex>> suspects(const Measured& measured,
       break;
     }
     result.emplace_back(input.ways()[one.way].from, input.ways()[one.way].to);
+  }
+  return result;
+}
+
+std::vector<std::pair<HostIndex, HostIndex>> bundle_suspects(const Measured& measured,
+                                                             const Limits& limits,
+                                                             std::size_t most) {
+  const ClusterInput input(measured, limits);
+  const Earlier none(input, nullptr);
+  const Expectations expectations(input, none);
+  const Speeds speeds = speeds_of(input, expectations);
+  const std::vector<WayIndex> ways = ways_that_fail_by_flow(input, speeds);
+  std::vector<std::pair<HostIndex, HostIndex>> result;
+  std::set<std::uint64_t> pairs;
+  for (const WayIndex index : ways) {
+    const Way& way = input.ways()[index];
+    if (result.size() < most && pairs.insert(pair_key(way.from, way.to)).second) {
+      result.emplace_back(way.from, way.to);
+    }
   }
   return result;
 }

@@ -19,6 +19,13 @@ namespace chokepoint::preflight {
 std::vector<std::pair<HostIndex, HostIndex>> suspects(const Measured& measured,
                                                       const Limits& limits, std::size_t most);
 
+// At most `most` ways, one of each pair, whose two ends may be joined by parallel links of which
+// one is bad, so that a flow passes or fails by its ports: first those that were slow in their
+// round and well alone, then those that lose or are slow while both hosts are well with others.
+std::vector<std::pair<HostIndex, HostIndex>> bundle_suspects(const Measured& measured,
+                                                             const Limits& limits,
+                                                             std::size_t most);
+
 using Groups = std::pair<std::vector<HostIndex>, std::vector<HostIndex>>;
 
 // Two groups that are slow with each other while many ways are tested, and fast among themselves:

@@ -73,6 +73,47 @@ Result<> keep_faster(const Json& document, PairResult& pair) {
   return read;
 }
 
+// How long the routers of all flows are looked for, where these limit their answers.
+constexpr milliseconds kRouters{8000};
+
+// An agent of an older version does not know the task; a server may not offer it.
+Job flows_job(LeadProgress& progress, TaskKind kind, BundleResult& bundle, milliseconds time) {
+  Task task = task_to(progress, kind, bundle.peer, time);
+  task.rate_bits_per_s = light_rate(progress, bundle.asked, bundle.peer);
+  const std::string names =
+      fmt::format("{} and {}", progress.name_of(bundle.asked), progress.name_of(bundle.peer));
+  return {.host = bundle.asked,
+          .peer = bundle.peer,
+          .task = std::move(task),
+          .keep = [&bundle](const Json& document) { return read_flows(document, bundle); },
+          .failed =
+              [&progress, names](const Error& error) {
+                progress.leave_out(fmt::format(
+                    "the parallel links between {} were not compared: {}", names, describe(error)));
+              }};
+}
+
+// By small packets, which show loss and delay; then by TCP, which shows a member that carries less.
+void compare_flows_of(LeadProgress& progress, BundleResult& bundle) {
+  const std::string doing =
+      fmt::format("parallel links between {} and {}", progress.name_of(bundle.asked),
+                  progress.name_of(bundle.peer));
+  const auto compare = [&](TaskKind kind, milliseconds time, milliseconds estimate) {
+    progress.expect_more(estimate);
+    std::vector<Job> job{flows_job(progress, kind, bundle, time)};
+    return run_step(progress, doing, estimate, std::move(job));
+  };
+  const plan::Effort& effort = progress.wanted.effort;
+  if (!compare(TaskKind::Flows, effort.flows, effort.flows + kRouters + plan::kTaskCost)) {
+    progress.leave_out(doing + " were not compared, for want of time");
+    return;
+  }
+  if (bundle.bad.empty() && !bundle.verdict.empty() &&
+      !compare(TaskKind::Rates, effort.rates, effort.rates * 3 / 2 + plan::kTaskCost)) {
+    progress.leave_out(doing + " were not compared by TCP, for want of time");
+  }
+}
+
 }  // namespace
 
 Hanging::Hanging(const Measured& measured)
@@ -157,6 +198,25 @@ void test_again(LeadProgress& progress, const Advisers& advisers) {
           fmt::format("{} of {} suspect ways were not tested again, for want of time",
                       ways.size() - i, ways.size()));
       return;
+    }
+  }
+}
+
+void compare_flows(LeadProgress& progress, const Advisers& advisers) {
+  if (!advisers.bundles || progress.is_over()) {
+    return;
+  }
+  std::vector<Pair> ways = advisers.bundles(progress.measured);
+  std::erase_if(ways, [&](const Pair& way) {
+    return progress.way(way.first, way.second) == nullptr || !progress.is_present(way.first) ||
+           !progress.is_present(way.second);
+  });
+  ways.resize(std::min(ways.size(), progress.wanted.effort.most_bundles));
+  for (const Pair& way : ways) {
+    BundleResult bundle{.asked = way.first, .peer = way.second};
+    compare_flows_of(progress, bundle);
+    if (!bundle.verdict.empty()) {
+      progress.measured.bundles.push_back(std::move(bundle));
     }
   }
 }

@@ -38,6 +38,7 @@ void run_all(LeadProgress& progress, const Advisers& advisers) {
   repeat_slow_trips(progress);
   run_bulk(progress, rounds);
   test_again(progress, advisers);
+  compare_flows(progress, advisers);
   load_cuts(progress, advisers);
   run_rdma(progress, rounds);
   run_collective(progress);

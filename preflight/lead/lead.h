@@ -44,6 +44,9 @@ struct Advisers {
   // Ways, each from the first to the second.
   std::function<std::vector<plan::Pair>(const Measured&)> suspects = {};
   std::function<std::vector<plan::Cut>(const Measured&)> cuts = {};
+  // Ways whose two ends may be joined by parallel links of which one is bad; asked after the tests
+  // alone.
+  std::function<std::vector<plan::Pair>(const Measured&)> bundles = {};
 };
 
 struct Progress {

@@ -35,9 +35,14 @@ void run_quiet(LeadProgress& progress, const Rounds& rounds);
 void repeat_slow_trips(LeadProgress& progress);
 void run_bulk(LeadProgress& progress, const Rounds& rounds);
 void test_again(LeadProgress& progress, const Advisers& advisers);
+// Between pairs that one flow does not show as they are: many flows, which of them are alike.
+void compare_flows(LeadProgress& progress, const Advisers& advisers);
 void load_cuts(LeadProgress& progress, const Advisers& advisers);
 void run_rdma(LeadProgress& progress, const Rounds& rounds);
 void run_collective(LeadProgress& progress);
+
+// So little that it fills no queue, by the ports of both.
+double light_rate(const LeadProgress& progress, HostIndex a, HostIndex b);
 
 // A task for the peer's server.
 Task task_to(const LeadProgress& progress, TaskKind kind, HostIndex peer,

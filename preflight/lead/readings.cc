@@ -37,6 +37,7 @@ constexpr double kMaxClockMs = 1e13;  // some three hundred years
 constexpr double kMaxRanks = 1e6;
 constexpr double kMaxSizeBytes = 1LL << 50;
 constexpr std::size_t kMaxWordBytes = 64;
+constexpr std::size_t kMaxFlows = 256;
 
 // The parts that may be null are optional.
 struct Times {
@@ -114,6 +115,34 @@ struct PathPeer {
 struct PathDocument {
   PathPeer peer = {};
   std::map<std::string, PathFamily> families = {};
+};
+
+struct FlowsRouter {
+  std::string address = {};
+};
+
+struct FlowsFinding {
+  MemberFault kind = MemberFault::Loss;
+  std::string direction = {};
+  std::uint32_t flows = 0;
+  std::optional<std::uint32_t> one_of_members = {};
+  Figure loss_percent = {};
+  Figure others_loss_percent = {};
+  Figure later_ms = {};
+  Figure rate_mbps = {};
+  Figure others_rate_mbps = {};
+  std::vector<std::uint16_t> source_ports = {};
+  std::optional<FlowsRouter> hop = {};
+};
+
+struct FlowsFlow {
+  std::uint16_t source_port = 0;
+};
+
+struct FlowsDocument {
+  std::string verdict = {};
+  std::vector<FlowsFinding> findings = {};
+  std::vector<FlowsFlow> flows = {};
 };
 
 struct RdmaDocument {
@@ -279,6 +308,50 @@ struct Fields<lead::PathDocument> {
   static constexpr std::tuple kList{
       field("peer", &P::peer, "the other host"),
       field("families", &P::families, "the paths to it, by address family")};
+};
+
+template <>
+struct Fields<lead::FlowsRouter> {
+  static constexpr std::tuple kList{field("address", &lead::FlowsRouter::address, "its address")
+                                        .up_to_bytes(lead::kMaxWordBytes)};
+};
+
+template <>
+struct Fields<lead::FlowsFinding> {
+  using F = lead::FlowsFinding;
+  static constexpr std::tuple kList{
+      field("kind", &F::kind, "loss, delay or rate"),
+      field("direction", &F::direction, "send or receive").up_to_bytes(lead::kMaxWordBytes),
+      field("flows", &F::flows, "that take it").at_most(lead::kMaxFlows),
+      field("one_of_members", &F::one_of_members, "about so many").at_most(lead::kMaxFlows),
+      field("loss_percent", &F::loss_percent, "of these flows").between(0, 100),
+      field("others_loss_percent", &F::others_loss_percent, "of the others").between(0, 100),
+      field("later_ms", &F::later_ms, "than the fastest flows").between(0, lead::kMaxMs),
+      field("rate_mbps", &F::rate_mbps, "of one of these flows").between(0, lead::kMaxMbps),
+      field("others_rate_mbps", &F::others_rate_mbps, "of one of the others")
+          .between(0, lead::kMaxMbps),
+      field("source_ports", &F::source_ports, "of these flows").up_to_items(lead::kMaxFlows),
+      field("hop", &F::hop, "a router that only they pass")};
+  static const char* wrong(const F& finding) {
+    return finding.direction == "send" || finding.direction == "receive"
+               ? nullptr
+               : "send or receive as 'direction'";
+  }
+};
+
+template <>
+struct Fields<lead::FlowsFlow> {
+  static constexpr std::tuple kList{
+      field("source_port", &lead::FlowsFlow::source_port, "of the flow")};
+};
+
+template <>
+struct Fields<lead::FlowsDocument> {
+  using F = lead::FlowsDocument;
+  static constexpr std::tuple kList{
+      field("verdict", &F::verdict, "found, alike or unknown").up_to_bytes(lead::kMaxWordBytes),
+      field("findings", &F::findings, "what some flows share").up_to_items(lead::kMaxFlows),
+      field("flows", &F::flows, "all of them").up_to_items(lead::kMaxFlows)};
 };
 
 template <>
@@ -455,6 +528,30 @@ Result<> read_latency(const Json& document, PairResult& pair) {
   pair.rtt_ms = idle.median;
   pair.rtt_p99_ms = idle.p99;
   pair.rtt_min_ms = idle.min;
+  return {};
+}
+
+Result<> read_flows(const Json& document, BundleResult& bundle) {
+  TRY(FlowsDocument read_in, read<FlowsDocument>(document, "chokepoint.probe.paths/1"));
+  if (bundle.verdict.empty()) {
+    bundle.verdict = read_in.verdict;
+  }
+  for (FlowsFinding& finding : read_in.findings) {
+    const bool is_sent = finding.direction == "send";
+    bundle.bad.push_back({.fault = finding.kind,
+                          .from = is_sent ? bundle.asked : bundle.peer,
+                          .to = is_sent ? bundle.peer : bundle.asked,
+                          .loss_percent = finding.loss_percent,
+                          .others_loss_percent = finding.others_loss_percent,
+                          .later_ms = finding.later_ms,
+                          .mbps = finding.rate_mbps,
+                          .others_mbps = finding.others_rate_mbps,
+                          .flows = finding.flows,
+                          .of_flows = static_cast<std::uint32_t>(read_in.flows.size()),
+                          .one_of = finding.one_of_members,
+                          .ports = std::move(finding.source_ports),
+                          .router = finding.hop ? finding.hop->address : ""});
+  }
   return {};
 }
 

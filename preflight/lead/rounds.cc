@@ -22,17 +22,6 @@ constexpr milliseconds kPathPatience{6000};
 // Whether a connection comes about at all.
 constexpr milliseconds kFamilyTime{50};
 
-double loss_rate(const LeadProgress& progress, HostIndex a, HostIndex b) {
-  double rate = kLossRate;
-  for (const HostIndex host : {a, b}) {
-    const InterfaceFacts* port = tested_interface(progress.measured.hosts[host]);
-    if (port != nullptr && port->speed_mbps) {
-      rate = std::min(rate, *port->speed_mbps * 1e6 * kLossShare);
-    }
-  }
-  return std::max(rate, kMinLossRate);
-}
-
 Job latency_job(LeadProgress& progress, PairResult& pair) {
   return {.host = pair.a,
           .peer = pair.b,
@@ -57,7 +46,7 @@ void keep_clock(const LeadProgress& progress, const Json& document, PairResult& 
 Job loss_job(LeadProgress& progress, PairResult& pair) {
   Task task = task_to(progress, TaskKind::Loss, pair.b, progress.wanted.effort.loss);
   task.receives = true;
-  task.rate_bits_per_s = loss_rate(progress, pair.a, pair.b);
+  task.rate_bits_per_s = light_rate(progress, pair.a, pair.b);
   return {.host = pair.a,
           .peer = pair.b,
           .task = std::move(task),
@@ -172,6 +161,17 @@ void tell_spared(LeadProgress& progress) {
 }
 
 }  // namespace
+
+double light_rate(const LeadProgress& progress, HostIndex a, HostIndex b) {
+  double rate = kLossRate;
+  for (const HostIndex host : {a, b}) {
+    const InterfaceFacts* port = tested_interface(progress.measured.hosts[host]);
+    if (port != nullptr && port->speed_mbps) {
+      rate = std::min(rate, *port->speed_mbps * 1e6 * kLossShare);
+    }
+  }
+  return std::max(rate, kMinLossRate);
+}
 
 plan::Round Rounds::round(std::size_t number) const {
   plan::Round round = schedule.round(number);

@@ -66,10 +66,15 @@ struct Effort {
   // Ways that are tested again, alone: each another flow, which a switch's hash sends elsewhere.
   // With a slow link among U equal ones up from a leaf, n of them meet it with 1 - (1 - 1/U)^n.
   std::size_t most_suspects = 0;
+  // Pairs between which many flows are compared, because one of them may have met a bad member of
+  // parallel links.
+  std::size_t most_bundles = 0;
   Milliseconds latency{0};
   Milliseconds loss{0};
   Milliseconds tcp{0};
   Milliseconds again{0};
+  Milliseconds flows{0};  // of a pair, by small packets
+  Milliseconds rates{0};  // of a pair, by TCP
   Milliseconds cut{0};
   Milliseconds rdma{0};
   Milliseconds collective{0};

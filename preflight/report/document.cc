@@ -175,7 +175,7 @@ Json document_of(const cli::Context& context, const Measured& measured,
   document["names"] = json_of_names(measured.hosts);
   document["expected_from"] = Yardstick(measured).is_by_links() ? "link speeds" : "the fastest way";
   document["pairs"] = json_of_pairs(measured);
-  add("troubles", "cuts", "collective");
+  add("troubles", "cuts", "bundles", "collective");
   return document;
 }
 

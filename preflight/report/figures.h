@@ -77,6 +77,7 @@ cli::Json schema_of_names();
 Result<> read_names(const cli::Json& document, std::vector<HostResult>& hosts);
 
 inline constexpr std::size_t kMaxDocumentNameBytes = 1024;
+inline constexpr std::size_t kMaxFlowsOfMember = 256;
 
 using WayEnds = std::vector<std::vector<HostIndex>>;  // [[from, to], …]
 WayEnds ends_of(const CutResult& cut);
@@ -129,6 +130,40 @@ struct Fields<preflight::CutResult> {
 };
 
 template <>
+struct Fields<preflight::BadMember> {
+  using B = preflight::BadMember;
+  static constexpr double kMax = 1e12;
+  static constexpr std::tuple kList{
+      field("fault", &B::fault, "what its flows share"),
+      field("from", &B::from, "the host that sends them, by its place in `hosts`"),
+      field("to", &B::to, "the host that receives them"),
+      field("loss_percent", &B::loss_percent, "of its flows").between(0, 100),
+      field("others_loss_percent", &B::others_loss_percent, "of the other flows").between(0, 100),
+      field("later_ms", &B::later_ms, "than the fastest flows").between(0, kMax),
+      field("rate_mbps", &B::mbps, "Mb/s of one of its flows alone").between(0, kMax),
+      field("others_rate_mbps", &B::others_mbps, "Mb/s of one of the others").between(0, kMax),
+      field("flows", &B::flows, "that take it"),
+      field("of_flows", &B::of_flows, "that were sent"),
+      field("one_of_members", &B::one_of, "about so many parallel links"),
+      field("source_ports", &B::ports, "of these flows, at the host that was asked")
+          .up_to_items(preflight::kMaxFlowsOfMember),
+      field("router", &B::router, "that only they pass")
+          .up_to_bytes(preflight::kMaxDocumentNameBytes)
+          .null_if_empty()};
+};
+
+template <>
+struct Fields<preflight::BundleResult> {
+  using B = preflight::BundleResult;
+  static constexpr std::tuple kList{
+      field("asked", &B::asked, "the host that sent the flows, by its place in `hosts`"),
+      field("peer", &B::peer, "the host that answered"),
+      field("verdict", &B::verdict, "of their loss and delay: found, alike or unknown")
+          .up_to_bytes(preflight::kMaxDocumentNameBytes),
+      field("bad", &B::bad, "parallel links that are worse than the others").or_default()};
+};
+
+template <>
 struct Fields<preflight::CollectiveResult> {
   using C = preflight::CollectiveResult;
   static constexpr double kMax = 1e12;
@@ -160,6 +195,7 @@ struct Fields<preflight::Measured> {
       field("hosts", &M::hosts, "each host that was named").or_default(),
       field("troubles", &M::troubles, "tests that came to nothing").or_default(),
       field("cuts", &M::cuts, "many pairs at the same time, across a cut").or_default(),
+      field("bundles", &M::bundles, "many flows between two hosts, compared").or_default(),
       field("collective", &M::collective, "a collective operation over all hosts")};
 };
 

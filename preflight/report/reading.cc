@@ -78,6 +78,12 @@ Result<Measured> whole_in(const Json& document) {
   for (std::size_t i = 0; i < measured.cuts.size(); ++i) {
     TRY(read_cut_ways(document["cuts"][i], measured, measured.cuts[i]));
   }
+  for (const BundleResult& bundle : measured.bundles) {
+    TRY(check_hosts(measured, "bundles", bundle.asked, bundle.peer));
+    for (const BadMember& bad : bundle.bad) {
+      TRY(check_hosts(measured, "bundles 'bad'", bad.from, bad.to));
+    }
+  }
   const auto pairs = document.find("pairs");
   if (pairs == document.end()) {
     return malformed("pairs", "is missing");

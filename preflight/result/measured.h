@@ -136,6 +136,33 @@ struct CutResult {
   std::optional<double> alone_mbps = {};  // the same ways, one after the other, added up
 };
 
+// What is wrong with one of the parallel links between two hosts, by the flows that take it.
+enum class MemberFault : std::uint8_t { Loss, Delay, Rate };
+
+struct BadMember {
+  MemberFault fault = MemberFault::Loss;
+  HostIndex from = 0;
+  HostIndex to = 0;
+  Figure loss_percent = {};
+  Figure others_loss_percent = {};
+  Figure later_ms = {};
+  Figure mbps = {};  // of a flow alone
+  Figure others_mbps = {};
+  std::uint32_t flows = 0;                   // that take it
+  std::uint32_t of_flows = 0;                // that were sent
+  std::optional<std::uint32_t> one_of = {};  // about so many members
+  std::vector<std::uint16_t> ports = {};     // of these flows, at the host that was asked
+  std::string router = {};                   // that only they pass; empty: not known
+};
+
+// Many flows between two hosts, each measured and all compared: probe paths.
+struct BundleResult {
+  HostIndex asked = 0;
+  HostIndex peer = 0;
+  std::string verdict = {};  // of the flows' loss and delay: "found", "alike" or "unknown"
+  std::vector<BadMember> bad = {};
+};
+
 struct CollectiveResult {
   std::string backend = {};
   int ranks = 0;
@@ -157,6 +184,7 @@ struct Measured {
   std::vector<PairResult> pairs = {};  // by a, then b; a < b
   std::vector<Trouble> troubles = {};
   std::vector<CutResult> cuts = {};
+  std::vector<BundleResult> bundles = {};
   std::optional<CollectiveResult> collective = {};
 };
 
@@ -188,6 +216,14 @@ struct EnumNames<preflight::TcpLimit> {
                                                              {L::SenderCpu, "sender-cpu"},
                                                              {L::ReceiverCpu, "receiver-cpu"},
                                                              {L::Application, "application"}});
+};
+
+template <>
+struct EnumNames<preflight::MemberFault> {
+  using F = preflight::MemberFault;
+  static constexpr std::string_view kWhat = "loss, delay or rate";
+  static constexpr auto kNames =
+      std::to_array<EnumName<F>>({{F::Loss, "loss"}, {F::Delay, "delay"}, {F::Rate, "rate"}});
 };
 
 template <>

@@ -33,6 +33,9 @@ bool is_rdma(TaskKind kind) {
 
 using Words = std::vector<std::string>;
 
+// Of 24 flows one of two members has at least three with 99.98 %, which is what a finding needs.
+constexpr int kRateFlows = 24;
+
 std::string text_of(milliseconds time) { return fmt::format("{}ms", time.count()); }
 
 std::string_view direction_of(const Task& task) {
@@ -69,6 +72,10 @@ Words own_words(const Task& task) {
     case TaskKind::Tcp:
       return {std::string(direction_of(task)), "--share", fmt::format("--streams={}", task.streams),
               "--time=" + time};
+    case TaskKind::Flows:
+      return {fmt::format("--rate={:.0f}", task.rate_bits_per_s), "--time=" + time};
+    case TaskKind::Rates:
+      return {"--protocol=tcp", fmt::format("--flows={}", kRateFlows), "--time=" + time};
     case TaskKind::RdmaBandwidth:
       return task.receives ? Words{"--both", "--time=" + time} : Words{"--time=" + time};
     case TaskKind::RdmaLatency:
@@ -112,6 +119,7 @@ milliseconds longest(const Task& task) {
   constexpr seconds kDoctor{25};      // drivers of devices that nobody used may be slow
   constexpr seconds kAnswer{10};      // to connect, and to receive the result
   constexpr seconds kSlowAnswer{45};  // the same, with queue pairs and their memory
+  constexpr seconds kRouters{10};     // of each flow
   constexpr seconds kMeeting{2};      // until all ranks have connected to each other
   constexpr milliseconds kRank{100};
   switch (task.kind) {
@@ -123,8 +131,12 @@ milliseconds longest(const Task& task) {
     case TaskKind::Loss:
     case TaskKind::Path:
       return task.time + kAnswer;
+    case TaskKind::Flows:
+      return task.time + kRouters + kAnswer;
     case TaskKind::Tcp:
       return 2 * task.time + kAnswer;
+    case TaskKind::Rates:
+      return 3 * task.time + 2 * kAnswer;
     case TaskKind::RdmaBandwidth:
     case TaskKind::RdmaLatency:
       return task.time + kSlowAnswer;
@@ -148,6 +160,9 @@ std::string_view command_name(TaskKind kind) {
       return "probe path";
     case TaskKind::Tcp:
       return "probe tcp";
+    case TaskKind::Flows:
+    case TaskKind::Rates:
+      return "probe paths";
     case TaskKind::RdmaBandwidth:
     case TaskKind::RdmaLatency:
       return "rdma write";
@@ -195,7 +210,7 @@ const char* Fields<preflight::Task>::wrong(const T& task) {
   if (preflight::is_rdma(task.kind) && !task.sends) {
     return "'sends': RDMA writes to the peer";
   }
-  if (task.kind == Kind::Loss && task.rate_bits_per_s <= 0) {
+  if ((task.kind == Kind::Loss || task.kind == Kind::Flows) && task.rate_bits_per_s <= 0) {
     return "'rate_bits_per_s' above 0";
   }
   return task.kind == Kind::Collective && task.bytes <= 0 ? "'bytes' above 0" : nullptr;

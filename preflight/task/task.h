@@ -23,6 +23,8 @@ enum class TaskKind : std::uint8_t {
   Loss,     // probe udp at a low rate, both ways at once: loss, and what the clocks say
   Path,     // probe path: routers, the largest packet, both families
   Tcp,      // probe tcp, one way or both
+  Flows,    // probe paths: loss and delay of many flows, both ways; `rate_bits_per_s` of all
+  Rates,    // probe paths by TCP: the rate of each of many flows, one after the other
   RdmaBandwidth,
   RdmaLatency,
   Collective,  // probe collective over `hosts`, which this agent leads
@@ -39,7 +41,7 @@ struct Task {
   bool sends = true;  // to the peer; with `receives` both ways at once
   bool receives = false;
   int streams = 1;
-  double rate_bits_per_s = 0;           // Loss
+  double rate_bits_per_s = 0;           // Loss, Flows
   std::int64_t bytes = 0;               // Collective
   std::vector<std::string> hosts = {};  // Names, Collective
 
@@ -86,6 +88,8 @@ struct EnumNames<preflight::TaskKind> {
                                                              {K::Loss, "loss"},
                                                              {K::Path, "path"},
                                                              {K::Tcp, "tcp"},
+                                                             {K::Flows, "flows"},
+                                                             {K::Rates, "rates"},
                                                              {K::RdmaBandwidth, "rdma_bandwidth"},
                                                              {K::RdmaLatency, "rdma_latency"},
                                                              {K::Collective, "collective"}});
@@ -103,7 +107,8 @@ struct Fields<preflight::Task> {
       field("sends", &T::sends, "whether this host sends"),
       field("receives", &T::receives, "whether the peer sends; with `sends` at the same time"),
       field("streams", &T::streams, "TCP connections").between(1, 128),
-      field("rate_bits_per_s", &T::rate_bits_per_s, "what `loss` sends").between(0, 1e13),
+      field("rate_bits_per_s", &T::rate_bits_per_s, "what `loss` and `flows` send")
+          .between(0, 1e13),
       // Each rank holds them in memory.
       field("bytes", &T::bytes, "what `collective` reduces").between(0, 1LL << 34),
       field("hosts", &T::hosts, "whose names are looked up, or which take part in the collective")

@@ -86,6 +86,24 @@ Json document_for(const Task& task) {
       return with_schema("chokepoint.probe.path/1", path());
     case TaskKind::Tcp:
       return with_schema("chokepoint.probe.tcp/1", tcp(task));
+    case TaskKind::Flows:
+      return with_schema("chokepoint.probe.paths/1",
+                         {{"verdict", "alike"},
+                          {"findings", Json::array()},
+                          {"flows", Json::array({{{"source_port", 40'000}}})}});
+    case TaskKind::Rates:
+      return with_schema("chokepoint.probe.paths/1",
+                         {{"verdict", "found"},
+                          {"findings",
+                           {{{"kind", "rate"},
+                             {"direction", "send"},
+                             {"flows", 1},
+                             {"one_of_members", 2},
+                             {"rate_mbps", 95.0},
+                             {"others_rate_mbps", 940.0},
+                             {"source_ports", {40'001}},
+                             {"hop", nullptr}}}},
+                          {"flows", {{{"source_port", 40'000}}, {{"source_port", 40'001}}}}});
     case TaskKind::RdmaBandwidth:
       return with_schema("chokepoint.rdma/1", {{"average_mbps", 90'000.0}});
     case TaskKind::RdmaLatency:

@@ -150,6 +150,41 @@ TEST(Lead, suspects_are_tested_again_alone) {
   EXPECT_EQ(agents.faults, 0U);
 }
 
+// By TCP where small packets show nothing; no more pairs than the plan has.
+TEST(Lead, flows_of_a_pair_are_compared) {
+  FakeAgents agents(4);
+  const Measured measured =
+      led(agents, wanted_of(4),
+          {.bundles = [](const Measured&) -> std::vector<plan::Pair> { return {{3, 1}, {0, 2}}; }});
+  ASSERT_EQ(measured.bundles.size(), 1U);
+  const BundleResult& bundle = measured.bundles[0];
+  EXPECT_EQ(bundle.verdict, "alike");
+  ASSERT_EQ(bundle.bad.size(), 1U);
+  EXPECT_EQ(bundle.bad[0].fault, MemberFault::Rate);
+  EXPECT_EQ(std::pair(bundle.bad[0].from, bundle.bad[0].to), std::pair(3U, 1U));
+  EXPECT_EQ(bundle.bad[0].ports, std::vector<std::uint16_t>{40'001});
+  EXPECT_EQ(agents.count(TaskKind::Flows), 1U);
+  EXPECT_EQ(agents.count(TaskKind::Rates), 1U);
+  EXPECT_EQ(agents.faults, 0U);
+}
+
+// As an agent of an older version, which does not know the task: no trouble of that pair.
+TEST(Lead, flows_that_cannot_be_compared_are_left_out) {
+  FakeAgents agents(3);
+  agents.answer = [](const Asked& asked) -> std::optional<Result<control::Json>> {
+    return asked.task.kind == TaskKind::Flows
+               ? std::optional<Result<control::Json>>(fail(ErrorKind::Usage, "", "task", "kind"))
+               : std::nullopt;
+  };
+  const Measured measured =
+      led(agents, wanted_of(3),
+          {.bundles = [](const Measured&) -> std::vector<plan::Pair> { return {{0, 1}}; }});
+  EXPECT_TRUE(measured.bundles.empty());
+  EXPECT_TRUE(measured.troubles.empty());
+  ASSERT_EQ(measured.left_out.size(), 1U);
+  EXPECT_TRUE(measured.left_out[0].contains("were not compared")) << measured.left_out[0];
+}
+
 TEST(Lead, suspects_that_are_none_are_left_alone) {
   FakeAgents agents(3);
   const Measured measured = led(agents, wanted_of(3), {.suspects = [](const Measured&) {

@@ -16,9 +16,10 @@ using std::chrono::milliseconds;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::array kAll{TaskKind::Doctor,        TaskKind::Names,       TaskKind::Latency,
-                          TaskKind::Loss,          TaskKind::Path,        TaskKind::Tcp,
-                          TaskKind::RdmaBandwidth, TaskKind::RdmaLatency, TaskKind::Collective};
+constexpr std::array kAll{TaskKind::Doctor,      TaskKind::Names,     TaskKind::Latency,
+                          TaskKind::Loss,        TaskKind::Path,      TaskKind::Tcp,
+                          TaskKind::Flows,       TaskKind::Rates,     TaskKind::RdmaBandwidth,
+                          TaskKind::RdmaLatency, TaskKind::Collective};
 
 Task whole(TaskKind kind) {
   return {.kind = kind,
@@ -133,6 +134,11 @@ TEST(Command, IsThisProgramsOwn) {
             "--port=9");
   EXPECT_EQ(line_of({.kind = TaskKind::Path, .peer = "b", .time = milliseconds(5000)}),
             "chokepoint probe path b --time=5000ms --json --quiet --port=5210");
+  EXPECT_EQ(line_of({.kind = TaskKind::Flows, .peer = "b", .rate_bits_per_s = 1e7}),
+            "chokepoint probe paths b --rate=10000000 --time=1000ms --json --quiet --port=5210");
+  EXPECT_EQ(line_of({.kind = TaskKind::Rates, .peer = "b", .time = milliseconds(6000)}),
+            "chokepoint probe paths b --protocol=tcp --flows=24 --time=6000ms --json --quiet "
+            "--port=5210");
   EXPECT_EQ(line_of({.kind = TaskKind::RdmaLatency, .peer = "b"}),
             "chokepoint rdma write lat b --time=1000ms --json --quiet --port=5210");
   EXPECT_EQ(line_of({.kind = TaskKind::Collective, .bytes = 1024, .hosts = {"a", "b:9"}}),

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+
+#include "preflight/judge/blame.h"
+#include "preflight/judge/findings.h"
+#include "preflight/judge/words.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using checks::Status;
+
+std::string percent_words(const Figure& percent) {
+  return fmt::format("{:.2g} %", percent.value_or(0));
+}
+
+std::string fault_words(const BadMember& bad) {
+  switch (bad.fault) {
+    case MemberFault::Loss:
+      return fmt::format("loses {}, the others {}", percent_words(bad.loss_percent),
+                         percent_words(bad.others_loss_percent));
+    case MemberFault::Rate:
+      return fmt::format("carries {}, the others {}", rate_words(bad.mbps.value_or(0)),
+                         rate_words(bad.others_mbps.value_or(0)));
+    case MemberFault::Delay:
+      break;
+  }
+  return fmt::format("takes {:.3g} ms longer", bad.later_ms.value_or(0));
+}
+
+Status status_of(const Limits& limits, const BadMember& bad) {
+  switch (bad.fault) {
+    case MemberFault::Loss:
+      return bad.loss_percent.value_or(0) - bad.others_loss_percent.value_or(0) >=
+                     limits.loss_critical_percent
+                 ? Status::Critical
+                 : Status::Warning;
+    case MemberFault::Rate:
+      return grade_of(limits, bad.mbps.value_or(0), bad.others_mbps.value_or(0));
+    case MemberFault::Delay:
+      break;
+  }
+  return Status::Info;
+}
+
+// "source ports 40001, 40005 and 11 more of gpu0"
+std::string port_words(const ClusterInput& input, HostIndex host, const BadMember& bad) {
+  constexpr std::size_t kNamed = 16;
+  const auto named = std::span(bad.ports).first(std::min(bad.ports.size(), kNamed));
+  return fmt::format(
+      "source ports {}{} of {}", fmt::join(named, ", "),
+      bad.ports.size() > kNamed ? fmt::format(" and {} more", bad.ports.size() - kNamed) : "",
+      input.name(host));
+}
+
+std::string found_words(const ClusterInput& input, const BundleResult& bundle,
+                        const BadMember& bad) {
+  const std::string members =
+      bad.one_of ? fmt::format("about 1 of {} members", *bad.one_of) : "a part of the members";
+  const std::string router = bad.router.empty() ? "" : fmt::format(", at {},", bad.router);
+  return fmt::format("{}{} {}; {} of {} flows take it: {}", members, router, fault_words(bad),
+                     bad.flows, bad.of_flows, port_words(input, bundle.asked, bad));
+}
+
+std::optional<WayIndex> way_between(const ClusterInput& input, HostIndex from, HostIndex to) {
+  const auto at = std::ranges::find_if(
+      input.ways(), [&](const Way& way) { return way.from == from && way.to == to; });
+  return at == input.ways().end() ? std::nullopt
+                                  : std::optional(static_cast<WayIndex>(at - input.ways().begin()));
+}
+
+std::string_view test_of(const BadMember& bad) {
+  return bad.fault == MemberFault::Rate ? "probe paths --protocol tcp" : "probe paths";
+}
+
+// Of another pair whose flows pass the same router.
+Finding* same_member(JudgeContext& context, const BadMember& bad) {
+  const auto at = std::ranges::find_if(context.findings, [&](const Finding& one) {
+    return one.check.id == "link.member" && !bad.router.empty() &&
+           one.check.found.contains(fmt::format(", at {}, ", bad.router));
+  });
+  return at == context.findings.end() ? nullptr : &*at;
+}
+
+void report(JudgeContext& context, const BundleResult& bundle, const BadMember& bad, WayIndex way) {
+  const Blame blame{.place = Place::Way, .hosts = {bad.from, bad.to}, .ways = {way}};
+  const Evidence evidence{
+      .what = fmt::format("{}: {}", words_for(context.input, context.input.ways()[way]),
+                          fault_words(bad)),
+      .value = static_cast<double>(bad.flows),
+      .unit = fmt::format("of {} flows", bad.of_flows),
+      .from = std::string(test_of(bad))};
+  if (Finding* same = same_member(context, bad)) {
+    add_ways(context.input, blame.ways, *same);
+    same->evidence.push_back(evidence);
+    return;
+  }
+  Finding finding =
+      finding_of(context.input, blame, "link.member", status_of(context.input.limits(), bad));
+  finding.check.found = found_words(context.input, bundle, bad);
+  finding.check.wanted = "parallel links that are alike";
+  finding.check.why =
+      "a switch, a router or a bond puts each flow on one of several links by its addresses and "
+      "ports: tests of this pair pass or fail by the ports that they happen to have";
+  finding.check.next_step = with_note(
+      test_by_hand(context.input, bundle.asked, bundle.peer, test_of(bad)),
+      bad.router.empty() ? "look at the counters of each link of the bundle between the two"
+                         : fmt::format("look at the counters of the links to {}", bad.router));
+  finding.evidence.push_back(evidence);
+  context.add(std::move(finding));
+}
+
+}  // namespace
+
+bool has_lossy_member(const ClusterInput& input, const Way& way) {
+  return std::ranges::any_of(input.measured().bundles, [&](const BundleResult& bundle) {
+    return std::ranges::any_of(bundle.bad, [&](const BadMember& bad) {
+      return bad.fault == MemberFault::Loss && bad.from == way.from && bad.to == way.to;
+    });
+  });
+}
+
+void judge_members(JudgeContext& context) {
+  std::size_t alike = 0;
+  for (const BundleResult& bundle : context.input.measured().bundles) {
+    alike += bundle.bad.empty() && bundle.verdict == "alike" ? 1 : 0;
+    for (const BadMember& bad : bundle.bad) {
+      if (const auto way = way_between(context.input, bad.from, bad.to)) {
+        report(context, bundle, bad, *way);
+        if (bad.fault != MemberFault::Delay) {
+          context.explain({*way});
+        }
+      }
+    }
+  }
+  if (alike > 0 && !context.has("link.member", Status::Info)) {
+    context.pass("link.member",
+                 fmt::format("many flows are alike between {}", counted(alike, "pair", "pairs")));
+  }
+}
+
+}  // namespace chokepoint::preflight
