@@ -63,6 +63,21 @@ Result<Connected> connect_to_any(const ClientOptions& options, const Patience& p
   return fail(*first);
 }
 
+// The first message on a connection that carries other bytes after it.
+Result<Message> receive_on(int fd, const Patience& patience, const std::string& peer) {
+  FrameReader reader(kMostFromStranger);
+  while (true) {
+    TRY(const std::size_t got, net::receive_some(fd, reader.wanted(), patience, peer));
+    if (got == 0) {
+      return fail(ErrorKind::Refused, "receive", peer, "it closed the connection");
+    }
+    TRY(std::optional<Message> message, reader.took(got));
+    if (message) {
+      return std::move(*message);
+    }
+  }
+}
+
 Result<Admittance> shake_hands(Channel& channel, ClientHandshake& handshake,
                                const Patience& patience) {
   TRY(channel.send(handshake.hello(), patience));
@@ -87,7 +102,7 @@ Result<Client> Client::connect(const ClientOptions& options, const Patience& pat
   if (!admittance) {
     return fail(explained(admittance.error()));
   }
-  return Client(std::move(channel), peer, std::move(*admittance), options.socket);
+  return Client(std::move(channel), peer, std::move(*admittance), options);
 }
 
 Result<Json> Client::request(const std::string& kind, Json parameters, const Patience& patience,
@@ -120,6 +135,37 @@ Result<sys::Descriptor> Client::attach(int index, net::SocketOptions options,
   const Result<> sent =
       net::send_all(fd->get(), std::as_bytes(std::span(frame)), patience, channel_.peer());
   return sent ? std::move(fd) : std::unexpected(sent.error());
+}
+
+Result<Opened> Client::attach_anew(int index, std::span<const std::byte> request,
+                                   const net::Patience& patience) const {
+  using Clock = net::Patience::Clock;
+  net::SocketOptions options = socket_;
+  options.mss = kSegmentBytes;
+  options.no_delay = true;
+  ClientHandshake handshake(own_, key_);
+  const auto begun = Clock::now();
+  Result<sys::Descriptor> fd = net::connect(peer_, options, patience);
+  if (!fd) {
+    return fail(with_advice(fd.error(), peer_));
+  }
+  const auto connected = Clock::now();
+  const auto say = [&](const std::string& frame) {
+    return net::send_all(fd->get(), std::as_bytes(std::span(frame)), patience, channel_.peer());
+  };
+  TRY(say(encode(handshake.hello())));
+  TRY(const Message welcome, receive_on(fd->get(), patience, channel_.peer()));
+  TRY(handshake.proof(welcome));
+  const auto agreed = Clock::now();
+  Seal seal(handshake.keys().to_server);
+  std::string last =
+      encode(control::attach(admittance_.session, admittance_.secret, tests_, index), seal);
+  last.append(reinterpret_cast<const char*>(request.data()), request.size());
+  TRY(say(last));
+  return Opened{.fd = std::move(*fd),
+                .connecting = connected - begun,
+                .agreeing = agreed - connected,
+                .asked = agreed};
 }
 
 void Client::bye() { std::ignore = channel_.send({Type::Bye}, Patience::of(kGoodbye)); }

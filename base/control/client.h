@@ -2,9 +2,11 @@
 // the data connections of one. One thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/cli/context.h"
@@ -29,6 +31,14 @@ struct ClientOptions {
 // What the client is told while it waits for its turn.
 using Waiting = std::function<void(const std::string& why)>;
 
+// A data connection that opened as a client does, and how long that took.
+struct Opened {
+  sys::Descriptor fd;
+  std::chrono::nanoseconds connecting;     // TCP's handshake
+  std::chrono::nanoseconds agreeing;       // from Hello until both ends' keys are known here
+  net::Patience::Clock::time_point asked;  // when Attach and what follows it began to be sent
+};
+
 class Client {
  public:
   static Result<Client> connect(const ClientOptions& options, const net::Patience& patience);
@@ -43,20 +53,28 @@ class Client {
   // A data connection of the test asked for last.
   Result<sys::Descriptor> attach(int index, net::SocketOptions options,
                                  const net::Patience& patience) const;
+  // The same after a handshake of its own: Attach takes the place of Proof, and `request`, which is
+  // the test's, goes in the same packet. Any thread.
+  Result<Opened> attach_anew(int index, std::span<const std::byte> request,
+                             const net::Patience& patience) const;
   // Ends politely; a client that is just dropped is understood, too.
   void bye();
 
  private:
-  Client(Channel channel, net::Endpoint peer, Admittance admittance, net::SocketOptions socket)
+  Client(Channel channel, net::Endpoint peer, Admittance admittance, const ClientOptions& options)
       : channel_(std::move(channel)),
         peer_(peer),
         admittance_(std::move(admittance)),
-        socket_(std::move(socket)) {}
+        socket_(options.socket),
+        own_(options.own),
+        key_(options.key) {}
 
   Channel channel_;
   net::Endpoint peer_;
   Admittance admittance_;
   net::SocketOptions socket_;
+  Identity own_;
+  std::optional<Secret> key_;
   std::uint64_t tests_ = 0;  // asked for so far
 };
 

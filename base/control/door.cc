@@ -226,7 +226,8 @@ Door::Fate Door::read(Stranger& stranger) {
 }
 
 Door::Fate Door::answer(Stranger& stranger, const Message& message) {
-  if (message.type == Type::Attach && !stranger.handshake) {
+  // After a handshake it came sealed.
+  if (message.type == Type::Attach) {
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, stranger.fd.get(), nullptr);
     if (const Result<Attachment> attachment = read_attach(message)) {
       keeper_->attach(*attachment, std::move(stranger.fd));

@@ -3,6 +3,8 @@
 // they are:
 //
 //   accept ──► stranger ── Hello ──► Welcome ── Proof ──► Keeper::enter     a client
+//                 │   │                    └─ Attach ──► Keeper::attach    a data connection that
+//                 │   │                                                     opens as a client does
 //                 │   └─── Attach ──────────────────────► Keeper::attach    a data connection
 //                 └─ too slow, malformed, one too many ─────────────────► closed
 //

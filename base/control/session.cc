@@ -41,6 +41,7 @@ void Session::expect_streams(int count) {
   const std::lock_guard lock(mutex_);
   expected_ = count;
   arrived_.clear();
+  taken_.clear();
 }
 
 void Session::begin_test() {
@@ -48,13 +49,20 @@ void Session::begin_test() {
   ++test_;
   expected_ = 0;
   arrived_.clear();
+  taken_.clear();
 }
 
 bool Session::arrived(std::uint64_t test, int index, sys::Descriptor fd) {
   const std::lock_guard lock(mutex_);
-  if (test != test_ || index < 0 || index >= expected_ || arrived_.contains(index)) {
+  if (test != test_ || index < 0 || index >= expected_) {
     return false;
   }
+  const auto number = static_cast<std::size_t>(index);
+  if (number < taken_.size() && taken_[number]) {
+    return false;
+  }
+  taken_.resize(std::max(taken_.size(), number + 1));
+  taken_[number] = true;
   arrived_.emplace(index, std::move(fd));
   const std::uint64_t one = 1;
   return write(arrival_.get(), &one, sizeof(one)) == sizeof(one);
@@ -101,6 +109,17 @@ Result<std::vector<sys::Descriptor>> Session::streams(const net::Patience& patie
   }
   arrived_.clear();
   expected_ = 0;
+  return streams;
+}
+
+std::vector<std::pair<int, sys::Descriptor>> Session::new_streams() {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t count = 0;
+  std::ignore = read(arrival_.get(), &count, sizeof(count));
+  std::vector<std::pair<int, sys::Descriptor>> streams;
+  for (auto& [index, fd] : std::exchange(arrived_, {})) {
+    streams.emplace_back(index, std::move(fd));
+  }
   return streams;
 }
 

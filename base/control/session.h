@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/control/channel.h"
@@ -70,8 +71,13 @@ class Session {
   void expect_streams(int count);
   // All of them, in the order of their numbers; an error as soon as the client has gone.
   Result<std::vector<sys::Descriptor>> streams(const net::Patience& patience);
+  // For a test that takes its data connections as they come: those since the last call, with their
+  // numbers, and a descriptor that is readable while there are any.
+  std::vector<std::pair<int, sys::Descriptor>> new_streams();
+  int arrival_descriptor() const { return arrival_.get(); }
 
-  // A data connection has proved that it belongs to this test. False where none is wanted.
+  // A data connection has proved that it belongs to this test. False where none is wanted, or one
+  // of this number has been there.
   bool arrived(std::uint64_t test, int index, sys::Descriptor fd);
 
  private:
@@ -102,6 +108,7 @@ class Session {
   std::mutex mutex_;
   int expected_ = 0;
   std::map<int, sys::Descriptor> arrived_;
+  std::vector<bool> taken_;  // the numbers that have been there
 };
 
 // A kind of test as the server offers it. One object serves all sessions, each from its own thread.
