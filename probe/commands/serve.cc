@@ -40,6 +40,7 @@
 #include "probe/commands/commands.h"
 #include "probe/iperf3/protocol.h"
 #include "probe/iperf3/server.h"
+#include "probe/latency/responder.h"
 #include "probe/latency/test.h"
 #include "probe/nuttcp/protocol.h"
 #include "probe/nuttcp/server.h"
@@ -279,6 +280,7 @@ control::Services own_services(const std::string& program, Admitted admitted) {
   services.push_back(std::make_unique<rpc::RpcService>(
       program, admitted == Admitted::Local || admitted == Admitted::WithTheKey));
   services.push_back(std::make_unique<latency::LatencyService>());
+  services.push_back(std::make_unique<latency::ResponsivenessService>());
   services.push_back(std::make_unique<collective::RankService>());
   return services;
 }

@@ -2,151 +2,191 @@
 
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <numeric>
 
+#include "base/math/statistics.h"
+#include "base/math/units.h"
+#include "base/net/socket.h"
 #include "base/sys/thread.h"
+#include "probe/latency/frames.h"
 
 namespace chokepoint::probe::latency {
 namespace {
 
-using std::chrono::milliseconds;
+using net::Patience;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
 
-double mean(const std::deque<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
+constexpr seconds kConnecting{10};
+// Foreign probes on their way at a time: with more of them the door of the server would push out
+// those of one source (control::DoorOptions).
+constexpr int kMostProbers = 32;
 
-void keep_last(std::deque<double>& values, double value, std::size_t count) {
-  values.push_back(value);
-  if (values.size() > count) {
-    values.pop_front();
+double in_ms(nanoseconds time) { return static_cast<double>(time.count()) / math::kNsPerMs; }
+
+void keep_last_rate(std::deque<double>& rates, double rate) {
+  rates.push_back(rate);
+  if (rates.size() > kMovingAverage) {
+    rates.pop_front();
   }
 }
 
-constexpr milliseconds kInterval{100};
-constexpr milliseconds kLookAtRate{500};
-constexpr int kLooksToGrow = 2;
+std::optional<double> mean_rate(const std::deque<double>& rates) {
+  const std::vector<double> values(rates.begin(), rates.end());
+  return math::mean(values);
+}
+
+// Probes of both kinds take turns: half of the time between two pairs.
+std::optional<nanoseconds> gap_at(double pairs_per_second) {
+  return pairs_per_second > 0 ? std::optional(std::chrono::duration_cast<nanoseconds>(
+                                    std::chrono::duration<double>(0.5 / pairs_per_second)))
+                              : std::nullopt;
+}
 
 }  // namespace
 
-void Stability::add(double value) {
-  keep_last(values_, value, kAverages);
-  if (values_.size() == kAverages) {
-    keep_last(averages_, mean(values_), kAverages);
-  }
-}
-
-bool Stability::reached() const {
-  if (averages_.size() < kAverages) {
-    return false;
-  }
-  const double middle = mean(averages_);
-  double squares = 0;
-  for (const double average : averages_) {
-    squares += (average - middle) * (average - middle);
-  }
-  const double deviation = std::sqrt(squares / static_cast<double>(kAverages));
-  return middle > 0 && deviation <= kWithin * middle;
-}
-
-Result<std::unique_ptr<Load>> Load::start(Connect connect, const LoadPlan& plan,
-                                          const sys::Root& root) {
+Result<std::unique_ptr<Load>> Load::start(const control::Client& client, const LoadPlan& plan) {
   sys::Descriptor stopped(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stopped) {
     return fail(from_errno(errno, "start load", "event"));
   }
-  std::unique_ptr<Load> load(new Load(std::move(connect), plan, root, std::move(stopped)));
-  TRY(load->grower_, sys::start_thread("load", [&self = *load] { self.grow(); }));
+  std::unique_ptr<Load> load(new Load(client, plan, std::move(stopped)));
+  TRY(load->conductor_, sys::start_thread("load", [&self = *load] { self.conduct(); }));
   return load;
 }
 
 Load::~Load() { stop(); }
 
 void Load::stop() {
-  stopping_ = true;
   const std::uint64_t one = 1;
-  std::ignore = write(stopped_.get(), &one, sizeof(one));
-  wake_.notify_all();
-  if (grower_.joinable()) {
-    grower_.join();
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    std::ignore = write(stopped_.get(), &one, sizeof(one));
+    for (Connection& connection : connections_) {
+      if (connection.carrier) {
+        connection.carrier->stop();
+      }
+    }
   }
-  for (std::thread& connection : connections_) {
-    if (connection.joinable()) {
-      connection.join();
+  wake_.notify_all();
+  probing_.notify_all();
+  if (conductor_.joinable()) {
+    conductor_.join();
+  }
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) {
+      thread.join();
     }
   }
 }
 
 LoadResult Load::result() {
   const std::lock_guard lock(mutex_);
-  return result_;
+  LoadResult result = result_;
+  if (!result.responsiveness.rpm) {
+    result.responsiveness = responsiveness_of(recent());
+  }
+  result.goodput_confidence = goodput_saturation_.confidence();
+  result.confidence = responsiveness_saturation_.confidence();
+  result.send_mbps = mean_rate(sent_mbps_);
+  result.receive_mbps = mean_rate(received_mbps_);
+  return result;
+}
+
+void Load::conduct() {
+  std::unique_lock lock(mutex_);
+  grow();
+  Clock::time_point looked = begun_;
+  Clock::time_point next_look = begun_ + plan_.interval;
+  Clock::time_point next_probe = Clock::time_point::max();
+  bool is_foreign_next = true;
+  while (!stopping_) {
+    wake_.wait_until(lock, std::min(next_look, next_probe), [&] { return stopping_.load(); });
+    const Clock::time_point now = Clock::now();
+    const auto gap = gap_at(probes_per_second_);
+    if (now >= next_probe && gap) {
+      is_foreign_next ? want_foreign() : ask_self();
+      is_foreign_next = !is_foreign_next;
+      next_probe = std::max(next_probe + *gap, now);
+    }
+    if (now >= next_look && !stopping_) {
+      look(std::chrono::duration<double>(now - looked).count());
+      looked = now;
+      next_look = std::max(next_look + plan_.interval, now);
+      if (stage_ == Stage::Probing && next_probe == Clock::time_point::max()) {
+        next_probe = now;
+      }
+      grow();
+    }
+  }
 }
 
 void Load::grow() {
-  add_connection();
-  for (int look = 1; !stopping_; ++look) {
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, kLookAtRate, [&] { return stopping_.load(); });
-    const double rate = take_rate(std::chrono::duration<double>(kLookAtRate).count());
-    if (stopping_) {
-      return;
-    }
-    stability_.add(rate);
-    result_.throughput_mbps = rate;
-    result_.stable = stability_.reached();
-    const bool enough = result_.stable || result_.error ||
-                        std::cmp_greater_equal(connections_.size(), plan_.max_connections);
-    lock.unlock();
-    if (enough) {
-      full_ = true;
-    } else if (look % kLooksToGrow == 0) {
-      add_connection();
+  for (const bool sends : {true, false}) {
+    const bool is_wanted = sends ? plan_.sends : plan_.receives;
+    const auto count = std::ranges::count(connections_, sends, &Connection::sends);
+    if (is_wanted && count < plan_.max_connections && stage_ != Stage::Done) {
+      add_connection(sends);
     }
   }
 }
 
-void Load::add_connection() {
-  Result<std::thread> thread = sys::start_thread("load connection", [this] { run_connection(); });
-  if (!thread) {
-    fail_with(thread.error());
-    return;
-  }
-  connections_.push_back(*std::move(thread));
+void Load::add_connection(bool sends) {
+  Connection& connection = connections_.emplace_back();
+  connection.sends = sends;
+  start_thread("load connection", [this, &connection, stream = next_stream_++] {
+    run_connection(connection, stream);
+  });
 }
 
-void Load::run_connection() {
-  Result<control::Client> client = connect_(stopped_.get());
-  if (!client) {
-    fail_with(client.error());
-    return;
+void Load::start_thread(const char* name, std::move_only_function<void()> body) {
+  Result<std::thread> thread = sys::start_thread(name, std::move(body));
+  if (thread) {
+    threads_.push_back(*std::move(thread));
+  } else if (!result_.error) {
+    result_.error = thread.error();
+    stage_ = Stage::Done;
   }
+}
+
+void Load::run_connection(Connection& connection, int stream) {
+  const Result<> carried = carry(connection, stream);
   {
     const std::lock_guard lock(mutex_);
-    ++result_.connections;
+    connection.is_running = false;
   }
-  const tcp::Parameters parameters{.direction = plan_.direction,
-                                   .time = plan_.time,
-                                   .interval = kInterval,
-                                   .congestion = plan_.congestion,
-                                   .share = true};
-  const Result<tcp::Trial> test = tcp::run(
-      *client, parameters, root_, stopped_.get(),
-      [this](tcp::Side, const tcp::IntervalMeasure& interval) { watch(interval); },
-      [](const std::string&) {});
-  if (!test) {
-    fail_with(test.error());
+  if (!carried) {
+    fail_with(carried.error());
   }
-  client->bye();
 }
 
-void Load::watch(const tcp::IntervalMeasure& interval) {
-  if (interval.role == tcp::Role::Receive) {
-    bytes_ += interval.bytes;
-  } else if (interval.rtt_ms && full_) {
+Result<> Load::carry(Connection& connection, int stream) {
+  net::SocketOptions options;
+  options.congestion = plan_.congestion;
+  options.no_delay = true;
+  TRY(sys::Descriptor fd,
+      client_.attach(stream, options, Patience::of(kConnecting, stopped_.get())));
+  TRY(std::unique_ptr<Carrier> carrier,
+      Carrier::make(std::move(fd), connection.sends ? Fills::Yes : Fills::Peer,
+                    [this](const SelfTime& time) {
+                      const std::lock_guard lock(mutex_);
+                      intervals_.back().self.push_back(time);
+                    }));
+  Carrier& running = *carrier;
+  {
     const std::lock_guard lock(mutex_);
-    result_.rtt_ms.push_back(*interval.rtt_ms);
+    if (stopping_) {
+      return {};
+    }
+    connection.carrier = std::move(carrier);
+    connection.is_running = true;
+    ++result_.connections;
   }
+  TRY(running.run());
+  return fail(ErrorKind::Refused, "load", client_.peer().text(), "it closed a connection");
 }
 
 // Errors after stop() come from the interruption and are ignored.
@@ -154,14 +194,135 @@ void Load::fail_with(const Error& error) {
   const std::lock_guard lock(mutex_);
   if (!stopping_ && !result_.error) {
     result_.error = error;
+    stage_ = Stage::Done;
   }
 }
 
-double Load::take_rate(double seconds) {
-  const std::uint64_t bytes = bytes_;
-  const double mbps = static_cast<double>(bytes - bytes_before_) * 8 / seconds / 1e6;
-  bytes_before_ = bytes;
-  return mbps;
+void Load::want_foreign() {
+  if (idle_probers_ <= probes_wanted_ && probers_ < kMostProbers) {
+    ++probers_;
+    start_thread("foreign probe", [this] { run_prober(); });
+  }
+  // Where all are on their way one less is sent, rather than one later.
+  if (probes_wanted_ < kMostProbers) {
+    ++probes_wanted_;
+    probing_.notify_one();
+  }
+}
+
+void Load::run_prober() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    ++idle_probers_;
+    probing_.wait(lock, [&] { return stopping_ || probes_wanted_ > 0; });
+    --idle_probers_;
+    if (stopping_) {
+      return;
+    }
+    --probes_wanted_;
+    lock.unlock();
+    const Result<ForeignTime> time = probe_foreign(next_probe_++);
+    lock.lock();
+    if (time) {
+      intervals_.back().foreign.push_back(*time);
+    } else if (!stopping_) {
+      ++result_.failed_probes;
+    }
+  }
+}
+
+Result<ForeignTime> Load::probe_foreign(int stream) const {
+  const Patience patience = Patience::of(kConnecting, stopped_.get());
+  const std::string peer = client_.peer().text();
+  TRY(const control::Opened opened,
+      client_.attach_anew(stream, bytes_of({.type = FrameType::Get, .number = 1}), patience));
+  ObjectBytes object{};
+  TRY(net::receive_all(opened.fd.get(), object, patience, peer));
+  TRY(const FrameHead head, head_in(std::span(object).first<kHeadBytes>()));
+  if (head.type != FrameType::Object) {
+    return fail(ErrorKind::Malformed, "probe", peer, "something else came than was asked for");
+  }
+  return ForeignTime{.tcp_ms = in_ms(opened.connecting),
+                     .handshake_ms = in_ms(opened.agreeing),
+                     .request_ms = in_ms(Clock::now() - opened.asked)};
+}
+
+void Load::ask_self() {
+  std::vector<Carrier*> running;
+  for (const Connection& connection : connections_) {
+    if (connection.is_running) {
+      running.push_back(connection.carrier.get());
+    }
+  }
+  if (!running.empty()) {
+    std::uniform_int_distribution<std::size_t> any(0, running.size() - 1);
+    running[any(random_)]->ask();
+  }
+}
+
+void Load::look(double seconds) {
+  double sent = 0;
+  double received = 0;
+  for (Connection& connection : connections_) {
+    if (!connection.carrier) {
+      continue;
+    }
+    const std::uint64_t bytes = connection.sends
+                                    ? connection.carrier->acknowledged_bytes().value_or(0)
+                                    : connection.carrier->received_bytes();
+    // A connection that has failed says less than before.
+    const std::uint64_t news = bytes - std::min(bytes, std::exchange(connection.counted, bytes));
+    (connection.sends ? sent : received) += static_cast<double>(news) * 8 / seconds / 1e6;
+  }
+  if (plan_.sends) {
+    keep_last_rate(sent_mbps_, sent);
+  }
+  if (plan_.receives) {
+    keep_last_rate(received_mbps_, received);
+  }
+  const double narrower = !plan_.receives ? sent
+                          : !plan_.sends  ? received
+                                          : std::min(sent, received);
+  probes_per_second_ = probes_per_second(narrower * 1e6);
+  if (stage_ == Stage::Filling) {
+    look_at_goodput(sent + received);
+  } else if (stage_ == Stage::Probing) {
+    look_at_responsiveness();
+  }
+}
+
+void Load::look_at_goodput(double mbps) {
+  if (const std::optional<double> average = goodput_.add(mbps)) {
+    goodput_saturation_.add(*average);
+  }
+  if (goodput_saturation_.is_reached() || Clock::now() - begun_ >= plan_.time / 2) {
+    stage_ = Stage::Probing;
+  }
+}
+
+void Load::look_at_responsiveness() {
+  const Responsiveness now = responsiveness_of(recent());
+  if (now.rpm) {
+    result_.responsiveness = now;
+    responsiveness_saturation_.add(*now.rpm);
+  }
+  if (responsiveness_saturation_.is_reached()) {
+    stage_ = Stage::Done;
+    return;
+  }
+  intervals_.emplace_back();
+  if (intervals_.size() > kMovingAverage) {
+    intervals_.pop_front();
+  }
+}
+
+ProbeTimes Load::recent() const {
+  ProbeTimes all;
+  for (const ProbeTimes& interval : intervals_) {
+    all.foreign.insert(all.foreign.end(), interval.foreign.begin(), interval.foreign.end());
+    all.self.insert(all.self.end(), interval.self.begin(), interval.self.end());
+  }
+  return all;
 }
 
 }  // namespace chokepoint::probe::latency

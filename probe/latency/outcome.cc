@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/math/units.h"
+#include "probe/latency/rpm.h"
 
 namespace chokepoint::probe::latency {
 namespace {
 
-constexpr double kMsPerMinute = 60'000;
 constexpr double kP90 = 0.9;
 // A queueing delay that slows a collective of many rounds.
 constexpr double kSomeMs = 2;
@@ -18,13 +19,12 @@ constexpr double kMuchMs = 50;
 // Less is within what the scheduler of a busy host adds, which grows with the round trip.
 constexpr double kTimesIdle = 1.5;
 
-std::optional<double> rpm_of(const Loaded& loaded) {
-  if (loaded.tcp.values.count == 0) {
-    return std::nullopt;
+std::string rate_of(const LoadResult& load) {
+  const auto text = [](double mbps) { return math::format_rate(mbps * 1e6); };
+  if (load.send_mbps && load.receive_mbps) {
+    return fmt::format("{} and {}", text(*load.send_mbps), text(*load.receive_mbps));
   }
-  // Without round trips from the kernel the pinged connection stands for both.
-  const double own = math::quantile(loaded.load.rtt_ms, kP90).value_or(loaded.tcp.p90);
-  return kMsPerMinute / ((own + loaded.tcp.p90) / 2);
+  return text(load.send_mbps.value_or(load.receive_mbps.value_or(0)));
 }
 
 }  // namespace
@@ -46,7 +46,6 @@ Loaded loaded(const Phase& phase, LoadResult load, const Idle& idle) {
   if (result.tcp.values.count > 0 && idle.tcp.values.count > 0) {
     result.bufferbloat_ms = result.tcp.values.median - idle.tcp.values.median;
   }
-  result.rpm = rpm_of(result);
   return result;
 }
 
@@ -71,8 +70,7 @@ std::string sentence_of(const Idle& idle, const Loaded& loaded, std::string_view
   if (bloat == Bloat::Unknown) {
     return fmt::format("{}: not measured", doing);
   }
-  const std::string load =
-      fmt::format("{} {}", doing, math::format_rate(loaded.load.throughput_mbps.value_or(0) * 1e6));
+  const std::string load = fmt::format("{} {}", doing, rate_of(loaded.load));
   if (bloat == Bloat::None) {
     return fmt::format("{} leaves the round trip at {} (idle {}): no queue builds up", load,
                        math::format_ms(loaded.tcp.values.median),
@@ -82,6 +80,25 @@ std::string sentence_of(const Idle& idle, const Loaded& loaded, std::string_view
       "{} adds {} to a round trip of {}: a queue on the way holds it; fq_codel or a smaller queue "
       "where the line narrows, or BBR at the sender, would shorten it",
       load, math::format_ms(*loaded.bufferbloat_ms), math::format_ms(idle.tcp.values.median));
+}
+
+std::string responsiveness_sentence(const LoadResult& load, std::string_view doing) {
+  const Responsiveness& is = load.responsiveness;
+  if (!is.rpm) {
+    return fmt::format("{}: no RPM, because too few probes came back", doing);
+  }
+  std::string text = fmt::format("{}: {:.0f} RPM ({}, {} confidence)", doing, *is.rpm,
+                                 rating_of(*is.rpm), name_of(load.confidence));
+  const std::optional<double> buffer = self_buffer_ms(is);
+  if (!buffer) {
+    return text;
+  }
+  text += fmt::format(
+      "; a request within the load takes {}, of it {} on the way and {} in the sender's buffer",
+      math::format_ms(*is.self_ms), math::format_ms(*is.self_path_ms), math::format_ms(*buffer));
+  return *buffer > std::max(*is.self_path_ms, kSomeMs)
+             ? text + ", which the sysctl net.ipv4.tcp_notsent_lowat there bounds"
+             : text;
 }
 
 }  // namespace chokepoint::probe::latency

@@ -35,9 +35,6 @@ struct Loaded {
   LoadResult load = {};
   // The median round trip less the idle one: what the queues add.
   std::optional<double> bufferbloat_ms = {};
-  // Round trips per minute: 60 s divided by the mean of two 90th percentiles, that of the load's
-  // own connections by the sender's kernel, and that of the pinged connection beside them.
-  std::optional<double> rpm = {};
 };
 
 Loaded loaded(const Phase& phase, LoadResult load, const Idle& idle);
@@ -46,7 +43,11 @@ enum class Bloat { Unknown, None, Some, Much };
 std::string_view name_of(Bloat bloat);
 Bloat judge(const Idle& idle, const Loaded& loaded);
 
-// "sending 94 Mb/s adds …": one sentence without a full stop. `doing`: "sending".
+// Sentences without a full stop. `doing`: "sending".
+
+// "sending 94 Mb/s adds …"
 std::string sentence_of(const Idle& idle, const Loaded& loaded, std::string_view doing);
+// "sending: 230 RPM (poor, …)", and where a request within the load spends its time.
+std::string responsiveness_sentence(const LoadResult& load, std::string_view doing);
 
 }  // namespace chokepoint::probe::latency

@@ -77,7 +77,11 @@ class PhaseRun {
     std::int64_t next = clock_.monotonic_ns();
     while (!phase_->interrupted && clock_.monotonic_ns() < end) {
       if (clock_.monotonic_ns() >= next) {
-        ask(counting());
+        const Pinging pinging = counting();
+        if (pinging == Pinging::End) {
+          break;
+        }
+        ask(pinging == Pinging::Count);
         next = std::max(next + gap_ns_, clock_.monotonic_ns());
       }
       TRY(listen(std::min(next, end), interrupt));

@@ -1,7 +1,7 @@
 // A latency test over a control connection, at both ends. The client's Test opens connections, its
 // Prober sends pings over them, and the server's LatencyService sends them back, over one TCP
 // connection and, where both ends can reach each other by UDP, one UDP flow. The load whose effect
-// is measured is a TCP test of its own (load.h).
+// is measured is a test of its own (load.h).
 //
 //   client                                           server
 //     Request {kind latency, time_ns, udp} ───────────►
@@ -89,8 +89,9 @@ struct ProbeSockets {
   std::uint64_t test = 0;
 };
 
-// Whether a ping sent now counts in the result.
-using Counting = std::function<bool()>;
+// What becomes of a ping sent now; End: there are no more.
+enum class Pinging { Discard, Count, End };
+using Counting = std::function<Pinging()>;
 
 // Sends pings at regular times over TCP and UDP and records the round trips of those that come
 // back. A ping does not wait for the answer to the one before it, so a path that stops for a second
@@ -101,7 +102,7 @@ class Prober {
       : sockets_(sockets), gap_(gap) {}
 
   // `number` separates the pings of this phase from late ones of another. Ends early once
-  // `interrupt` is readable, and fails when the TCP connection does.
+  // `counting` or `interrupt` says so, and fails when the TCP connection does.
   Result<std::unique_ptr<Phase>> run(std::uint16_t number, std::chrono::nanoseconds time,
                                      int interrupt, const Counting& counting);
 

@@ -5,6 +5,7 @@
 
 #include "probe/collective/launch/rank_service.h"
 #include "probe/collective/rendezvous/meeting.h"
+#include "probe/latency/responder.h"
 #include "probe/latency/test.h"
 #include "probe/path/exchange.h"
 #include "probe/paths/exchange.h"
@@ -45,6 +46,9 @@ void understand(const Json& body) {
   std::ignore = rpc::progress_in(body);
   if (const auto parameters = latency::parameters_in(body)) {
     if (!latency::parameters_in(latency::body_of(*parameters))) std::abort();
+  }
+  if (const auto request = latency::load_request_in(body)) {
+    if (!latency::load_request_in(latency::body_of(*request))) std::abort();
   }
   std::ignore = path::invitation_in(body);
   if (const auto parameters = paths::parameters_in(body)) {

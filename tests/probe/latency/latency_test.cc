@@ -3,8 +3,8 @@
 #include <sys/socket.h>
 
 #include "probe/latency/load.h"
+#include "probe/latency/responder.h"
 #include "probe/latency/test.h"
-#include "probe/tcp/trial.h"
 #include "tests/fakes/probe_server.h"
 
 namespace chokepoint::probe::latency {
@@ -16,13 +16,15 @@ using control::Client;
 control::Services services() {
   control::Services all;
   all.push_back(std::make_unique<LatencyService>());
-  all.push_back(std::make_unique<tcp::TcpService>());
+  all.push_back(std::make_unique<ResponsivenessService>());
   return all;
 }
 
 Result<latency::Test> open(Client& client, bool udp) {
   return latency::Test::open(client, {.time = 20s, .udp = udp}, {}, -1, [](const std::string&) {});
 }
+
+Pinging count_all() { return Pinging::Count; }
 
 Prober prober(const latency::Test& test) {
   return Prober({.tcp = test.tcp(), .udp = test.udp(), .test = test.id()}, 1ms);
@@ -41,7 +43,7 @@ TEST(Latency, EveryPingComesBackOverBoth) {
   ASSERT_TRUE(test) << describe(test.error());
   Prober asking = prober(*test);
   for (std::uint16_t number = 1; number <= 2; ++number) {
-    const auto phase = asking.run(number, 100ms, -1, [] { return true; });
+    const auto phase = asking.run(number, 100ms, -1, count_all);
     ASSERT_TRUE(phase) << describe(phase.error());
     EXPECT_GT((*phase)->tcp.sent, 0U);
     EXPECT_EQ((*phase)->tcp.answered(), (*phase)->tcp.sent);
@@ -57,7 +59,7 @@ TEST(Latency, WithoutUdpTcpAlone) {
   Result<latency::Test> test = open(*client, false);
   ASSERT_TRUE(test) << describe(test.error());
   EXPECT_EQ(test->udp(), -1);
-  const auto phase = prober(*test).run(1, 50ms, -1, [] { return true; });
+  const auto phase = prober(*test).run(1, 50ms, -1, count_all);
   ASSERT_TRUE(phase);
   EXPECT_EQ((*phase)->tcp.answered(), (*phase)->tcp.sent);
   EXPECT_EQ((*phase)->udp.sent, 0U);
@@ -69,7 +71,8 @@ TEST(Latency, PingsBeforeTheLoadIsFullDoNotCount) {
   Result<latency::Test> test = open(*client, true);
   ASSERT_TRUE(test);
   std::uint64_t asked = 0;
-  const auto phase = prober(*test).run(1, 100ms, -1, [&] { return ++asked > 5; });
+  const auto phase = prober(*test).run(
+      1, 100ms, -1, [&] { return ++asked > 5 ? Pinging::Count : Pinging::Discard; });
   ASSERT_TRUE(phase);
   EXPECT_EQ((*phase)->tcp.sent, std::max<std::uint64_t>(asked, 5) - 5);
 }
@@ -80,7 +83,7 @@ TEST(Latency, AServerThatGoesEndsThePhase) {
   Result<latency::Test> test = open(*client, true);
   ASSERT_TRUE(test);
   server.stop();
-  EXPECT_FALSE(prober(*test).run(1, 10s, -1, [] { return true; }));
+  EXPECT_FALSE(prober(*test).run(1, 10s, -1, count_all));
 }
 
 TEST(Latency, AUserWhoInterruptsKeepsWhatWasMeasured) {
@@ -92,44 +95,168 @@ TEST(Latency, AUserWhoInterruptsKeepsWhatWasMeasured) {
   int asked = 0;
   const auto phase = prober(*test).run(1, 60s, interrupt.get(), [&] {
     const std::uint64_t one = ++asked == 20 ? 1 : 0;
-    return write(interrupt.get(), &one, sizeof(one)) == sizeof(one);
+    std::ignore = write(interrupt.get(), &one, sizeof(one));
+    return Pinging::Count;
   });
   ASSERT_TRUE(phase);
   EXPECT_TRUE((*phase)->interrupted);
   EXPECT_GT((*phase)->tcp.answered(), 0U);
 }
 
-TEST(Load, FillsThePathAndEndsWhenToldTo) {
+TEST(Latency, PingsEndWhenTheyAreToldTo) {
   const fakes::ProbeServer server(services());
-  for (const tcp::Direction direction : {tcp::Direction::Send, tcp::Direction::Receive}) {
-    const auto load =
-        Load::start([&](int) { return server.client(); },
-                    {.direction = direction, .time = 60s, .max_connections = 1}, sys::Root("/"));
-    ASSERT_TRUE(load);
-    for (int i = 0; i < 1000 && (*load)->result().throughput_mbps.value_or(0) <= 0; ++i) {
-      std::this_thread::sleep_for(10ms);
+  Result<Client> client = server.client();
+  Result<latency::Test> test = open(*client, false);
+  ASSERT_TRUE(test);
+  int asked = 0;
+  const auto phase =
+      prober(*test).run(1, 60s, -1, [&] { return ++asked > 3 ? Pinging::End : Pinging::Count; });
+  ASSERT_TRUE(phase);
+  EXPECT_EQ((*phase)->tcp.sent, 3U);
+}
+
+TEST(Responsiveness, ARequestTravelsUnchanged) {
+  const control::Json sent = body_of(LoadRequest{.time = 3s, .streams = 4, .congestion = "cubic"});
+  EXPECT_EQ(body_of(*load_request_in(sent)), sent);
+  EXPECT_FALSE(load_request_in({{"time_ns", 1}, {"streams", 0}, {"congestion", ""}}));
+}
+
+constexpr int kStreams = 2;
+
+// With a key as without: the handshake of a foreign probe is that of any client.
+class Responsive : public testing::TestWithParam<bool> {
+ protected:
+  Responsive() : server_(services(), options()), client_(server_.client(key())) {}
+
+  std::optional<control::Secret> key() const {
+    return GetParam() ? std::optional(key_) : std::nullopt;
+  }
+
+  serve::ServerOptions options() const {
+    serve::ServerOptions options{.own = {"chokepoint test", "hubble"}};
+    if (GetParam()) {
+      options.keys = control::KeyRing(key_);
     }
-    (*load)->stop();
-    const LoadResult result = (*load)->result();
-    EXPECT_EQ(result.connections, 1);
-    EXPECT_GT(result.throughput_mbps.value_or(0), 0);
-    EXPECT_TRUE((*load)->full());
-    EXPECT_FALSE(result.error);
+    return options;
+  }
+
+  void SetUp() override {
+    ASSERT_TRUE(client_) << describe(client_.error());
+    const Result<control::Json> ready =
+        client_->request("responsiveness", body_of(LoadRequest{.time = 60s, .streams = kStreams}),
+                         net::Patience::of(10s), [](const std::string&) {});
+    ASSERT_TRUE(ready) << describe(ready.error());
+  }
+
+  control::Secret key_ = control::random_secret();
+  fakes::ProbeServer server_;
+  Result<Client> client_;
+};
+
+void await(const Load& load, Load::Stage stage) {
+  for (int i = 0; i < 3000 && load.stage() < stage; ++i) {
+    std::this_thread::sleep_for(10ms);
   }
 }
 
-TEST(Load, OneThatCannotBeSaysWhy) {
-  const auto load =
-      Load::start([](int) -> Result<Client> { return fail(ErrorKind::Refused, "", "peer", "no"); },
-                  {.time = 60s}, sys::Root("/"));
+TEST_P(Responsive, MeasuresBothWaysAtOnce) {
+  const auto load = Load::start(*client_, {.sends = true,
+                                           .receives = true,
+                                           .time = 200ms,
+                                           .interval = 50ms,
+                                           .max_connections = 1,
+                                           .first_probe = kStreams});
   ASSERT_TRUE(load);
-  for (int i = 0; i < 1000 && !(*load)->full(); ++i) {
+  await(**load, Load::Stage::Probing);
+  for (int i = 0; i < 1000 && !(*load)->result().responsiveness.rpm; ++i) {
     std::this_thread::sleep_for(10ms);
   }
+  (*load)->stop();
   const LoadResult result = (*load)->result();
-  ASSERT_TRUE(result.error);
-  EXPECT_EQ(result.error->kind, ErrorKind::Refused);
-  EXPECT_EQ(result.connections, 0);
+  EXPECT_FALSE(result.error) << describe(*result.error);
+  EXPECT_EQ(result.connections, 2);
+  EXPECT_GT(result.send_mbps.value_or(0), 0);
+  EXPECT_GT(result.receive_mbps.value_or(0), 0);
+  const Responsiveness& is = result.responsiveness;
+  ASSERT_TRUE(is.rpm);
+  EXPECT_GT(*is.tcp_ms, 0);
+  EXPECT_GT(*is.handshake_ms, 0);
+  EXPECT_GT(*is.request_ms, 0);
+  EXPECT_GT(is.self_path_ms.value_or(0), 0);
+  EXPECT_EQ(result.failed_probes, 0U);
+  EXPECT_GT((*load)->next_probe(), kStreams);
+}
+
+TEST_P(Responsive, SeveralLoadsFollowEachOther) {
+  int first_probe = kStreams;
+  for (const bool sends : {true, false}) {
+    const auto load = Load::start(*client_, {.sends = sends,
+                                             .receives = !sends,
+                                             .time = 100ms,
+                                             .interval = 20ms,
+                                             .max_connections = 1,
+                                             .first_stream = sends ? 0 : 1,
+                                             .first_probe = first_probe});
+    ASSERT_TRUE(load);
+    for (int i = 0; i < 1000 && !(*load)->result().responsiveness.rpm; ++i) {
+      std::this_thread::sleep_for(10ms);
+    }
+    (*load)->stop();
+    EXPECT_TRUE((*load)->result().responsiveness.rpm);
+    first_probe = (*load)->next_probe();
+  }
+  ASSERT_TRUE(client_->channel().send({control::Type::Stop}, net::Patience::of(10s)));
+  EXPECT_TRUE(client_->channel().expect(control::Type::Result, net::Patience::of(10s)));
+}
+
+TEST_P(Responsive, AServerThatGoesEndsTheLoad) {
+  const auto load =
+      Load::start(*client_, {.time = 60s, .max_connections = 1, .first_probe = kStreams});
+  ASSERT_TRUE(load);
+  for (int i = 0; i < 1000 && (*load)->result().connections == 0; ++i) {
+    std::this_thread::sleep_for(10ms);
+  }
+  server_.stop();
+  await(**load, Load::Stage::Done);
+  EXPECT_TRUE((*load)->result().error);
+}
+
+// What was heard of one connection opens no other one.
+TEST_P(Responsive, ANumberOpensOneConnection) {
+  const FrameHeadBytes get = bytes_of({.type = FrameType::Get, .number = 1});
+  const auto answer = [&](int number) -> ssize_t {
+    const auto opened = client_->attach_anew(number, get, net::Patience::of(10s));
+    EXPECT_TRUE(opened) << describe(opened.error());
+    ObjectBytes object{};
+    return net::receive_all(opened->fd.get(), object, net::Patience::of(10s), "answer") ? 1 : 0;
+  };
+  EXPECT_EQ(answer(kStreams), 1);
+  EXPECT_EQ(answer(kStreams), 0);
+  EXPECT_EQ(answer(kStreams + 1), 1);
+}
+
+TEST_P(Responsive, AForeignConnectionThatFillsIsClosed) {
+  const FrameHeadBytes fill = bytes_of({.type = FrameType::Fill});
+  const auto opened = client_->attach_anew(kStreams, fill, net::Patience::of(10s));
+  ASSERT_TRUE(opened);
+  std::array<std::byte, 8> bytes{};
+  const Result<std::size_t> got =
+      net::receive_some(opened->fd.get(), bytes, net::Patience::of(10s), "answer");
+  EXPECT_TRUE(!got || *got == 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutKey, Responsive, testing::Bool());
+
+TEST(Responsiveness, AnOlderServerKnowsNoSuchTest) {
+  control::Services old;
+  old.push_back(std::make_unique<LatencyService>());
+  const fakes::ProbeServer server(std::move(old));
+  Result<Client> client = server.client();
+  ASSERT_TRUE(client);
+  const auto ready = client->request("responsiveness", body_of(LoadRequest{}),
+                                     net::Patience::of(10s), [](const std::string&) {});
+  ASSERT_FALSE(ready);
+  EXPECT_EQ(ready.error().kind, ErrorKind::Unsupported);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <cmath>
-
 #include "probe/latency/load.h"
 
 namespace chokepoint::probe::latency {
@@ -24,9 +22,7 @@ std::unique_ptr<Phase> phase(std::uint64_t usual_ms, std::uint64_t tail_ms) {
 
 Idle idle(std::uint64_t ms) { return {.tcp = spread_of(phase(ms, ms)->tcp)}; }
 
-LoadResult load(std::vector<double> rtt_ms) {
-  return {.connections = 3, .stable = true, .throughput_mbps = 90, .rtt_ms = std::move(rtt_ms)};
-}
+LoadResult load() { return {.connections = 3, .send_mbps = 90}; }
 
 TEST(Spread, IsInMilliseconds) {
   const Spread spread = spread_of(phase(10, 30)->tcp);
@@ -38,19 +34,14 @@ TEST(Spread, IsInMilliseconds) {
   EXPECT_EQ(spread_of({}).values.count, 0U);
 }
 
-TEST(Loaded, BloatIsTheDifferenceAndRpmTheMeanOfTwoPercentiles) {
-  const Loaded result = loaded(*phase(50, 60), load({30, 30, 30}), idle(10));
-  EXPECT_NEAR(*result.bufferbloat_ms, 40, 0.5);
-  EXPECT_NEAR(*result.rpm, 60'000 / ((50 + 30) / 2.0), 20);
-  EXPECT_NEAR(*loaded(*phase(50, 60), load({}), idle(10)).rpm, 1200, 20)
-      << "a kernel that tells no round trip of its own";
+TEST(Loaded, BloatIsTheDifference) {
+  EXPECT_NEAR(*loaded(*phase(50, 60), load(), idle(10)).bufferbloat_ms, 40, 0.5);
 }
 
 TEST(Loaded, OfNothingIsUnknown) {
   const Phase nothing;
-  const Loaded result = loaded(nothing, load({}), idle(10));
+  const Loaded result = loaded(nothing, load(), idle(10));
   EXPECT_FALSE(result.bufferbloat_ms);
-  EXPECT_FALSE(result.rpm);
   EXPECT_EQ(judge(idle(10), result), Bloat::Unknown);
   EXPECT_THAT(sentence_of(idle(10), result, "sending"), HasSubstr("not measured"));
 }
@@ -61,34 +52,36 @@ TEST(Loaded, ALoadThatNeverCameTellsNothing) {
 
 TEST(Judge, WhatTheQueueAdds) {
   const auto judged = [](std::uint64_t idle_ms, std::uint64_t loaded_ms) {
-    return judge(idle(idle_ms), loaded(*phase(loaded_ms, loaded_ms), load({}), idle(idle_ms)));
+    return judge(idle(idle_ms), loaded(*phase(loaded_ms, loaded_ms), load(), idle(idle_ms)));
   };
   EXPECT_EQ(judged(1, 2), Bloat::None);
   EXPECT_EQ(judged(100, 110), Bloat::None) << "a tenth of a long way";
   EXPECT_EQ(judged(1, 20), Bloat::Some);
   EXPECT_EQ(judged(10, 100), Bloat::Much);
-  const Loaded bloated = loaded(*phase(101, 101), load({}), idle(1));
+  const Loaded bloated = loaded(*phase(101, 101), load(), idle(1));
   EXPECT_THAT(sentence_of(idle(1), bloated, "sending"), HasSubstr("sending 90.0 Mb/s adds"));
 }
 
-TEST(Stability, FourAveragesThatAgree) {
-  Stability steady;
-  for (int i = 0; i < 7; ++i) {
-    EXPECT_FALSE(steady.reached()) << i;
-    steady.add(100 + i % 2);
-  }
-  EXPECT_TRUE(steady.reached());
+TEST(Responsiveness, TheSentenceSaysWhereTheTimeGoes) {
+  LoadResult result = load();
+  EXPECT_THAT(responsiveness_sentence(result, "sending"), HasSubstr("no RPM"));
+  result.responsiveness =
+      responsiveness_of({.foreign = {{20, 20, 20}}, .self = {{.took_ms = 600, .path_ms = 200}}});
+  EXPECT_EQ(responsiveness_sentence(result, "sending"),
+            "sending: 1550 RPM (good, low confidence); a request within the load takes 600 ms, of "
+            "it 200 ms on the way and 400 ms in the sender's buffer, which the sysctl "
+            "net.ipv4.tcp_notsent_lowat there bounds");
+  result.responsiveness.self_path_ms = 400;
+  EXPECT_THAT(responsiveness_sentence(result, "sending"),
+              HasSubstr("200 ms in the sender's buffer"));
+  EXPECT_THAT(responsiveness_sentence(result, "sending"), testing::Not(HasSubstr("sysctl")));
 }
 
-TEST(Stability, NotWhileItGrowsNorOfNothing) {
-  Stability growing;
-  Stability nothing;
-  for (int i = 0; i < 20; ++i) {
-    growing.add(std::pow(1.3, i));
-    nothing.add(0);
-    EXPECT_FALSE(growing.reached());
-    EXPECT_FALSE(nothing.reached());
-  }
+TEST(Loaded, BothWaysTellBothRates) {
+  LoadResult result = load();
+  result.receive_mbps = 30;
+  EXPECT_THAT(sentence_of(idle(1), loaded(*phase(101, 101), result, idle(1)), "both"),
+              HasSubstr("both 90.0 Mb/s and 30.0 Mb/s adds"));
 }
 
 }  // namespace
