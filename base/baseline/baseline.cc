@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/host/inventory.h"
+#include "base/host/settings.h"
 #include "base/record/writer.h"
 
 namespace chokepoint::baseline {
@@ -37,6 +38,18 @@ void add_rows(record::Writer& writer, const Finding& finding, const host::Facts&
       .direction = finding.direction,
       .schema = finding.document.value("schema", ""),
       .document = finding.document.dump(-1, ' ', false, cli::Json::error_handler_t::replace)});
+}
+
+// At the end of the document, where they hide nothing.
+void add_host_facts(Finding& finding, const cli::Context& context) {
+  cli::Json facts{{"own", finding.facts ? host::settings_of(*finding.facts)
+                                        : host::read_settings(context.root)},
+                  {"peer", nullptr}};
+  if (const auto asked = finding.document.find(kHostFacts); asked != finding.document.end()) {
+    facts.update(*asked);
+    finding.document.erase(kHostFacts);
+  }
+  finding.document[kHostFacts] = std::move(facts);
 }
 
 }  // namespace
@@ -95,9 +108,14 @@ Result<> keep(const Flags& baseline, const Finding& finding, const cli::Context&
   return {};
 }
 
-Result<cli::ExitCode> answer(const cli::Context& context, const Flags& baseline,
-                             const Finding& finding, bool interrupted,
-                             const std::function<void()>& print_page) {
+Result<cli::ExitCode> answer(const cli::Context& context, const Flags& baseline, Finding finding,
+                             bool interrupted, const std::function<void()>& print_page) {
+  if (!baseline.folder.empty()) {
+    finding.facts = host::facts_of(host::read_inventory(context.root));
+  }
+  if (context.json || finding.facts) {
+    add_host_facts(finding, context);
+  }
   if (context.json) {
     cli::print(context, finding.document);
   } else {

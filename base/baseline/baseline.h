@@ -29,14 +29,17 @@ struct Finding {
   std::optional<host::Facts> facts = {};  // nothing: keep() reads them
 };
 
+// The member of a document that tells how the hosts were set up: {"own": …, "peer": …}.
+inline constexpr const char* kHostFacts = "host_facts";
+
 // Does nothing where no folder was asked for.
 // Before a test that takes long: that there is a place for its result.
 Result<> check(const Flags& baseline);
 Result<> keep(const Flags& baseline, const Finding& finding, const cli::Context& context);
 
-// The end of a probe: prints the finding's document, or the page without --json, and keeps it.
-Result<cli::ExitCode> answer(const cli::Context& context, const Flags& baseline,
-                             const Finding& finding, bool interrupted,
-                             const std::function<void()>& print_page);
+// The end of a probe: prints the finding's document, or the page without --json, and keeps it. The
+// document gets the facts about this host, beside those that ask_peer() put there.
+Result<cli::ExitCode> answer(const cli::Context& context, const Flags& baseline, Finding finding,
+                             bool interrupted, const std::function<void()>& print_page);
 
 }  // namespace chokepoint::baseline

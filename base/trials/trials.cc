@@ -35,22 +35,6 @@ std::vector<std::string> parts_of(const std::string& text) {
   return is_list ? parts : std::vector<std::string>();
 }
 
-// A member of lists and objects: "/sizes/-/busbw_mbps", where "-" is the last of a list.
-std::optional<double> number_at(const cli::Json& document, const std::string& pointer) {
-  const cli::Json* at = &document;
-  std::istringstream names(pointer.substr(1));
-  for (std::string name; std::getline(names, name, '/');) {
-    if (at->is_array() && name == "-" && !at->empty()) {
-      at = &at->back();
-    } else if (at->is_object() && at->contains(name)) {
-      at = &(*at)[name];
-    } else {
-      return std::nullopt;
-    }
-  }
-  return at->is_number() ? std::optional(at->get<double>()) : std::nullopt;
-}
-
 // Takes its variants in another random order in each round.
 class TrialRunner {
  public:

@@ -24,15 +24,9 @@
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/math/significance.h"
+#include "base/trials/figures.h"
 
 namespace chokepoint::trials {
-
-// A number in the command's document. The first of a command that its documents have decides.
-struct Figure {
-  std::string pointer = {};  // "/throughput_mbps"; "-" in it is a list's last item
-  std::string name = {};     // "throughput"
-  std::string unit = {};     // "Mb/s"
-};
 
 struct Variant {
   std::string label = {};               // "cubic"; "as given"
@@ -110,6 +104,7 @@ std::vector<std::string> sentences(const Trials& trials);
 cli::Json document_of(const cli::Context& context, const Trials& trials);
 void print_page(const cli::Context& context, const Trials& trials);
 
+// `figures`: the first that its documents have decides.
 cli::CommandFactory repeatable(const cli::CommandFactory& command, std::vector<Figure> figures);
 
 }  // namespace chokepoint::trials

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/baseline/baseline.h"
+#include "base/baseline/host_facts.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
@@ -85,6 +86,7 @@ class ProbeLatencyCommand final : public cli::Command {
     TRY(const LatencyMeasured measured,
         measure(test, loader ? &*loader : nullptr, signals.descriptor(), context));
     if (const Result<> closed = test.close(); closed) {
+      baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
       client.bye();
     }
     if (loader) {
@@ -269,12 +271,7 @@ class ProbeLatencyCommand final : public cli::Command {
 
 cli::CommandFactory latency_command() {
   return trials::repeatable(cli::command<ProbeLatencyCommand>(),
-                            {{"/idle_ms/median", "idle", "ms"},
-                             {"/idle_ms/p99", "idle, p99", "ms"},
-                             {"/loaded_send_ms/median", "loaded, to the peer", "ms"},
-                             {"/loaded_receive_ms/median", "loaded, from the peer", "ms"},
-                             {"/loaded_both_ms/median", "loaded, both ways", "ms"},
-                             {"/rpm", "responsiveness", "RPM"}});
+                            trials::figures_of(trials::schemas::kLatency));
 }
 
 }  // namespace chokepoint::probe

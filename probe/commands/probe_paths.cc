@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/baseline/baseline.h"
+#include "base/baseline/host_facts.h"
 #include "base/cli/command.h"
 #include "base/control/client.h"
 #include "base/math/units.h"
@@ -86,6 +87,7 @@ class ProbePathsCommand final : public cli::Command {
     sys::raise_descriptor_limit();  // one per flow
     TRY(control::Client client, connect(peer_, context, signals.descriptor()));
     TRY(const PathsShown shown, measure(client, signals.descriptor(), context));
+    baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
     client.bye();
     document["peer"] = peer_body(peer_, client);
     add_to(document, shown);

@@ -148,9 +148,7 @@ class ProbePcieCommand final : public cli::Command {
 
 cli::CommandFactory pcie_command() {
   return trials::repeatable(cli::command<ProbePcieCommand>(),
-                            {{"/devices/-/host_to_device_mbps", "to the last device", "Mb/s"},
-                             {"/devices/-/device_to_host_mbps", "from it", "Mb/s"},
-                             {"/devices/-/both_ways_mbps", "both ways", "Mb/s"}});
+                            trials::figures_of(trials::schemas::kPcie));
 }
 
 }  // namespace chokepoint::probe

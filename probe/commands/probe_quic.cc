@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/baseline/baseline.h"
+#include "base/baseline/host_facts.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
@@ -132,6 +133,7 @@ class ProbeQuicCommand final : public cli::Command {
     if (beside_ && !measured.trial.interrupted) {
       measured.beside = beside(client, measured.trial, context, signals.descriptor());
     }
+    baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
     client.bye();
     document["peer"] = peer_body(peer_, client);
     return show(std::move(measured), client.admittance().server.host, std::move(document), context);
@@ -226,15 +228,7 @@ class ProbeQuicCommand final : public cli::Command {
 
 cli::CommandFactory quic_command() {
   return trials::repeatable(cli::command<ProbeQuicCommand>(),
-                            {{"/throughput_mbps", "throughput", "Mb/s"},
-                             {"/send/throughput_mbps", "to the peer", "Mb/s"},
-                             {"/receive/throughput_mbps", "from the peer", "Mb/s"},
-                             {"/handshake_ms", "handshake", "ms"},
-                             {"/resumption_ms", "resumed, first answer", "ms"},
-                             {"/loss_percent", "loss", "%"},
-                             {"/rtt_ms/median", "round trip", "ms"},
-                             {"/cpu/sender_percent", "sender's CPU", "%"},
-                             {"/cpu/receiver_percent", "receiver's CPU", "%"}});
+                            trials::figures_of(trials::schemas::kQuic));
 }
 
 }  // namespace chokepoint::probe

@@ -234,10 +234,7 @@ class ProbeStorageCommand final : public cli::Command {
 
 cli::CommandFactory storage_command() {
   return trials::repeatable(cli::command<ProbeStorageCommand>(),
-                            {{"/write_mb_per_s", "writes", "MB/s"},
-                             {"/sync_ms/median", "a synced write", "ms"},
-                             {"/read_mb_per_s", "reads", "MB/s"},
-                             {"/random_reads/-/per_s", "random reads", "per s"}});
+                            trials::figures_of(trials::schemas::kStorage));
 }
 
 }  // namespace chokepoint::probe

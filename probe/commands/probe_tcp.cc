@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/baseline/baseline.h"
+#include "base/baseline/host_facts.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/bodies.h"
@@ -372,6 +373,7 @@ class ProbeTcpCommand final : public cli::Command {
             client, wanted, context.root, signals.descriptor(),
             [&](tcp::Side side, const tcp::IntervalMeasure& each) { live.show(side, each); },
             [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); }));
+    baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
     client.bye();
     document["peer"] = peer_body(peer_, client);
     return show(test, client.admittance().server.host, std::move(document), context);
@@ -467,13 +469,7 @@ class ProbeTcpCommand final : public cli::Command {
 
 cli::CommandFactory tcp_command() {
   return trials::repeatable(cli::command<ProbeTcpCommand>(),
-                            {{"/throughput_mbps", "throughput", "Mb/s"},
-                             {"/send/throughput_mbps", "to the peer", "Mb/s"},
-                             {"/receive/throughput_mbps", "from the peer", "Mb/s"},
-                             {"/retransmits", "retransmissions", ""},
-                             {"/rtt_ms/median", "round trip", "ms"},
-                             {"/cpu/sender_percent", "sender's CPU", "%"},
-                             {"/cpu/receiver_percent", "receiver's CPU", "%"}});
+                            trials::figures_of(trials::schemas::kTcp));
 }
 
 }  // namespace chokepoint::probe

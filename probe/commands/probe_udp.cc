@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/baseline/baseline.h"
+#include "base/baseline/host_facts.h"
 #include "base/cli/command.h"
 #include "base/control/client.h"
 #include "base/math/units.h"
@@ -96,6 +97,7 @@ class ProbeUdpCommand final : public cli::Command {
     const double most = client.admittance().limits.rate_bits_per_s.value_or(0);
     TRY(const UdpMeasured measured, measure(test, wanted, most, context));
     if (const Result<> closed = test.close(); closed) {
+      baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
       client.bye();
     }
     return show(measured, client, std::move(document), context);
@@ -269,11 +271,7 @@ class ProbeUdpCommand final : public cli::Command {
 
 cli::CommandFactory udp_command() {
   return trials::repeatable(cli::command<ProbeUdpCommand>(),
-                            {{"/throughput_mbps", "throughput", "Mb/s"},
-                             {"/send/throughput_mbps", "to the peer", "Mb/s"},
-                             {"/receive/throughput_mbps", "from the peer", "Mb/s"},
-                             {"/loss_percent", "loss", "%"},
-                             {"/jitter_ms", "jitter", "ms"}});
+                            trials::figures_of(trials::schemas::kUdp));
 }
 
 }  // namespace chokepoint::probe

@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/baseline/host_facts.h"
 #include "base/cli/command.h"
 #include "base/cli/flags.h"
 #include "base/cli/text.h"
@@ -282,6 +283,7 @@ control::Services own_services(const std::string& program, Admitted admitted) {
   services.push_back(std::make_unique<latency::LatencyService>());
   services.push_back(std::make_unique<latency::ResponsivenessService>());
   services.push_back(std::make_unique<collective::RankService>());
+  services.push_back(std::make_unique<baseline::FactsService>());
   return services;
 }
 
@@ -376,7 +378,8 @@ void ServeCommand::define(cli::Flags& flags) {
               "one client at a time: refuse other clients instead of queueing them")
       .option("offer", &offer_, "KINDS",
               "tests to offer, with commas: "
-              "tcp,path,paths,udp,quic,rpc,latency,collective,rdma,preflight; default: "
+              "tcp,path,paths,udp,quic,rpc,latency,collective,rdma,preflight, and facts, how this "
+              "host is set up; default: "
               "all of them, with --insecure-open without collective and preflight, which start "
               "programs here")
       .option("max-clients", &most_clients_, "N", "clients at once", 1, 10000)

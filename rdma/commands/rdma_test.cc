@@ -8,6 +8,7 @@
 #include <cctype>
 
 #include "base/baseline/baseline.h"
+#include "base/baseline/host_facts.h"
 #include "base/cli/text.h"
 #include "base/control/client.h"
 #include "base/sys/number.h"
@@ -363,6 +364,7 @@ Result<cli::ExitCode> RdmaTestCommand::run(cli::Context& context) {
   cli::Json document = cli::document(context, "chokepoint.rdma/1");
   TRY(control::Client client, control::connect(peer_, context, signals.descriptor()));
   TRY(const Trial trial, measure(client, wanted, wish, signals.descriptor(), context));
+  baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
   client.bye();
   document["peer"] = control::peer_body(peer_, client);
   return show(trial, client.admittance().server.host, std::move(document), context);
@@ -393,7 +395,7 @@ Result<cli::ExitCode> RdmaTestCommand::show(const Trial& trial, const std::strin
   const std::vector<std::string> short_of = missed(trial);
   add_to(document, trial, fabric);
   document["missed"] = short_of;
-  const baseline::Finding finding{
+  baseline::Finding finding{
       .kind = "rdma",
       .peer = peer,
       .direction = trial.parameters.both_ways                             ? "both"
@@ -401,7 +403,7 @@ Result<cli::ExitCode> RdmaTestCommand::show(const Trial& trial, const std::strin
                                                                           : "send",
       .document = std::move(document)};
   TRY(const cli::ExitCode code,
-      baseline::answer(context, baseline_, finding, trial.interrupted, [&] {
+      baseline::answer(context, baseline_, std::move(finding), trial.interrupted, [&] {
         print_page(context, trial, fabric, peer);
         for (const std::string& each : short_of) {
           fmt::print(context.out, "Threshold missed: {}.\n", each);
@@ -418,10 +420,7 @@ Result<cli::ExitCode> RdmaTestCommand::show(const Trial& trial, const std::strin
 
 cli::CommandFactory rdma_test_command(Verb verb, session::OpenLibrary open) {
   return trials::repeatable(cli::command<RdmaTestCommand>(verb, std::move(open)),
-                            {{"/average_mbps", "throughput", "Mb/s"},
-                             {"/latency_us/median", "latency", "µs"},
-                             {"/latency_us/p99", "latency, p99", "µs"},
-                             {"/message_rate_per_s", "messages", "per s"}});
+                            trials::figures_of(trials::schemas::kRdma));
 }
 
 }  // namespace chokepoint::rdma

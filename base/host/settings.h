@@ -1,0 +1,31 @@
+// Of the facts about a host those that say how it is set up: what an administrator, an update, a
+// reboot or another slot changes, and what a measurement before and one after may therefore differ
+// by. Counters, addresses, names and what only this moment says are left out. Pure but for
+// read_settings(), which reads below the given root and asks nobody who may hang.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/host/fact.h"
+#include "base/sys/root.h"
+
+namespace chokepoint::host {
+
+// By what they are about, "nic eth0", "sysctl", then by key; small enough to stand in a document.
+using Settings = std::map<std::string, std::map<std::string, std::string>>;
+
+// Cores that are set alike count as one, and interfaces that cannot carry a job's data are left
+// out.
+Settings settings_of(const Facts& facts);
+
+// Without GPUs, libraries and the environment of a job, which take time to ask or are not the
+// host's.
+Settings read_settings(const sys::Root& root);
+
+// From a message or a document of anybody: empty where it is not of that form, or too large.
+Settings settings_in(const nlohmann::ordered_json& json);
+
+}  // namespace chokepoint::host

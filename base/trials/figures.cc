@@ -1,0 +1,45 @@
+#include "base/trials/figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace chokepoint::trials {
+
+std::vector<Figure> figures_of(std::string_view schema) {
+  std::vector<Figure> figures;
+  for (const MainFigure& each : kMainFigures) {
+    if (schema == each.schema) {
+      figures.push_back({each.pointer, each.name, each.unit});
+    }
+  }
+  return figures;
+}
+
+const Json* found_at(const Json& document, std::string_view pointer) {
+  const Json* at = &document;
+  while (!pointer.empty()) {
+    pointer.remove_prefix(1);  // the "/"
+    const std::size_t end = std::min(pointer.find('/'), pointer.size());
+    const std::string name(pointer.substr(0, end));
+    pointer.remove_prefix(end);
+    if (at->is_array() && name == "-" && !at->empty()) {
+      at = &at->back();
+    } else if (at->is_object() && at->contains(name)) {
+      at = &at->at(name);
+    } else {
+      return nullptr;
+    }
+  }
+  return at;
+}
+
+std::optional<double> number_at(const Json& document, std::string_view pointer) {
+  const Json* found = found_at(document, pointer);
+  return found != nullptr && found->is_number() && std::isfinite(found->get<double>())
+             ? std::optional(found->get<double>())
+             : std::nullopt;
+}
+
+}  // namespace chokepoint::trials
