@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/attribution/ceilings.h"
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/rdma_traffic.h"
 #include "base/math/statistics.h"
@@ -150,6 +151,8 @@ Inquiry look_into(const RunData& run, const DiagnoseOptions& options) {
 Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
   Inquiry inquiry = look_into(run, options);
   judge_stall(run, options, inquiry);
+  inquiry.diagnosis.ceilings = ceilings_of(run, inquiry.clocks);
+  hold_against(inquiry.diagnosis.ceilings, inquiry.diagnosis);
   return inquiry;
 }
 

@@ -76,6 +76,27 @@ struct Advice {
   std::string command = {};
 };
 
+// What a probe measured of something that the job used, too: what could be reached of it.
+struct Ceiling {
+  enum class Says : std::uint8_t { Nothing, For, Against };  // of the verdict
+
+  std::string probe = {};   // "tcp"
+  std::string what = {};    // "throughput", "all-reduce of 25 MB"
+  std::string from = {};    // node's name; of a device that node alone
+  std::string to = {};      // empty: it is no path
+  std::string device = {};  // a GPU, an RDMA device; empty: none
+  double probe_value = 0;
+  std::optional<double> job_value = {};
+  std::string unit = {};      // "Mb/s", "ms"
+  std::int64_t wall_ns = 0;   // when it was measured
+  std::int64_t ahead_ns = 0;  // of the run's start; below 0: after it
+  std::string source = {};    // "probe 3 tcp of a", or a file
+  Says says = Says::Nothing;
+
+  // What the job reached of it; nullopt of a round trip, which is no rate.
+  std::optional<double> share_percent() const;
+};
+
 struct Verdict {
   VerdictClass verdict = VerdictClass::Unknown;
   Cause cause = Cause::None;
@@ -85,6 +106,7 @@ struct Verdict {
   double confidence = 0;     // 0..1
   std::vector<Evidence> evidence = {};
   std::string disproof = {};  // what would show that it is wrong
+  std::string against = {};   // what a probe measured that it does not go with
   std::vector<Advice> advice = {};
 };
 
@@ -116,6 +138,7 @@ struct Diagnosis {
   Verdict verdict = {};
   std::vector<Verdict> others = {};  // the largest first
   std::vector<RankFigures> ranks = {};
+  std::vector<Ceiling> ceilings = {};     // that probes measured, those of paths first
   std::string pause = {};                 // why no step ends at present, where that may be meant so
   std::vector<std::string> missing = {};  // what the data lack, a line each
   bool is_complete = false;               // the job was seen to its end

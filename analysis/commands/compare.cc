@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <set>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
 #include "analysis/commands/commands.h"
 #include "analysis/commands/run_files.h"
 #include "analysis/compare/keys.h"
-#include "analysis/compare/run_figures.h"
 #include "base/cli/context.h"
 #include "base/cli/text.h"
 #include "base/page/page.h"
@@ -23,70 +22,6 @@ namespace chokepoint::analysis {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kMaxDepth = 8;  // of folders below an argument
-
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    entries.push_back(entry->path());
-  }
-  std::ranges::sort(entries, [](const fs::path& one, const fs::path& other) {
-    return natural_order(one.native(), other.native()) < 0;
-  });
-  return entries;
-}
-
-// Links are not followed: a folder may hold one to itself.
-bool is_folder(const fs::path& path) {
-  std::error_code error;
-  return fs::is_directory(fs::symlink_status(path, error));
-}
-
-void find_runs(const fs::path& folder, int depth, std::vector<std::string>& found) {
-  const std::vector<fs::path> entries = entries_of(folder);
-  const bool is_run = std::ranges::any_of(
-      entries, [](const fs::path& entry) { return entry.extension() == ".db"; });
-  if (is_run) {
-    found.push_back(folder.string());
-    return;
-  }
-  for (const fs::path& entry : entries) {
-    if (depth < kMaxDepth && is_folder(entry)) {
-      find_runs(entry, depth + 1, found);
-    }
-  }
-}
-
-std::string identity_of(const std::string& path) {
-  std::error_code error;
-  const fs::path whole = fs::canonical(path, error);
-  return error ? path : whole.string();
-}
-
-// The runs that the arguments stand for. A folder with records, or a record, is a run; another
-// folder stands for all runs below it, ordered by name, numbers by size. What is given twice counts
-// once. A place without runs is returned too, so that reading it gives the reason.
-std::vector<RunFolder> run_folders(const std::vector<std::string>& arguments) {
-  std::vector<RunFolder> runs;
-  std::set<std::string> known;
-  for (const std::string& argument : arguments) {
-    const std::string name = name_of_folder(argument);
-    std::vector<std::string> found;
-    find_runs(name, 0, found);
-    if (found.empty()) {
-      found.push_back(name);
-    }
-    for (std::string& path : found) {
-      if (known.insert(identity_of(path)).second) {
-        runs.push_back({.path = std::move(path), .folder = name});
-      }
-    }
-  }
-  return runs;
-}
 
 // The parts between commas that are not empty.
 std::vector<std::string> split(const std::string& list) {
@@ -188,24 +123,24 @@ Result<Form> form_of(const std::string& format, const std::string& file) {
 struct Runs {
   std::vector<ComparedRun> read = {};
   std::vector<LeftOut> left_out = {};
-  std::optional<Error> first = {};  // why the first one could not be read
 };
 
 // One that cannot be read does not hide the others.
-Runs read_all(cli::Context& context, const std::vector<std::string>& arguments,
-              const std::string& samples_label, const DiagnoseOptions& judging) {
-  const std::vector<RunFolder> folders = run_folders(arguments);
+Result<Runs> read_all(cli::Context& context, const std::vector<std::string>& arguments,
+                      const std::string& samples_label, const DiagnoseOptions& judging) {
+  TRY(const ComparedPlaces sources, compared_places(arguments));
   Runs runs;
-  cli::Progress progress(context, "reading", folders.size());
-  for (std::size_t at = 0; at < folders.size(); ++at) {
-    progress.update(at, cli::printable(folders[at].path));
-    Result<ComparedRun> run = read_run(folders[at], samples_label, judging);
-    if (run) {
-      runs.read.push_back(std::move(*run));
+  cli::Progress progress(context, "reading", sources.places.size());
+  for (std::size_t at = 0; at < sources.places.size(); ++at) {
+    const RunFolder& place = sources.places[at];
+    progress.update(at, cli::printable(place.path));
+    Result<std::vector<ComparedRun>> read =
+        sources.are_probes ? read_probes(place) : read_run(place, samples_label, judging);
+    if (read) {
+      std::ranges::move(*read, std::back_inserter(runs.read));
     } else {
-      runs.first = runs.first ? runs.first : run.error();
-      runs.left_out.push_back({.path = folders[at].path, .reason = run.error().reason});
-      fmt::print(context.err, "chokepoint: compare: {}\n", cli::printable(describe(run.error())));
+      runs.left_out.push_back({.path = place.path, .reason = read.error().reason});
+      fmt::print(context.err, "chokepoint: compare: {}\n", cli::printable(describe(read.error())));
     }
   }
   return runs;
@@ -319,10 +254,11 @@ Result<Shown> CompareCommand::shown(cli::Context& context) const {
   TRY(const std::optional<Figure> bars, figure_named("--bars", bars_));
   std::vector<std::string> folders = folders_;
   TRY(const CompareOptions options, this->options(folders));
-  Runs runs = read_all(context, folders, samples_label_, judging_);
+  TRY(Runs runs, read_all(context, folders, samples_label_, judging_));
   if (runs.read.empty()) {
-    return fail(ErrorKind::NotFound, "", cli::printable(folders.front()), "no run could be read",
-                "give folders that 'chokepoint run --out' made");
+    return fail(
+        ErrorKind::NotFound, "", cli::printable(folders.front()), "no run could be read",
+        "give folders that 'chokepoint run --out' made, or what probes printed with --json");
   }
   TRY(Comparison comparison, compare(std::move(runs.read), options));
   comparison.left_out = std::move(runs.left_out);
@@ -354,10 +290,11 @@ Result<std::string> CompareCommand::written(const cli::Context& context, Form fo
       break;
     case Form::Html: {
       print_page(out, plain, shown);
-      return page::html_of({.title = "Runs side by side",
-                            .view = "comparison",
-                            .document = document_of(context, shown),
-                            .plain_text = out.str()});
+      return page::html_of(
+          {.title = shown.comparison.is_of_probes ? "Probes side by side" : "Runs side by side",
+           .view = "comparison",
+           .document = document_of(context, shown),
+           .plain_text = out.str()});
     }
     case Form::Text:
       print_page(out, file_.empty() ? context.out_terminal : plain, shown);
@@ -401,18 +338,6 @@ Result<cli::ExitCode> CompareCommand::run(cli::Context& context) {
 }
 
 }  // namespace
-
-Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label,
-                             const DiagnoseOptions& options) {
-  TRY(DiagnosedRun diagnosed, diagnose_folder(folder.path, options));
-  ComparedRun run = figures_of({.summary = summarize(diagnosed.records),
-                                .data = diagnosed.run,
-                                .diagnosis = diagnosed.inquiry.diagnosis},
-                               samples_label);
-  run.path = folder.path;
-  run.folder = folder.folder;
-  return run;
-}
 
 cli::CommandFactory compare_command() { return cli::command<CompareCommand>(); }
 

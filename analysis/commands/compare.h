@@ -1,8 +1,8 @@
-// chokepoint compare: many runs side by side, and what differs between them by more than noise.
-// compare.cc reads the flags and the runs; compare_words.cc, compare_page.cc and
-// compare_document.cc show the comparison: as a table of text or Markdown, as CSV, and as the
-// chokepoint.comparison/1 document. All on the caller's thread; all but read_run() is pure. Text
-// that came from records is made to fit in one line.
+// chokepoint compare: many runs, or documents of probes, side by side, and what differs between
+// them by more than noise. compare.cc reads the flags, compare_sources.cc the runs;
+// compare_words.cc, compare_page.cc and compare_document.cc show the comparison: as a table of text
+// or Markdown, as CSV, and as the chokepoint.comparison/1 document. All on the caller's thread; all
+// but the sources is pure. Text that came from records is made to fit in one line.
 #pragma once
 
 #include <optional>
@@ -21,12 +21,25 @@
 namespace chokepoint::analysis {
 
 struct RunFolder {
-  std::string path = {};    // of the run itself
+  std::string path = {};    // of the run itself, or a document's file
   std::string folder = {};  // the argument that it came with
 };
 
-Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label,
-                             const DiagnoseOptions& options);
+struct ComparedPlaces {
+  std::vector<RunFolder> places = {};
+  bool are_probes = false;  // documents and records of probes, else runs
+};
+
+// What the arguments stand for. A folder with records, or a record, is a run; another folder stands
+// for all runs below it, ordered by name, numbers by size, or for the documents of probes where
+// there is no run. A record that holds no job stands for the probes in it. An Error where runs and
+// documents are named together.
+Result<ComparedPlaces> compared_places(const std::vector<std::string>& arguments);
+
+Result<std::vector<ComparedRun>> read_run(const RunFolder& folder, const std::string& samples_label,
+                                          const DiagnoseOptions& options);
+// A document, or all that a record holds.
+Result<std::vector<ComparedRun>> read_probes(const RunFolder& place);
 
 // Columns behind the keys are figures and these.
 constexpr const char* kShowRuns = "runs";
@@ -55,6 +68,8 @@ void print_csv(std::ostream& out, const Comparison& comparison);
 
 // Whether any row has it.
 bool is_known(const Comparison& comparison, Figure figure);
+// All figures of runs; of documents those that any has.
+std::vector<Figure> figures_in(const Comparison& comparison);
 
 // How the values of a figure are written: one unit for all rows.
 struct Scale {
@@ -78,6 +93,15 @@ std::string title_of_key(const std::string& key);
 
 // Lines below the table: differences beyond noise, the worse ones first, and the number of others.
 std::vector<std::string> differences_of(const Shown& shown);
+
+// "bbr against cubic", and below it a line for each fact that its hosts differ in.
+struct FactLines {
+  std::string title = {};
+  std::vector<std::string> lines = {};
+};
+
+// Rows with the same facts together.
+std::vector<FactLines> facts_of(const Shown& shown);
 
 // Remarks on runs, and why a usual column is missing.
 std::vector<std::string> remarks_of(const Shown& shown);

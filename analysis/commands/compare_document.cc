@@ -15,17 +15,25 @@ namespace {
 
 using cli::Json;
 
-const char* name_of_unit(Unit unit) {
+const char* name_of_unit(const FigureTraits& figure) {
   constexpr std::array kNames{"per_s", "factor", "mbps", "bytes", "bytes", "ms", "s"};
-  static_assert(kNames.size() == static_cast<std::size_t>(Unit::Seconds) + 1);
-  return kNames.at(static_cast<std::size_t>(unit));
+  static_assert(kNames.size() == static_cast<std::size_t>(Unit::Plain));
+  if (figure.unit != Unit::Plain) {
+    return kNames.at(static_cast<std::size_t>(figure.unit));
+  }
+  const std::string_view plain = figure.plain;
+  return plain == ""        ? "count"
+         : plain == "%"     ? "percent"
+         : plain == "µs"    ? "us"
+         : plain == "per s" ? "per_s"
+                            : figure.plain;
 }
 
 Json json_of(const FigureTraits& figure) {
   const Json better = figure.better == Better::More ? "more" : "less";
   return {{"key", figure.key},
           {"title", figure.title},
-          {"unit", name_of_unit(figure.unit)},
+          {"unit", name_of_unit(figure)},
           {"better", figure.better == Better::Neither ? Json() : better}};
 }
 
@@ -61,6 +69,19 @@ Json json_of(const std::vector<AccountChange>& causes) {
   return list;
 }
 
+Json json_of(const std::vector<FactChange>& facts) {
+  Json list = Json::array();
+  for (const FactChange& fact : facts) {
+    list.push_back({{"hosts", fact.hosts},
+                    {"subject", fact.subject},
+                    {"key", text_or_null(fact.key)},
+                    {"before", value_or_null(fact.before)},
+                    {"after", value_or_null(fact.after)},
+                    {"sentence", text_of(fact)}});
+  }
+  return list;
+}
+
 Json json_of_difference(const Comparison& comparison, const Group& group) {
   if (!group.difference) {
     return {};
@@ -79,10 +100,14 @@ Json json_of_difference(const Comparison& comparison, const Group& group) {
           {"is_beyond_noise", difference.is_beyond_noise},
           {"is_worse", value_or_null(difference.is_worse)},
           {"causes", json_of(difference.causes)},
+          {"host_facts", json_of(difference.facts)},
           {"sentence", sentence_of(comparison, group)}};
 }
 
-Json verdict_of(const Group& group) {
+Json verdict_of(const Comparison& comparison, const Group& group) {
+  if (comparison.is_of_probes) {
+    return {};
+  }
   const std::optional<Estimate>& lost = group[Figure::LostMs];
   return {{"class", name_of(group.verdict)},
           {"lost_ms_per_step", lost ? Json(lost->mean) : Json()},
@@ -95,8 +120,8 @@ Json json_of(const Comparison& comparison, const Group& group) {
     keys[comparison.keys[at]] = value_or_null(group.values[at]);
   }
   Json figures = Json::object();
-  for (std::size_t at = 0; at < kFigures; ++at) {
-    figures[traits_of(figure_at(at)).key] = json_of(group.figures[at]);
+  for (const Figure figure : figures_in(comparison)) {
+    figures[traits_of(figure).key] = json_of(group[figure]);
   }
   return {
       {"name", group.name},
@@ -107,25 +132,37 @@ Json json_of(const Comparison& comparison, const Group& group) {
       {"scaling_reference",
        group.scaling_reference ? Json(comparison.groups[*group.scaling_reference].name) : Json()},
       {"accounting_ms_per_step", accounts_document(group.accounting)},
-      {"verdict", verdict_of(group)},
+      {"verdict", verdict_of(comparison, group)},
       {"is_baseline", group.is_baseline},
       {"difference", json_of_difference(comparison, group)}};
 }
 
-Json figures_of(const ComparedRun& run) {
+Json figures_of(const Comparison& comparison, const ComparedRun& run) {
   Json figures = Json::object();
-  for (std::size_t at = 0; at < kFigures; ++at) {
-    if (figure_at(at) != Figure::ScalingFactor) {
-      const std::optional<SourcedValue>& figure = run.figures[at];
-      figures[traits_of(figure_at(at)).key] =
+  for (const Figure each : figures_in(comparison)) {
+    if (each != Figure::ScalingFactor) {
+      const std::optional<SourcedValue>& figure = run[each];
+      figures[traits_of(each).key] =
           figure ? Json{{"value", figure->value}, {"from", figure->from}} : Json();
     }
   }
   return figures;
 }
 
-Json json_of(const ComparedRun& run, std::size_t group) {
+Json verdict_of(const ComparedRun& run) {
+  if (run.is_probe) {
+    return {};
+  }
   const bool is_accounted = run.accounting.has_value();
+  return {{"class", name_of(run.verdict.verdict)},
+          {"cause", text_or_null(name_of(run.verdict.cause))},
+          {"sentence", run.sentence},
+          {"lost_ms_per_step", is_accounted ? Json(run.verdict.lost_ms_per_step) : Json()},
+          {"share_percent", is_accounted ? Json(run.verdict.share_percent) : Json()},
+          {"confidence", run.verdict.confidence}};
+}
+
+Json json_of(const Comparison& comparison, const ComparedRun& run, std::size_t group) {
   return {{"path", run.path},
           {"folder", run.folder},
           {"group", group},
@@ -138,15 +175,9 @@ Json json_of(const ComparedRun& run, std::size_t group) {
           {"steps",
            {{"count", run.steps.source ? Json(run.steps.count) : Json()},
             {"source", run.steps.source ? Json(name_of(*run.steps.source)) : Json()}}},
-          {"figures", figures_of(run)},
+          {"figures", figures_of(comparison, run)},
           {"accounting_ms_per_step", accounts_document(run.accounting)},
-          {"verdict",
-           {{"class", name_of(run.verdict.verdict)},
-            {"cause", text_or_null(name_of(run.verdict.cause))},
-            {"sentence", run.sentence},
-            {"lost_ms_per_step", is_accounted ? Json(run.verdict.lost_ms_per_step) : Json()},
-            {"share_percent", is_accounted ? Json(run.verdict.share_percent) : Json()},
-            {"confidence", run.verdict.confidence}}},
+          {"verdict", verdict_of(run)},
           {"remarks", run.remarks}};
 }
 
@@ -174,8 +205,8 @@ void print_csv_head(std::ostream& out, const Comparison& comparison) {
   }
   line.text("runs");
   line.text("gpus");
-  for (std::size_t at = 0; at < kFigures; ++at) {
-    const std::string key = traits_of(figure_at(at)).key;
+  for (const Figure figure : figures_in(comparison)) {
+    const std::string key = traits_of(figure).key;
     for (const char* part : {"", "_sd", "_low", "_high", "_min", "_max"}) {
       line.text(key + part);
     }
@@ -220,6 +251,7 @@ void add(CsvLine& line, const Comparison& comparison, const Difference& differen
 cli::Json document_of(const cli::Context& context, const Shown& shown) {
   const Comparison& comparison = shown.comparison;
   Json document = cli::document(context, "chokepoint.comparison/1");
+  document["of"] = comparison.is_of_probes ? "probes" : "runs";
   document["by"] = comparison.keys;
   document["metric"] = traits_of(comparison.metric).key;
   document["shown"] = shown.columns;
@@ -227,8 +259,8 @@ cli::Json document_of(const cli::Context& context, const Shown& shown) {
   document["least_percent"] = comparison.least_percent;
   document["unit"] = comparison.unit;
   document["figures"] = Json::array();
-  for (std::size_t at = 0; at < kFigures; ++at) {
-    document["figures"].push_back(json_of(traits_of(figure_at(at))));
+  for (const Figure figure : figures_in(comparison)) {
+    document["figures"].push_back(json_of(traits_of(figure)));
   }
   document["groups"] = Json::array();
   document["runs"] = Json::array();
@@ -237,7 +269,7 @@ cli::Json document_of(const cli::Context& context, const Shown& shown) {
     const Group& group = comparison.groups[at];
     document["groups"].push_back(json_of(comparison, group));
     for (const std::size_t run : group.runs) {
-      document["runs"].push_back(json_of(comparison.runs[run], at));
+      document["runs"].push_back(json_of(comparison, comparison.runs[run], at));
     }
     if (group.difference && group.difference->is_worse.value_or(false)) {
       document["regressions"].push_back(at);
@@ -260,10 +292,10 @@ void print_csv(std::ostream& out, const Comparison& comparison) {
     }
     line.count(group.runs.size());
     line.number(group.gpus ? std::optional(static_cast<double>(*group.gpus)) : std::nullopt);
-    for (const std::optional<Estimate>& estimate : group.figures) {
-      add(line, estimate);
+    for (const Figure figure : figures_in(comparison)) {
+      add(line, group[figure]);
     }
-    line.text(name_of(group.verdict));
+    line.text(comparison.is_of_probes ? "" : name_of(group.verdict));
     if (group.difference) {
       add(line, comparison, *group.difference);
     } else {

@@ -149,6 +149,9 @@ void add_other(const Comparison& comparison, const std::string& column, TableOfR
         fmt::format("{} against {}", traits_of(comparison.metric).title, baseline_name(comparison));
     head.short_title = "against " + baseline_name(comparison);
   }
+  if (column == kShowRuns && comparison.is_of_probes) {
+    head.title = head.short_title = "tests";
+  }
   head.is_number = column != kShowVerdict;
   for (std::size_t row = 0; row < comparison.groups.size(); ++row) {
     const Group& group = comparison.groups[row];
@@ -198,7 +201,8 @@ bool begins_bundle(const Comparison& comparison, std::size_t group) {
          comparison.groups[group].values.front() != comparison.groups[group - 1].values.front();
 }
 
-void print_list(std::ostream& out, const char* title, const std::vector<std::string>& lines) {
+void print_list(std::ostream& out, const std::string& title,
+                const std::vector<std::string>& lines) {
   if (lines.empty()) {
     return;
   }
@@ -230,6 +234,10 @@ void print_page(std::ostream& out, const cli::Terminal& terminal, const Shown& s
     out << "\ndifferences\n";
     print_lines(out, terminal, differences);
   }
+  for (const FactLines& facts : facts_of(shown)) {
+    fmt::print(out, "\nhost facts that differ, {}\n", cli::printable(facts.title));
+    print_lines(out, terminal, facts.lines);
+  }
   const std::vector<std::string> remarks = remarks_and_left_out(shown);
   if (!remarks.empty()) {
     out << "\nnotes\n";
@@ -249,11 +257,39 @@ Result<> check_columns(const std::vector<std::string>& columns) {
   return {};
 }
 
+namespace {
+
+bool has_changes(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.groups, [](const Group& group) {
+    return group.difference && group.difference->change_percent;
+  });
+}
+
+// The metric, what changed of it, and the others that are known.
+std::vector<std::string> columns_of_probes(const Comparison& comparison,
+                                           std::vector<std::string> columns) {
+  columns.emplace_back(traits_of(comparison.metric).key);
+  if (has_changes(comparison)) {
+    columns.emplace_back(kShowChange);
+  }
+  for (const Figure figure : figures_in(comparison)) {
+    if (figure != comparison.metric) {
+      columns.emplace_back(traits_of(figure).key);
+    }
+  }
+  return columns;
+}
+
+}  // namespace
+
 std::vector<std::string> usual_columns(const Comparison& comparison) {
   std::vector<std::string> columns;
   const auto& groups = comparison.groups;
   if (std::ranges::any_of(groups, [](const Group& group) { return group.runs.size() > 1; })) {
     columns.emplace_back(kShowRuns);
+  }
+  if (comparison.is_of_probes) {
+    return columns_of_probes(comparison, std::move(columns));
   }
   std::vector<Figure> figures{Figure::SamplesPerS, Figure::ScalingFactor, Figure::NetworkMbps,
                               Figure::VolumeBytes, Figure::StepMs};
@@ -265,10 +301,7 @@ std::vector<std::string> usual_columns(const Comparison& comparison) {
       columns.emplace_back(traits_of(figure).key);
     }
   }
-  const auto changes = [](const Group& group) {
-    return group.difference && group.difference->change_percent;
-  };
-  if (std::ranges::any_of(groups, changes)) {
+  if (has_changes(comparison)) {
     columns.emplace_back(kShowChange);
   }
   columns.emplace_back(kShowVerdict);
@@ -343,6 +376,9 @@ void print_markdown(std::ostream& out, const Shown& shown) {
   }
   out << cli::markdown_table(columns, table.rows);
   print_list(out, "Differences", differences_of(shown));
+  for (const FactLines& facts : facts_of(shown)) {
+    print_list(out, "Host facts that differ, " + cli::markdown_text(facts.title), facts.lines);
+  }
   const std::vector<std::string> remarks = remarks_and_left_out(shown);
   print_list(out, "Notes", remarks);
 }

@@ -60,6 +60,7 @@ Scale unit_for(Unit unit, double middle, const std::string& samples) {
     case Unit::Seconds:
       return {.unit = "s"};
     case Unit::Factor:
+    case Unit::Plain:
       break;
   }
   return {};
@@ -130,10 +131,24 @@ bool is_known(const Comparison& comparison, Figure figure) {
                              [&](const Group& group) { return group[figure].has_value(); });
 }
 
+std::vector<Figure> figures_in(const Comparison& comparison) {
+  std::vector<Figure> figures;
+  for (std::size_t at = 0; at < kFigures; ++at) {
+    const Figure figure = figure_at(at);
+    if (is_of_runs(figure) ? !comparison.is_of_probes : is_known(comparison, figure)) {
+      figures.push_back(figure);
+    }
+  }
+  return figures;
+}
+
 Scale scale_of(const Comparison& comparison, Figure figure) {
   const std::vector<double> means = means_of(comparison, figure);
   const double middle = math::median(means).value_or(1);
-  Scale scale = unit_for(traits_of(figure).unit, middle, cli::printable(comparison.unit));
+  const FigureTraits& traits = traits_of(figure);
+  Scale scale = traits.unit == Unit::Plain
+                    ? Scale{.unit = traits.plain}
+                    : unit_for(traits.unit, middle, cli::printable(comparison.unit));
   double most = 0;
   for (const double mean : means) {
     most = std::max(most, std::abs(mean) * scale.factor);
@@ -217,9 +232,47 @@ std::vector<std::string> differences_of(const Shown& shown) {
   return worse;
 }
 
+std::vector<FactLines> facts_of(const Shown& shown) {
+  constexpr std::size_t kMaxLines = 16;
+  const Comparison& comparison = shown.comparison;
+  std::vector<FactLines> all;
+  for (const Group& group : comparison.groups) {
+    if (!group.difference || group.difference->facts.empty()) {
+      continue;
+    }
+    FactLines facts{.title = fmt::format("{} against {}", group.name,
+                                         comparison.groups[group.difference->baseline].name)};
+    const std::vector<FactChange>& changes = group.difference->facts;
+    for (std::size_t at = 0; at < std::min(kMaxLines, changes.size()); ++at) {
+      facts.lines.push_back(text_of(changes[at]));
+    }
+    if (changes.size() > kMaxLines) {
+      facts.lines.push_back(fmt::format("and {} more; --json has all", changes.size() - kMaxLines));
+    }
+    const auto same = std::ranges::find(all, facts.lines, &FactLines::lines);
+    if (same == all.end()) {
+      all.push_back(std::move(facts));
+    } else {
+      same->title = group.name + ", " + same->title;
+    }
+  }
+  return all;
+}
+
 std::vector<std::string> remarks_of(const Shown& shown) {
   const Comparison& comparison = shown.comparison;
   std::vector<std::string> remarks = comparison.remarks;
+  if (comparison.is_of_probes) {
+    const bool is_untested = std::ranges::any_of(comparison.groups, [](const Group& group) {
+      return group.difference && group.difference->change_percent && !group.difference->test;
+    });
+    if (is_untested && shows(shown, kShowChange)) {
+      remarks.emplace_back(
+          "rows of one document each are not tested: one measurement does not say how they "
+          "scatter; give several files of each, or what --repeat 5 printed");
+    }
+    return remarks;
+  }
   const bool is_wanted = shows(shown, traits_of(Figure::SamplesPerS).key) ||
                          shows(shown, traits_of(Figure::ScalingFactor).key) ||
                          !shown.are_columns_asked;

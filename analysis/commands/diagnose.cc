@@ -19,6 +19,7 @@ class DiagnoseCommand final : public cli::Command {
  private:
   std::string folder_;
   DiagnoseOptions options_;
+  std::vector<std::string> ceilings_;
   bool all_ = false;
   bool brief_ = false;
   bool exit_code_ = false;
@@ -41,6 +42,8 @@ cli::Summary DiagnoseCommand::summary() const {
       .examples = {
           {"chokepoint diagnose runs/a", "five lines about the run in runs/a"},
           {"chokepoint diagnose runs/a --all", "with all accounts, evidence and runners-up"},
+          {"chokepoint diagnose runs/a --ceiling before.json",
+           "beside what 'chokepoint probe tcp HOST --json' printed before the run"},
           {"chokepoint diagnose runs/a --json", "the same for a script"},
           {"chokepoint diagnose runs/a --exit-code", "is there a bottleneck? exit code 3: yes"}}};
 }
@@ -53,12 +56,13 @@ void DiagnoseCommand::define(cli::Flags& flags) {
       .toggle("brief", &brief_, "one line: the verdict, or whose records it still needs")
       .toggle("exit-code", &exit_code_, "exit code 3 if a bottleneck was found");
   define_judging(flags, options_);
+  define_ceilings(flags, ceilings_);
 }
 
 Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
   TRY(check_judging(options_));
   TRY(folder_, choose_run(context, "diagnose", folder_));
-  TRY(const DiagnosedRun run, diagnose_folder(folder_, options_));
+  TRY(const DiagnosedRun run, diagnose_folder(folder_, options_, ceilings_));
   print_troubles(context, "diagnose", run.troubles);
   const Diagnosis& diagnosis = run.inquiry.diagnosis;
   if (context.json) {

@@ -3,10 +3,12 @@
 #include <iterator>
 
 #include "analysis/attribution/causes.h"
+#include "analysis/attribution/ceilings.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/load/run_summary.h"
 #include "base/json/codec.h"
 #include "base/json/schema.h"
+#include "base/sys/clock.h"
 
 namespace chokepoint {
 
@@ -64,6 +66,35 @@ struct Fields<analysis::Evidence> {
 };
 
 template <>
+struct Fields<analysis::Ceiling> {
+  using C = analysis::Ceiling;
+  static constexpr std::tuple kList{
+      field("probe", &C::probe, "which kind measured it"),
+      field("what", &C::what, "throughput, unloaded round trip, copies to the GPU …"),
+      field("from", &C::from, "the node that sends; of a device the node that has it"),
+      field("to", &C::to, "the node that receives; null: it is no path").null_if_empty(),
+      field("device", &C::device, "a GPU or an RDMA port").null_if_empty(),
+      field("probe_value", &C::probe_value, "what the probe reached").at_least(0),
+      field("job_value", &C::job_value, "what the job reached at its best").at_least(0),
+      field("unit", &C::unit, "of both values"),
+      computed<C>(
+          "share_percent", [](const C& c) { return c.share_percent(); },
+          "the job's of the probe's; null of a round trip"),
+      computed<C>(
+          "at", [](const C& c) { return sys::rfc3339(c.wall_ns); }, "when it was measured"),
+      computed<C>(
+          "says",
+          [](const C& c) {
+            const std::string name = name_of(c.says);
+            return name.empty() ? std::nullopt : std::optional(name);
+          },
+          "for or against the verdict"),
+      computed<C>(
+          "sentence", [](const C& c) { return sentence_of(c); }, "for people"),
+      field("source", &C::source, "a row of the record, or a file")};
+};
+
+template <>
 struct Fields<analysis::RankFigures> {
   using R = analysis::RankFigures;
   static constexpr std::tuple kList{field("rank", &R::rank, "in the job").at_least(0),
@@ -103,6 +134,8 @@ struct Fields<analysis::Verdict> {
       field("confidence", &V::confidence, "a calibrated frequency").between(0, 1),
       field("evidence", &V::evidence, "the most important first"),
       field("disproof", &V::disproof, "what would show that it is wrong").null_if_empty(),
+      field("against", &V::against, "what a probe measured that it does not go with")
+          .null_if_empty(),
       computed<V>("advice", advice, "what to change, the most useful first"),
       computed<V>("commands", commands, "those of the advice, ready to type")};
 };
@@ -123,6 +156,7 @@ struct Fields<analysis::Diagnosis> {
       field("verdict", &D::verdict, "the largest part that a change could remove"),
       field("others", &D::others, "runners-up, the largest first"),
       field("ranks", &D::ranks, "by rank"),
+      field("ceilings", &D::ceilings, "what probes measured of what the job used"),
       field("pause", &D::pause, "why no step ends at present, where that may be meant so")
           .null_if_empty(),
       field("missing", &D::missing, "what the data lack, a line each for people")};
@@ -167,6 +201,8 @@ cli::Json diagnosis_schema() {
   name_sources(parts["steps"]);
   name_classes_and_causes(parts["verdict"]);
   name_classes_and_causes(parts["others"]["items"]);
+  parts["ceilings"]["items"]["properties"]["says"]["enum"] = {
+      name_of(Ceiling::Says::For), name_of(Ceiling::Says::Against), nullptr};
   // Where no step was accounted for, nothing is known to be lost.
   for (const char* unknown : {"lost_ms_per_step", "share_percent"}) {
     parts["verdict"]["properties"][unknown]["type"] = {"number", "null"};

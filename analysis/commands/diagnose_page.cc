@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "analysis/attribution/causes.h"
+#include "analysis/attribution/ceilings.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/load/run_summary.h"
 #include "base/cli/table.h"
@@ -94,6 +95,9 @@ std::string confidence_text(const Diagnosis& diagnosis) {
     text +=
         "; " + diagnosis.missing.front() + (more > 0 ? fmt::format(" (and {} more)", more) : "");
   }
+  if (!diagnosis.verdict.against.empty()) {
+    text += "; lowered, because " + diagnosis.verdict.against;
+  }
   return text + "; all details";
 }
 
@@ -136,6 +140,27 @@ void print_evidence(std::ostream& out, const cli::Terminal& terminal, const Verd
   cli::Table table({{"evidence"}, {"value", Align::Right}, {"from"}});
   for (const Evidence& each : verdict.evidence) {
     table.add({each.what, each.value ? quantity_text(*each.value, each.unit) : "", each.from});
+  }
+  print_below(out, terminal, table);
+}
+
+void print_ceilings(std::ostream& out, const cli::Terminal& terminal,
+                    const std::vector<Ceiling>& ceilings) {
+  cli::Table table({{"probes"},
+                    {"where"},
+                    {"reached", Align::Right},
+                    {"the job", Align::Right},
+                    {"share", Align::Right},
+                    {"verdict"},
+                    {"from"}});
+  for (const Ceiling& each : ceilings) {
+    const std::string where = !each.to.empty()      ? each.from + " to " + each.to
+                              : each.device.empty() ? each.from
+                                                    : each.device + " of " + each.from;
+    const auto share = each.share_percent();
+    table.add({each.probe + ": " + each.what, where, quantity_text(each.probe_value, each.unit),
+               each.job_value ? quantity_text(*each.job_value, each.unit) : "",
+               share ? fmt::format("{:.0f} %", *share) : "", name_of(each.says), each.source});
   }
   print_below(out, terminal, table);
 }
@@ -343,6 +368,9 @@ void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagn
   }
   if (!diagnosis.verdict.evidence.empty()) {
     print_evidence(out, terminal, diagnosis.verdict);
+  }
+  if (!diagnosis.ceilings.empty()) {
+    print_ceilings(out, terminal, diagnosis.ceilings);
   }
   if (!diagnosis.verdict.disproof.empty()) {
     print_list(out, terminal, "the verdict is wrong if", {diagnosis.verdict.disproof});

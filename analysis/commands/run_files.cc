@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 
 #include "base/cli/output.h"
@@ -128,17 +130,32 @@ void print_troubles(const cli::Context& context, std::string_view command,
   }
 }
 
-Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options) {
+Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options,
+                                     const std::vector<std::string>& ceilings) {
+  std::vector<GivenProbe> given;
+  for (const std::string& file : ceilings) {
+    TRY(const std::string text, read_document(file, kMaxGivenBytes));
+    TRY(GivenProbe probe, given_probe(text, file));
+    given.push_back(std::move(probe));
+  }
   TRY(record::Run records, records_of(folder));
-  return diagnose_records(std::move(records), name_of_folder(folder), options);
+  return diagnose_records(std::move(records), name_of_folder(folder), options, given);
 }
 
 DiagnosedRun diagnose_records(record::Run records, const std::string& name,
-                              const DiagnoseOptions& options) {
+                              const DiagnoseOptions& options,
+                              const std::vector<GivenProbe>& ceilings) {
   DiagnosedRun result{.records = std::move(records)};
   result.run = load_run(result.records);
+  std::vector<Error> unused;
+  for (const GivenProbe& given : ceilings) {
+    if (const Result<> added = add_to(result.run, given); !added) {
+      unused.push_back(added.error());
+    }
+  }
   result.inquiry = inquire(result.run, options);
   result.troubles = troubles_of(result.run);
+  std::ranges::move(unused, std::back_inserter(result.troubles));
   Diagnosis& diagnosis = result.inquiry.diagnosis;
   diagnosis.run = name;
   std::ranges::move(jobs_left_out(result.records), std::back_inserter(diagnosis.missing));
@@ -153,6 +170,12 @@ void define_judging(cli::Flags& flags, DiagnoseOptions& options) {
   flags.group("How to judge")
       .option("wan-rtt-ms", &options.wan_rtt_ms, "MS",
               "a path with at least this unloaded round trip is wide-area");
+}
+
+void define_ceilings(cli::Flags& flags, std::vector<std::string>& files) {
+  flags.option("ceiling", &files, "FILE",
+               "what a probe or an RDMA test of these hosts printed with --json: a limit that the "
+               "job is held against, as those in its record are");
 }
 
 Result<> check_judging(const DiagnoseOptions& options) {
@@ -179,6 +202,25 @@ Result<> write_file(const std::string& file, const std::string& content) {
   TRY(const std::unique_ptr<cli::Output> output, cli::open_file(file));
   output->write(content);
   return output->finish();
+}
+
+Result<std::string> read_document(const std::string& file, std::size_t most_bytes) {
+  std::error_code failed;
+  if (fs::exists(file, failed) && !fs::is_regular_file(file, failed)) {
+    return fail(ErrorKind::Usage, "", file, "is no file", "give what a probe printed with --json");
+  }
+  std::ifstream in(file, std::ios::binary);
+  if (!in) {
+    return fail(without_operation(from_errno(errno, "read", file)));
+  }
+  const auto size = static_cast<std::size_t>(fs::file_size(file, failed));
+  std::string text(std::min(most_bytes, size) + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > most_bytes) {
+    return fail(ErrorKind::Malformed, "", file, fmt::format("is larger than {} bytes", most_bytes));
+  }
+  return text;
 }
 
 }  // namespace chokepoint::analysis

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/attribution/diagnose.h"
+#include "analysis/load/given_probes.h"
 #include "analysis/load/run_data.h"
 #include "base/cli/context.h"
 #include "base/cli/flags.h"
@@ -20,6 +21,8 @@ namespace chokepoint::analysis {
 // The flags that set how a run is judged, the same for every command that shows a verdict, so that
 // two commands never contradict each other.
 void define_judging(cli::Flags& flags, DiagnoseOptions& options);
+// Beside these, --ceiling.
+void define_ceilings(cli::Flags& flags, std::vector<std::string>& files);
 // An Error of kind Usage where a value makes no sense.
 Result<> check_judging(const DiagnoseOptions& options);
 
@@ -67,17 +70,24 @@ struct DiagnosedRun {
   std::vector<Error> troubles = {};  // records that cannot be read, or only in part
 };
 
-// An Error where there is no record, or none that can be read.
-Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options);
+// An Error where there is no record, or none that can be read. `ceilings`: of probes' documents the
+// files, which the run's own probes are taken together with; one that belongs to no node of the run
+// is told among the troubles.
+Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options,
+                                     const std::vector<std::string>& ceilings = {});
 // The same of records that are open; `name` is what advised commands call the run's folder.
 DiagnosedRun diagnose_records(record::Run records, const std::string& name,
-                              const DiagnoseOptions& options);
+                              const DiagnoseOptions& options,
+                              const std::vector<GivenProbe>& ceilings = {});
 
 // What -o calls standard output.
 constexpr const char* kStandardOutput = "-";
 
 // An Error where the name is that of a run's record.
 Result<> check_no_record(const std::filesystem::path& file);
+
+// The text of a file that anybody may have written. The Error names it.
+Result<std::string> read_document(const std::string& file, std::size_t most_bytes);
 
 // Replaces the file in one piece: readers see the old content or the new. Never a run's record.
 Result<> write_file(const std::string& file, const std::string& content);

@@ -98,7 +98,25 @@ std::vector<std::string> keys_of(const std::vector<ComparedRun>& runs,
   return keys;
 }
 
+// Of documents the first of their figures that all have, else that most have.
+Figure usual_metric_of_probes(const std::vector<ComparedRun>& runs) {
+  Figure best = figure_at(kRunFigures);
+  std::ptrdiff_t most = 0;
+  for (std::size_t at = kRunFigures; at < kFigures; ++at) {
+    const auto count = std::ranges::count_if(
+        runs, [&](const ComparedRun& run) { return run[figure_at(at)].has_value(); });
+    if (count > most) {
+      best = figure_at(at);
+      most = count;
+    }
+  }
+  return best;
+}
+
 Figure usual_metric(const std::vector<ComparedRun>& runs) {
+  if (runs.front().is_probe) {
+    return usual_metric_of_probes(runs);
+  }
   const bool is_known = std::ranges::all_of(
       runs, [](const ComparedRun& run) { return run[Figure::SamplesPerS].has_value(); });
   return is_known ? Figure::SamplesPerS : Figure::StepMs;
@@ -142,6 +160,16 @@ void set_baselines(Comparison& comparison, const std::optional<Condition>& condi
 bool agree(const Difference& difference, const Group& before, const Group& after) {
   const bool is_longer = after.accounting->sum() > before.accounting->sum();
   return !difference.is_worse || *difference.is_worse == is_longer;
+}
+
+void find_facts(Comparison& comparison) {
+  for (Group& group : comparison.groups) {
+    if (group.difference) {
+      group.difference->facts =
+          changes_between(runs_of(comparison, comparison.groups[group.difference->baseline]),
+                          runs_of(comparison, group));
+    }
+  }
 }
 
 void find_causes(Comparison& comparison) {
@@ -231,7 +259,12 @@ void fill_scaling(Comparison& comparison, const std::optional<Condition>& baseli
 
 Result<Comparison> compare(std::vector<ComparedRun> runs, const CompareOptions& options) {
   TRY(check_keys(options.keys, runs));
-  Comparison comparison{.keys = keys_of(runs, options),
+  const bool is_of_probes = runs.front().is_probe;
+  if (is_of_probes) {
+    tell_apart_by_facts(runs);
+  }
+  Comparison comparison{.is_of_probes = is_of_probes,
+                        .keys = keys_of(runs, options),
                         .metric = options.metric.value_or(usual_metric(runs)),
                         .least_percent = options.least_percent,
                         .runs = std::move(runs)};
@@ -245,6 +278,7 @@ Result<Comparison> compare(std::vector<ComparedRun> runs, const CompareOptions& 
   set_baselines(comparison, options.baseline);
   test_differences(comparison);
   find_causes(comparison);
+  find_facts(comparison);
   take_unit(comparison);
   take_remarks_of_runs(comparison);
   if (!options.sort.empty() || options.is_reversed) {

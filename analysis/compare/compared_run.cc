@@ -20,18 +20,46 @@ constexpr std::array kTraits{
     FigureTraits{"storage_ms", "storage a step", "storage", Unit::Milliseconds, Better::Less},
     FigureTraits{"gpu_memory_bytes", "peak GPU memory", "GPU memory", Unit::Memory,
                  Better::Neither}};
-static_assert(kTraits.size() == kFigures);
+static_assert(kTraits.size() == kRunFigures);
+
+FigureTraits traits_of(const trials::MainFigure& figure) {
+  const std::string_view unit = figure.unit;
+  return {.key = figure.key,
+          .title = figure.name,
+          .short_title = figure.name,
+          .unit = unit == "Mb/s" ? Unit::Mbps
+                  : unit == "ms" ? Unit::Milliseconds
+                  : unit == "B"  ? Unit::Bytes
+                                 : Unit::Plain,
+          .better = figure.better,
+          .plain = figure.unit};
+}
+
+std::vector<FigureTraits> all_traits() {
+  std::vector<FigureTraits> traits(kTraits.begin(), kTraits.end());
+  for (std::size_t place = 0; place < trials::kMainFigures.size(); ++place) {
+    if (is_first_of_its_key(place)) {
+      traits.push_back(traits_of(trials::kMainFigures.at(place)));
+    }
+  }
+  return traits;
+}
+
+const std::vector<FigureTraits>& table() {
+  static const std::vector<FigureTraits> kTable = all_traits();
+  return kTable;
+}
 
 }  // namespace
 
-const FigureTraits& traits_of(Figure figure) { return kTraits[place_of(figure)]; }
+const FigureTraits& traits_of(Figure figure) { return table()[place_of(figure)]; }
 
 std::optional<Figure> figure_of(std::string_view key) {
-  const auto* const found =
-      std::ranges::find_if(kTraits, [&](const FigureTraits& traits) { return traits.key == key; });
-  return found == kTraits.end()
+  const auto found =
+      std::ranges::find_if(table(), [&](const FigureTraits& traits) { return traits.key == key; });
+  return found == table().end()
              ? std::nullopt
-             : std::optional(figure_at(static_cast<std::size_t>(found - kTraits.begin())));
+             : std::optional(figure_at(static_cast<std::size_t>(found - table().begin())));
 }
 
 }  // namespace chokepoint::analysis

@@ -1,6 +1,7 @@
 // One run as a comparison needs it: its figures and where each came from, its accounts and verdict,
-// and its steps for the tests of noise. What its records do not have is empty. Values; pure
-// functions; any thread.
+// and its steps for the tests of noise. A probe's document is such a run, too: without steps and
+// verdict, with the figures that its kind of document declares (base/trials/figures.h). What is not
+// known is empty. Values; pure functions; any thread.
 #pragma once
 
 #include <array>
@@ -13,11 +14,14 @@
 #include <vector>
 
 #include "analysis/attribution/diagnosis.h"
+#include "base/host/settings.h"
+#include "base/trials/figures.h"
 
 namespace chokepoint::analysis {
 
 // The figures by which runs are compared; compared_run.cc has the table of their names, units and
-// which way is better.
+// which way is better. Behind these follow those of probes' documents, one for each key of their
+// table.
 enum class Figure {
   SamplesPerS,
   ScalingFactor,
@@ -33,10 +37,29 @@ enum class Figure {
   StorageMs,
   GpuMemoryBytes,
 };
-constexpr std::size_t kFigures = 13;
+constexpr std::size_t kRunFigures = 13;
 
-enum class Unit { PerSecond, Factor, Mbps, Bytes, Memory, Milliseconds, Seconds };
-enum class Better { More, Less, Neither };
+constexpr bool is_first_of_its_key(std::size_t place) {
+  for (std::size_t before = 0; before < place; ++before) {
+    if (std::string_view(trials::kMainFigures[before].key) == trials::kMainFigures[place].key) {
+      return false;
+    }
+  }
+  return true;
+}
+
+constexpr std::size_t count_keys() {
+  std::size_t count = 0;
+  for (std::size_t place = 0; place < trials::kMainFigures.size(); ++place) {
+    count += is_first_of_its_key(place) ? 1 : 0;
+  }
+  return count;
+}
+
+constexpr std::size_t kFigures = kRunFigures + count_keys();
+
+enum class Unit { PerSecond, Factor, Mbps, Bytes, Memory, Milliseconds, Seconds, Plain };
+using trials::Better;
 
 struct FigureTraits {
   const char* key;          // as options and documents name it
@@ -44,20 +67,29 @@ struct FigureTraits {
   const char* short_title;  // on a terminal, before the unit; empty: the unit says it
   Unit unit;
   Better better;
+  const char* plain = "";  // what a Plain one is counted in: "%"
 };
 
 const FigureTraits& traits_of(Figure figure);
 std::optional<Figure> figure_of(std::string_view key);
 constexpr std::size_t place_of(Figure figure) { return static_cast<std::size_t>(figure); }
 constexpr Figure figure_at(std::size_t place) { return static_cast<Figure>(place); }
+constexpr bool is_of_runs(Figure figure) { return place_of(figure) < kRunFigures; }
 
 struct SourcedValue {
   double value = 0;
   std::string from = {};  // where it came from, for people
 };
 
+// How a host was set up.
+struct HostSettings {
+  std::string host = {};
+  host::Settings settings = {};
+};
+
 struct ComparedRun {
-  std::string path = {};    // its own folder
+  bool is_probe = false;    // a document, and not a run
+  std::string path = {};    // its own folder or file
   std::string folder = {};  // what the command line said
   std::string command = {};
   std::map<std::string, std::string> labels = {};
@@ -71,6 +103,10 @@ struct ComparedRun {
   std::optional<Accounting> accounting = {};
   Verdict verdict = {};
   std::string sentence = {};  // the verdict's
+  std::vector<HostSettings> hosts = {};
+  // Those of some documents have the same facts, those of others not: which differ, and their
+  // values; see tell_apart_by_facts().
+  std::string facts = {};
   std::vector<std::string> remarks = {};
 
   const std::optional<SourcedValue>& operator[](Figure figure) const {

@@ -1,6 +1,7 @@
-// Many runs side by side: rows of runs that agree in some keys, their figures with their spread,
-// and where a row differs from its baseline by more than noise. The chokepoint.comparison/1
-// document and all tables are views of it. What is not known is empty, never 0. Values.
+// Many runs, or probes' documents, side by side: rows of runs that agree in some keys, their
+// figures with their spread, and where a row differs from its baseline by more than noise. The
+// chokepoint.comparison/1 document and all tables are views of it. What is not known is empty,
+// never 0. Values.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "analysis/compare/compared_run.h"
+#include "analysis/compare/host_facts.h"
 #include "base/math/significance.h"
 #include "base/sys/error.h"
 
@@ -49,6 +51,7 @@ struct Difference {
   std::optional<bool> is_worse =
       {};  // known if it is beyond noise and the metric has a better side
   std::vector<AccountChange> causes = {};  // the largest first
+  std::vector<FactChange> facts = {};      // how the hosts were set up otherwise
 };
 
 struct Group {
@@ -75,6 +78,7 @@ struct LeftOut {
 };
 
 struct Comparison {
+  bool is_of_probes = false;  // else of runs
   std::vector<std::string> keys = {};
   Figure metric = Figure::StepMs;
   double confidence = 0.95;

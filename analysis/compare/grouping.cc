@@ -17,11 +17,17 @@ namespace {
 using Value = std::optional<std::string>;
 using Places = std::map<std::string, std::size_t>;
 
-// Folders keep the order in which they were given.
+constexpr const char* kVariant = "variant";  // of trials: the first is what others are held against
+
+// Folders keep the order in which they were given, and so do the kinds of documents in them.
 Places places_of_folders(const std::vector<ComparedRun>& runs) {
   Places places;
   for (const ComparedRun& run : runs) {
     places.try_emplace(run.folder, places.size());
+    if (run.is_probe) {
+      places.try_emplace(run.facts, places.size());
+      places.try_emplace(value_of(run, kVariant).value_or(""), places.size());
+    }
   }
   return places;
 }
@@ -31,7 +37,8 @@ std::strong_ordering order_of(const std::string& key, const Value& one, const Va
   if (!one || !other) {
     return one.has_value() <=> other.has_value();
   }
-  if (key == "folder" && folders.contains(*one) && folders.contains(*other)) {
+  const bool is_given = key == "folder" || key == "facts" || key == kVariant;
+  if (is_given && folders.contains(*one) && folders.contains(*other)) {
     return folders.at(*one) <=> folders.at(*other);
   }
   if (key == "parallelism") {

@@ -16,8 +16,8 @@ using KeyValues = std::vector<std::optional<std::string>>;
 constexpr std::array<std::string_view, 6> kRepetitions{"repetition", "repeat", "rep",
                                                        "run",        "seed",   "trial"};
 constexpr std::array<std::string_view, 3> kUsual{"setup", "parallelism", "batch"};
-constexpr std::array<std::string_view, 7> kDerived{"setup",  "nodes", "gpus_per_node", "gpus",
-                                                   "folder", "path",  "verdict"};
+constexpr std::array<std::string_view, 8> kDerived{"setup",  "nodes", "gpus_per_node", "gpus",
+                                                   "folder", "path",  "verdict",       "facts"};
 
 template <std::size_t N>
 bool holds(const std::array<std::string_view, N>& names, const std::string& name) {
@@ -44,6 +44,7 @@ std::string text_of(std::int64_t number) { return fmt::format("{}", number); }
 std::optional<std::string> derived(const ComparedRun& run, const std::string& key) {
   if (key == "folder") return run.folder;
   if (key == "path") return run.path;
+  if (key == "facts") return run.facts.empty() ? std::nullopt : std::optional(run.facts);
   if (key == "verdict") return name_of(run.verdict.verdict);
   if (key == "gpus") return run.gpus ? std::optional(text_of(*run.gpus)) : std::nullopt;
   const std::optional<Setup> setup = setup_of_run(run);
@@ -104,6 +105,12 @@ bool are_thrown_together(const std::vector<ComparedRun>& runs,
     const Row& row = each.second;
     return row.folders.size() > 1 && row.repetitions.size() < row.runs;
   });
+}
+
+// Documents that were named one by one, and that differ in how their hosts were set up.
+bool are_repeated_files(const std::vector<ComparedRun>& runs) {
+  return std::ranges::all_of(
+      runs, [](const ComparedRun& run) { return run.path == run.folder && !run.facts.empty(); });
 }
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
@@ -179,7 +186,7 @@ std::vector<std::string> usual_keys(const std::vector<ComparedRun>& runs) {
     }
   }
   if (are_thrown_together(runs, keys)) {
-    keys.insert(keys.begin(), "folder");
+    keys.insert(keys.begin(), are_repeated_files(runs) ? "facts" : "folder");
   }
   if (keys.empty() && !differ(key_values_of(runs, "folder"))) {
     keys.emplace_back("folder");

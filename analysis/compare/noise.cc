@@ -87,6 +87,10 @@ void compare_steps(const Sides& sides, Figure metric, double confidence, Differe
   const Numbers before = steps_of(sides.before, metric);
   const Numbers after = steps_of(sides.after, metric);
   const std::size_t fewest = std::min(before.size(), after.size());
+  if (!is_of_runs(metric)) {
+    difference.why_no_test = "one document each, and how they scatter is not known";
+    return;
+  }
   if (!is_of_steps(metric)) {
     difference.why_no_test = "one run each, and no steps to tell this figure's noise";
     return;

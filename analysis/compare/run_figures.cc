@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/attribution/causes.h"
+#include "analysis/compare/host_facts.h"
 #include "analysis/compare/keys.h"
 #include "base/json/codec.h"
 #include "base/math/saturating.h"
@@ -375,6 +376,9 @@ ComparedRun figures_of(const RunParts& parts, const std::string& samples_label) 
   set(run, Figure::DurationS, summary.duration_s, "the longest of its nodes' records");
   set(run, Figure::GpuMemoryBytes, peak_memory(data), "gpu.memory_bytes");
   run.step_ms = rows == nullptr ? std::vector<double>() : settled_step_ms(*rows);
+  for (const NodeData& node : data.nodes) {
+    run.hosts.push_back({.host = node.name, .settings = settings_of(node.facts)});
+  }
   note(summary, run);
   return run;
 }

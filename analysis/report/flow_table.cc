@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/report/path_pace.h"
+#include "analysis/limits/path_pace.h"
 #include "analysis/report/timeline.h"
 #include "base/json/codec.h"
 

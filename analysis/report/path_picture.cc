@@ -6,77 +6,36 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/attribution/ceilings.h"
 #include "analysis/attribution/route.h"
+#include "analysis/limits/path_pace.h"
 #include "analysis/load/connections.h"
+#include "analysis/load/given_probes.h"
 #include "analysis/load/probe_document.h"
-#include "analysis/report/path_pace.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-// Which path between nodes a probe measured. Its peer is the node that has the probed address or
-// name; the path is the job's own if the address belongs to the interface that the job used there.
-struct ProbedPath {
-  std::string node = {};     // that ran the probe
-  std::string peer = {};     // the other node's name; else what the probe calls it
-  std::string address = {};  // of the peer; empty: unknown
-
-  bool is_between(const PathPicture& path, ProbeWay way) const {
-    const bool is_sent = way == ProbeWay::Send;
-    return path.from == (is_sent ? node : peer) && path.to == (is_sent ? peer : node);
-  }
-  bool is_on(const PathPicture& path, ProbeWay way) const {
-    const auto& theirs = path.addresses.at(way == ProbeWay::Send ? 1 : 0);
-    return is_between(path, way) &&
-           (address.empty() || std::ranges::find(theirs, address) != theirs.end());
-  }
-};
-
-bool has_address(const NodeData& node, const std::string& address) {
-  return std::ranges::any_of(node.interfaces, [&](const Interface& interface) {
-    return std::ranges::find(interface.addresses, address, plain_address) !=
-           interface.addresses.end();
-  });
+bool is_between(const ProbedPath& probed, const PathPicture& path, ProbeWay way) {
+  return probed.is_between(path.from, path.to, way);
 }
 
-std::string peer_of(const RunData& run, const NodeData& prober, const record::Probe& probe,
-                    const ProbeDocument& document, const std::string& address) {
-  for (const NodeData& node : run.nodes) {
-    if (&node != &prober && !address.empty() && has_address(node, address)) {
-      return node.name;
-    }
-  }
-  for (const NodeData& node : run.nodes) {
-    if (&node != &prober && (node.name == document.peer_name || node.name == probe.peer)) {
-      return node.name;
-    }
-  }
-  if (!address.empty()) {
-    return address;
-  }
-  return document.peer_name.empty() ? probe.peer : document.peer_name;
+bool is_on(const ProbedPath& probed, const PathPicture& path, ProbeWay way) {
+  return is_between(probed, path, way) && probed.leads_to(path.addresses, way);
 }
 
 void add(const ProbedPath& probed, const ProbeDocument& document, PathPicture& path) {
   for (const ProbeWay way : {ProbeWay::Send, ProbeWay::Receive}) {
     const auto& mbps = document.way(way).throughput_mbps;
-    if (!mbps || !probed.is_between(path, way)) {
+    if (!mbps || !is_between(probed, path, way)) {
       continue;
     }
-    if (probed.is_on(path, way)) {
+    if (is_on(probed, path, way)) {
       path.probe_mbps = std::max(path.probe_mbps.value_or(0), *mbps);
     } else if (!path.other_way || *mbps > path.other_way->mbps) {
       path.other_way = {.address = probed.address, .mbps = *mbps};
     }
   }
-}
-
-ProbedPath probed_path(const RunData& run, const NodeData& prober, const record::Probe& probe,
-                       const ProbeDocument& document) {
-  const std::string address = document.peer ? plain_address(document.peer->text()) : "";
-  return {.node = prober.name,
-          .peer = peer_of(run, prober, probe, document, address),
-          .address = address};
 }
 
 // Adds what the probes of the run measured on a path.
@@ -284,7 +243,7 @@ class ProbeLines {
               .peer = probed_.peer,
               .address = probed_.address,
               .wall_ns = node.wall_start_ns + (probe.t_ns - node.span.start_ns),
-              .source = fmt::format("probe {} {} of {}", probe.id, probe.kind, node.name)};
+              .source = source_of(node, probe)};
   }
 
   std::vector<ProbeLine> make() {
@@ -304,7 +263,7 @@ class ProbeLines {
   // Null where the job did not use that path.
   const PathPicture* path_there(ProbeWay way) const {
     const auto found = std::ranges::find_if(
-        paths_, [&](const PathPicture& path) { return probed_.is_on(path, way); });
+        paths_, [&](const PathPicture& path) { return is_on(probed_, path, way); });
     return found == paths_.end() ? nullptr : &*found;
   }
 

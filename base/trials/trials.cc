@@ -41,6 +41,7 @@ class TrialRunner {
   TrialRunner(const cli::Context& context, Trials& trials, const sys::Signals& signals)
       : context_(context), trials_(trials), signals_(signals) {
     trials_.failed.resize(trials_.variants.size());
+    trials_.host_facts.resize(trials_.variants.size());
     trials_.values.assign(trials_.variants.size(), std::vector<Values>(trials_.figures.size()));
   }
 
@@ -101,6 +102,7 @@ class TrialRunner {
   }
 
   void keep(std::size_t variant, const cli::Json& document) {
+    trials_.host_facts[variant] = document.value("host_facts", cli::Json());
     for (std::size_t figure = 0; figure < trials_.figures.size(); ++figure) {
       trials_.values[variant][figure].push_back(
           number_at(document, trials_.figures[figure].pointer));

@@ -21,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/math/significance.h"
@@ -45,6 +47,8 @@ struct Trials {
   // By variant and figure, a value for each trial that succeeded.
   std::vector<std::vector<Values>> values = {};
   std::vector<std::size_t> failed = {};  // trials by variant
+  // By variant, "host_facts" of its last trial's document; null where it has none.
+  std::vector<cli::Json> host_facts = {};
   std::vector<std::string> errors = {};  // what they said, each once
   std::size_t rounds = 0;
   bool is_looked_at_often = false;  // after each round, to end as soon as it is sure

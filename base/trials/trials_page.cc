@@ -238,6 +238,8 @@ cli::Json document_of(const cli::Context& context, const Trials& trials) {
         each["figures"].push_back(json_of(trials, variant, figure));
       }
     }
+    each["host_facts"] =
+        variant < trials.host_facts.size() ? trials.host_facts[variant] : cli::Json();
     document["variants"].push_back(std::move(each));
   }
   document["summary"] = sentences(trials);

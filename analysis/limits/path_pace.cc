@@ -1,4 +1,4 @@
-#include "analysis/report/path_pace.h"
+#include "analysis/limits/path_pace.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,17 +6,17 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::int64_t kCellNs = 10'000'000;
+constexpr std::int64_t kPaceCellNs = 10'000'000;
 constexpr std::int64_t kPeakCells = 10;
 constexpr std::int64_t kCoarseNs = 500'000'000;
 constexpr double kMinShare = 0.01;  // of the fullest cell; cells with less are ignored
 
-std::int64_t cell_of(std::int64_t t_ns) {
-  return t_ns >= 0 ? t_ns / kCellNs : (t_ns - kCellNs + 1) / kCellNs;
+std::int64_t pace_cell_of(std::int64_t t_ns) {
+  return t_ns >= 0 ? t_ns / kPaceCellNs : (t_ns - kPaceCellNs + 1) / kPaceCellNs;
 }
 
 double mbps_of(double bytes, std::int64_t cells) {
-  return bytes * 8e3 / static_cast<double>(cells * kCellNs);
+  return bytes * 8e3 / static_cast<double>(cells * kPaceCellNs);
 }
 
 }  // namespace
@@ -29,9 +29,9 @@ void PathPace::spread(Span span, double bytes, Cells& cells) {
     return;
   }
   const std::int64_t start_ns = span.end_ns - length;
-  for (std::int64_t cell = cell_of(start_ns); cell * kCellNs < span.end_ns; ++cell) {
+  for (std::int64_t cell = pace_cell_of(start_ns); cell * kPaceCellNs < span.end_ns; ++cell) {
     const std::int64_t covered =
-        std::min(span.end_ns, (cell + 1) * kCellNs) - std::max(start_ns, cell * kCellNs);
+        std::min(span.end_ns, (cell + 1) * kPaceCellNs) - std::max(start_ns, cell * kPaceCellNs);
     if (cells.empty() || cells.back().number < cell) {
       cells.push_back({.number = cell});
     }
@@ -133,7 +133,7 @@ Pace PathPace::pace(std::optional<double> rtt_ms) const {
   if (cells_.empty()) {
     return {.peak_mbps = coarse_peak_mbps_};
   }
-  std::vector<Run> all = runs(std::llround(rtt_ms.value_or(0) * 1e6 / kCellNs));
+  std::vector<Run> all = runs(std::llround(rtt_ms.value_or(0) * 1e6 / kPaceCellNs));
   std::ranges::sort(all, {}, &Run::cells);
   Run sum;
   for (const Run& run : all) {

@@ -1,0 +1,468 @@
+#include "analysis/attribution/ceilings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/attribution/hosts.h"
+#include "analysis/limits/path_pace.h"
+#include "analysis/load/connections.h"
+#include "analysis/load/given_probes.h"
+#include "base/json/codec.h"
+#include "base/math/statistics.h"
+#include "base/math/units.h"
+#include "base/record/names.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using json::Json;
+
+// Below this share of what a probe carried, a path is not full; from the other one on it is.
+constexpr double kFarFromFull = 50;
+constexpr double kFullByProbe = 90;
+// A judgement: how often such a verdict is right has not been counted, and the path itself may have
+// changed since the probe.
+constexpr double kContradicted = 0.6;
+
+bool has_address(const NodeData& node, const std::string& address) {
+  return std::ranges::any_of(node.interfaces, [&](const Interface& interface) {
+    return std::ranges::find(interface.addresses, address, plain_address) !=
+           interface.addresses.end();
+  });
+}
+
+std::string peer_of(const RunData& run, const NodeData& prober, const record::Probe& probe,
+                    const ProbeDocument& document, const std::string& address) {
+  for (const NodeData& node : run.nodes) {
+    if (&node != &prober && !address.empty() && has_address(node, address)) {
+      return node.name;
+    }
+  }
+  for (const NodeData& node : run.nodes) {
+    if (&node != &prober && (node.name == document.peer_name || node.name == probe.peer)) {
+      return node.name;
+    }
+  }
+  if (!address.empty()) {
+    return address;
+  }
+  return document.peer_name.empty() ? probe.peer : document.peer_name;
+}
+
+// A path that the job's data took, one way.
+struct JobPath {
+  std::string from = {};
+  std::string to = {};
+  std::array<std::vector<std::string>, 2> addresses = {};  // of the interfaces at both ends
+  PathPace pace = {};
+  std::int64_t least_rtt_us = 0;
+
+  std::optional<double> rtt_ms() const {
+    return least_rtt_us > 0 ? std::optional(static_cast<double>(least_rtt_us) / 1e3) : std::nullopt;
+  }
+};
+
+void add_ends(const RunData& run, std::optional<std::size_t> node, const FlowData* flow,
+              const std::string& own, std::vector<std::string>& addresses) {
+  addresses.push_back(plain_address(own));
+  const Interface* interface = node ? run.nodes[*node].interface(flow->row.interface) : nullptr;
+  for (std::size_t at = 0; interface != nullptr && at < interface->addresses.size(); ++at) {
+    addresses.push_back(plain_address(interface->addresses[at]));
+  }
+}
+
+std::vector<JobPath> job_paths(const RunData& run, const Clocks& clocks) {
+  std::map<std::tuple<std::string, std::string, std::string>, JobPath> paths;
+  for (const DirectionView& view : directions_of(run)) {
+    const Connection& connection = run.connections[view.connection];
+    const std::size_t from = side_of(view);
+    const std::string& own = from == 0 ? connection.row.a_address : connection.row.b_address;
+    const std::string& theirs = from == 0 ? connection.row.b_address : connection.row.a_address;
+    const std::string& sender = connection.names.at(from);
+    const std::string& receiver = connection.names.at(1 - from);
+    if (sender == receiver) {
+      continue;
+    }
+    // Paths of other interfaces and families are others.
+    const std::string at_receiver =
+        view.at_receiver != nullptr ? view.at_receiver->row.interface : plain_address(theirs);
+    const std::string family = own.find(':') == std::string::npos ? "4" : "6";
+    JobPath& path = paths[{sender, receiver, at_receiver + " " + family}];
+    path.from = sender;
+    path.to = receiver;
+    add_ends(run, view.sender, view.at_sender, own, path.addresses[0]);
+    add_ends(run, view.receiver, view.at_receiver, theirs, path.addresses[1]);
+    path.pace.add(view, clocks);
+    for (const FlowData* flow : {view.at_sender, view.at_receiver}) {
+      if (flow != nullptr) {
+        path.least_rtt_us =
+            lesser_rtt_us(path.least_rtt_us, lesser_rtt_us(least_rtt_us(flow->packets.at(from)),
+                                                           least_rtt_us(flow->sockets.at(from))));
+      }
+    }
+  }
+  std::vector<JobPath> list;
+  for (auto& [key, path] : paths) {
+    list.push_back(std::move(path));
+  }
+  return list;
+}
+
+const Json& member(const Json& object, const char* key) {
+  static const Json kNull;
+  return object.is_object() && object.contains(key) ? object[key] : kNull;
+}
+
+std::optional<double> number_in(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  return value.is_number() && value.get<double>() > 0 ? std::optional(value.get<double>())
+                                                      : std::nullopt;
+}
+
+std::string text_in(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+const Json& list_in(const Json& object, const char* key) {
+  static const Json kEmpty = Json::array();
+  const Json& value = member(object, key);
+  return value.is_array() ? value : kEmpty;
+}
+
+// The fastest growth of a counter between two readings, as Mb/s.
+std::optional<double> fastest_mbps(const SeriesData* series) {
+  std::optional<double> most;
+  for (std::size_t next = 1; series != nullptr && next < series->readings.size(); ++next) {
+    const Reading& before = series->readings[next - 1];
+    const Reading& now = series->readings[next];
+    if (now.t_ns > before.t_ns) {
+      most = std::max(most.value_or(0), (now.value - before.value) * 8e3 /
+                                            static_cast<double>(now.t_ns - before.t_ns));
+    }
+  }
+  return most;
+}
+
+// How long one rank's part of a collective took, from when the last of its neighbours had come.
+double took_us(const record::Collective& row) {
+  const std::int64_t ready =
+      std::max({row.start_ns, row.own_ready_ns.value_or(0), row.peer_ready_ns.value_or(0)});
+  return static_cast<double>(row.end_ns - (ready < row.end_ns ? ready : row.start_ns)) / 1e3;
+}
+
+// What the job's collectives of about this size took, half of them no longer; nullopt without any.
+std::optional<double> median_us(const RunData& run, const std::string& kind, double bytes) {
+  constexpr double kAlike = 1.5;  // times the size, either way
+  std::vector<double> times;
+  for (const NodeData& node : run.nodes) {
+    for (const record::Collective& row : node.collectives) {
+      const auto own = static_cast<double>(row.bytes.value_or(0));
+      if (word_of(row.kind) == kind && row.merged == 1 && own * kAlike >= bytes &&
+          own <= bytes * kAlike && row.end_ns > row.start_ns) {
+        times.push_back(took_us(row) * bytes / own);
+      }
+    }
+  }
+  return math::median(times);
+}
+
+class CeilingFinder {
+ public:
+  CeilingFinder(const RunData& run, const Clocks& clocks)
+      : run_(run), paths_(job_paths(run, clocks)) {}
+
+  std::vector<Ceiling> find() {
+    for (const NodeData& node : run_.nodes) {
+      for (const record::Probe& probe : node.probes) {
+        model_ = {.probe = probe.kind,
+                  .from = node.name,
+                  .wall_ns = node.wall_start_ns + (probe.t_ns - node.span.start_ns),
+                  .ahead_ns = node.span.start_ns - probe.t_ns,
+                  .source = source_of(node, probe)};
+        add(node, probe);
+      }
+    }
+    std::ranges::stable_sort(found_, std::ranges::greater{},
+                             [](const Ceiling& each) { return !each.to.empty(); });
+    return std::move(found_);
+  }
+
+ private:
+  void add(const NodeData& node, const record::Probe& probe) {
+    if (probe.kind == "tcp" || probe.kind == "udp" || probe.kind == "quic" ||
+        probe.kind == "latency") {
+      add_path(node, probe);
+      return;
+    }
+    const Json document = json::object_or_null(probe.document);
+    if (probe.kind == "pcie") {
+      add_copies(node, document);
+    } else if (probe.kind == "rdma") {
+      add_rdma(node, document);
+    } else if (probe.kind == "collective") {
+      add_collective(document);
+    }
+  }
+
+  void add_path(const NodeData& node, const record::Probe& probe) {
+    const auto document = read_probe(probe);
+    if (!document) {
+      return;
+    }
+    const ProbedPath probed = probed_path(run_, node, probe, *document);
+    for (const ProbeWay way : {ProbeWay::Send, ProbeWay::Receive}) {
+      for (const JobPath& path : paths_) {
+        if (!probed.is_between(path.from, path.to, way) || !probed.leads_to(path.addresses, way)) {
+          continue;
+        }
+        model_.from = path.from;
+        model_.to = path.to;
+        if (const auto& mbps = document->way(way).throughput_mbps) {
+          keep("throughput", *mbps, path.pace.pace(path.rtt_ms()).peak_mbps, "Mb/s");
+        }
+        if (probe.kind == "latency" && document->least_rtt_ms) {
+          keep("unloaded round trip", *document->least_rtt_ms, path.rtt_ms(), "ms");
+        }
+      }
+    }
+  }
+
+  void add_copies(const NodeData& node, const Json& document) {
+    constexpr double kMbpsPerByte = 8e-6;
+    struct Copies {
+      const char* field;
+      const char* what;
+      std::string_view series;
+    };
+    constexpr std::array kWays{
+        Copies{"host_to_device_mbps", "copies to the GPU", record::kGpuPcieReceived},
+        Copies{"device_to_host_mbps", "copies from the GPU", record::kGpuPcieSent}};
+    for (const Json& device : list_in(document, "devices")) {
+      model_.device = text_in(device, "bus_id");
+      for (const Copies& way : kWays) {
+        const SeriesData* series = node.find(way.series, model_.device);
+        const auto most = series == nullptr ? std::nullopt : most_level(*series, node.span);
+        const auto mbps = number_in(device, way.field);
+        if (mbps && most) {
+          keep(way.what, *mbps, *most * kMbpsPerByte, "Mb/s");
+        }
+      }
+    }
+  }
+
+  void add_rdma(const NodeData& node, const Json& document) {
+    const std::string device = text_in(document, "device");
+    const auto mbps = number_in(document, "average_mbps");
+    if (!mbps || device.empty()) {
+      return;
+    }
+    const std::string_view name = text_in(document, "operation") == "read"
+                                      ? record::kRdmaReceivedBytes
+                                      : record::kRdmaSentBytes;
+    for (const SeriesData* series : node.find(name)) {
+      const std::string& port = series->row.subject;
+      const auto most = fastest_mbps(series);
+      if (port.starts_with(device + "/") && most.value_or(0) > 0) {
+        model_.device = port;
+        keep("RDMA throughput", *mbps, most, "Mb/s");
+      }
+    }
+  }
+
+  // The largest of the sizes that both had.
+  void add_collective(const Json& document) {
+    constexpr double kMbpsOfBytesInUs = 8;
+    const std::string kind = text_in(document, "collective");
+    for (const Json& size : list_in(document, "sizes")) {
+      const auto bytes = number_in(size, "bytes");
+      const auto mbps = number_in(size, "algbw_mbps");
+      const auto us = bytes && mbps ? median_us(run_, kind, *bytes) : std::nullopt;
+      if (us.value_or(0) > 0) {
+        keep(kind, *mbps, *bytes * kMbpsOfBytesInUs / *us, "Mb/s");
+        found_.back().what = fmt::format("{} of {}", kind, math::format_bytes(*bytes));
+      }
+    }
+  }
+
+  // A later one of the same takes the place of an earlier one.
+  void keep(const std::string& what, double probe_value, std::optional<double> job_value,
+            const char* unit) {
+    Ceiling ceiling = model_;
+    ceiling.what = what;
+    ceiling.probe_value = probe_value;
+    ceiling.job_value = job_value;
+    ceiling.unit = unit;
+    std::erase_if(found_, [&](const Ceiling& each) {
+      return each.probe == ceiling.probe && each.from == ceiling.from && each.to == ceiling.to &&
+             each.device == ceiling.device && each.what.starts_with(ceiling.what);
+    });
+    found_.push_back(std::move(ceiling));
+  }
+
+  const RunData& run_;
+  std::vector<JobPath> paths_;
+  Ceiling model_;
+  std::vector<Ceiling> found_;
+};
+
+std::string when(const Ceiling& ceiling) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 60 * kMinute;
+  constexpr double kDay = 24 * kHour;
+  const double seconds = std::abs(static_cast<double>(ceiling.ahead_ns) / 1e9);
+  const char* side = ceiling.ahead_ns >= 0 ? "before" : "after it began";
+  return seconds < kMinute    ? fmt::format("{:.0f} s {}", seconds, side)
+         : seconds < kHour    ? fmt::format("{:.0f} min {}", seconds / kMinute, side)
+         : seconds < 2 * kDay ? fmt::format("{:.0f} h {}", seconds / kHour, side)
+                              : fmt::format("{:.0f} days {}", seconds / kDay, side);
+}
+
+std::string shown(const Ceiling& ceiling) {
+  return ceiling.unit == "ms" ? math::format_ms(ceiling.probe_value)
+                              : math::format_rate(ceiling.probe_value * math::kMega);
+}
+
+bool is_on_path(const Ceiling& ceiling, const Where& where) {
+  const bool is_way = ceiling.from == where.from && ceiling.to == where.to;
+  const bool is_back = ceiling.from == where.to && ceiling.to == where.from;
+  return is_way || (is_back && where.direction == "both");
+}
+
+bool is_at_device(const Ceiling& ceiling, const Where& where) {
+  return !ceiling.device.empty() && ceiling.device == where.interface && ceiling.from == where.node;
+}
+
+// What a full link goes with: all that a probe carried. Where others fill it, the job's part says
+// nothing.
+Ceiling::Says of_full_link(const Verdict& verdict, double share) {
+  if (verdict.cause == Cause::CompetingTraffic || verdict.cause == Cause::StorageTraffic) {
+    return Ceiling::Says::Nothing;
+  }
+  return share < kFarFromFull    ? Ceiling::Says::Against
+         : share >= kFullByProbe ? Ceiling::Says::For
+                                 : Ceiling::Says::Nothing;
+}
+
+// Where something else than the link holds data back, the link carries more.
+Ceiling::Says of_idle_link(double share) {
+  return share < kFarFromFull    ? Ceiling::Says::For
+         : share >= kFullByProbe ? Ceiling::Says::Against
+                                 : Ceiling::Says::Nothing;
+}
+
+Ceiling::Says says_of(const Ceiling& ceiling, const Verdict& verdict) {
+  using enum VerdictClass;
+  const auto share = ceiling.share_percent();
+  if (!share) {
+    return Ceiling::Says::Nothing;
+  }
+  const bool is_throughput = ceiling.what == "throughput" && is_on_path(ceiling, verdict.where);
+  switch (verdict.verdict) {
+    case LanBandwidth:
+    case WanBandwidth:
+      return is_throughput || is_at_device(ceiling, verdict.where) ? of_full_link(verdict, *share)
+                                                                   : Ceiling::Says::Nothing;
+    case LanLatency:
+    case WanLatency:
+    case ReceiverHost:
+    case SenderHost:
+      // Of UDP and QUIC a host may carry less than of TCP.
+      return is_throughput && ceiling.probe == "tcp" ? of_idle_link(*share)
+                                                     : Ceiling::Says::Nothing;
+    default:
+      return Ceiling::Says::Nothing;
+  }
+}
+
+bool is_about(const Ceiling& ceiling, const Verdict& verdict) {
+  return is_on_path(ceiling, verdict.where) || is_at_device(ceiling, verdict.where);
+}
+
+void add_evidence(const Ceiling& ceiling, Verdict& verdict) {
+  const auto share = ceiling.share_percent();
+  verdict.evidence.push_back(
+      share
+          ? Evidence{fmt::format("of what probe {} carried {} ({}), the job reached", ceiling.probe,
+                                 when(ceiling), shown(ceiling)),
+                     *share, "%", ceiling.source}
+          : Evidence{fmt::format("{} by probe {}, {}", ceiling.what, ceiling.probe, when(ceiling)),
+                     ceiling.probe_value, ceiling.unit, ceiling.source});
+}
+
+void hold_against(const std::vector<Ceiling>& ceilings, Verdict& verdict) {
+  for (const Ceiling& ceiling : ceilings) {
+    if (!is_about(ceiling, verdict)) {
+      continue;
+    }
+    add_evidence(ceiling, verdict);
+    if (verdict.against.empty() && says_of(ceiling, verdict) == Ceiling::Says::Against) {
+      verdict.against = sentence_of(ceiling);
+      verdict.confidence = std::round(100 * kContradicted * verdict.confidence) / 100;
+    }
+  }
+}
+
+}  // namespace
+
+bool ProbedPath::is_between(const std::string& from, const std::string& to, ProbeWay way) const {
+  const bool is_sent = way == ProbeWay::Send;
+  return from == (is_sent ? node : peer) && to == (is_sent ? peer : node);
+}
+
+bool ProbedPath::leads_to(const std::array<std::vector<std::string>, 2>& addresses,
+                          ProbeWay way) const {
+  const auto& theirs = addresses.at(way == ProbeWay::Send ? 1 : 0);
+  return address.empty() || std::ranges::find(theirs, address) != theirs.end();
+}
+
+ProbedPath probed_path(const RunData& run, const NodeData& prober, const record::Probe& probe,
+                       const ProbeDocument& document) {
+  const std::string address = document.peer ? plain_address(document.peer->text()) : "";
+  return {.node = prober.name,
+          .peer = peer_of(run, prober, probe, document, address),
+          .address = address};
+}
+
+std::optional<double> Ceiling::share_percent() const {
+  return job_value && probe_value > 0 && unit != "ms"
+             ? std::optional(100 * *job_value / probe_value)
+             : std::nullopt;
+}
+
+std::vector<Ceiling> ceilings_of(const RunData& run, const Clocks& clocks) {
+  const bool has_probe =
+      std::ranges::any_of(run.nodes, [](const NodeData& node) { return !node.probes.empty(); });
+  return has_probe ? CeilingFinder(run, clocks).find() : std::vector<Ceiling>();
+}
+
+void hold_against(std::vector<Ceiling>& ceilings, Diagnosis& diagnosis) {
+  for (Ceiling& ceiling : ceilings) {
+    ceiling.says = says_of(ceiling, diagnosis.verdict);
+  }
+  hold_against(ceilings, diagnosis.verdict);
+  for (Verdict& other : diagnosis.others) {
+    hold_against(ceilings, other);
+  }
+}
+
+std::string sentence_of(const Ceiling& ceiling) {
+  const auto share = ceiling.share_percent();
+  return share ? fmt::format("of what probe {} carried {} ({}), the job reached {:.0f} %",
+                             ceiling.probe, when(ceiling), shown(ceiling), *share)
+               : fmt::format("{} by probe {}, {}: {}", ceiling.what, ceiling.probe, when(ceiling),
+                             shown(ceiling));
+}
+
+const char* name_of(Ceiling::Says says) {
+  static constexpr std::array kNames{"", "for", "against"};
+  return kNames.at(static_cast<std::size_t>(says));
+}
+
+}  // namespace chokepoint::analysis

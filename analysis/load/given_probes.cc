@@ -1,0 +1,132 @@
+#include "analysis/load/given_probes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/load/connections.h"
+#include "base/json/codec.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using json::Json;
+
+struct KindOfSchema {
+  std::string_view schema;
+  const char* kind;  // as a record calls it
+};
+
+constexpr std::array kKinds{KindOfSchema{"chokepoint.probe.tcp/1", "tcp"},
+                            KindOfSchema{"chokepoint.probe.udp/1", "udp"},
+                            KindOfSchema{"chokepoint.probe.quic/1", "quic"},
+                            KindOfSchema{"chokepoint.probe.latency/1", "latency"},
+                            KindOfSchema{"chokepoint.probe.path/1", "path"},
+                            KindOfSchema{"chokepoint.probe.storage/1", "storage"},
+                            KindOfSchema{"chokepoint.pcie/1", "pcie"},
+                            KindOfSchema{"chokepoint.collective/1", "collective"},
+                            KindOfSchema{"chokepoint.rdma/1", "rdma"}};
+
+std::string text_in(const Json& object, const char* key) {
+  constexpr std::size_t kLongest = 256;
+  return object.is_object() && object.contains(key) && object[key].is_string()
+             ? object[key].get_ref<const std::string&>().substr(0, kLongest)
+             : "";
+}
+
+// "2026-11-26T21:04:05.123Z"; 0 where it is none.
+std::int64_t wall_ns_in(const std::string& text) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  constexpr std::int64_t kLatest = 4'102'444'800;  // the year 2100
+  std::tm time{};
+  const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &time);
+  const std::int64_t seconds = rest == nullptr ? 0 : static_cast<std::int64_t>(timegm(&time));
+  return seconds > 0 && seconds < kLatest ? seconds * kSecond : 0;
+}
+
+std::string direction_of(const Json& document, const std::string& kind) {
+  if (kind == "collective") {
+    return text_in(document, "collective");
+  }
+  if (kind == "rdma") {
+    return text_in(document, "operation") == "read" ? "receive" : "send";
+  }
+  return text_in(document, "direction");
+}
+
+bool has_peer(const NodeData& node, const GivenProbe& given) {
+  return std::ranges::any_of(node.interfaces, [&](const Interface& interface) {
+    return std::ranges::any_of(interface.addresses, [&](const std::string& address) {
+      return plain_address(address) == given.peer_address;
+    });
+  });
+}
+
+}  // namespace
+
+Result<GivenProbe> given_probe(std::string_view text, const std::string& file) {
+  const Result<Json> document = json::parse_object(text, kMaxGivenBytes, "document");
+  if (!document) {
+    return fail(ErrorKind::Malformed, "", file, document.error().reason,
+                "give what a probe printed with --json");
+  }
+  const std::string schema = text_in(*document, "schema");
+  const auto* const known = std::ranges::find(kKinds, schema, &KindOfSchema::schema);
+  if (known == kKinds.end()) {
+    return fail(ErrorKind::Malformed, "", file,
+                schema.empty() ? "names no schema, so it is no document of chokepoint"
+                               : fmt::format("is a {} document, which measures no ceiling", schema),
+                "give what a probe or an RDMA test printed with --json");
+  }
+  const Json peer = document->value("peer", Json());
+  const std::string peer_name = text_in(peer, "name");
+  return GivenProbe{.file = file,
+                    .host = text_in(*document, "host"),
+                    .peer_address = plain_address(text_in(peer, "address")),
+                    .wall_ns = wall_ns_in(text_in(*document, "started_at")),
+                    .row = {.kind = known->kind,
+                            .peer = peer_name.empty() ? text_in(peer, "host") : peer_name,
+                            .direction = direction_of(*document, known->kind),
+                            .schema = schema,
+                            .document = std::string(text)}};
+}
+
+Result<> add_to(RunData& run, const GivenProbe& given) {
+  std::vector<NodeData*> probers;
+  for (NodeData& node : run.nodes) {
+    const bool is_named = node.name == given.host || node.host == given.host;
+    if (is_named && (given.peer_address.empty() || !has_peer(node, given))) {
+      probers.push_back(&node);
+    }
+  }
+  if (probers.size() != 1) {
+    return fail(ErrorKind::NotFound, "", given.file,
+                probers.empty()
+                    ? fmt::format("was measured on {}, and no node of this run is that host",
+                                  given.host.empty() ? "an unknown host" : given.host)
+                    : fmt::format("was measured on {}, and several nodes of this run are that host",
+                                  given.host));
+  }
+  NodeData& node = *probers.front();
+  record::Probe row = given.row;
+  row.id = -1 - static_cast<std::int64_t>(node.given_probes.size());
+  row.t_ns = given.wall_ns == 0 ? node.span.start_ns
+                                : node.span.start_ns + (given.wall_ns - node.wall_start_ns);
+  node.given_probes[row.id] = given.file;
+  node.probes.push_back(std::move(row));
+  std::ranges::stable_sort(node.probes, {}, &record::Probe::t_ns);
+  return {};
+}
+
+std::string source_of(const NodeData& node, const record::Probe& probe) {
+  const auto given = node.given_probes.find(probe.id);
+  return given == node.given_probes.end()
+             ? fmt::format("probe {} {} of {}", probe.id, probe.kind, node.name)
+             : given->second;
+}
+
+}  // namespace chokepoint::analysis
