@@ -125,6 +125,16 @@ struct Runs {
   std::vector<LeftOut> left_out = {};
 };
 
+Result<std::vector<ComparedRun>> read_place(const RunFolder& place, bool is_of_probes,
+                                            const std::string& samples_label,
+                                            const DiagnoseOptions& judging) {
+  if (is_of_probes) {
+    return read_probes(place);
+  }
+  TRY(ComparedRun run, read_run(place, samples_label, judging));
+  return std::vector{std::move(run)};
+}
+
 // One that cannot be read does not hide the others.
 Result<Runs> read_all(cli::Context& context, const std::vector<std::string>& arguments,
                       const std::string& samples_label, const DiagnoseOptions& judging) {
@@ -135,7 +145,7 @@ Result<Runs> read_all(cli::Context& context, const std::vector<std::string>& arg
     const RunFolder& place = sources.places[at];
     progress.update(at, cli::printable(place.path));
     Result<std::vector<ComparedRun>> read =
-        sources.are_probes ? read_probes(place) : read_run(place, samples_label, judging);
+        read_place(place, sources.are_probes, samples_label, judging);
     if (read) {
       std::ranges::move(*read, std::back_inserter(runs.read));
     } else {

@@ -36,8 +36,8 @@ struct ComparedPlaces {
 // documents are named together.
 Result<ComparedPlaces> compared_places(const std::vector<std::string>& arguments);
 
-Result<std::vector<ComparedRun>> read_run(const RunFolder& folder, const std::string& samples_label,
-                                          const DiagnoseOptions& options);
+Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label,
+                             const DiagnoseOptions& options);
 // A document, or all that a record holds.
 Result<std::vector<ComparedRun>> read_probes(const RunFolder& place);
 

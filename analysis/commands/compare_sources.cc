@@ -203,8 +203,8 @@ Result<std::vector<ComparedRun>> read_probes(const RunFolder& place) {
   return runs;
 }
 
-Result<std::vector<ComparedRun>> read_run(const RunFolder& folder, const std::string& samples_label,
-                                          const DiagnoseOptions& options) {
+Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label,
+                             const DiagnoseOptions& options) {
   TRY(DiagnosedRun diagnosed, diagnose_folder(folder.path, options));
   ComparedRun run = figures_of({.summary = summarize(diagnosed.records),
                                 .data = diagnosed.run,
@@ -212,7 +212,7 @@ Result<std::vector<ComparedRun>> read_run(const RunFolder& folder, const std::st
                                samples_label);
   run.path = folder.path;
   run.folder = folder.folder;
-  return std::vector{std::move(run)};
+  return run;
 }
 
 }  // namespace chokepoint::analysis

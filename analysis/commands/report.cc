@@ -61,6 +61,7 @@ cli::Json document_of(const cli::Context& context, const Report& report) {
   document["hosts"] = hosts_document(report.hosts);
   document["paths"] = paths_document(report.paths);
   document["probes"] = probes_document(report.probes);
+  document["recorded_probes"] = recorded_document(report.recorded);
   document["missing"] = report.missing;
   return document;
 }

@@ -3,12 +3,14 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/report_views.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
+#include "base/sys/clock.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -49,6 +51,9 @@ Section verdict_of(const Report& report) {
   section.lines.push_back(fmt::format(
       "Confidence {:.0f} %.{}", 100 * diagnosis.verdict.confidence,
       diagnosis.verdict.disproof.empty() ? "" : " Wrong if " + diagnosis.verdict.disproof + "."));
+  if (!diagnosis.verdict.against.empty()) {
+    section.lines.push_back("The confidence is lowered: " + diagnosis.verdict.against + ".");
+  }
   return section;
 }
 
@@ -148,6 +153,28 @@ Section probes_of(const Report& report) {
                                   or_unknown(probe.job_value, probe.unit)});
   }
   return section;
+}
+
+std::string text_of(const NamedValue& each) {
+  const auto* number = std::get_if<double>(&each.value);
+  return number != nullptr ? quantity_text(*number, each.unit == "share" ? "" : each.unit)
+                           : std::get<std::string>(each.value);
+}
+
+// Each probe with its values; its lists are on the page and in the document.
+std::vector<Section> recorded_of(const Report& report) {
+  std::vector<Section> sections;
+  for (const RecordedProbe& probe : report.recorded) {
+    Section& section = sections.emplace_back();
+    section.title =
+        fmt::format("Probe {} of {}{}, {}", probe.kind, probe.node,
+                    probe.peer.empty() ? "" : " to " + probe.peer, sys::rfc3339(probe.wall_ns));
+    section.table.columns = {{"what"}, {"is", Align::Right}};
+    for (const NamedValue& each : probe.values) {
+      section.table.rows.push_back({each.what, text_of(each)});
+    }
+  }
+  return sections;
 }
 
 double bytes_of(const FlowLine& flow) {
@@ -263,6 +290,7 @@ std::vector<Section> sections_of(const Report& report) {
       run_of(report),      paths_of(report),
       probes_of(report),   flows_of(report),
       moments_of(report),  {.title = "What was not measured, and why", .lines = report.missing}};
+  std::ranges::move(recorded_of(report), std::back_inserter(sections));
   std::erase_if(sections, [](const Section& section) {
     return section.lines.empty() && section.table.rows.empty() && section.advice.empty();
   });

@@ -281,6 +281,42 @@ Json json_of(const ProbeLine& line) {
           {"source", line.source}};
 }
 
+Json json_of(const ProbeValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) {
+    return *number;
+  }
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr ? Json() : Json(*text);
+}
+
+Json json_of(const NamedList& list) {
+  return {{"what", list.what},
+          {"count", list.count},
+          {"columns", column(list.columns,
+                             [](const NamedList::Column& each) {
+                               return Json{{"what", each.what}, {"unit", text_or_null(each.unit)}};
+                             })},
+          {"rows", column(list.rows, [](const std::vector<ProbeValue>& row) {
+             return column(row, [](const ProbeValue& value) { return json_of(value); });
+           })}};
+}
+
+Json json_of(const RecordedProbe& probe) {
+  return {{"node", probe.node},
+          {"kind", probe.kind},
+          {"peer", text_or_null(probe.peer)},
+          {"direction", text_or_null(probe.direction)},
+          {"at", sys::rfc3339(probe.wall_ns)},
+          {"source", probe.source},
+          {"values", column(probe.values,
+                            [](const NamedValue& each) {
+                              return Json{{"what", each.what},
+                                          {"value", json_of(each.value)},
+                                          {"unit", text_or_null(each.unit)}};
+                            })},
+          {"lists", column(probe.lists, [](const NamedList& list) { return json_of(list); })}};
+}
+
 template <class T>
 Json list_of(const std::vector<T>& rows) {
   return column(rows, [](const T& row) { return json_of(row); });
@@ -381,6 +417,8 @@ Json hosts_document(const std::vector<HostPicture>& hosts) {
 Json paths_document(const std::vector<PathPicture>& paths) { return list_of(paths); }
 
 Json probes_document(const ProbeTable& table) { return list_of(table.lines); }
+
+Json recorded_document(const std::vector<RecordedProbe>& probes) { return list_of(probes); }
 
 Json matrix_document(const TrafficMatrix& matrix) {
   return {{"names", matrix.names},

@@ -5,6 +5,7 @@
 #include "analysis/report/flow_table.h"
 #include "analysis/report/host_picture.h"
 #include "analysis/report/path_picture.h"
+#include "analysis/report/recorded_probe.h"
 #include "analysis/report/timeline.h"
 #include "base/cli/output.h"
 
@@ -15,6 +16,7 @@ cli::Json matrix_document(const TrafficMatrix& matrix);
 cli::Json hosts_document(const std::vector<HostPicture>& hosts);
 cli::Json paths_document(const std::vector<PathPicture>& paths);
 cli::Json probes_document(const ProbeTable& table);
+cli::Json recorded_document(const std::vector<RecordedProbe>& probes);
 
 cli::Json timeline_document(const Timeline& timeline);
 cli::Json moments_document(const Timeline& timeline);

@@ -129,6 +129,7 @@ Report report_of(record::Run& records, RunData& run, const Inquiry& inquiry,
   report.hosts = host_pictures(run);
   report.paths = path_pictures(run, inquiry.clocks, report.flows, options.wan_rtt_ms);
   report.probes = probe_table(run, report.paths);
+  report.recorded = recorded_probes(run);
   report.missing = not_measured(run, report);
   return report;
 }

@@ -11,6 +11,7 @@
 #include "analysis/report/flow_table.h"
 #include "analysis/report/host_picture.h"
 #include "analysis/report/path_picture.h"
+#include "analysis/report/recorded_probe.h"
 #include "analysis/report/timeline.h"
 
 namespace chokepoint::analysis {
@@ -25,7 +26,8 @@ struct Report {
   std::vector<HostPicture> hosts = {};
   std::vector<PathPicture> paths = {};
   ProbeTable probes = {};
-  std::vector<std::string> missing = {};  // what was not measured and why, a line each
+  std::vector<RecordedProbe> recorded = {};  // the same probes, whole
+  std::vector<std::string> missing = {};     // what was not measured and why, a line each
 };
 
 // Reads more of the records into `run` than the inquiry needed.

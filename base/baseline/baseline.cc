@@ -42,6 +42,9 @@ void add_rows(record::Writer& writer, const Finding& finding, const host::Facts&
 
 // At the end of the document, where they hide nothing.
 void add_host_facts(Finding& finding, const cli::Context& context) {
+  if (finding.kind == "doctor") {
+    return;  // its checks are about them
+  }
   cli::Json facts{{"own", finding.facts ? host::settings_of(*finding.facts)
                                         : host::read_settings(context.root)},
                   {"peer", nullptr}};
@@ -110,10 +113,10 @@ Result<> keep(const Flags& baseline, const Finding& finding, const cli::Context&
 
 Result<cli::ExitCode> answer(const cli::Context& context, const Flags& baseline, Finding finding,
                              bool interrupted, const std::function<void()>& print_page) {
-  if (!baseline.folder.empty()) {
+  if (!baseline.folder.empty() && !finding.facts) {
     finding.facts = host::facts_of(host::read_inventory(context.root));
   }
-  if (context.json || finding.facts) {
+  if (context.json || !baseline.folder.empty()) {
     add_host_facts(finding, context);
   }
   if (context.json) {

@@ -6,13 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "analysis/attribution/ceilings.h"
+#include "analysis/compare/probe_runs.h"
+#include "analysis/load/given_probes.h"
 #include "analysis/load/probe_document.h"
 #include "analysis/predict/exchange_time.h"
+#include "analysis/report/recorded_probe.h"
 #include "base/host/launcher.h"
 #include "base/json/codec.h"
 #include "preflight/judge/limits.h"
 #include "preflight/lead/readings.h"
 #include "probe/collective/order.h"
+#include "tests/analysis/made_run.h"
 
 namespace {
 
@@ -58,6 +63,36 @@ void read_probe_of_record(const std::string& text) {
   }
 }
 
+// A document beside a run, as a file that a command line names or as a row of the record.
+void hold_against_a_run(const std::string& text) {
+  static const analysis::MadeRun kRun = [] {
+    analysis::MadeRun made({.step_ms = 100, .steps = 3});
+    made.host("a");
+    made.host("b");
+    made.way(made.connect("a", "b"), record::Direction::AToB, {});
+    made.collectives(20, {0, 0});
+    return made;
+  }();
+  analysis::RunData run = kRun.data;
+  if (const auto given = analysis::given_probe(text, "fuzz")) {
+    std::ignore = analysis::add_to(run, *given);
+  } else if (describe(given.error()).empty()) {
+    std::abort();
+  }
+  for (const char* kind : {"tcp", "latency", "pcie", "rdma", "collective"}) {
+    run.nodes[0].probes.push_back({.kind = kind, .peer = "b", .document = text});
+  }
+  for (const analysis::Ceiling& ceiling : analysis::ceilings_of(run, analysis::fit_clocks(run))) {
+    if (!std::isfinite(ceiling.probe_value) || analysis::sentence_of(ceiling).empty()) {
+      std::abort();
+    }
+  }
+  if (analysis::recorded_probes(run).empty()) std::abort();
+  const auto runs = analysis::runs_of_document(text, "fuzz");
+  has_reason(runs);
+  if (runs && runs->empty()) std::abort();
+}
+
 void read_texts(const std::string& text) {
   if (const auto curve = analysis::parse_curve(text, "fuzz")) {
     for (const double bytes : {0.0, 1.0, 1e6, 1e12}) {
@@ -84,6 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string text(data, data + size);
   read_texts(text);
   read_probe_of_record(text);
+  hold_against_a_run(text);
   if (const auto document = json::parse_object(text, size, "fuzz")) read_measured(*document);
   return 0;
 }

@@ -3,8 +3,21 @@ import type { Ref } from "../document/ref";
 import { h } from "../element/h";
 import { cell, said } from "../element/shown";
 import { filterBox } from "../table/filter";
-import { Table } from "../table/table";
+import { Table, type Column } from "../table/table";
 import type { Figure, Group } from "./model";
+
+const steps: Column<Ref> = {
+  title: "Steps",
+  isNumber: true,
+  cell: (run) => cell(run.at("steps", "count"), "count"),
+  value: (run) => run.at("steps", "count").number,
+};
+const verdict: Column<Ref> = {
+  title: "Verdict",
+  isWide: true,
+  cell: (run) => said(run.at("verdict", "sentence")),
+  value: (run) => run.at("verdict", "class").text,
+};
 
 export function runsTable(
   document: Ref,
@@ -12,6 +25,7 @@ export function runsTable(
   groups: readonly Group[],
 ): HTMLElement {
   const runs = document.at("runs").items;
+  const isOfProbes = document.at("of").text === "probes";
   const group = (run: Ref) => groups[run.at("group").number ?? -1]?.name ?? "–";
   const shown = document.at("shown").texts;
   const columns = figures.filter(
@@ -29,12 +43,7 @@ export function runsTable(
         value: (run) => run.at("path").text,
       },
       { title: "Row", cell: group, value: group },
-      {
-        title: "Steps",
-        isNumber: true,
-        cell: (run) => cell(run.at("steps", "count"), "count"),
-        value: (run) => run.at("steps", "count").number,
-      },
+      ...(isOfProbes ? [] : [steps]),
       ...columns.map((figure) => ({
         title: figure.title,
         isNumber: true,
@@ -48,12 +57,7 @@ export function runsTable(
         },
         value: (run: Ref) => run.at("figures", figure.key, "value").number,
       })),
-      {
-        title: "Verdict",
-        isWide: true,
-        cell: (run) => said(run.at("verdict", "sentence")),
-        value: (run) => run.at("verdict", "class").text,
-      },
+      ...(isOfProbes ? [] : [verdict]),
       { title: "To know", isWide: true, cell: (run) => run.at("remarks").texts.join("; ") },
     ],
   });

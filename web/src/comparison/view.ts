@@ -6,6 +6,7 @@ import { inTurn } from "../element/schedule";
 import { followReading, shell } from "../element/shell";
 import { said, shown } from "../element/shown";
 import { date } from "../format/times";
+import { Table } from "../table/table";
 import { accountBars } from "./accounts";
 import { barChart, legendOf } from "./bars";
 import { clusterOf, drawable, figuresOf, groupsOf, type Figure, type Group } from "./model";
@@ -15,6 +16,7 @@ import { groupsTable } from "./table";
 const places = [
   { id: "differences", title: "What differs" },
   { id: "table", title: "Table" },
+  { id: "hosts", title: "Hosts" },
   { id: "bars", title: "Figures" },
   { id: "accounts", title: "Where the time goes" },
   { id: "runs", title: "Runs" },
@@ -29,13 +31,16 @@ interface Scene {
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 
+const isOfProbes = (document: Ref): boolean => document.at("of").text === "probes";
+const wordOf = (document: Ref): string => (isOfProbes(document) ? "test" : "run");
+
 function masthead({ document, figures, groups }: Scene): HTMLElement {
   const metric = figures.find((each) => each.key === document.at("metric").text);
   const made = document.at("started_at").text;
   return h(
     "header",
     "masthead",
-    h("h1", {}, `${plural(document.at("runs").items.length, "run")} side by side`),
+    h("h1", {}, `${plural(document.at("runs").items.length, wordOf(document))} side by side`),
     facts([
       ["Rows", plural(groups.length, "row")],
       ["A row is", document.at("by").texts.join(", ") || "one run"],
@@ -77,6 +82,36 @@ function differences({ document, groups }: Scene): HTMLElement {
   );
 }
 
+// Facts about the hosts that a row and its baseline differ in: rows with the same ones together.
+function hostFacts({ groups }: Scene): HTMLElement {
+  const rows = groups.flatMap((group) =>
+    group.ref
+      .at("difference", "host_facts")
+      .items.map((fact) => ({ group, fact })),
+  );
+  return section(
+    { id: "hosts", title: "Host facts that differ" },
+    rows.length === 0
+      ? note("The hosts of no row were set up otherwise than those of its baseline, as far as is known.")
+      : new Table<(typeof rows)[number]>({
+          label: "host facts that differ",
+          rows,
+          columns: [
+            { title: "Row", cell: (row) => row.group.name, value: (row) => row.group.name },
+            { title: "Hosts", cell: (row) => row.fact.at("hosts").texts.join(", ") },
+            {
+              title: "What",
+              cell: (row) => said(row.fact.at("subject")),
+              value: (row) => row.fact.at("subject").text,
+            },
+            { title: "Key", cell: (row) => said(row.fact.at("key")) },
+            { title: "Baseline", cell: (row) => said(row.fact.at("before")) },
+            { title: "Row's", cell: (row) => said(row.fact.at("after")) },
+          ],
+        }).element,
+  );
+}
+
 function bars({ document, figures, groups }: Scene): HTMLElement {
   const shownKeys = document.at("shown").texts;
   const cluster = clusterOf(document, groups);
@@ -91,6 +126,13 @@ function bars({ document, figures, groups }: Scene): HTMLElement {
     charts.length > 0
       ? h("div", "bar-figures", ...charts.map((figure) => barChart(figure, cluster)))
       : note("No figure is known for two rows or more."),
+  );
+}
+
+function accounts({ groups }: Scene): HTMLElement {
+  return section(
+    { id: "accounts", title: "Where the time of a step goes" },
+    accountBars(groups) ?? note("No row's steps are known."),
   );
 }
 
@@ -111,16 +153,16 @@ function remarks({ document }: Scene): HTMLElement {
 export function drawComparison(document: Ref, ready: () => void): void {
   const scene = { document, figures: figuresOf(document), groups: groupsOf(document) };
   const { figures, groups } = scene;
-  const { main } = shell("comparison", places);
+  const { main } = shell(
+    "comparison",
+    places.filter((place) => place.id !== "accounts" || !isOfProbes(document)),
+  );
   main.append(masthead(scene), differences(scene));
   const parts: (() => HTMLElement)[] = [
     () => section({ id: "table", title: "Table" }, groupsTable(document, figures, groups)),
+    () => hostFacts(scene),
     () => bars(scene),
-    () =>
-      section(
-        { id: "accounts", title: "Where the time of a step goes" },
-        accountBars(groups) ?? note("No row's steps are known."),
-      ),
+    ...(isOfProbes(document) ? [] : [() => accounts(scene)]),
     () => section({ id: "runs", title: "Runs" }, runsTable(document, figures, groups)),
     () => remarks(scene),
   ];

@@ -2,8 +2,9 @@
 // and what the job reached.
 import type { Ref } from "../document/ref";
 import { h, type Child } from "../element/h";
-import { note, section } from "../element/parts";
+import { facts, folded, note, section } from "../element/parts";
 import { cell, said } from "../element/shown";
+import { date } from "../format/times";
 import { format } from "../format/units";
 import { Table, type Column } from "../table/table";
 
@@ -97,14 +98,108 @@ function probesTable(rows: readonly Ref[]): Child {
   }).element;
 }
 
+// A number or a text, whichever it is.
+const either = (ref: Ref, unit: string): Child =>
+  ref.number === null ? said(ref) : cell(ref, unit);
+
+function listTable(ref: Ref): Child {
+  const columns = ref.at("columns").items;
+  const rows = ref.at("rows").items;
+  const what = ref.at("what").text ?? "";
+  const count = ref.at("count").number ?? rows.length;
+  return h(
+    "div",
+    "stack",
+    h(
+      "h4",
+      {},
+      rows.length < count
+        ? `${what}: the first ${format(rows.length, "count")} of ${format(count, "count")}`
+        : what,
+    ),
+    new Table<Ref>({
+      label: what,
+      rows,
+      columns: columns.map((column, place) => ({
+        title: column.at("what").text ?? "",
+        isNumber: rows.some((row) => row.at(place).number !== null),
+        cell: (row: Ref) => either(row.at(place), column.at("unit").text ?? ""),
+        value: (row: Ref) => row.at(place).number ?? row.at(place).text,
+      })),
+    }).element,
+  );
+}
+
+// A probe with all that its document says.
+function wholeProbe(probe: Ref): Child {
+  const peer = probe.at("peer");
+  const at = probe.at("at").text;
+  return folded(
+    h(
+      "span",
+      {},
+      h("span", "class", said(probe.at("kind"))),
+      said(probe.at("node")),
+      peer.text === null ? null : h("span", {}, " to ", said(peer)),
+      h("span", "faint", ` ${at ? date(at) : ""}`),
+    ),
+    facts(
+      probe
+        .at("values")
+        .items.map((each) => [
+          each.at("what").text ?? "",
+          either(each.at("value"), each.at("unit").text ?? ""),
+        ]),
+    ),
+    ...probe.at("lists").items.map(listTable),
+    h("p", "faint", "Source: ", said(probe.at("source"))),
+  );
+}
+
+function ceilingsTable(rows: readonly Ref[]): Child {
+  const value = (title: string, key: string): Column<Ref> => ({
+    title,
+    isNumber: true,
+    cell: (row) => cell(row.at(key), row.at("unit").text ?? ""),
+    value: (row) => row.at(key).number,
+  });
+  return new Table<Ref>({
+    label: "what probes say of the verdict",
+    rows,
+    columns: [
+      { title: "Probe", cell: (row) => said(row.at("probe")), value: (row) => row.at("probe").text },
+      { title: "What", cell: (row) => said(row.at("what")) },
+      { title: "From", cell: (row) => said(row.at("from")), value: (row) => row.at("from").text },
+      { title: "To", cell: (row) => said(row.at("to")) },
+      { title: "Device", cell: (row) => said(row.at("device")) },
+      value("Probe reached", "probe_value"),
+      value("Job reached", "job_value"),
+      { title: "Job of probe", cell: share, value: (row) => row.at("share_percent").number },
+      {
+        title: "The verdict",
+        hint: "for it or against it",
+        cell: (row) => said(row.at("says")),
+        value: (row) => row.at("says").text,
+      },
+      { title: "Source", cell: (row) => said(row.at("source")) },
+    ],
+  }).element;
+}
+
 export function pathsSection(report: Ref): HTMLElement {
   const probes = report.at("probes").items;
   const count = format(probes.length, "count");
+  const ceilings = report.at("diagnosis", "ceilings").items;
+  const whole = report.at("recorded_probes").items;
   return section(
     { id: "paths", title: "Paths and probes" },
     h("h3", {}, "What each path could carry"),
     pathsTable(report.at("paths").items),
     h("h3", {}, probes.length > 0 ? `Before the run: ${count} probes` : "Before the run"),
     probesTable(probes),
+    ceilings.length > 0 ? h("h3", {}, "What probes say of the verdict") : null,
+    ceilings.length > 0 ? ceilingsTable(ceilings) : null,
+    whole.length > 0 ? h("h3", {}, "Each probe, whole") : null,
+    ...whole.map(wholeProbe),
   );
 }

@@ -67,8 +67,15 @@ function disproof(verdict: Ref): Child {
     : h("p", "disproof", h("b", {}, "It would be wrong if "), said(ref), ".");
 }
 
+function against(verdict: Ref): Child {
+  const ref = verdict.at("against");
+  return ref.text === null
+    ? null
+    : h("p", "disproof", h("b", {}, "Against it: "), said(ref), ". The confidence is lowered by it.");
+}
+
 function details(verdict: Ref): Child[] {
-  return [advice(verdict), evidence(verdict), disproof(verdict)];
+  return [against(verdict), advice(verdict), evidence(verdict), disproof(verdict)];
 }
 
 function other(verdict: Ref): HTMLElement {

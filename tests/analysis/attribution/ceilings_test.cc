@@ -1,0 +1,210 @@
+#include "analysis/attribution/ceilings.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "analysis/attribution/diagnose.h"
+#include "analysis/load/given_probes.h"
+#include "base/record/names.h"
+#include "tests/analysis/made_run.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using record::Direction;
+using testing::AllOf;
+using testing::Contains;
+using testing::DoubleNear;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Optional;
+using testing::SizeIs;
+
+constexpr std::int64_t kHourNs = 3'600'000'000'000;
+
+// a sends to b at 900 Mb/s over a link that is full.
+class Ceilings : public testing::Test {
+ protected:
+  Ceilings() {
+    made_.host("a");
+    made_.host("b");
+    made_.way(made_.connect("a", "b"), Direction::AToB, full_link());
+    made_.data.nodes[0].host = "host-a";
+    made_.data.nodes[1].host = "host-b";
+  }
+  void probe(double mbps, const char* address = "10.0.0.2", const char* kind = "tcp") {
+    NodeData& node = made_.node("a");
+    node.probes.push_back(
+        {.id = 1,
+         .t_ns = node.span.start_ns - 21 * kHourNs,
+         .kind = kind,
+         .document =
+             fmt::format(R"({{"peer":{{"address":"{}"}},"direction":"send","throughput_mbps":{}}})",
+                         address, mbps)});
+  }
+  Diagnosis diagnosis() const { return diagnose(made_.data); }
+
+  MadeRun made_{{.step_ms = 100, .steps = 20}};
+};
+
+TEST_F(Ceilings, AreWhatAProbeCarriedOverTheJobsPath) {
+  probe(1800);
+  const Diagnosis found = diagnosis();
+  ASSERT_THAT(found.ceilings, SizeIs(1));
+  const Ceiling& ceiling = found.ceilings[0];
+  EXPECT_EQ(ceiling.from + ceiling.to + ceiling.probe, "abtcp");
+  EXPECT_EQ(ceiling.probe_value, 1800);
+  EXPECT_THAT(ceiling.share_percent(), Optional(DoubleNear(50, 4)));
+  EXPECT_THAT(sentence_of(ceiling),
+              HasSubstr("of what probe tcp carried 21 h before (1.80 Gb/s), the job reached"));
+  EXPECT_THAT(found.verdict.evidence,
+              Contains(AllOf(Field(&Evidence::what, HasSubstr("21 h before")),
+                             Field(&Evidence::from, "probe 1 tcp of a"))));
+}
+
+TEST_F(Ceilings, OfAnotherPathSayNothing) {
+  probe(1800, "10.9.9.9");
+  EXPECT_THAT(diagnosis().ceilings, IsEmpty());
+}
+
+TEST_F(Ceilings, FarAboveAFullLinkLowerTheConfidenceAndNothingElse) {
+  const Diagnosis without = diagnosis();
+  ASSERT_EQ(without.verdict.verdict, VerdictClass::LanBandwidth);
+  probe(9000);
+  const Diagnosis with = diagnosis();
+  EXPECT_EQ(with.verdict.verdict, without.verdict.verdict);
+  EXPECT_EQ(with.verdict.cause, without.verdict.cause);
+  EXPECT_EQ(with.verdict.lost_ms_per_step, without.verdict.lost_ms_per_step);
+  EXPECT_NEAR(with.verdict.confidence, 0.6 * without.verdict.confidence, 0.006);
+  EXPECT_THAT(with.verdict.against, HasSubstr("the job reached 10 %"));
+  EXPECT_EQ(with.ceilings[0].says, Ceiling::Says::Against);
+}
+
+TEST_F(Ceilings, ThatTheJobReachedGoWithAFullLink) {
+  const double confidence = diagnosis().verdict.confidence;
+  probe(920);
+  const Diagnosis with = diagnosis();
+  EXPECT_EQ(with.ceilings[0].says, Ceiling::Says::For);
+  EXPECT_EQ(with.verdict.confidence, confidence);
+  EXPECT_EQ(with.verdict.against, "");
+}
+
+TEST_F(Ceilings, ThatTheJobReachedDoNotGoWithAWindow) {
+  MadeRun made{{.step_ms = 100, .steps = 20}};
+  made.host("a");
+  made.host("b");
+  MadeWay window{.mbps = 90, .min_rtt_us = 20'000, .rtt_us = 20'100, .receive_window = 0.95};
+  made.way(made.connect("a", "b"), Direction::AToB, window);
+  const Diagnosis without = diagnose(made.data);
+  ASSERT_EQ(without.verdict.verdict, VerdictClass::WanLatency);
+  const auto with = [&](double mbps) {
+    NodeData& node = made.node("a");
+    node.probes = {{.kind = "tcp",
+                    .document = fmt::format(R"({{"peer":{{"address":"10.0.0.2"}},
+                        "direction":"send","throughput_mbps":{}}})",
+                                            mbps)}};
+    return diagnose(made.data);
+  };
+  EXPECT_EQ(with(1000).ceilings.at(0).says, Ceiling::Says::For);
+  const Diagnosis full = with(90);
+  EXPECT_EQ(full.ceilings.at(0).says, Ceiling::Says::Against);
+  EXPECT_LT(full.verdict.confidence, without.verdict.confidence);
+}
+
+TEST_F(Ceilings, ALaterProbeTakesTheEarlierOnesPlace) {
+  probe(1800);
+  probe(1200);
+  const Diagnosis found = diagnosis();
+  ASSERT_THAT(found.ceilings, SizeIs(1));
+  EXPECT_EQ(found.ceilings[0].probe_value, 1200);
+}
+
+TEST_F(Ceilings, OfAGpusLinkAreItsCopies) {
+  NodeData& node = made_.node("a");
+  made_.gauge(node, record::kGpuPcieReceived, "0000:3b:00.0", 5e8);
+  node.probes.push_back({.kind = "pcie", .document = R"({"devices":[{"bus_id":"0000:3b:00.0",
+                             "host_to_device_mbps":40000,"device_to_host_mbps":null}]})"});
+  const Diagnosis found = diagnosis();
+  ASSERT_THAT(found.ceilings, SizeIs(1));
+  EXPECT_EQ(found.ceilings[0].what, "copies to the GPU");
+  EXPECT_EQ(found.ceilings[0].device, "0000:3b:00.0");
+  EXPECT_THAT(found.ceilings[0].share_percent(), Optional(DoubleNear(10, 0.1)));
+}
+
+TEST_F(Ceilings, OfAnRdmaPortAreItsFastestSecond) {
+  NodeData& node = made_.node("a");
+  made_.counter(node, record::kRdmaSentBytes, "mlx5_0/1", 1e9);
+  node.probes.push_back(
+      {.kind = "rdma",
+       .document = R"({"operation":"write","device":"mlx5_0","average_mbps":16000})"});
+  const Diagnosis found = diagnosis();
+  ASSERT_THAT(found.ceilings, SizeIs(1));
+  EXPECT_EQ(found.ceilings[0].device, "mlx5_0/1");
+  EXPECT_THAT(found.ceilings[0].share_percent(), Optional(DoubleNear(50, 0.1)));
+}
+
+TEST_F(Ceilings, OfCollectivesAreThoseOfTheSameSize) {
+  made_.collectives(40, {0, 0});
+  const auto bytes = static_cast<double>(made_.node("a").collectives.at(0).bytes.value_or(0));
+  made_.node("a").probes.push_back({.kind = "collective",
+                                    .document = fmt::format(R"({{"collective":"all-reduce","sizes":[
+           {{"bytes":{0},"algbw_mbps":{1}}},{{"bytes":{2},"algbw_mbps":1}}]}})",
+                                                            bytes, bytes * 8 / 20e3, bytes * 100)});
+  const Diagnosis found = diagnosis();
+  if (bytes == 0) {
+    EXPECT_THAT(found.ceilings, IsEmpty());
+    return;
+  }
+  ASSERT_THAT(found.ceilings, SizeIs(1));
+  EXPECT_THAT(found.ceilings[0].what, HasSubstr("all-reduce of"));
+  EXPECT_THAT(found.ceilings[0].share_percent(), Optional(DoubleNear(50, 2)));
+}
+
+TEST_F(Ceilings, OfDocumentsThatMakeNoSenseAreNone) {
+  for (const char* kind : {"tcp", "latency", "pcie", "rdma", "collective"}) {
+    for (const char* text : {"", "[]", R"({"devices":7,"sizes":[[],{"bytes":-1}],"peer":[]})"}) {
+      made_.node("a").probes.push_back({.kind = kind, .document = text});
+    }
+  }
+  EXPECT_THAT(diagnosis().ceilings, IsEmpty());
+}
+
+TEST_F(Ceilings, AGivenDocumentIsAmongTheProbesOfItsHost) {
+  const auto given = given_probe(
+      R"({"schema":"chokepoint.probe.tcp/1","host":"host-a","started_at":"2026-11-26T21:04:05.000Z",
+          "peer":{"address":"10.0.0.2","name":"host-b"},"direction":"send",
+          "throughput_mbps":1800})",
+      "before.json");
+  ASSERT_TRUE(given);
+  ASSERT_TRUE(add_to(made_.data, *given));
+  const Diagnosis found = diagnosis();
+  ASSERT_THAT(found.ceilings, SizeIs(1));
+  EXPECT_EQ(found.ceilings[0].source, "before.json");
+}
+
+// As namespaces of one machine have it.
+TEST_F(Ceilings, OfTwoNodesWithOneNameThePeerIsNotTheProber) {
+  made_.data.nodes[0].host = made_.data.nodes[1].host = "vm";
+  GivenProbe given{.file = "f.json", .host = "vm", .peer_address = "10.0.0.2"};
+  ASSERT_TRUE(add_to(made_.data, given));
+  EXPECT_THAT(made_.node("a").probes, SizeIs(1));
+  given.peer_address.clear();
+  EXPECT_THAT(describe(add_to(made_.data, given).error()), HasSubstr("several nodes"));
+  given.host = "elsewhere";
+  EXPECT_THAT(describe(add_to(made_.data, given).error()), HasSubstr("no node of this run"));
+}
+
+TEST(GivenProbes, AreRefusedInOneLine) {
+  const auto reason = [](const std::string& text) {
+    const auto given = given_probe(text, "x.json");
+    return given ? std::string() : describe(given.error());
+  };
+  EXPECT_THAT(reason("x"), HasSubstr("x.json: it is no JSON object"));
+  EXPECT_THAT(reason("{}"), HasSubstr("names no schema"));
+  EXPECT_THAT(reason(R"({"schema":"chokepoint.doctor/1"})"), HasSubstr("measures no ceiling"));
+  EXPECT_EQ(reason(R"({"schema":"chokepoint.pcie/1","peer":7,"started_at":"9999-99-99T"})"), "");
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis
