@@ -89,16 +89,24 @@ bool is_probes(const std::string& file) {
   return runs.has_value();
 }
 
+bool holds_a_job(const record::Reader& node) {
+  return std::ranges::any_of(
+      node.sessions(), [](const record::Session& session) { return !session.command.empty(); });
+}
+
+bool holds_a_probe(record::Reader& node) {
+  const auto probes = node.all<record::Probe>();
+  return probes && std::ranges::any_of(*probes, [](const record::Probe& probe) {
+           return is_comparable(probe.schema);
+         });
+}
+
 // Records that hold what probes measured, and no job.
 bool are_of_probes_alone(const std::vector<RunFolder>& folders) {
   return std::ranges::all_of(folders, [](const RunFolder& folder) {
     Result<record::Run> run = record::open_run(folder.path);
-    return run && !run->nodes.empty() && std::ranges::all_of(run->nodes, [](record::Reader& node) {
-             return std::ranges::all_of(
-                        node.sessions(),
-                        [](const record::Session& session) { return session.command.empty(); }) &&
-                    node.count<record::Probe>().value_or(0) > 0;
-           });
+    return run && std::ranges::none_of(run->nodes, holds_a_job) &&
+           std::ranges::any_of(run->nodes, holds_a_probe);
   });
 }
 

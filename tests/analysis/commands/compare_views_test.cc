@@ -168,10 +168,10 @@ TEST(CompareViews, Bars) {
 
 TEST(CompareViews, TheDocumentIsThatOfItsPage) {
   const Json told = document(shown(runs_of_two()));
-  EXPECT_THAT(keys_of(told), ElementsAre("schema", "host", "started_at", "by", "metric", "shown",
-                                         "confidence", "least_percent", "unit", "figures", "groups",
-                                         "runs", "regressions", "left_out", "remarks"));
-  EXPECT_EQ(told["figures"].size(), kFigures);
+  EXPECT_THAT(keys_of(told), ElementsAre("schema", "host", "started_at", "of", "by", "metric",
+                                         "shown", "confidence", "least_percent", "unit", "figures",
+                                         "groups", "runs", "regressions", "left_out", "remarks"));
+  EXPECT_EQ(told["figures"].size(), kRunFigures);
   const Json& group = told["groups"].at(1);
   EXPECT_THAT(keys_of(group),
               ElementsAre("name", "keys", "runs", "gpus", "figures", "scaling_reference",
@@ -181,7 +181,7 @@ TEST(CompareViews, TheDocumentIsThatOfItsPage) {
   EXPECT_THAT(keys_of(group["difference"]),
               ElementsAre("baseline", "before", "after", "change_percent", "low_percent",
                           "high_percent", "test", "p", "p_corrected", "why_no_test",
-                          "is_beyond_noise", "is_worse", "causes", "sentence"));
+                          "is_beyond_noise", "is_worse", "causes", "host_facts", "sentence"));
   EXPECT_EQ(group["figures"]["epoch_s"], nullptr);
   EXPECT_EQ(group["figures"]["step_ms"]["mean"], 120);
   EXPECT_EQ(group["figures"]["step_ms"]["count"], 5);

@@ -81,7 +81,7 @@ def test_a_run_names_what_its_host_was_set_to(lab):
     for name, congestion in (("one", "cubic"), ("two", "reno")):
         link.a.host.run(["sysctl", "-qw", f"{SYSCTL}={congestion}"])
         link.a.host.run(["chokepoint", "run", "--quiet", "--out", lab.folder / name, "--node",
-                         "left", "--", "true"])
+                         "left", "--", "sleep", "1"])
     told = link.a.host.json(["chokepoint", "compare", lab.folder / "one", lab.folder / "two",
                              "--json"])
     facts = told["groups"][1]["difference"]["host_facts"]
