@@ -26,6 +26,8 @@ using json::Json;
 // Below this share of what a probe carried, a path is not full; from the other one on it is.
 constexpr double kFarFromFull = 50;
 constexpr double kFullByProbe = 90;
+// From here on the job went beyond it: then it is no limit.
+constexpr double kBeyondProbe = 120;
 // A judgement: how often such a verdict is right has not been counted, and the path itself may have
 // changed since the probe.
 constexpr double kContradicted = 0.6;
@@ -61,11 +63,7 @@ struct JobPath {
   std::string to = {};
   std::array<std::vector<std::string>, 2> addresses = {};  // of the interfaces at both ends
   PathPace pace = {};
-  std::int64_t least_rtt_us = 0;
-
-  std::optional<double> rtt_ms() const {
-    return least_rtt_us > 0 ? std::optional(static_cast<double>(least_rtt_us) / 1e3) : std::nullopt;
-  }
+  std::optional<double> rtt_ms = {};  // unloaded
 };
 
 void add_ends(const RunData& run, std::optional<std::size_t> node, const FlowData* flow,
@@ -99,12 +97,8 @@ std::vector<JobPath> job_paths(const RunData& run, const Clocks& clocks) {
     add_ends(run, view.sender, view.at_sender, own, path.addresses[0]);
     add_ends(run, view.receiver, view.at_receiver, theirs, path.addresses[1]);
     path.pace.add(view, clocks);
-    for (const FlowData* flow : {view.at_sender, view.at_receiver}) {
-      if (flow != nullptr) {
-        path.least_rtt_us =
-            lesser_rtt_us(path.least_rtt_us, lesser_rtt_us(least_rtt_us(flow->packets.at(from)),
-                                                           least_rtt_us(flow->sockets.at(from))));
-      }
+    if (const double rtt_us = facts_of(run, view).min_rtt_us; rtt_us > 0) {
+      path.rtt_ms = std::min(path.rtt_ms.value_or(rtt_us / 1e3), rtt_us / 1e3);
     }
   }
   std::vector<JobPath> list;
@@ -173,6 +167,16 @@ std::optional<double> median_us(const RunData& run, const std::string& kind, dou
   return math::median(times);
 }
 
+// A rate that was asked for, and that the path carried, is no ceiling of the path.
+bool is_at_its_rate(const record::Probe& probe) {
+  constexpr double kAllOfIt = 0.9;
+  const Json document = json::object_or_null(probe.document);
+  const auto asked = number_in(document, "asked_mbps");
+  const auto carried = number_in(document, "throughput_mbps");
+  return asked && member(document, "search").is_null() &&
+         carried.value_or(*asked) > kAllOfIt * *asked;
+}
+
 class CeilingFinder {
  public:
   CeilingFinder(const RunData& run, const Clocks& clocks)
@@ -213,7 +217,7 @@ class CeilingFinder {
 
   void add_path(const NodeData& node, const record::Probe& probe) {
     const auto document = read_probe(probe);
-    if (!document) {
+    if (!document || (probe.kind == "udp" && is_at_its_rate(probe))) {
       return;
     }
     const ProbedPath probed = probed_path(run_, node, probe, *document);
@@ -225,10 +229,10 @@ class CeilingFinder {
         model_.from = path.from;
         model_.to = path.to;
         if (const auto& mbps = document->way(way).throughput_mbps) {
-          keep("throughput", *mbps, path.pace.pace(path.rtt_ms()).peak_mbps, "Mb/s");
+          keep("throughput", *mbps, path.pace.pace(path.rtt_ms).peak_mbps, "Mb/s");
         }
         if (probe.kind == "latency" && document->least_rtt_ms) {
-          keep("unloaded round trip", *document->least_rtt_ms, path.rtt_ms(), "ms");
+          keep("unloaded round trip", *document->least_rtt_ms, path.rtt_ms, "ms");
         }
       }
     }
@@ -360,7 +364,7 @@ Ceiling::Says of_idle_link(double share) {
 Ceiling::Says says_of(const Ceiling& ceiling, const Verdict& verdict) {
   using enum VerdictClass;
   const auto share = ceiling.share_percent();
-  if (!share) {
+  if (!share || *share > kBeyondProbe) {
     return Ceiling::Says::Nothing;
   }
   const bool is_throughput = ceiling.what == "throughput" && is_on_path(ceiling, verdict.where);

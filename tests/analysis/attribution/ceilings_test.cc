@@ -120,6 +120,38 @@ TEST_F(Ceilings, ALaterProbeTakesTheEarlierOnesPlace) {
   EXPECT_EQ(found.ceilings[0].probe_value, 1200);
 }
 
+TEST_F(Ceilings, ThatTheJobWentBeyondSayNothing) {
+  probe(300);
+  const Diagnosis with = diagnosis();
+  EXPECT_EQ(with.ceilings.at(0).says, Ceiling::Says::Nothing);
+  EXPECT_EQ(with.verdict.against, "");
+}
+
+TEST_F(Ceilings, ARateThatWasAskedForIsNone) {
+  const auto udp = [&](const char* search, double carried) {
+    made_.node("a").probes = {
+        {.kind = "udp",
+         .document = fmt::format(R"({{"peer":{{"address":"10.0.0.2"}},"direction":"send",
+             "asked_mbps":2000,"search":{},"throughput_mbps":{}}})",
+                                 search, carried)}};
+    return diagnosis().ceilings.size();
+  };
+  EXPECT_EQ(udp("null", 1990), 0U);
+  EXPECT_EQ(udp("null", 1200), 1U) << "the path did not carry it";
+  EXPECT_EQ(udp("{}", 1990), 1U) << "a search found it";
+}
+
+TEST_F(Ceilings, OfLatencyAreTheUnloadedRoundTrip) {
+  made_.node("a").probes.push_back(
+      {.kind = "latency", .document = R"({"peer":{"address":"10.0.0.2"},"idle_ms":{"min":0.05}})"});
+  const Diagnosis found = diagnosis();
+  ASSERT_THAT(found.ceilings, SizeIs(1));
+  EXPECT_THAT(found.ceilings[0].job_value, Optional(DoubleNear(0.1, 0.001)));
+  EXPECT_EQ(found.ceilings[0].share_percent(), std::nullopt);
+  EXPECT_EQ(sentence_of(found.ceilings[0]).substr(0, 44),
+            "unloaded round trip by probe latency, 0 s be");
+}
+
 TEST_F(Ceilings, OfAGpusLinkAreItsCopies) {
   NodeData& node = made_.node("a");
   made_.gauge(node, record::kGpuPcieReceived, "0000:3b:00.0", 5e8);

@@ -188,14 +188,14 @@ function ceilingsTable(rows: readonly Ref[]): Child {
 
 export function pathsSection(report: Ref): HTMLElement {
   const probes = report.at("probes").items;
-  const count = format(probes.length, "count");
   const ceilings = report.at("diagnosis", "ceilings").items;
   const whole = report.at("recorded_probes").items;
+  const count = `${format(whole.length, "count")} probe${whole.length === 1 ? "" : "s"}`;
   return section(
     { id: "paths", title: "Paths and probes" },
     h("h3", {}, "What each path could carry"),
     pathsTable(report.at("paths").items),
-    h("h3", {}, probes.length > 0 ? `Before the run: ${count} probes` : "Before the run"),
+    h("h3", {}, probes.length > 0 ? `Before the run: ${count}` : "Before the run"),
     probesTable(probes),
     ceilings.length > 0 ? h("h3", {}, "What probes say of the verdict") : null,
     ceilings.length > 0 ? ceilingsTable(ceilings) : null,
