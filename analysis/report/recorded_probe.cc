@@ -42,6 +42,10 @@ struct Name {
 
 Name name_of_field(const std::string& field) {
   Name name{.what = field.substr(0, kLongestText)};
+  if (name.what == "bytes") {
+    name.unit = "bytes";
+    return name;
+  }
   for (const UnitOfName& unit : kUnits) {
     if (name.what.ends_with(unit.ending)) {
       name.what.resize(name.what.size() - unit.ending.size());

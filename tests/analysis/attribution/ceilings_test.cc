@@ -145,11 +145,10 @@ TEST_F(Ceilings, OfLatencyAreTheUnloadedRoundTrip) {
   made_.node("a").probes.push_back(
       {.kind = "latency", .document = R"({"peer":{"address":"10.0.0.2"},"idle_ms":{"min":0.05}})"});
   const Diagnosis found = diagnosis();
-  ASSERT_THAT(found.ceilings, SizeIs(1));
+  ASSERT_THAT(found.ceilings, SizeIs(2)) << "one each way";
   EXPECT_THAT(found.ceilings[0].job_value, Optional(DoubleNear(0.1, 0.001)));
   EXPECT_EQ(found.ceilings[0].share_percent(), std::nullopt);
-  EXPECT_EQ(sentence_of(found.ceilings[0]).substr(0, 44),
-            "unloaded round trip by probe latency, 0 s be");
+  EXPECT_THAT(sentence_of(found.ceilings[0]), HasSubstr("unloaded round trip by probe latency"));
 }
 
 TEST_F(Ceilings, OfAGpusLinkAreItsCopies) {

@@ -130,6 +130,25 @@ function listTable(ref: Ref): Child {
   );
 }
 
+// Values whose names begin alike, "rtt, median" and "rtt, p99", stand together under what they share.
+function valueGroups(values: readonly Ref[]): Child[] {
+  const groups = new Map<string, (readonly [string, Child])[]>();
+  for (const each of values) {
+    const what = each.at("what").text ?? "";
+    const comma = what.indexOf(", ");
+    const group = comma < 0 ? "" : what.slice(0, comma);
+    const pair = [
+      comma < 0 ? what : what.slice(comma + 2),
+      either(each.at("value"), each.at("unit").text ?? ""),
+    ] as const;
+    groups.set(group, [...(groups.get(group) ?? []), pair]);
+  }
+  return [...groups].flatMap(([group, pairs]) => [
+    group === "" ? null : h("h4", {}, group),
+    facts(pairs),
+  ]);
+}
+
 // A probe with all that its document says.
 function wholeProbe(probe: Ref): Child {
   const peer = probe.at("peer");
@@ -139,18 +158,12 @@ function wholeProbe(probe: Ref): Child {
       "span",
       {},
       h("span", "class", said(probe.at("kind"))),
+      " ",
       said(probe.at("node")),
       peer.text === null ? null : h("span", {}, " to ", said(peer)),
       h("span", "faint", ` ${at ? date(at) : ""}`),
     ),
-    facts(
-      probe
-        .at("values")
-        .items.map((each) => [
-          each.at("what").text ?? "",
-          either(each.at("value"), each.at("unit").text ?? ""),
-        ]),
-    ),
+    ...valueGroups(probe.at("values").items),
     ...probe.at("lists").items.map(listTable),
     h("p", "faint", "Source: ", said(probe.at("source"))),
   );
