@@ -78,8 +78,8 @@ struct NodeData {
   std::vector<record::Collective> collectives = {};
   std::vector<record::Event> events = {};
   std::vector<record::Probe> probes = {};
-  // Of those that the record does not hold (given_probes.h) the files, by their ids, which are below
-  // zero.
+  // Of those that the record does not hold (given_probes.h) the files, by their ids, which are
+  // below zero.
   std::map<std::int64_t, std::string> given_probes = {};
   std::vector<record::ClockOffset> clock_offsets = {};
   std::optional<Error> damage = {};

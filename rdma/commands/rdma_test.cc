@@ -395,13 +395,13 @@ Result<cli::ExitCode> RdmaTestCommand::show(const Trial& trial, const std::strin
   const std::vector<std::string> short_of = missed(trial);
   add_to(document, trial, fabric);
   document["missed"] = short_of;
-  baseline::Finding finding{
-      .kind = "rdma",
-      .peer = peer,
-      .direction = trial.parameters.both_ways                             ? "both"
-                   : trial.parameters.operation == verbs::Operation::Read ? "receive"
-                                                                          : "send",
-      .document = std::move(document)};
+  baseline::Finding finding{.kind = "rdma",
+                            .peer = peer,
+                            .direction = trial.parameters.both_ways ? "both"
+                                         : trial.parameters.operation == verbs::Operation::Read
+                                             ? "receive"
+                                             : "send",
+                            .document = std::move(document)};
   TRY(const cli::ExitCode code,
       baseline::answer(context, baseline_, std::move(finding), trial.interrupted, [&] {
         print_page(context, trial, fabric, peer);
