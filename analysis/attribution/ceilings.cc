@@ -109,8 +109,8 @@ std::vector<JobPath> job_paths(const RunData& run, const Clocks& clocks) {
 }
 
 const Json& member(const Json& object, const char* key) {
-  static const Json kNull;
-  return object.is_object() && object.contains(key) ? object[key] : kNull;
+  static const Json none;
+  return object.is_object() && object.contains(key) ? object[key] : none;
 }
 
 std::optional<double> number_in(const Json& object, const char* key) {
@@ -125,9 +125,9 @@ std::string text_in(const Json& object, const char* key) {
 }
 
 const Json& list_in(const Json& object, const char* key) {
-  static const Json kEmpty = Json::array();
+  static const Json empty = Json::array();
   const Json& value = member(object, key);
-  return value.is_array() ? value : kEmpty;
+  return value.is_array() ? value : empty;
 }
 
 // The fastest growth of a counter between two readings, as Mb/s.
@@ -395,7 +395,7 @@ void add_evidence(const Ceiling& ceiling, Verdict& verdict) {
       share
           ? Evidence{fmt::format("of what probe {} carried {} ({}), the job reached", ceiling.probe,
                                  when(ceiling), shown(ceiling)),
-                     *share, "%", ceiling.source}
+                     share, "%", ceiling.source}
           : Evidence{fmt::format("{} by probe {}, {}", ceiling.what, ceiling.probe, when(ceiling)),
                      ceiling.probe_value, ceiling.unit, ceiling.source});
 }

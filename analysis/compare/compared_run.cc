@@ -46,8 +46,8 @@ std::vector<FigureTraits> all_traits() {
 }
 
 const std::vector<FigureTraits>& table() {
-  static const std::vector<FigureTraits> kTable = all_traits();
-  return kTable;
+  static const std::vector<FigureTraits> traits = all_traits();
+  return traits;
 }
 
 }  // namespace

@@ -120,9 +120,9 @@ const MainFigure* figure_named(const Json& figure) {
 }
 
 const Json& list_at(const Json& object, std::string_view pointer) {
-  static const Json kEmpty = Json::array();
+  static const Json empty = Json::array();
   const Json* found = trials::found_at(object, pointer);
-  return found != nullptr && found->is_array() ? *found : kEmpty;
+  return found != nullptr && found->is_array() ? *found : empty;
 }
 
 // A run for each trial of a variant, as many as its figures have values.
