@@ -38,6 +38,7 @@ namespace schemas {
 inline constexpr const char* kTcp = "chokepoint.probe.tcp/1";
 inline constexpr const char* kUdp = "chokepoint.probe.udp/1";
 inline constexpr const char* kQuic = "chokepoint.probe.quic/1";
+inline constexpr const char* kRpc = "chokepoint.probe.rpc/1";
 inline constexpr const char* kLatency = "chokepoint.probe.latency/1";
 inline constexpr const char* kPath = "chokepoint.probe.path/1";
 inline constexpr const char* kPaths = "chokepoint.probe.paths/1";
@@ -85,6 +86,16 @@ inline constexpr std::array kMainFigures{
                Better::Less},
     MainFigure{schemas::kQuic, "/cpu/receiver_percent", "receiver_cpu_percent", "receiver's CPU",
                "%", Better::Less},
+
+    MainFigure{schemas::kRpc, "/calls_per_s", "calls_per_s", "calls", "calls/s", Better::More},
+    MainFigure{schemas::kRpc, "/latency_ms/median", "latency_ms", "latency", "ms", Better::Less},
+    MainFigure{schemas::kRpc, "/latency_ms/p99", "latency_p99_ms", "latency, p99", "ms",
+               Better::Less},
+    MainFigure{schemas::kRpc, "/held_ms/median", "held_ms", "held by the peer", "ms", Better::Less},
+    MainFigure{schemas::kRpc, "/request_mbps", "request_mbps", "requests", "Mb/s", Better::More},
+    MainFigure{schemas::kRpc, "/response_mbps", "response_mbps", "answers", "Mb/s", Better::More},
+    MainFigure{schemas::kRpc, "/round_trips", "round_trips", "round trips a call", "",
+               Better::Less},
 
     MainFigure{schemas::kLatency, "/idle_ms/median", "idle_ms", "idle", "ms", Better::Less},
     MainFigure{schemas::kLatency, "/idle_ms/p99", "idle_p99_ms", "idle, p99", "ms", Better::Less},
@@ -153,6 +164,12 @@ inline constexpr std::array kMainSettings{
     MainSetting{schemas::kQuic, "/congestion_control", "congestion_control"},
     MainSetting{schemas::kQuic, "/window_bytes", "window_bytes"},
     MainSetting{schemas::kQuic, "/segmentation", "segmentation"},
+    MainSetting{schemas::kRpc, "/request_bytes", "request_bytes"},
+    MainSetting{schemas::kRpc, "/response_bytes", "response_bytes"},
+    MainSetting{schemas::kRpc, "/callers", "callers"},
+    MainSetting{schemas::kRpc, "/outstanding", "outstanding"},
+    MainSetting{schemas::kRpc, "/pause_ms", "pause_ms"},
+    MainSetting{schemas::kRpc, "/no_delay", "no_delay"},
     MainSetting{schemas::kLatency, "/gap_ms", "gap_ms"},
     MainSetting{schemas::kPath, "/protocol", "protocol"},
     MainSetting{schemas::kPaths, "/protocol", "protocol"},

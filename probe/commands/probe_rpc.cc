@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "base/baseline/baseline.h"
+#include "base/baseline/host_facts.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
 #include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
+#include "base/trials/figures.h"
 #include "base/trials/trials.h"
 #include "probe/commands/commands.h"
 #include "probe/commands/rpc_report.h"
@@ -60,8 +62,8 @@ class ProbeRpcCommand final : public cli::Command {
         .purpose = "latency and rate of remote procedure calls, and what limits them",
         .description =
             "Makes calls, a request and its answer, to a peer that runs 'chokepoint serve', as "
-            "jobs "
-            "do that train over remote procedure calls (torch.distributed.rpc). It reports calls a "
+            "jobs do that train over remote procedure calls (torch.distributed.rpc). It reports "
+            "calls a "
             "second, latency, how long the peer held a call and how long it was on its way, CPU "
             "use of both hosts, and in one sentence what limited the calls: round trips, the "
             "congestion window, loss, a full path, a host.\n\n"
@@ -113,6 +115,7 @@ class ProbeRpcCommand final : public cli::Command {
     fit(wanted, client.admittance().limits, context);
     RpcMeasured measured{.family = client.peer().address.family()};
     TRY(measured.trial, measure(client, wanted, interval_, signals.descriptor(), context));
+    baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
     client.bye();
     measured.outcome = outcome_of(measured.trial, sys::host_name(context.root));
     look_at_name(measured, options, signals.descriptor(), context);
@@ -271,13 +274,7 @@ class ProbeRpcCommand final : public cli::Command {
 
 cli::CommandFactory rpc_command() {
   return trials::repeatable(cli::command<ProbeRpcCommand>(),
-                            {{"/calls_per_s", "calls", "calls/s"},
-                             {"/latency_ms/median", "latency", "ms"},
-                             {"/latency_ms/p99", "latency, p99", "ms"},
-                             {"/held_ms/median", "held by the peer", "ms"},
-                             {"/request_mbps", "requests", "Mb/s"},
-                             {"/response_mbps", "answers", "Mb/s"},
-                             {"/round_trips", "round trips a call", ""}});
+                            trials::figures_of(trials::schemas::kRpc));
 }
 
 }  // namespace chokepoint::probe
