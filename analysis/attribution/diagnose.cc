@@ -81,13 +81,9 @@ std::optional<Accounting> uncertainty_of(const std::vector<StepAccounts>& steps)
   return uncertainty;
 }
 
-// What the steps before lost is second to that.
-void judge_stall(const RunData& run, const DiagnoseOptions& options, Inquiry& inquiry) {
-  auto found = stalled(run, inquiry.clocks);
-  if (!found) {
-    inquiry.diagnosis.pause = pause_of(run, inquiry.clocks);
-    return;
-  }
+// Also where there are no steps, and so no blame.
+void advise(const RunData& run, const DiagnoseOptions& options, const Inquiry& inquiry,
+            Verdict& verdict) {
   const Blame none;
   advise({.run = run,
           .options = options,
@@ -95,7 +91,17 @@ void judge_stall(const RunData& run, const DiagnoseOptions& options, Inquiry& in
           .steps = inquiry.steps,
           .phases = inquiry.phases,
           .blame = inquiry.blame ? *inquiry.blame : none},
-         *found);
+         verdict);
+}
+
+// What the steps before lost is second to that.
+void judge_stall(const RunData& run, const DiagnoseOptions& options, Inquiry& inquiry) {
+  auto found = stalled(run, inquiry.clocks);
+  if (!found) {
+    inquiry.diagnosis.pause = pause_of(run, inquiry.clocks);
+    return;
+  }
+  advise(run, options, inquiry, *found);
   Diagnosis& diagnosis = inquiry.diagnosis;
   if (diagnosis.verdict.lost_ms_per_step > 0) {
     diagnosis.others.insert(diagnosis.others.begin(), std::move(diagnosis.verdict));
@@ -114,6 +120,7 @@ Inquiry look_into(const RunData& run, const DiagnoseOptions& options) {
   const bool is_rdma = goes_by_rdma(run, inquiry.clocks, inquiry.steps);
   if (inquiry.phases.step_ms <= 0 || (inquiry.phases.source == PhaseSource::None && !is_rdma)) {
     diagnosis.verdict = early_end(run).value_or(Verdict{});
+    advise(run, options, inquiry, diagnosis.verdict);
     return inquiry;
   }
   if (is_rdma) {
@@ -153,6 +160,7 @@ Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
   judge_stall(run, options, inquiry);
   inquiry.diagnosis.ceilings = ceilings_of(run, inquiry.clocks);
   hold_against(inquiry.diagnosis.ceilings, inquiry.diagnosis);
+  remark_family(run, inquiry.diagnosis.verdict);
   return inquiry;
 }
 

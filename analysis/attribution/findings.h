@@ -95,6 +95,11 @@ void remark_processors(const DiagnosisInput& input, Verdict& computing);
 // ranks.cc: whose failure ended the job: one rank's, which took the others along, or that of all
 // nodes.
 std::optional<Verdict> early_end(const RunData& run);
+// meeting.cc: of a job that failed on every node, whether it met over one address family and
+// offered its peers addresses of the other, over which no data passed.
+void explain_failure(const RunData& run, Verdict& verdict);
+// Says so of a job that went on like that.
+void remark_family(const RunData& run, Verdict& verdict);
 
 // gpu_copies.cc: moves time that copies between GPUs and their host took from computing to the PCIe
 // account, and from waiting for a rank that came late because it copied for longer than the others;

@@ -200,6 +200,7 @@ std::optional<Verdict> early_end(const RunData& run) {
     verdict.evidence.push_back(
         {"exit status on " + node->name, static_cast<double>(*node->exit_status), "", "session"});
   }
+  explain_failure(run, verdict);
   return verdict;
 }
 

@@ -47,16 +47,9 @@ std::optional<std::uint64_t> capabilities_of(const std::string& status) {
   return std::nullopt;
 }
 
-std::map<std::string, std::string> environment_of(const std::string& environ) {
-  std::map<std::string, std::string> variables;
-  // A recorded copy may hold them a line each.
-  for (const std::string& line : words_of(environ, std::string_view("\0\n", 2))) {
-    const std::size_t equals = line.find('=');
-    if (equals != std::string::npos && (line.starts_with("NCCL_") || line.starts_with("GLOO_"))) {
-      variables[line.substr(0, equals)] = line.substr(equals + 1);
-    }
-  }
-  return variables;
+bool steers_a_library(std::string_view name) {
+  return name.starts_with("NCCL_") || name.starts_with("GLOO_") || name == "TP_SOCKET_IFNAME" ||
+         name == "MASTER_ADDR" || name == "MASTER_PORT";
 }
 
 void append_limit(FactList& list, const std::string& key, const std::optional<Limit>& limit) {
@@ -82,13 +75,25 @@ Process read_process(const sys::Root& root) {
     process.capabilities = capabilities_of(*status);
   }
   if (const Result<std::string> environ = root.read(kEnvironment)) {
-    process.environment = environment_of(*environ);
+    process.environment = steering_variables(*environ);
   }
   if (const auto program = root.is_live() ? sys::own_library(sys::kCaptureProgram) : std::nullopt) {
     process.capture_program = program->string();
     process.is_capture_allowed = sys::gives_capabilities(*program);
   }
   return process;
+}
+
+std::map<std::string, std::string> steering_variables(std::string_view environ) {
+  std::map<std::string, std::string> variables;
+  // A recorded copy may hold them a line each.
+  for (const std::string& line : words_of(std::string(environ), std::string_view("\0\n", 2))) {
+    const std::size_t equals = line.find('=');
+    if (equals != std::string::npos && steers_a_library(line.substr(0, equals))) {
+      variables[line.substr(0, equals)] = line.substr(equals + 1);
+    }
+  }
+  return variables;
 }
 
 void append_facts(const Process& process, Facts& facts) {

@@ -37,9 +37,13 @@ struct Process {
   // What may be given the right to capture (see capture/helper), and whether it was.
   std::optional<std::string> capture_program;
   bool is_capture_allowed = false;
-  // NCCL_* and GLOO_*: what steers the libraries. Nothing where it could not be read.
+  // As steering_variables() has them. Nothing where it could not be read.
   std::optional<std::map<std::string, std::string>> environment;
 };
+
+// Of an environment as /proc/PID/environ has it, what tells libraries where to meet and what to
+// bind: NCCL_*, GLOO_*, TP_SOCKET_IFNAME, MASTER_ADDR, MASTER_PORT.
+std::map<std::string, std::string> steering_variables(std::string_view environ);
 
 Process read_process(const sys::Root& root);
 void append_facts(const Process& process, Facts& facts);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/host/process.h"
 #include "base/record/schema.h"
 #include "base/record/secrets.h"
 #include "capture/job/output.h"
@@ -364,6 +365,23 @@ void Roster::give_ranks() {
 void Roster::keep(Member& member, std::optional<std::int64_t> end_ns) {
   if (writer_ != nullptr) {
     member.process.record_id = writer_->add(row_of(member, end_ns));
+    keep_steering(member);
+  }
+}
+
+// What the ranks were told, once: all ranks of a node are told the same.
+void Roster::keep_steering(const Member& member) {
+  if (has_steering_ || member.rank.nearness == 0) {
+    return;
+  }
+  const std::string path = path_of(member.process.pid, "environ");
+  for (const auto& [name, value] : host::steering_variables(root_.read(path).value_or(""))) {
+    has_steering_ = true;
+    writer_->add(record::Fact{.category = "environment",
+                              .subject = "ranks",
+                              .key = name,
+                              .value = value,
+                              .source = path});
   }
 }
 

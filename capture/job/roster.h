@@ -56,6 +56,7 @@ class Roster {
   void end(Member& member, const std::optional<StatLine>& stat, std::int64_t now_ns);
   void give_ranks();
   void keep(Member& member, std::optional<std::int64_t> end_ns);
+  void keep_steering(const Member& member);
   void publish();
 
   sys::Root root_;
@@ -66,7 +67,8 @@ class Roster {
   std::optional<std::string> cgroup_ = {};  // its folder
   std::optional<std::int64_t> uptime_lead_ns_ = {};
   Members members_;
-  mutable std::mutex mutex_;  // processes_
+  bool has_steering_ = false;  // in the record
+  mutable std::mutex mutex_;   // processes_
   std::shared_ptr<const JobProcesses> processes_;
 };
 

@@ -89,6 +89,15 @@ bool exists(const Addresses& addresses, const std::string& interface) {
   return std::ranges::find(addresses.interfaces, interface) != addresses.interfaces.end();
 }
 
+// TensorPipe's, under torch.distributed.rpc.
+constexpr std::string_view kRpcInterface = "TP_SOCKET_IFNAME";
+
+std::string another_interface(std::string_view variable, const Addresses& addresses) {
+  return fmt::format("export {}={}  # or another of {}", variable,
+                     addresses.interfaces.empty() ? "eth0" : addresses.interfaces.front(),
+                     fmt::join(addresses.interfaces, ", "));
+}
+
 void check_gloo(const Addresses& addresses, const std::string& value, Checks& checks) {
   Check check{.id = "names.gloo-interface",
               .subject = "GLOO_SOCKET_IFNAME",
@@ -107,10 +116,26 @@ void check_gloo(const Addresses& addresses, const std::string& value, Checks& ch
       check.why = "loopback: no other host reaches it";
     }
   }
-  check.next_step =
-      fmt::format("export GLOO_SOCKET_IFNAME={}  # or another of {}",
-                  addresses.interfaces.empty() ? "eth0" : addresses.interfaces.front(),
-                  fmt::join(addresses.interfaces, ", "));
+  check.next_step = another_interface("GLOO_SOCKET_IFNAME", addresses);
+  checks.push_back(std::move(check));
+}
+
+void check_tensorpipe(const Addresses& addresses, const std::string& value, Checks& checks) {
+  Check check{.id = "names.rpc-interface",
+              .subject = std::string(kRpcInterface),
+              .found = value,
+              .wanted = "the name of an interface",
+              .why = "torch RPC binds the first address of this interface"};
+  if (!exists(addresses, value)) {
+    check.status = Status::Critical;
+    check.why = fmt::format(
+        "there is no interface {}: torch RPC falls back to 127.0.0.1, which no other host reaches",
+        value);
+  } else if (value == "lo") {
+    check.status = Status::Critical;
+    check.why = "loopback: no other host reaches it";
+  }
+  check.next_step = another_interface(kRpcInterface, addresses);
   checks.push_back(std::move(check));
 }
 
@@ -303,14 +328,73 @@ void check_families(const host::OwnName& own, const Addresses& addresses, Checks
   } else if (four && six) {
     check.status = Status::Info;
     check.why =
-        "dual stack: RPC and Gloo may choose IPv4 although IPv6 was meant, and the other "
-        "way round, on each host by itself";
-    check.next_step = "give MASTER_ADDR as an address, not as a name, and the interface: " +
-                      name_interface(addresses);
+        "dual stack: torch RPC and Gloo take the first address of the interface that is named to "
+        "them, which is IPv4, else the first that the name leads to, whatever family MASTER_ADDR "
+        "has";
+    check.next_step = fmt::format(
+        "for IPv6 name no interface and write IPv6 addresses alone to /etc/hosts; for IPv4 {}",
+        name_interface(addresses));
   } else if (!four && !six) {
     check.status = Status::Warning;
     check.why = "no interface has an address that another host could reach";
     check.next_step = "ip address";
+  }
+  checks.push_back(std::move(check));
+}
+
+// What a library offers its peers: the first address of the interface that `named` says, else what
+// the host's name leads to.
+struct Offer {
+  std::string library;
+  std::string by;
+  Address address;
+};
+
+std::optional<Offer> offer_of(const char* library, const std::string& named,
+                              const host::OwnName& own, const Addresses& addresses,
+                              const host::Process& process) {
+  if (const std::optional<std::string> value = variable(process, named)) {
+    for (const host::InterfaceAddress& one :
+         addresses.addresses.value_or(std::vector<host::InterfaceAddress>())) {
+      if (one.interface == *value) {
+        return Offer{library, fmt::format("{}={}", named, *value), one.address};
+      }
+    }
+    return std::nullopt;
+  }
+  const std::optional<Address> bound = address_gloo_binds(own, addresses);
+  if (!bound) return std::nullopt;
+  return Offer{library, fmt::format("the name {}", own.name.value_or("of this host")), *bound};
+}
+
+// The ranks meet at MASTER_ADDR, and then exchange data between the addresses that each library
+// offers: of a family of its own, which nobody asked for.
+void check_meeting_family(const host::OwnName& own, const Addresses& addresses,
+                          const host::Process& process, Checks& checks) {
+  const std::optional<std::string> master = variable(process, "MASTER_ADDR");
+  const Result<Address> meeting = Address::parse(master.value_or(""));
+  if (!meeting) return;
+  Check check{.id = "names.meeting-family",
+              .subject = "MASTER_ADDR",
+              .found = fmt::format("{}, {}", *master, words_for(meeting->family())),
+              .wanted = fmt::format("{} addresses of Gloo and torch RPC, too",
+                                    words_for(meeting->family())),
+              .why = "ranks meet at MASTER_ADDR, and exchange data between other addresses",
+              .next_step = meeting->family() == Family::Ipv6
+                               ? "unset GLOO_SOCKET_IFNAME TP_SOCKET_IFNAME  # and in /etc/hosts "
+                                 "give the host's name its IPv6 address alone"
+                               : "in /etc/hosts give the host's name its IPv4 address alone"};
+  for (const auto& [library, named] :
+       {std::pair("Gloo", "GLOO_SOCKET_IFNAME"), std::pair("torch RPC", kRpcInterface.data())}) {
+    const std::optional<Offer> offer = offer_of(library, named, own, addresses, process);
+    if (!offer || offer->address.family() == meeting->family()) continue;
+    check.status = Status::Warning;
+    check.found +=
+        fmt::format("; {} offers {}, by {}", offer->library, offer->address.text(), offer->by);
+    check.why = fmt::format(
+        "the ranks meet over {0}, and their data go over {1}: where no {1} passes the job fails or "
+        "hangs as it starts",
+        words_for(meeting->family()), words_for(offer->address.family()));
   }
   checks.push_back(std::move(check));
 }
@@ -330,6 +414,9 @@ void check_interface_choice(const Addresses& addresses, const host::Process& pro
   }
   if (const std::optional<std::string> value = variable(process, "NCCL_SOCKET_IFNAME")) {
     check_nccl(addresses, *value, checks);
+  }
+  if (const std::optional<std::string> value = variable(process, std::string(kRpcInterface))) {
+    check_tensorpipe(addresses, *value, checks);
   }
 }
 
@@ -359,6 +446,7 @@ void check_names(const host::OwnName& own, const Addresses& addresses, const hos
                  Checks& checks) {
   check_own_name(own, addresses, process, checks);
   check_families(own, addresses, checks);
+  check_meeting_family(own, addresses, process, checks);
 }
 
 }  // namespace chokepoint::probe

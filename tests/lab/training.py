@@ -23,7 +23,8 @@ from kernel import Skipped
 from stage import Stage
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-BY_TORCH = {"ddp": TREE / "scripts/train/ddp.py", "shapes": TREE / "tests/lab/jobs/shapes.py",
+BY_TORCH = {"ddp": TREE / "scripts/train/ddp.py", "rpc": TREE / "scripts/train/rpc.py",
+            "shapes": TREE / "tests/lab/jobs/shapes.py",
             "loading": TREE / "tests/lab/jobs/loading.py",
             "stalling": TREE / "tests/lab/jobs/stalling.py"}
 NCCL_RANK = TREE / "tests/lab/jobs/nccl_rank.py"

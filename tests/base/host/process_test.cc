@@ -22,6 +22,10 @@ END
 HOME=/root
 NCCL_SOCKET_IFNAME==eth0
 GLOO_SOCKET_IFNAME=eth1
+TP_SOCKET_IFNAME=eth2
+MASTER_ADDR=fd00::1
+MASTER_PORT=29500
+MASTER_KEY=secret
 END
 )";
 
@@ -34,7 +38,11 @@ TEST(Process, ReadsLimitsCapabilitiesAndTheLibrariesEnvironment) {
   EXPECT_EQ(has(process, Capability::NetAdmin), false);
   EXPECT_EQ(variable(process, "NCCL_SOCKET_IFNAME"), "=eth0");
   EXPECT_EQ(variable(process, "GLOO_SOCKET_IFNAME"), "eth1");
+  EXPECT_EQ(variable(process, "TP_SOCKET_IFNAME"), "eth2");
+  EXPECT_EQ(variable(process, "MASTER_ADDR"), "fd00::1");
+  EXPECT_EQ(variable(process, "MASTER_PORT"), "29500");
   EXPECT_EQ(variable(process, "HOME"), std::nullopt) << "not ours to keep in a record";
+  EXPECT_EQ(variable(process, "MASTER_KEY"), std::nullopt);
 }
 
 TEST(Process, TheKernelEndsVariablesWithANul) {

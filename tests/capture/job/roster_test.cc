@@ -290,6 +290,25 @@ TEST_F(RecordedRosterTest, EachGetsOneRowWithItsBeginAndItsEnd) {
   EXPECT_EQ(row.exit_status.value(), 128 + 9);
 }
 
+TEST_F(RecordedRosterTest, WhatTheRanksWereToldIsKeptOnceAndNothingElseOfTheirEnvironment) {
+  const std::string environment = "RANK=1\0MASTER_ADDR=fd00::1\0TP_SOCKET_IFNAME=eth0\0SECRET=x"s;
+  for (const pid_t pid : {120, 121}) {
+    host_.put({.pid = pid, .parent = kCommand, .environment = environment});
+  }
+  roster_->refresh(1);
+  roster_->refresh(2);
+  writer_->close(0);
+  std::vector<std::string> kept;
+  Result<record::Reader> reader = record::Reader::open(writer_->path());
+  const std::vector<record::Fact> facts = reader->all<record::Fact>().value();
+  for (const record::Fact& fact : facts) {
+    if (fact.category == "environment" && fact.subject == "ranks") {
+      kept.push_back(fact.key + "=" + fact.value);
+    }
+  }
+  EXPECT_THAT(kept, ElementsAre("MASTER_ADDR=fd00::1", "TP_SOCKET_IFNAME=eth0"));
+}
+
 TEST_F(RecordedRosterTest, HowTheCommandEndedIsTold) {
   roster_->refresh(1);
   host_.end(kCommand);

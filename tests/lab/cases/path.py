@@ -5,6 +5,7 @@ import re
 import signal
 
 from checks import between, holds, same
+from hosts import with_names
 from lab import Skipped, Way
 from paper_routers import Routers
 
@@ -21,14 +22,6 @@ def chained(lab, routers=3):
 
 def probe(host, *words, **how):
     return host.json([*PROBE, *words, "--json"], **how)
-
-
-def with_names(host, *lines):
-    """Words to put before a program that shall find these lines in /etc/hosts."""
-    host.folder.mkdir(exist_ok=True)
-    file = host.folder / "hosts"
-    file.write_text("".join(f"{line}\n" for line in ("127.0.0.1 localhost", *lines)))
-    return ["sh", "-c", f'mount --bind {file} /etc/hosts && exec "$@"', "sh"]
 
 
 def addresses(hops):

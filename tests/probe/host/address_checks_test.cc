@@ -71,6 +71,13 @@ TEST(InterfaceChoice, GlooTakesExactNames) {
   EXPECT_EQ(chosen("GLOO_SOCKET_IFNAME", "lo").status, Status::Critical);
 }
 
+TEST(InterfaceChoice, TorchRpcTakesOneExactName) {
+  EXPECT_EQ(chosen("TP_SOCKET_IFNAME", "eth0").status, Status::Pass);
+  EXPECT_EQ(chosen("TP_SOCKET_IFNAME", "eth0,eth1").status, Status::Critical);
+  EXPECT_THAT(chosen("TP_SOCKET_IFNAME", "eth9").why, HasSubstr("127.0.0.1"));
+  EXPECT_EQ(chosen("TP_SOCKET_IFNAME", "lo").status, Status::Critical);
+}
+
 TEST(InterfaceChoice, NcclTakesPrefixes) {
   EXPECT_EQ(chosen("NCCL_SOCKET_IFNAME", "=eth0").status, Status::Pass);
   const Check prefix = chosen("NCCL_SOCKET_IFNAME", "eth");
@@ -167,6 +174,47 @@ TEST(OwnNameCheck, AnInterfaceNamedToGlooOverrulesTheName) {
   process.environment = std::map<std::string, std::string>{{"GLOO_SOCKET_IFNAME", "eth0"}};
   EXPECT_EQ(checked(leading_to({"127.0.1.1"}), on_eth0({"198.51.100.7"}), process)[0].status,
             Status::Info);
+}
+
+// The check of MASTER_ADDR, on a host of both families whose name leads to `name`.
+std::optional<Check> meeting(std::map<std::string, std::string> environment,
+                             std::initializer_list<const char*> name) {
+  host::Process process;
+  process.environment = std::move(environment);
+  const Checks checks =
+      checked(leading_to(name), on_eth0({"198.51.100.7", "2001:db8::7"}), process);
+  return checks.size() > 2 ? std::optional(checks[2]) : std::nullopt;
+}
+
+TEST(MeetingFamily, IsThatOfWhatTheLibrariesOffer) {
+  const auto same = meeting({{"MASTER_ADDR", "2001:db8::1"}}, {"2001:db8::7", "198.51.100.7"});
+  ASSERT_TRUE(same);
+  EXPECT_EQ(same->id, "names.meeting-family");
+  EXPECT_EQ(same->status, Status::Pass);
+  EXPECT_EQ(meeting({{"MASTER_ADDR", "198.51.100.1"}}, {"198.51.100.7"})->status, Status::Pass);
+}
+
+TEST(MeetingFamily, IsAnotherWhereTheNameLeadsToIpv4) {
+  const auto found = meeting({{"MASTER_ADDR", "2001:db8::1"}}, {"198.51.100.7", "2001:db8::7"});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->status, Status::Warning);
+  EXPECT_THAT(found->found, HasSubstr("torch RPC offers 198.51.100.7, by the name node1"));
+  EXPECT_THAT(found->found, HasSubstr("Gloo offers 198.51.100.7"));
+}
+
+// Measured with PyTorch 1.13: lab case training, "an interface named to rpc is taken by its IPv4".
+TEST(MeetingFamily, IsAnotherWhereAnInterfaceIsNamed) {
+  const auto found =
+      meeting({{"MASTER_ADDR", "2001:db8::1"}, {"TP_SOCKET_IFNAME", "eth0"}}, {"2001:db8::7"});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->status, Status::Warning);
+  EXPECT_THAT(found->found, HasSubstr("torch RPC offers 198.51.100.7, by TP_SOCKET_IFNAME=eth0"));
+  EXPECT_THAT(found->found, testing::Not(HasSubstr("Gloo")));
+}
+
+TEST(MeetingFamily, IsNotKnownOfANameOrWithoutOne) {
+  EXPECT_FALSE(meeting({{"MASTER_ADDR", "voyager"}}, {"198.51.100.7"}));
+  EXPECT_FALSE(meeting({}, {"198.51.100.7"}));
 }
 
 TEST(OwnNameCheck, ADeadNameServerIsUnknown) {
