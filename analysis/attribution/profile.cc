@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string_view>
 
 #include "analysis/limits/blame.h"
 #include "analysis/phases/phases.h"
 #include "analysis/phases/pipeline.h"
+#include "analysis/predict/exchange_time.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -108,22 +110,65 @@ const char* backend_of(const Traffic& traffic) {
   return first != nullptr && first->source == record::CollectiveSource::Nccl ? "nccl" : "gloo";
 }
 
-// What a rank sends for them: Gloo's rows have what passed both ways, NCCL's what was reduced.
-double sent_for(const Traffic& traffic, double ranks) {
-  const double bytes = math::sum_by(traffic.collectives, &Exchange::bytes);
-  return std::string_view(backend_of(traffic)) == "nccl" ? bytes * 2 * (ranks - 1) / ranks
-                                                         : bytes / 2;
+Collective kind_of(record::CollectiveKind kind) {
+  switch (kind) {
+    case record::CollectiveKind::AllGather:
+    case record::CollectiveKind::Gather:
+      return Collective::AllGather;
+    case record::CollectiveKind::ReduceScatter:
+    case record::CollectiveKind::Scatter:
+      return Collective::ReduceScatter;
+    case record::CollectiveKind::AllToAll:
+      return Collective::AllToAll;
+    case record::CollectiveKind::Broadcast:
+    case record::CollectiveKind::Reduce:
+      return Collective::Broadcast;
+    default:
+      return Collective::AllReduce;
+  }
+}
+
+// Of the whole tensor. Gloo's rows have what passed both ways; NCCL's the count that the program
+// gave, which is one rank's part of what is gathered or scattered.
+double tensor_bytes(const Exchange& exchange, Collective kind, double ranks) {
+  if (exchange.source != record::CollectiveSource::Nccl) {
+    return exchange.bytes / 2 / bus_factor(kind, ranks);
+  }
+  const bool is_part = kind == Collective::AllGather || kind == Collective::ReduceScatter;
+  return is_part ? exchange.bytes * ranks : exchange.bytes;
+}
+
+std::vector<ObservedCollectives> kinds_of(const Traffic& traffic, double ranks, double count) {
+  std::map<Collective, ObservedCollectives> kinds;
+  for (const Exchange* exchange : traffic.collectives) {
+    const Collective kind = kind_of(exchange->kind);
+    ObservedCollectives& observed = kinds[kind];
+    observed.kind = kind;
+    observed.times += 1;
+    observed.bytes += tensor_bytes(*exchange, kind, ranks);
+  }
+  std::vector<ObservedCollectives> list;
+  for (auto& [kind, observed] : kinds) {
+    observed.bytes /= observed.times;
+    observed.times /= count;
+    list.push_back(observed);
+  }
+  return list;
 }
 
 void describe_collectives(const Traffic& traffic, double count, JobProfile& profile) {
   const auto ranks = static_cast<double>(profile.ranks);
-  const double sent = sent_for(traffic, ranks);
+  profile.kinds = kinds_of(traffic, ranks, count);
+  const double sent = math::sum_by(profile.kinds, [&](const ObservedCollectives& each) {
+    return each.times * each.bytes * bus_factor(each.kind, ranks);
+  });
   profile.collectives = static_cast<double>(traffic.collectives.size()) / count;
   profile.flags = traffic.flags / count;
   profile.at_once = at_once(traffic.collectives);
   profile.bytes_of_collective =
-      sent / static_cast<double>(traffic.collectives.size()) * ranks / (2 * (ranks - 1));
-  profile.sent_bytes = profile.received_bytes = sent / count;
+      math::sum_by(profile.kinds, [](const auto& each) { return each.times * each.bytes; }) /
+      profile.collectives;
+  profile.sent_bytes = profile.received_bytes = sent;
   const bool hides = profile.parallelism != Parallelism::Tensor;
   profile.overlap_ms =
       hides ? profile.compute_ms * kBackwardShare * (1 - 1 / std::max(1.0, profile.collectives))
@@ -157,9 +202,8 @@ Parallelism parallelism_of(const RunData& run, const Phases& phases) {
   for (const NodeData& node : run.nodes) {
     const auto label = node.labels.find("parallelism");
     if (label != node.labels.end()) {
-      return label->second == "TP"   ? Parallelism::Tensor
-             : label->second == "PP" ? Parallelism::Pipeline
-                                     : Parallelism::Data;
+      const Parallelism named = parallelism_named(label->second);
+      if (named != Parallelism::Unknown) return named;
     }
   }
   return phases.hidden_ms > 0 ? Parallelism::Data : Parallelism::Tensor;
@@ -196,6 +240,12 @@ Result<JobProfile> profile_of(const RunData& run) {
     }
   } else if (!traffic.collectives.empty() && profile.ranks > 1) {
     describe_collectives(traffic, count, profile);
+  } else {
+    return fail(ErrorKind::NotFound, "--from", run.nodes.front().name,
+                "the record shows that ranks communicated, but not what they exchanged: no "
+                "collective of Gloo or NCCL was recognised",
+                "give the job in figures, like --parameters or --parallelism rpc --request, and "
+                "--compute");
   }
   describe_path(run, blame_of(run, clocks, phases.communicating), profile);
   return profile;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ struct PredictFlags {
   // The job, from a run or in figures. Counts are text, since 708M is one.
   std::string from = {};
   std::string parameters = {};
-  std::string type = "fp32";
+  std::string type = {};
   std::string activations = {};
   std::string ranks = {};
   std::string nodes = {};
@@ -31,18 +32,26 @@ struct PredictFlags {
   std::chrono::nanoseconds single_time{};
   std::chrono::nanoseconds compute{};
   std::chrono::nanoseconds measured_time{};
-  std::string parallelism = "dp";
-  std::string backend = "nccl";
+  std::string parallelism = {};
+  std::string backend = {};
   std::string overlap = {};
-  math::Bytes bucket{static_cast<std::uint64_t>(kBucketBytes)};
+  std::string bucket = {};
   std::string layers = {};
   std::string hidden = {};
   std::string batch = {};
   std::string sequence = {};
   std::string micro_batches = {};
   std::string vocabulary = {};
+  math::Bytes request = {};
+  math::Bytes answer = {};
+  std::string calls = {};
+  std::string at_once = {};
+  std::chrono::nanoseconds call_time{};
+  std::string call_rate = {};
   // The network.
   std::string link = {};
+  std::string throughput = {};
+  std::string throughput_back = {};
   std::string rtt = {};  // text, since 0 is a value, too
   std::string loss = {};
   math::Bytes buffer = {};
@@ -62,8 +71,12 @@ void define(cli::Flags& flags, PredictFlags& given);
 
 Result<Figures> figures_of(const PredictFlags& given);
 Result<Target> target_of(const PredictFlags& given);  // without ranks and nodes
-// With --from: how many ranks and nodes to predict, from what the run had.
-Result<> spread(Target& target, const PredictFlags& given, const JobProfile& profile);
+// With --from: an Error if a figure of the job is given, too.
+Result<> refuse_figures(const PredictFlags& given);
+// With --from: how many ranks and nodes to predict, from what the run had, and the job as the flags
+// want it. `labels`: of the run.
+Result<> change(Target& target, const PredictFlags& given, const JobProfile& profile,
+                const std::map<std::string, std::string>& labels);
 
 struct Money {
   std::vector<Upgrade> upgrades = {};
@@ -85,6 +98,7 @@ struct Alternative {
 struct Predicted {
   JobProfile profile = {};
   Target target = {};
+  const JobProfile& job() const { return job_of(profile, target); }
   Prediction prediction = {};
   std::optional<double> explaining_mbps = {};  // the link that makes the measured time
   std::vector<Alternative> alternatives = {};

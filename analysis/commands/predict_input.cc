@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
+#include <utility>
 
 #include "analysis/commands/predict.h"
 #include "base/sys/number.h"
@@ -15,6 +18,7 @@ namespace {
 
 constexpr double kMaxRanks = 100'000;
 constexpr double kMaxMicroBatches = 1024;
+constexpr double kMaxCalls = 1e9;
 
 template <class T>
 Result<T> of_flag(std::string_view flag, Result<T> value) {
@@ -71,9 +75,10 @@ Result<> read_rtt(const std::string& text, std::optional<double>* rtt_ms) {
   return {};
 }
 
-Result<> read_link(const std::string& text, std::optional<double>* rate_mbps) {
+Result<> read_rate(std::string_view flag, const std::string& text,
+                   std::optional<double>* rate_mbps) {
   if (text.empty()) return {};
-  TRY(const math::Rate rate, of_flag("--link", parse_link(text)));
+  TRY(const math::Rate rate, of_flag(flag, parse_link(text)));
   *rate_mbps = rate.bits_per_second / 1e6;
   return {};
 }
@@ -84,17 +89,61 @@ std::optional<double> given_in(double unit_ns, std::chrono::nanoseconds time) {
   return static_cast<double>(time.count()) / unit_ns;
 }
 
-void read_parallelism(Figures& figures, const std::string& text) {
-  if (text == "tp") figures.parallelism = Parallelism::Tensor;
-  if (text == "pp") figures.parallelism = Parallelism::Pipeline;
-  if (text.starts_with("zero")) {
-    figures.parallelism = Parallelism::Zero;
-    figures.zero_stage = text == "zero1" ? 1 : text == "zero3" ? 3 : 2;
+int zero_stage_of(const std::string& parallelism) {
+  return parallelism == "zero1" ? 1 : parallelism == "zero3" ? 3 : 2;
+}
+
+std::string type_of(const PredictFlags& given) { return given.type.empty() ? "fp32" : given.type; }
+
+Result<> read_bucket(const PredictFlags& given, std::optional<double>* bytes) {
+  if (given.bucket.empty()) return {};
+  TRY(const math::Bytes bucket, of_flag("--bucket", math::parse_bytes(given.bucket)));
+  if (bucket.count == 0) {
+    return fail(ErrorKind::Usage, "", "--bucket", "must be 1 byte or more");
   }
+  *bytes = static_cast<double>(bucket.count);
+  return {};
+}
+
+using Labels = std::map<std::string, std::string>;
+
+// The first of these labels that the run has; empty without any.
+std::string label_of(const Labels& labels, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (const auto found = labels.find(name); found != labels.end()) return found->second;
+  }
+  return "";
+}
+
+// As runs label it, else what PyTorch trains in.
+Result<> read_precision(JobChange& change, const PredictFlags& given, const Labels& labels) {
+  if (given.type.empty()) return {};
+  double now = 0;
+  double then = 0;
+  const std::string label = label_of(labels, {"type", "precision", "dtype"});
+  TRY(read_type("label", label.empty() ? "fp32" : label, &now));
+  TRY(read_type("--type", given.type, &then));
+  change.bytes_times = then / now;
+  return {};
+}
+
+Result<> read_batch(JobChange& change, const PredictFlags& given, const Labels& labels) {
+  if (given.batch.empty()) return {};
+  double now = 0;
+  double then = 0;
+  TRY(read_count("--batch", given.batch, &then));
+  const std::string label = label_of(labels, {"batch"});
+  if (label.empty()) {
+    return fail(ErrorKind::Usage, "", "--batch", "the run does not say which batch it had",
+                "leave it out, or label runs: chokepoint run --label batch=16");
+  }
+  TRY(read_count("label batch", label, &now));
+  change.batch_times = then / now;
+  return {};
 }
 
 Result<> read_shape(Shape& shape, const PredictFlags& given) {
-  TRY(read_type("--activations", given.activations.empty() ? given.type : given.activations,
+  TRY(read_type("--activations", given.activations.empty() ? type_of(given) : given.activations,
                 &shape.activation_bytes));
   TRY(read_count("--layers", given.layers, &shape.layers));
   TRY(read_count("--hidden", given.hidden, &shape.hidden));
@@ -103,6 +152,22 @@ Result<> read_shape(Shape& shape, const PredictFlags& given) {
   TRY(read_count("--vocabulary", given.vocabulary, &shape.vocabulary));
   return read_count("--micro-batches", given.micro_batches, &shape.micro_batches, 1,
                     kMaxMicroBatches);
+}
+
+Result<> read_calls(CallProfile& calls, const PredictFlags& given) {
+  double rate = 0;
+  calls.request_bytes = static_cast<double>(given.request.count);
+  calls.answer_bytes = static_cast<double>(given.answer.count);
+  TRY(read_count("--calls", given.calls, &calls.calls, 1, kMaxCalls));
+  TRY(read_count("--at-once", given.at_once, &calls.at_once, 1, kMaxCalls));
+  TRY(read_count("--call-rate", given.call_rate, &rate));
+  calls.empty_ms = given_in(math::kNsPerMs, given.call_time);
+  if (rate > 0 && calls.empty_ms) {
+    return fail(ErrorKind::Usage, "", "--call-rate", "says the same as --call-time",
+                "give one of them");
+  }
+  if (rate > 0) calls.empty_ms = 1000 / rate;
+  return {};
 }
 
 Result<std::optional<Curve>> curve_of(const std::string& place) {
@@ -126,7 +191,8 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
       .option("from", &given.from, "DIR", "folder of a recorded run, instead of the figures below")
       .group("The job, in figures")
       .option("parameters", &given.parameters, "N", "number of the model's parameters, like 708M")
-      .option("type", &given.type, "TYPE", "data type of exchanged gradients: fp32, bf16, fp16 …")
+      .option("type", &given.type, "TYPE",
+              "data type of exchanged gradients: fp32, bf16, fp16 …; default: fp32, or the run's")
       .option("ranks", &given.ranks, "N", "number of ranks; default: 2")
       .option("nodes", &given.nodes, "N", "number of hosts; default: one for each rank")
       .option("steps", &given.steps, "N", "number of steps that these ranks take")
@@ -138,13 +204,14 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
               "measured time of all steps on these ranks: the prediction starts from it, and the "
               "link that would explain it is named")
       .choice("parallelism", &given.parallelism,
-              {"dp", "tp", "pp", "zero", "zero1", "zero2", "zero3"},
-              "how the work is divided among the ranks")
-      .choice("backend", &given.backend, {"nccl", "gloo"}, "communication library")
+              {"dp", "tp", "pp", "zero", "zero1", "zero2", "zero3", "rpc"},
+              "how the work is divided among the ranks; default: dp, or as in the run")
+      .choice("backend", &given.backend, {"nccl", "gloo"},
+              "communication library; default: nccl, or the run's")
       .option("overlap", &given.overlap, "SHARE",
               "share of the backward pass that can hide communication, from 0 (none) to 1 (all "
               "that DDP's buckets allow); default: 0")
-      .option("bucket", &given.bucket, "SIZE", "size of DDP's gradient buckets")
+      .option("bucket", &given.bucket, "SIZE", "size of DDP's gradient buckets; default: 25 MiB")
       .group("A transformer, for tp and pp")
       .option("layers", &given.layers, "N", "number of layers")
       .option("hidden", &given.hidden, "N", "hidden size, the width of a layer")
@@ -154,12 +221,25 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
       .option("vocabulary", &given.vocabulary, "N",
               "pp: size of the vocabulary, if the first and last stage share its embeddings")
       .option("activations", &given.activations, "TYPE",
-              "data type of activations; default: as --type");
+              "data type of activations; default: as --type")
+      .group("Remote calls, for rpc")
+      .option("request", &given.request, "SIZE", "what a call sends to each worker: the batch")
+      .option("answer", &given.answer, "SIZE", "what comes back from each worker")
+      .option("calls", &given.calls, "N", "calls per step to each worker; default: 1")
+      .option("at-once", &given.at_once, "N", "of these, calls under way together; default: 1")
+      .option("call-time", &given.call_time, "TIME",
+              "measured time of a call without data; default: the round trip")
+      .option("call-rate", &given.call_rate, "N",
+              "instead: measured calls per second without data, one after another");
 }
 
 void define_network(cli::Flags& flags, PredictFlags& given) {
   flags.group("The network")
       .option("link", &given.link, "RATE", "rate of the slowest link, one way: 10G, 25GbE, 25GB/s")
+      .option("throughput", &given.throughput, "RATE",
+              "instead: what 'probe tcp' or another test measured over one connection")
+      .option("throughput-back", &given.throughput_back, "RATE",
+              "rpc: likewise, from the workers back; default: the same")
       .option("rtt", &given.rtt, "TIME", "round-trip time of the idle path")
       .option("loss", &given.loss, "SHARE", "share of packets lost: 0.001 or 0.1%")
       .option("buffer", &given.buffer, "SIZE", "smallest of the sockets' buffers and windows")
@@ -176,46 +256,100 @@ void define_network(cli::Flags& flags, PredictFlags& given) {
       .option("hour-price", &given.hour_price, "PRICE", "price of one hour of all ranks");
 }
 
-}  // namespace
-
-Result<Figures> figures_of(const PredictFlags& given) {
-  Figures figures{.backend = given.backend,
-                  .single_time_s = given_in(math::kNsPerSecond, given.single_time),
-                  .compute_ms = given_in(math::kNsPerMs, given.compute),
-                  .measured_time_s = given_in(math::kNsPerSecond, given.measured_time),
-                  .bucket_bytes = static_cast<double>(given.bucket.count)};
+// Over how many ranks and nodes the work is spread, and how.
+Result<> read_ranks(Figures& figures, const PredictFlags& given) {
   double ranks = 2;
   double nodes = 0;
-  double steps = 0;
-  std::optional<double> overlap;
-  TRY(read_count("--parameters", given.parameters, &figures.parameters));
-  TRY(read_type("--type", given.type, &figures.parameter_bytes));
   TRY(read_count("--ranks", given.ranks, &ranks, 1, kMaxRanks));
   TRY(read_count("--nodes", given.nodes, &nodes, 1, kMaxRanks));
-  TRY(read_count("--steps", given.steps, &steps));
-  TRY(read_share("--overlap", given.overlap, 1, &overlap));
-  TRY(read_shape(figures.shape, given));
-  if (given.bucket.count == 0) {
-    return fail(ErrorKind::Usage, "", "--bucket", "must be 1 byte or more");
-  }
-  if (figures.measured_time_s && steps < 1) {
-    return fail(ErrorKind::Usage, "", "--measured-time", "is of all steps", "give --steps N, too");
-  }
-  read_parallelism(figures, given.parallelism);
+  figures.parallelism =
+      given.parallelism.empty() ? Parallelism::Data : parallelism_named(given.parallelism);
+  figures.zero_stage = zero_stage_of(given.parallelism);
   figures.ranks = static_cast<std::int64_t>(given.ranks.empty() && nodes > 0 ? nodes : ranks);
   figures.nodes = static_cast<std::int64_t>(nodes);
   if (figures.nodes > figures.ranks) {
     return fail(ErrorKind::Usage, "", "--nodes", "more than --ranks",
                 "give as many ranks as nodes, or more");
   }
+  return {};
+}
+
+Result<> spread(Target& target, const PredictFlags& given, const JobProfile& profile) {
+  double ranks = 0;
+  double nodes = 0;
+  TRY(read_count("--ranks", given.ranks, &ranks, 1, kMaxRanks));
+  TRY(read_count("--nodes", given.nodes, &nodes, 1, kMaxRanks));
+  if (nodes > 0) target.nodes = static_cast<std::int64_t>(nodes);
+  if (nodes > 0 && ranks == 0) {
+    const double now = static_cast<double>(profile.nodes > 0 ? profile.nodes : profile.ranks);
+    ranks = std::round(nodes * static_cast<double>(profile.ranks) / std::max(now, 1.0));
+  }
+  if (ranks > 0) target.ranks = static_cast<std::int64_t>(ranks);
+  return {};
+}
+
+}  // namespace
+
+Result<> refuse_figures(const PredictFlags& given) {
+  const std::array<std::pair<const char*, bool>, 15> of_figures{
+      {{"--parameters", !given.parameters.empty()},
+       {"--single-time", given.single_time.count() > 0},
+       {"--compute", given.compute.count() > 0},
+       {"--measured-time", given.measured_time.count() > 0},
+       {"--layers", !given.layers.empty()},
+       {"--hidden", !given.hidden.empty()},
+       {"--sequence", !given.sequence.empty()},
+       {"--micro-batches", !given.micro_batches.empty()},
+       {"--vocabulary", !given.vocabulary.empty()},
+       {"--activations", !given.activations.empty()},
+       {"--request", given.request.count > 0},
+       {"--answer", given.answer.count > 0},
+       {"--calls", !given.calls.empty()},
+       {"--at-once", !given.at_once.empty()},
+       {"--call-time, --call-rate", given.call_time.count() > 0 || !given.call_rate.empty()}}};
+  for (const auto& [flag, is_given] : of_figures) {
+    if (is_given) {
+      return fail(ErrorKind::Usage, "", flag, "the run of --from has the job's figures already",
+                  "leave it out, or --from");
+    }
+  }
+  return {};
+}
+
+Result<Figures> figures_of(const PredictFlags& given) {
+  Figures figures{.backend = given.backend.empty() ? "nccl" : given.backend,
+                  .single_time_s = given_in(math::kNsPerSecond, given.single_time),
+                  .compute_ms = given_in(math::kNsPerMs, given.compute),
+                  .measured_time_s = given_in(math::kNsPerSecond, given.measured_time)};
+  double steps = 0;
+  std::optional<double> overlap;
+  std::optional<double> bucket_bytes;
+  TRY(read_count("--parameters", given.parameters, &figures.parameters));
+  TRY(read_type("--type", type_of(given), &figures.parameter_bytes));
+  TRY(read_count("--steps", given.steps, &steps));
+  TRY(read_share("--overlap", given.overlap, 1, &overlap));
+  TRY(read_bucket(given, &bucket_bytes));
+  TRY(read_shape(figures.shape, given));
+  TRY(read_calls(figures.calls, given));
+  TRY(read_ranks(figures, given));
+  if (figures.measured_time_s && steps < 1) {
+    return fail(ErrorKind::Usage, "", "--measured-time", "is of all steps", "give --steps N, too");
+  }
   if (steps > 0) figures.steps = static_cast<std::int64_t>(steps);
   figures.overlap = overlap.value_or(0);
+  figures.bucket_bytes = bucket_bytes.value_or(kBucketBytes);
   return figures;
 }
 
 Result<Target> target_of(const PredictFlags& given) {
   Target target;
-  TRY(read_link(given.link, &target.path.rate_mbps));
+  TRY(read_rate("--link", given.link, &target.path.rate_mbps));
+  TRY(read_rate("--throughput", given.throughput, &target.path.payload_mbps));
+  TRY(read_rate("--throughput-back", given.throughput_back, &target.back_mbps));
+  if (target.path.payload_mbps && target.path.rate_mbps) {
+    return fail(ErrorKind::Usage, "", "--throughput", "replaces --link",
+                "give the link's rate, or what was measured over it");
+  }
   TRY(read_rtt(given.rtt, &target.path.rtt_ms));
   TRY(read_share("--loss", given.loss, 0.5, &target.path.loss));
   if (given.buffer.count > 0) {
@@ -232,17 +366,20 @@ Result<Target> target_of(const PredictFlags& given) {
   return target;
 }
 
-Result<> spread(Target& target, const PredictFlags& given, const JobProfile& profile) {
-  double ranks = 0;
-  double nodes = 0;
-  TRY(read_count("--ranks", given.ranks, &ranks, 1, kMaxRanks));
-  TRY(read_count("--nodes", given.nodes, &nodes, 1, kMaxRanks));
-  if (nodes > 0) target.nodes = static_cast<std::int64_t>(nodes);
-  if (nodes > 0 && ranks == 0) {
-    const double now = static_cast<double>(profile.nodes > 0 ? profile.nodes : profile.ranks);
-    ranks = std::round(nodes * static_cast<double>(profile.ranks) / std::max(now, 1.0));
-  }
-  if (ranks > 0) target.ranks = static_cast<std::int64_t>(ranks);
+Result<> change(Target& target, const PredictFlags& given, const JobProfile& profile,
+                const Labels& labels) {
+  TRY(spread(target, given, profile));
+  JobChange wanted{.zero_stage = zero_stage_of(given.parallelism)};
+  TRY(read_bucket(given, &wanted.bucket_bytes));
+  if (!given.parallelism.empty()) wanted.parallelism = parallelism_named(given.parallelism);
+  if (!given.backend.empty()) wanted.backend = given.backend;
+  TRY(read_precision(wanted, given, labels));
+  TRY(read_batch(wanted, given, labels));
+  TRY(read_share("--overlap", given.overlap, 1, &wanted.overlap));
+  TRY(target.job, changed(profile, wanted));
+  double steps = 0;
+  TRY(read_count("--steps", given.steps, &steps));
+  if (steps > 0) target.job->steps = static_cast<std::int64_t>(steps);
   return {};
 }
 

@@ -13,6 +13,8 @@
 namespace chokepoint::analysis {
 namespace {
 
+constexpr double kLeastShownMs = 0.01;  // less of a step is rounding
+
 std::string shown_ms(double ms) {
   return ms < 1        ? math::format_ms(ms)
          : ms < 10     ? fmt::format("{:.2f} ms", ms)
@@ -37,6 +39,7 @@ std::string words_of(const std::string& limit) {
   if (limit == "loss") return "TCP's reaction to loss";
   if (limit == "credit") return "Gloo's two segments in flight and the round trip";
   if (limit == "library") return "the library";
+  if (limit == "throughput") return "what was measured";
   return "the link";
 }
 
@@ -50,7 +53,7 @@ void print_head(const cli::Context& context, const Predicted& predicted) {
   if (found.bubble_ms > 0) {
     fmt::print(context.out, ", {} of bubbles", shown_ms(found.bubble_ms));
   }
-  if (found.other_ms > 0) {
+  if (found.other_ms >= kLeastShownMs) {
     fmt::print(context.out, ", {} other", shown_ms(found.other_ms));
   }
   fmt::print(context.out, "\n");
@@ -130,8 +133,8 @@ void print_gains(const cli::Context& context, const Predicted& predicted) {
 using cli::Json;
 
 const char* name_of_parallelism(Parallelism parallelism) {
-  constexpr std::array kNames{"unknown", "dp", "tp", "pp", "zero"};
-  static_assert(kNames.size() == static_cast<std::size_t>(Parallelism::Zero) + 1);
+  constexpr std::array kNames{"dp", "zero", "tp", "pp", "rpc", "unknown"};
+  static_assert(kNames.size() == static_cast<std::size_t>(Parallelism::Unknown) + 1);
   return kNames.at(static_cast<std::size_t>(parallelism));
 }
 
@@ -140,26 +143,34 @@ const char* name_of_transport(Transport transport) {
 }
 
 Json inputs_of(const PredictFlags& given, const Predicted& predicted) {
-  const JobProfile& job = predicted.profile;
+  const JobProfile& job = predicted.job();
   const PathProfile& path = predicted.target.path;
-  return {{"from", text_or_null(given.from)},
-          {"parameters", text_or_null(given.parameters)},
-          {"type", given.from.empty() ? Json(given.type) : Json()},
-          {"parallelism", name_of_parallelism(job.parallelism)},
-          {"backend", text_or_null(job.backend)},
-          {"ranks", predicted.target.ranks.value_or(job.ranks)},
-          {"steps", value_or_null(job.steps)},
-          {"single_time_s", value_or_null(job.single_total_s)},
-          {"measured_step_ms", job.step_ms > 0 ? Json(job.step_ms) : Json()},
-          {"compute_ms", job.compute_ms},
-          {"overlap", job.overlap},
-          {"link_mbps", value_or_null(path.rate_mbps)},
-          {"rtt_ms", value_or_null(path.rtt_ms)},
-          {"loss", value_or_null(path.loss)},
-          {"buffer_bytes", value_or_null(path.window_bytes)},
-          {"congestion", given.congestion},
-          {"algorithm", given.algorithm},
-          {"curve", text_or_null(given.curve)}};
+  return {
+      {"from", text_or_null(given.from)},
+      {"parameters", text_or_null(given.parameters)},
+      {"type", given.from.empty() && given.type.empty() ? Json("fp32") : text_or_null(given.type)},
+      {"parallelism", name_of_parallelism(job.parallelism)},
+      {"backend", text_or_null(job.backend)},
+      {"ranks", predicted.target.ranks.value_or(job.ranks)},
+      {"steps", value_or_null(job.steps)},
+      {"single_time_s", value_or_null(job.single_total_s)},
+      {"measured_step_ms", job.step_ms > 0 ? Json(job.step_ms) : Json()},
+      {"compute_ms", job.compute_ms},
+      {"overlap", job.overlap},
+      {"request_bytes", job.calls ? Json(job.calls->request_bytes) : Json()},
+      {"answer_bytes", job.calls ? Json(job.calls->answer_bytes) : Json()},
+      {"calls", job.calls ? Json(job.calls->calls) : Json()},
+      {"at_once", job.calls ? Json(job.calls->at_once) : Json()},
+      {"call_ms", job.calls ? value_or_null(job.calls->empty_ms) : Json()},
+      {"link_mbps", value_or_null(path.rate_mbps)},
+      {"throughput_mbps", value_or_null(path.payload_mbps)},
+      {"throughput_back_mbps", value_or_null(predicted.target.back_mbps)},
+      {"rtt_ms", value_or_null(path.rtt_ms)},
+      {"loss", value_or_null(path.loss)},
+      {"buffer_bytes", value_or_null(path.window_bytes)},
+      {"congestion", given.congestion},
+      {"algorithm", given.algorithm},
+      {"curve", text_or_null(given.curve)}};
 }
 
 void add(Json& to, const Prediction& prediction) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "analysis/compare/keys.h"
+#include "analysis/predict/job_profile.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -42,7 +43,7 @@ std::strong_ordering order_of(const std::string& key, const Value& one, const Va
     return folders.at(*one) <=> folders.at(*other);
   }
   if (key == "parallelism") {
-    const auto kinds = parallel_kind_of(*one) <=> parallel_kind_of(*other);
+    const auto kinds = parallelism_named(*one) <=> parallelism_named(*other);
     return kinds != 0 ? kinds : natural_order(*one, *other);
   }
   return natural_order(*one, *other);

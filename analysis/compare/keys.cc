@@ -114,10 +114,6 @@ bool are_repeated_files(const std::vector<ComparedRun>& runs) {
 }
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
-char lower(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
-}
-
 // The digits that begin here, without the zeros before them.
 std::string_view number_at(std::string_view text) {
   const std::size_t zeros = std::min(text.find_first_not_of('0'), text.size());
@@ -192,32 +188,6 @@ std::vector<std::string> usual_keys(const std::vector<ComparedRun>& runs) {
     keys.emplace_back("folder");
   }
   return keys;
-}
-
-ParallelKind parallel_kind_of(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, ParallelKind>, 13> kNames{
-      {{"data", ParallelKind::Data},
-       {"dp", ParallelKind::Data},
-       {"ddp", ParallelKind::Data},
-       {"data parallel", ParallelKind::Data},
-       {"zero", ParallelKind::Sharded},
-       {"fsdp", ParallelKind::Sharded},
-       {"sharded", ParallelKind::Sharded},
-       {"tensor", ParallelKind::Tensor},
-       {"tp", ParallelKind::Tensor},
-       {"tensor parallel", ParallelKind::Tensor},
-       {"pipeline", ParallelKind::Pipeline},
-       {"pp", ParallelKind::Pipeline},
-       {"pipeline parallel", ParallelKind::Pipeline}}};
-  std::string plain(name);
-  std::ranges::transform(plain, plain.begin(), lower);
-  std::ranges::replace(plain, '-', ' ');
-  for (const auto& [known, kind] : kNames) {
-    if (plain == known) {
-      return kind;
-    }
-  }
-  return ParallelKind::Unknown;
 }
 
 std::strong_ordering natural_order(std::string_view one, std::string_view other) {

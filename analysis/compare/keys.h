@@ -38,12 +38,6 @@ std::vector<std::string> usual_keys(const std::vector<ComparedRun>& runs);
 // Keys that value_of() knows without a label.
 bool is_derived(const std::string& key);
 
-// In the order of their rows, as papers list them.
-enum class ParallelKind { Data, Sharded, Tensor, Pipeline, Unknown };
-
-// What a label calls it: "DP", "Data", "ddp", "FSDP", "TP", "pipeline" …
-ParallelKind parallel_kind_of(std::string_view name);
-
 // Compares text, but the numbers inside it by their size: "2x1" before "10x1".
 std::strong_ordering natural_order(std::string_view one, std::string_view other);
 

@@ -12,6 +12,7 @@
 #include "analysis/attribution/causes.h"
 #include "analysis/compare/host_facts.h"
 #include "analysis/compare/keys.h"
+#include "analysis/predict/job_profile.h"
 #include "base/json/codec.h"
 #include "base/math/saturating.h"
 #include "base/record/names.h"
@@ -209,9 +210,9 @@ Rates rates_of(const std::vector<StepRows>& all) {
 
 bool share_samples(const Labels& labels) {
   const auto label = labels.find("parallelism");
-  const ParallelKind kind =
-      label == labels.end() ? ParallelKind::Unknown : parallel_kind_of(label->second);
-  return kind == ParallelKind::Tensor || kind == ParallelKind::Pipeline;
+  const Parallelism kind =
+      label == labels.end() ? Parallelism::Unknown : parallelism_named(label->second);
+  return kind == Parallelism::Tensor || kind == Parallelism::Pipeline;
 }
 
 // A label's value as a number above 0.

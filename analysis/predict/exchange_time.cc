@@ -1,16 +1,21 @@
 #include "analysis/predict/exchange_time.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
 
 #include "base/json/codec.h"
+#include "base/math/units.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 constexpr double kMaxSegmentBytes = 1024 * 1024;
+constexpr double kMostTimesLarger = 64;       // than the largest size that was measured
+constexpr double kFasterThanAnyMbps = 100e6;  // 100 Tb/s
 
 using json::Json;
 
@@ -48,6 +53,28 @@ std::vector<CurvePoint> points_of(const Json& document) {
 std::string text(const Json& document, const char* key) {
   const auto found = document.find(key);
   return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// Of the smallest sizes.
+double latency_ms(const Curve& curve) {
+  const auto& points = curve.points;
+  const double first_ms = points.front().ms;
+  if (curve.alpha_ms) return std::clamp(*curve.alpha_ms, 0.0, first_ms);
+  if (points.size() < 2 || points[1].bytes <= points[0].bytes) return 0;
+  const double ms_per_byte = (points[1].ms - first_ms) / (points[1].bytes - points[0].bytes);
+  return std::clamp(first_ms - ms_per_byte * points[0].bytes, 0.0, first_ms);
+}
+
+// Of the largest sizes.
+double last_ms_per_byte(const std::vector<CurvePoint>& points) {
+  const CurvePoint& last = points.back();
+  if (points.size() > 1) {
+    const CurvePoint& before = points[points.size() - 2];
+    if (last.ms > before.ms && last.bytes > before.bytes) {
+      return (last.ms - before.ms) / (last.bytes - before.bytes);
+    }
+  }
+  return last.ms / last.bytes;
 }
 
 double curve_ms(const PlannedExchange& exchange, const Medium& medium, double ranks) {
@@ -146,6 +173,15 @@ Result<Curve> parse_curve(std::string_view text_of_file, std::string_view name) 
   if (curve.points.empty() && !curve.beta_mbps) {
     return bad("has neither sizes with times nor beta_mbps");
   }
+  if (curve.ranks == 1) {
+    return bad("was measured by one rank, which exchanges nothing");
+  }
+  const bool is_too_fast = std::ranges::any_of(curve.points, [](const CurvePoint& point) {
+    return point.bytes * 8 / point.ms / 1000 > kFasterThanAnyMbps;
+  });
+  if (is_too_fast) {
+    return bad("has a size that passed faster than any link: time_us are microseconds");
+  }
   return curve;
 }
 
@@ -156,19 +192,49 @@ double time_ms(const Curve& curve, double bytes) {
   }
   const auto above = std::ranges::lower_bound(points, bytes, {}, &CurvePoint::bytes);
   if (above == points.begin()) {
-    return above->ms;
+    const double alpha_ms = latency_ms(curve);
+    return alpha_ms + (above->ms - alpha_ms) * bytes / above->bytes;
   }
   const CurvePoint& below = *(above - 1);
   if (above == points.end()) {
-    return below.ms * bytes / below.bytes;
+    return below.ms + (bytes - below.bytes) * last_ms_per_byte(points);
   }
   return below.ms + (above->ms - below.ms) * (bytes - below.bytes) / (above->bytes - below.bytes);
+}
+
+Result<std::vector<std::string>> judge_curve(const Curve& curve, double least_bytes,
+                                             double most_bytes) {
+  std::vector<std::string> lines;
+  if (curve.points.empty()) return lines;
+  const double least = curve.points.front().bytes;
+  const double most = curve.points.back().bytes;
+  if (most_bytes > kMostTimesLarger * most) {
+    return fail(ErrorKind::Usage, "", "--curve",
+                fmt::format("its largest size is {}, and the job exchanges {} at once",
+                            math::format_bytes(most), math::format_bytes(most_bytes)),
+                "measure larger sizes: chokepoint probe collective --bytes 1M,1G --json");
+  }
+  if (most_bytes > most) {
+    lines.push_back(fmt::format("sizes above {}, the largest of --curve, go on at its bandwidth",
+                                math::format_bytes(most)));
+  }
+  if (least_bytes < least) {
+    const bool has_latency = curve.alpha_ms || curve.points.size() > 1;
+    lines.push_back(
+        has_latency
+            ? fmt::format("sizes below {}, the smallest of --curve, take {} and its bandwidth",
+                          math::format_bytes(least), math::format_ms(latency_ms(curve)))
+            : fmt::format("--curve has one size, {}: smaller ones are taken at its bandwidth, "
+                          "without a latency; measure several to know it",
+                          math::format_bytes(least)));
+  }
+  return lines;
 }
 
 double exchange_ms(const PlannedExchange& exchange, const Medium& medium) {
   const double ranks = exchange.ranks > 0 ? exchange.ranks : medium.ranks.count;
   if (ranks <= 1) return 0;
-  if (medium.curve != nullptr && medium.curve->ranks != 1) {
+  if (medium.curve != nullptr) {
     return curve_ms(exchange, medium, ranks);
   }
   const Wire& wire = medium.wire;
@@ -188,6 +254,21 @@ double exchange_ms(const PlannedExchange& exchange, const Medium& medium) {
     return tree_all_reduce_ms(exchange.bytes, nodes, hop);
   }
   return ring_ms(exchange.collective, exchange.bytes, ranks, hop);
+}
+
+double calls_ms(const CallProfile& calls, double compute_ms, const Medium& medium) {
+  const double workers = medium.ranks.count - 1;
+  if (workers < 1) return compute_ms;
+  const auto wire_ms = [&](const Wire& wire, double bytes) {
+    return bytes > 0 ? workers * bytes / bytes_per_ms(wire, bytes) : 0;
+  };
+  const double there_ms = wire_ms(medium.wire, calls.request_bytes);
+  const double back_ms = wire_ms(medium.back, calls.answer_bytes);
+  const double each_ms = compute_ms / calls.calls;
+  const double empty_ms = calls.empty_ms.value_or(medium.wire.alpha_ms + medium.back.alpha_ms);
+  const double one_ms = empty_ms + there_ms + each_ms + back_ms;
+  const double pace_ms = std::max({there_ms, each_ms, back_ms, one_ms / calls.at_once});
+  return one_ms + (calls.calls - 1) * pace_ms;
 }
 
 }  // namespace chokepoint::analysis

@@ -30,9 +30,16 @@ struct Curve {
 
 Result<Curve> parse_curve(std::string_view json, std::string_view name);
 
-// Straight lines between sizes. Below the smallest size its time, since latency dominates there;
-// above the largest at its bandwidth. Without sizes by the fit.
+// Straight lines between sizes. Beyond them by a latency and a bandwidth: below the smallest size
+// the latency is the fit's, else that of the line through the two smallest sizes, and no more than
+// the smallest size took; above the largest the bandwidth is that of the two largest. Of one size
+// alone its bandwidth, without a latency. Without sizes by the fit.
 double time_ms(const Curve& curve, double bytes);
+
+// What is to be said of times that the curve does not have between these sizes, a line each. An
+// Error if they are so far from what was measured that they would be guesses.
+Result<std::vector<std::string>> judge_curve(const Curve& curve, double least_bytes,
+                                             double most_bytes);
 
 enum class Algorithm { Ring, Tree };
 
@@ -43,6 +50,7 @@ struct Ranks {
 
 struct Medium {
   Wire wire = {};
+  Wire back = {};  // of the answers to remote calls
   Ranks ranks = {};
   std::string backend = {};
   Algorithm algorithm = Algorithm::Ring;
@@ -50,6 +58,13 @@ struct Medium {
 };
 
 double exchange_ms(const PlannedExchange& exchange, const Medium& medium);
+
+// How long a step's remote calls take, one worker's computing included. Requests to all workers
+// share the caller's link, and so do their answers; the workers compute side by side.
+//
+//   one call      empty call + requests + computing + answers
+//   w under way   the next one starts as soon as there is room, and the slowest part sets the pace
+double calls_ms(const CallProfile& calls, double compute_ms, const Medium& medium);
 
 // The α–β model: a latency for each hop, and the bytes a rank sends over what a link carries. The
 // slowest link of a ring sets its pace.

@@ -1,10 +1,14 @@
 #include "analysis/predict/figures.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <string_view>
+#include <utility>
+
+#include "analysis/predict/wire.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -71,6 +75,12 @@ Result<> check_size(const Figures& figures) {
   const Shape& shape = figures.shape;
   const bool by_parameters =
       figures.parallelism == Parallelism::Data || figures.parallelism == Parallelism::Zero;
+  if (figures.parallelism == Parallelism::Calls) {
+    return figures.calls.request_bytes > 0
+               ? Result<>()
+               : missing("--request", "what a call sends to a worker is not known",
+                         "give its size like 1.5M, and that of the answer by --answer");
+  }
   if (by_parameters && figures.parameters <= 0) {
     return missing("--parameters", "the model's size is not known", "give it like 708M");
   }
@@ -87,8 +97,10 @@ Result<> check_size(const Figures& figures) {
 
 double compute_ms_of(const Figures& figures) {
   if (figures.compute_ms) return *figures.compute_ms;
-  return *figures.single_time_s * 1000 / static_cast<double>(figures.ranks) /
-         static_cast<double>(*figures.steps);
+  const bool has_caller = figures.parallelism == Parallelism::Calls;  // which computes nothing
+  const auto computing = static_cast<double>(
+      std::max<std::int64_t>(has_caller ? figures.ranks - 1 : figures.ranks, 1));
+  return *figures.single_time_s * 1000 / computing / static_cast<double>(*figures.steps);
 }
 
 void add_pipeline(JobProfile& profile, const Figures& figures) {
@@ -114,6 +126,10 @@ void add_exchanges(JobProfile& profile, const Figures& figures) {
     case Parallelism::Pipeline:
       add_pipeline(profile, figures);
       return;
+    case Parallelism::Calls:
+      profile.calls = figures.calls;
+      profile.backend = kTensorPipe;
+      return;
     case Parallelism::Zero:
       profile.exchanges = zero_exchanges(figures.zero_stage, bytes, figures.bucket_bytes,
                                          profile.compute_ms, forward_ms);
@@ -123,6 +139,49 @@ void add_exchanges(JobProfile& profile, const Figures& figures) {
           bucket_exchanges(Collective::AllReduce, buckets_of(bytes, figures.bucket_bytes),
                            forward_ms, profile.compute_ms);
   }
+}
+
+// What data-parallel ranks average in a step; 0 of any other job. FSDP reduces each gradient once,
+// and gathers parameters besides.
+double gradient_bytes(const JobProfile& job) {
+  if (job.parallelism == Parallelism::Data && job.kinds.empty()) {
+    return job.collectives * job.bytes_of_collective;
+  }
+  const Collective reduces =
+      job.parallelism == Parallelism::Zero ? Collective::ReduceScatter : Collective::AllReduce;
+  double bytes = 0;
+  if (job.parallelism != Parallelism::Data && job.parallelism != Parallelism::Zero) return bytes;
+  for (const ObservedCollectives& observed : job.kinds) {
+    bytes += observed.kind == reduces ? observed.times * observed.bytes : 0;
+  }
+  return bytes;
+}
+
+void spread_gradients(JobProfile& job, double bytes, const JobChange& change) {
+  const double bucket_bytes = change.bucket_bytes.value_or(kBucketBytes);
+  const double forward_ms = job.compute_ms * kForwardShare;
+  job.exchanges =
+      job.parallelism == Parallelism::Zero
+          ? zero_exchanges(change.zero_stage, bytes, bucket_bytes, job.compute_ms, forward_ms)
+          : bucket_exchanges(Collective::AllReduce, buckets_of(bytes, bucket_bytes), forward_ms,
+                             job.compute_ms);
+  job.at_once = 1;
+  job.kinds.clear();
+}
+
+void multiply_bytes(JobProfile& job, double times) {
+  for (PlannedExchange& exchange : job.exchanges) exchange.bytes *= times;
+  for (ObservedCollectives& observed : job.kinds) observed.bytes *= times;
+  job.bytes_of_collective *= times;
+  job.sent_bytes *= times;
+  job.received_bytes *= times;
+  if (job.pipeline) job.pipeline->micro_batch_bytes *= times;
+}
+
+void multiply_computing(JobProfile& job, double times) {
+  for (PlannedExchange& exchange : job.exchanges) exchange.ready_ms *= times;
+  job.compute_ms *= times;
+  job.overlap_ms *= times;
 }
 
 }  // namespace
@@ -164,6 +223,7 @@ Result<JobProfile> profile_from(const Figures& figures) {
                      .nodes = figures.nodes,
                      .steps = figures.steps,
                      .compute_ms = compute_ms_of(figures),
+                     .is_library_measured = false,
                      .overlap = figures.overlap,
                      .single_total_s = figures.single_time_s};
   add_exchanges(profile, figures);
@@ -172,6 +232,61 @@ Result<JobProfile> profile_from(const Figures& figures) {
     profile.exposed_ms = profile.step_ms - profile.compute_ms;
   }
   return profile;
+}
+
+Result<JobProfile> changed(const JobProfile& job, const JobChange& change) {
+  JobProfile then = job;
+  const Parallelism wanted = change.parallelism.value_or(job.parallelism);
+  const bool spreads_anew =
+      wanted != job.parallelism || wanted == Parallelism::Zero || change.bucket_bytes;
+  if ((change.parallelism || change.bucket_bytes) && spreads_anew) {
+    const double gradients = gradient_bytes(job);
+    const bool is_known = wanted == Parallelism::Data || wanted == Parallelism::Zero;
+    if (!is_known || gradients <= 0) {
+      return fail(ErrorKind::Usage, "", "--from",
+                  "what the job would exchange does not follow from what it exchanged",
+                  "give the job in figures: --parallelism, --compute and the model's sizes");
+    }
+    then.parallelism = wanted;
+    spread_gradients(then, gradients, change);
+  }
+  if (change.bytes_times) multiply_bytes(then, *change.bytes_times);
+  if (change.batch_times) multiply_computing(then, *change.batch_times);
+  if (change.overlap) then.overlap = *change.overlap;
+  if (change.backend && *change.backend != job.backend) {
+    then.backend = *change.backend;
+    then.is_library_measured = false;
+  }
+  return then;
+}
+
+Parallelism parallelism_named(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, Parallelism>, 18> kNames{
+      {{"data", Parallelism::Data},
+       {"dp", Parallelism::Data},
+       {"ddp", Parallelism::Data},
+       {"data parallel", Parallelism::Data},
+       {"zero", Parallelism::Zero},
+       {"zero1", Parallelism::Zero},
+       {"zero2", Parallelism::Zero},
+       {"zero3", Parallelism::Zero},
+       {"fsdp", Parallelism::Zero},
+       {"sharded", Parallelism::Zero},
+       {"tensor", Parallelism::Tensor},
+       {"tp", Parallelism::Tensor},
+       {"tensor parallel", Parallelism::Tensor},
+       {"pipeline", Parallelism::Pipeline},
+       {"pp", Parallelism::Pipeline},
+       {"pipeline parallel", Parallelism::Pipeline},
+       {"rpc", Parallelism::Calls},
+       {"remote calls", Parallelism::Calls}}};
+  std::string plain(name);
+  std::ranges::transform(plain, plain.begin(), [](char letter) {
+    return 'A' <= letter && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  });
+  std::ranges::replace_if(plain, [](char letter) { return letter == '-' || letter == '_'; }, ' ');
+  const auto found = std::ranges::find(kNames, plain, [](const auto& each) { return each.first; });
+  return found == kNames.end() ? Parallelism::Unknown : found->second;
 }
 
 std::optional<double> element_bytes(const std::string& type) {

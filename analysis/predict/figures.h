@@ -57,9 +57,25 @@ struct Figures {
   double overlap = 0;
   double bucket_bytes = kBucketBytes;
   Shape shape = {};
+  CallProfile calls = {};
 };
 
 Result<JobProfile> profile_from(const Figures& figures);
+
+// What a measured job is to be instead; what is empty stays.
+struct JobChange {
+  std::optional<Parallelism> parallelism = {};
+  int zero_stage = 2;
+  std::optional<double> bytes_times = {};  // of what is exchanged: another precision
+  std::optional<double> batch_times = {};  // of what is computed: another batch
+  std::optional<std::string> backend = {};
+  std::optional<double> overlap = {};
+  std::optional<double> bucket_bytes = {};  // of data parallelism and ZeRO
+};
+
+// An Error where what the job would exchange does not follow from what it exchanged: between data
+// parallelism and ZeRO it does, and of no other two.
+Result<JobProfile> changed(const JobProfile& job, const JobChange& change);
 
 // Bytes of an element: "bf16" is 2.
 std::optional<double> element_bytes(const std::string& type);

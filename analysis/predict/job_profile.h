@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace chokepoint::analysis {
@@ -20,11 +21,25 @@ struct PlannedExchange {
   double ranks = 0;     // that take part; 0: all of the job
 };
 
-enum class Parallelism { Unknown, Data, Tensor, Pipeline, Zero };
+// In the order of rows, as papers list them. Zero: ZeRO and FSDP, whose ranks each keep a part of
+// the model's state.
+enum class Parallelism { Data, Zero, Tensor, Pipeline, Calls, Unknown };
+
+// What a label or a flag calls it: "DP", "Data", "ddp", "FSDP", "zero3", "TP", "pipeline-parallel",
+// "rpc" …; Unknown of any other text.
+Parallelism parallelism_named(std::string_view name);
+
+// Collectives of one kind that a run's rank takes part in.
+struct ObservedCollectives {
+  Collective kind = Collective::AllReduce;
+  double times = 0;  // a step
+  double bytes = 0;  // of the usual one's whole tensor
+};
 
 // The network between two ranks, the narrowest if they differ.
 struct PathProfile {
   std::optional<double> rate_mbps = {};     // what one direction carries at most
+  std::optional<double> payload_mbps = {};  // what a test measured there, in place of the rate
   std::optional<double> rtt_ms = {};        // unloaded
   std::optional<double> loss = {};          // share of packets
   std::optional<double> window_bytes = {};  // the least of socket buffers and windows
@@ -35,6 +50,16 @@ struct PipelineProfile {
   double micro_batches = 1;
   double micro_batch_bytes = 0;  // of activations between two stages
   bool is_forward_only = false;
+};
+
+// Steps that are remote calls: one rank sends a request to each other rank, which computes and
+// answers. The request's bytes, the answer's bytes, and how often.
+struct CallProfile {
+  double request_bytes = 0;             // to each worker
+  double answer_bytes = 0;              // from each worker
+  double calls = 1;                     // a step, to each worker
+  double at_once = 1;                   // of them under way together
+  std::optional<double> empty_ms = {};  // that one takes without data or computing, as measured
 };
 
 struct JobProfile {
@@ -54,10 +79,16 @@ struct JobProfile {
   double flags = 0;                // collectives of next to no bytes that all computing waits for
   double rounds = 0;               // one-way trips a step that wait for each other
   double bytes_of_collective = 0;  // the usual one's tensor
+  // By kind, of the same collectives; empty: all are all-reduces of bytes_of_collective.
+  std::vector<ObservedCollectives> kinds = {};
   PathProfile path = {};
   // Of figures rather than of a run: what is exchanged, in order, in place of the sums above.
   std::vector<PlannedExchange> exchanges = {};
   std::optional<PipelineProfile> pipeline = {};
+  std::optional<CallProfile> calls = {};
+  // The path's figures were measured under this library. Otherwise what the library makes of a link
+  // is assumed.
+  bool is_library_measured = true;
   // How much of the computing that is left when something is ready may hide it, 0 to 1.
   double overlap = 1;
   std::optional<double> single_total_s = {};  // the same work on one processor alone

@@ -49,17 +49,21 @@ struct ModelledStep {
 
 Medium medium_of(const JobProfile& profile, const Target& target, Outlook outlook) {
   PathProfile path = target.path;
+  path.payload_mbps = path.payload_mbps ? path.payload_mbps : profile.path.payload_mbps;
   path.rate_mbps = path.rate_mbps ? path.rate_mbps : profile.path.rate_mbps;
   path.rtt_ms = path.rtt_ms ? path.rtt_ms : profile.path.rtt_ms;
   path.loss = path.loss ? path.loss : profile.path.loss;
   path.window_bytes = path.window_bytes ? path.window_bytes : profile.path.window_bytes;
-  const bool is_of_run = profile.step_ms > 0 && profile.exchanges.empty();
-  return {.wire = wire_of({.path = path,
-                           .backend = profile.backend,
-                           .transport = target.transport,
-                           .congestion = target.congestion,
-                           .is_measured = is_of_run},
-                          outlook),
+  const bool is_of_run = profile.step_ms > 0 && profile.is_library_measured;
+  WireQuestion question{.path = path,
+                        .backend = profile.backend,
+                        .transport = target.transport,
+                        .congestion = target.congestion,
+                        .is_measured = is_of_run};
+  const Wire there = wire_of(question, outlook);
+  question.path.payload_mbps = target.back_mbps ? target.back_mbps : path.payload_mbps;
+  return {.wire = there,
+          .back = wire_of(question, outlook),
           .ranks = {.count = static_cast<double>(target.ranks.value_or(profile.ranks)),
                     .nodes = static_cast<double>(target.nodes.value_or(profile.nodes))},
           .backend = profile.backend,
@@ -69,17 +73,29 @@ Medium medium_of(const JobProfile& profile, const Target& target, Outlook outloo
 
 // They become ready one after the other during the part of computing that may hide them; those
 // under way at once end together.
-std::vector<PlannedExchange> collectives_of(const JobProfile& profile) {
-  const double in_turn = profile.collectives / profile.at_once;
+void add_collectives(const ObservedCollectives& observed, const JobProfile& profile,
+                     std::vector<PlannedExchange>& exchanges) {
+  const double in_turn = observed.times / profile.at_once;
   const double count = std::clamp(std::round(in_turn), 1.0, kMaxCollectives);
   const double start_ms = profile.compute_ms - profile.overlap_ms;
-  std::vector<PlannedExchange> exchanges;
   for (double number = 1; number <= count; ++number) {
-    exchanges.push_back({.collective = Collective::AllReduce,
-                         .bytes = profile.bytes_of_collective,
+    exchanges.push_back({.collective = observed.kind,
+                         .bytes = observed.bytes,
                          .ready_ms = start_ms + profile.overlap_ms * number / count,
                          .times = in_turn / count});
   }
+}
+
+std::vector<PlannedExchange> collectives_of(const JobProfile& profile) {
+  std::vector<PlannedExchange> exchanges;
+  if (profile.kinds.empty()) {
+    add_collectives({.times = profile.collectives, .bytes = profile.bytes_of_collective}, profile,
+                    exchanges);
+  }
+  for (const ObservedCollectives& observed : profile.kinds) {
+    add_collectives(observed, profile, exchanges);
+  }
+  std::ranges::stable_sort(exchanges, {}, &PlannedExchange::ready_ms);
   if (profile.flags > 0) {
     exchanges.push_back({.collective = Collective::AllReduce,
                          .bytes = kFlagBytes,
@@ -131,11 +147,18 @@ void add_pipeline(ModelledStep& step, const JobProfile& profile, const Medium& m
                      step.bubble_ms - profile.compute_ms;
 }
 
-// What the job exchanges; deduced from sums if the run showed no more.
-std::vector<PlannedExchange> exchanges_of(const JobProfile& profile, double ranks) {
-  if (!profile.exchanges.empty() || profile.pipeline) return profile.exchanges;
-  const bool has_collectives = profile.collectives > 0 && profile.bytes_of_collective > 0;
-  return has_collectives ? collectives_of(profile) : messages_of(profile, ranks);
+// Bytes that a caller sends in a step.
+double called_bytes(const CallProfile& calls, double ranks) {
+  return calls.calls * calls.request_bytes * (ranks - 1);
+}
+
+void add_calls(ModelledStep& step, const JobProfile& profile, const Medium& medium,
+               const Assumed& assumed) {
+  const double whole_ms = calls_ms(*profile.calls, profile.compute_ms, medium);
+  CallProfile bare = *profile.calls;
+  bare.at_once = 1;
+  step.communication_ms = calls_ms(bare, 0, medium) * assumed.communication_times;
+  step.exposed_ms = std::max(0.0, whole_ms - profile.compute_ms) * assumed.communication_times;
 }
 
 ModelledStep modelled(const JobProfile& profile, const Target& target, const Assumed& assumed) {
@@ -154,6 +177,7 @@ ModelledStep modelled(const JobProfile& profile, const Target& target, const Ass
   if (profile.pipeline && medium.ranks.count > 1) {
     add_pipeline(step, profile, medium, assumed);
   }
+  if (profile.calls) add_calls(step, profile, medium, assumed);
   return step;
 }
 
@@ -176,7 +200,11 @@ double fitted_times(const ExposedAt& exposed_at, double exposed_ms) {
   return low;
 }
 
+// Nothing of a run whose own link is not known: the model has nothing to be held against.
 Correction correction_of(const JobProfile& profile, const Target& target) {
+  if (!profile.path.rate_mbps && !profile.path.payload_mbps) {
+    return {.bubble_ms = modelled(profile, target, {.overlap = profile.overlap}).bubble_ms};
+  }
   const Target now{.congestion = target.congestion,
                    .transport = target.transport,
                    .algorithm = target.algorithm};
@@ -212,14 +240,15 @@ void fill(Prediction& prediction, const ModelledStep& step) {
 // Gloo's credits limit the rate if the round trip is longer than a segment takes.
 void limit_by_credit(Prediction& prediction, const JobProfile& profile, const Target& target) {
   const double ranks = static_cast<double>(target.ranks.value_or(profile.ranks));
-  if (profile.backend != "gloo" || ranks <= 1 || target.curve) return;
+  const JobProfile& job = job_of(profile, target);
+  if (job.backend != "gloo" || ranks <= 1 || target.curve) return;
   double largest = 0;
-  for (const PlannedExchange& exchange : exchanges_of(profile, ranks)) {
+  for (const PlannedExchange& exchange : exchanges_of(job, ranks)) {
     if (exchange.collective == Collective::AllReduce) largest = std::max(largest, exchange.bytes);
   }
-  const double rtt_ms = modelled(profile, target, {}).wire.rtt_ms;
+  const double rtt_ms = modelled(job, target, {}).wire.rtt_ms;
   if (largest <= 0 || rtt_ms <= 0) return;
-  const double credit_mbps = profile.at_once * gloo_credit_mbps(largest, ranks, rtt_ms);
+  const double credit_mbps = job.at_once * gloo_credit_mbps(largest, ranks, rtt_ms);
   if (credit_mbps < prediction.rate_mbps) {
     prediction.rate_mbps = credit_mbps;
     prediction.limited_by = "credit";
@@ -245,18 +274,25 @@ Prediction from_figures(const JobProfile& profile, const Target& target) {
 
 Prediction from_run(const JobProfile& profile, const Target& target) {
   const Correction correction = correction_of(profile, target);
-  const ModelledStep step = modelled(
-      profile, target, {.overlap = profile.overlap, .communication_times = correction.times});
+  const JobProfile& job = job_of(profile, target);
+  const ModelledStep step =
+      modelled(job, target, {.overlap = job.overlap, .communication_times = correction.times});
   Prediction prediction;
   fill(prediction, step);
   prediction.exposed_ms = std::max(0.0, step.exposed_ms + correction.exposed_ms);
+  // What is carried over of the run may be more than the model has.
+  if (prediction.communication_ms > 0) {
+    prediction.communication_ms = std::max(prediction.communication_ms, prediction.exposed_ms);
+  }
   prediction.other_ms =
       profile.step_ms - profile.compute_ms - profile.exposed_ms - correction.bubble_ms;
   prediction.step_ms =
       prediction.compute_ms + prediction.bubble_ms + prediction.exposed_ms + prediction.other_ms;
   const double margin_ms = kRunMargin * prediction.step_ms +
                            kChangeMargin * std::abs(prediction.step_ms - profile.step_ms);
-  prediction.low_ms = std::max(0.0, prediction.step_ms - margin_ms);
+  const double computing_ms = prediction.compute_ms + prediction.bubble_ms;
+  prediction.low_ms = std::clamp(prediction.step_ms - margin_ms,
+                                 std::min(computing_ms, prediction.step_ms), prediction.step_ms);
   prediction.high_ms = prediction.step_ms + margin_ms;
   return prediction;
 }
@@ -266,8 +302,9 @@ void add_totals(Prediction& prediction, const JobProfile& profile, const Target&
   const double now = static_cast<double>(std::max<std::int64_t>(profile.ranks, 1));
   const double then = static_cast<double>(target.ranks.value_or(profile.ranks));
   const double fewer = then > 0 ? now / then : 1;
-  if (profile.steps) {
-    prediction.total_s = prediction.step_ms * static_cast<double>(*profile.steps) * fewer / 1000;
+  const auto steps = job_of(profile, target).steps;
+  if (steps) {
+    prediction.total_s = prediction.step_ms * static_cast<double>(*steps) * fewer / 1000;
   }
   if (profile.single_total_s && prediction.total_s) {
     prediction.speedup = *profile.single_total_s / *prediction.total_s;
@@ -295,6 +332,16 @@ double pass_ms(const Pipeline& pipeline, double compute_ms) {
 }
 
 }  // namespace
+
+std::vector<PlannedExchange> exchanges_of(const JobProfile& profile, double ranks) {
+  if (!profile.exchanges.empty() || profile.pipeline || profile.calls) return profile.exchanges;
+  const bool has_collectives = profile.collectives > 0 && profile.bytes_of_collective > 0;
+  return has_collectives ? collectives_of(profile) : messages_of(profile, ranks);
+}
+
+const JobProfile& job_of(const JobProfile& profile, const Target& target) {
+  return target.job ? *target.job : profile;
+}
 
 Prediction predict(const JobProfile& profile, const Target& target) {
   Prediction prediction =
@@ -329,8 +376,9 @@ double sent_bytes(const JobProfile& profile, std::int64_t ranks) {
   for (const PlannedExchange& exchange : exchanges_of(profile, count)) {
     const double taking_part = exchange.ranks > 0 ? exchange.ranks : count;
     bytes += bus_factor(exchange.collective, taking_part) * exchange.bytes * exchange.times *
-             (exchange.collective == Collective::AllReduce ? profile.at_once : 1);
+             (exchange.collective == Collective::SendReceive ? 1 : profile.at_once);
   }
+  if (profile.calls) bytes += called_bytes(*profile.calls, count);
   if (profile.pipeline && ranks > 1) {
     bytes += profile.pipeline->micro_batches * profile.pipeline->micro_batch_bytes;
   }

@@ -23,8 +23,11 @@ namespace chokepoint::analysis {
 // Where it differs from the profile; what is empty is as in the profile.
 struct Target {
   PathProfile path = {};
+  std::optional<double> back_mbps = {};  // of answers to calls, measured; else as the requests
   std::optional<std::int64_t> ranks = {};
   std::optional<std::int64_t> nodes = {};
+  // The job as it would then be: spread otherwise, or with another library or precision.
+  std::optional<JobProfile> job = {};
   std::optional<Curve> curve = {};
   Congestion congestion = Congestion::Cubic;
   Transport transport = Transport::Unknown;
@@ -43,16 +46,22 @@ struct Prediction {
   std::optional<double> total_s = {};
   std::optional<double> speedup = {};  // over one processor alone; of a run over the run
   double rate_mbps = 0;                // of payload, that the ranks get from the network
-  std::string limited_by = {};         // "link", "window", "loss", "library", "credit"
+  std::string limited_by = {};         // as of Wire, or "credit"
   Transport transport = Transport::Unknown;
 };
 
 Prediction predict(const JobProfile& profile, const Target& target);
 
+// What is predicted of this profile: it, or the target's.
+const JobProfile& job_of(const JobProfile& profile, const Target& target);
+
 // The rate of a link that makes the step as long as this, all else as in the target. nullopt if no
 // rate does.
 std::optional<double> rate_that_explains(const JobProfile& profile, const Target& target,
                                          double step_ms);
+
+// What the job's ranks exchange in a step, in order; deduced from sums if its run showed no more.
+std::vector<PlannedExchange> exchanges_of(const JobProfile& profile, double ranks);
 
 // What a rank sends in a step, of payload.
 double sent_bytes(const JobProfile& profile, std::int64_t ranks);

@@ -43,7 +43,8 @@ struct Range {
 };
 
 // What the libraries reach between two hosts however fast the link: one thread reduces for Gloo,
-// one thread drives one socket for NCCL.
+// one thread drives one socket for NCCL. The usual values are those of one table, case 1 of
+// docs/guide/predict.md, so that this case proves nothing of them; best and worst are assumed.
 constexpr Range kGlooMbps{6900, 20'000, 5000};
 constexpr Range kNcclSocketMbps{13'000, 40'000, 9000};
 // NCCL's share of an RDMA link's rate in a ring of few ranks.
@@ -60,6 +61,7 @@ constexpr Range kRdmaRttMs{0.005, 0.002, 0.02};
 constexpr Range kWindowBytes{3e6, 64e6, 1.5e6};
 
 void limit_by_library(Wire& wire, const WireQuestion& question, Outlook outlook) {
+  if (question.backend == kTensorPipe) return;  // nobody has measured it
   const bool is_gloo = question.backend == "gloo";
   const double most = (is_gloo ? kGlooMbps : kNcclSocketMbps).of(outlook);
   if (most < wire.rate_mbps) {
@@ -123,12 +125,16 @@ double bytes_per_ms(const Wire& wire, double bytes) {
 
 Transport transport_of(Transport given, const std::string& backend, double rate_mbps) {
   if (given != Transport::Unknown) return given;
-  return backend != "gloo" && rate_mbps > kFastestUsualTcpMbps ? Transport::Rdma : Transport::Tcp;
+  return backend != "gloo" && backend != kTensorPipe && rate_mbps > kFastestUsualTcpMbps
+             ? Transport::Rdma
+             : Transport::Tcp;
 }
 
 Wire wire_of(const WireQuestion& question, Outlook outlook) {
   const double rate_mbps = question.path.rate_mbps.value_or(0);
-  const Transport transport = transport_of(question.transport, question.backend, rate_mbps);
+  const Transport transport = question.path.payload_mbps
+                                  ? Transport::Tcp
+                                  : transport_of(question.transport, question.backend, rate_mbps);
   const bool is_tcp = transport == Transport::Tcp;
   Wire wire{.rtt_ms = question.path.rtt_ms.value_or((is_tcp ? kTcpRttMs : kRdmaRttMs).of(outlook)),
             .transport = transport};
@@ -136,10 +142,15 @@ Wire wire_of(const WireQuestion& question, Outlook outlook) {
   if (!is_tcp) {
     wire.rate_mbps = rate_mbps * (question.is_measured ? 1 : kRdmaShare.of(outlook));
     wire.line_mbps = wire.rate_mbps;
-    wire.limited_by = "link";
+    wire.limited_by = question.is_measured ? "link" : "library";
     return wire;
   }
   PathProfile path = question.path;
+  if (path.payload_mbps) {
+    wire.rate_mbps = wire.line_mbps = *path.payload_mbps;
+    wire.limited_by = "throughput";
+    return wire;
+  }
   wire.window_bytes = path.window_bytes.value_or(kWindowBytes.of(outlook));
   path.window_bytes.reset();
   const std::optional<TcpLimit> limit = tcp_limit(path, question.congestion);

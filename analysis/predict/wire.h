@@ -1,4 +1,5 @@
-// What a path gives to one rank's library: payload a second, and the time from rank to rank.
+// What a path gives to one rank's library: payload a second, and the time from rank to rank. A
+// throughput that was measured over TCP is taken as it is.
 // Libraries do not use all of a link, so what is not measured is assumed here;
 // docs/guide/predict.md lists the assumptions. Pure functions; any thread.
 #pragma once
@@ -50,13 +51,16 @@ struct Wire {
   double window_bytes = 0;
   double rtt_ms = 0;
   double alpha_ms = 0;          // one hop
-  std::string limited_by = {};  // "link", "window", "loss", "library"
+  std::string limited_by = {};  // "link", "window", "loss", "library", "throughput" as measured
   Transport transport = Transport::Tcp;
 };
 
 // How many of so many bytes pass in a millisecond: a window full at the line's rate, the rest as
 // fast as windows are acknowledged.
 double bytes_per_ms(const Wire& wire, double bytes);
+
+// Torch's remote calls, in place of a library of collectives.
+inline constexpr const char* kTensorPipe = "tensorpipe";
 
 // NCCL over a link above 25 Gb/s is taken for RDMA, all else for TCP.
 Transport transport_of(Transport given, const std::string& backend, double rate_mbps);

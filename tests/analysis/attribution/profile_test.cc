@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/predict/predict.h"
 #include "tests/analysis/made_run.h"
 #include "tests/analysis/phases/pipelines.h"
 
@@ -75,6 +76,55 @@ TEST_F(Profiles, TellFlagsFromWhatCarriesTheGradients) {
   EXPECT_EQ(profile->at_once, 1);
   EXPECT_EQ(profile->flags, 1);
   EXPECT_NEAR(profile->bytes_of_collective, 4'000'000, 1);
+}
+
+// As NCCL tells of FSDP over two ranks: counts are of one rank's part.
+TEST_F(Profiles, KeepTheKindsOfCollectives) {
+  reduce(0, 20, 40, 4'000'000);
+  reduce(1, 60, 80, 4'000'000);
+  reduce(2, 100, 120, 4'000'000);
+  for (NodeData& node : made_.data.nodes) {
+    for (record::Collective& row : node.collectives) {
+      row.source = record::CollectiveSource::Nccl;
+      row.kind = row.number % 10 == 2 ? record::CollectiveKind::ReduceScatter
+                                      : record::CollectiveKind::AllGather;
+    }
+  }
+  const auto profile = profile_of(made_.data);
+  ASSERT_TRUE(profile) << describe(profile.error());
+  EXPECT_EQ(profile->backend, "nccl");
+  ASSERT_EQ(profile->kinds.size(), 2U);
+  EXPECT_EQ(profile->kinds[0].kind, Collective::ReduceScatter);
+  EXPECT_EQ(profile->kinds[0].times, 1);
+  EXPECT_EQ(profile->kinds[0].bytes, 8e6);
+  EXPECT_EQ(profile->kinds[1].kind, Collective::AllGather);
+  EXPECT_EQ(profile->kinds[1].times, 2);
+  EXPECT_EQ(profile->kinds[1].bytes, 8e6);
+  // Three times the parameters, half of which are a rank's own.
+  EXPECT_EQ(profile->sent_bytes, 3 * 8e6 / 2);
+  EXPECT_EQ(sent_bytes(*profile, 2), 3 * 8e6 / 2);
+  EXPECT_EQ(sent_bytes(*profile, 4), 3 * 8e6 * 3 / 4);
+}
+
+TEST_F(Profiles, TakeTheNamesOfParallelismThatPeopleGive) {
+  reduce(0, 100, 120, 8'000'000);
+  const auto labelled = [&](const char* label) {
+    made_.node("a").labels["parallelism"] = label;
+    return profile_of(made_.data)->parallelism;
+  };
+  EXPECT_EQ(labelled("Tensor"), Parallelism::Tensor);
+  EXPECT_EQ(labelled("tp"), Parallelism::Tensor);
+  EXPECT_EQ(labelled("pipeline"), Parallelism::Pipeline);
+  EXPECT_EQ(labelled("FSDP"), Parallelism::Zero);
+  EXPECT_EQ(labelled("DDP"), Parallelism::Data);
+}
+
+// Its sockets had something under way, so communication is known, but not what it carried.
+TEST_F(Profiles, AreRefusedWhereNoCollectiveWasSeen) {
+  made_.way(ab_, record::Direction::AToB, full_link());
+  const auto profile = profile_of(made_.data);
+  ASSERT_FALSE(profile);
+  EXPECT_NE(describe(profile.error()).find("no collective"), std::string::npos);
 }
 
 TEST_F(Profiles, OfAPipelineHaveItsMicroBatchesAndWhatAStageComputes) {

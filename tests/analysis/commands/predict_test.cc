@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/commands/commands.h"
+#include "tests/analysis/run_maker.h"
 #include "tests/fakes/cli_run.h"
 #include "tests/fakes/temporary_file.h"
 
@@ -97,6 +98,51 @@ TEST(PredictCommand, TakesAMeasuredAllReduce) {
             cli::ExitCode::Usage);
 }
 
+// "The Impact of GPU Networking (Part 1)" measured one all-reduce of the whole model, which is what
+// `probe collective --parameters 708M` measures; DDP exchanges it in buckets.
+TEST(PredictCommand, TakesOneMeasuredSizeForTheBucketsOfItsModel) {
+  const auto total_s = [](double time_us) {
+    const fakes::TemporaryFile file(json{{"collective", "all-reduce"},
+                                         {"ranks", 2},
+                                         {"sizes", {{{"bytes", 1.416e9}, {"time_us", time_us}}}}}
+                                        .dump());
+    const json told = predict_json(kJob + std::vector<std::string>{"--curve", file.path()});
+    EXPECT_THAT(told["assumptions"].dump(), HasSubstr("has one size, 1.42 GB"));
+    return told["total_s"].get<double>();
+  };
+  EXPECT_NEAR(total_s(121'713), 384.04, 0.01);  // InfiniBand; 406.12 were measured
+  EXPECT_NEAR(total_s(16'558), 267.53, 0.01);   // NVLink; 266.83
+  EXPECT_NEAR(total_s(120'000), 382.15, 0.02);  // as its table rounds it
+}
+
+TEST(PredictCommand, RefusesACurveOfOtherSizesThanTheJobs) {
+  const fakes::TemporaryFile file(
+      R"({"ranks": 2, "sizes": [{"bytes": 1024, "time_us": 50}, {"bytes": 65536, "time_us": 90}]})");
+  const fakes::CliRun run = predict_with(kJob + std::vector<std::string>{"--curve", file.path()});
+  EXPECT_EQ(run.code, cli::ExitCode::Usage);
+  EXPECT_THAT(run.err, HasSubstr("its largest size is 64 KiB"));
+}
+
+// Seed of "two sites": a batch of 128 images there in each step, and a round trip.
+TEST(PredictCommand, RemoteCallsAtTwoSites) {
+  const std::vector<std::string> words{"--parallelism", "rpc",   "--request",     "1572864",
+                                       "--steps",       "19550", "--single-time", "2342.27"};
+  const json wan =
+      predict_json(words + std::vector<std::string>{"--throughput", "2693.27M", "--throughput-back",
+                                                    "26656.33M", "--rtt", "15.12ms"});
+  EXPECT_NEAR(wan["total_s"], 2729.60, 1);
+  EXPECT_EQ(wan["inputs"]["parallelism"], "rpc");
+  EXPECT_EQ(wan["inputs"]["request_bytes"], 1572864.0);
+  EXPECT_EQ(wan["network"]["limited_by"], "throughput");
+  EXPECT_LT(wan["low_ms"].get<double>() * 19.55, 2729.60);
+  const json lan = predict_json(
+      words + std::vector<std::string>{"--throughput", "15664.45M", "--rtt", "0.28ms"});
+  EXPECT_NEAR(lan["total_s"], 2354.35, 0.005 * 2354.35);
+  const json by_rate = predict_json(
+      words + std::vector<std::string>{"--throughput", "15664.45M", "--call-rate", "2000"});
+  EXPECT_NEAR(by_rate["step_ms"].get<double>() - lan["step_ms"].get<double>(), 0.5 - 0.34, 1e-6);
+}
+
 TEST(PredictCommand, ARoundTripOfNothingIsGivenToo) {
   const std::vector<std::string> words{"--parameters", "1M", "--compute", "10ms", "--link", "1G"};
   const json none = predict_json(words + std::vector<std::string>{"--rtt", "0ms"});
@@ -138,7 +184,11 @@ TEST(PredictCommand, BadUsageIsOneLineWithTheNextStep) {
       known + std::vector<std::string>{"--bucket", "0"},
       known + std::vector<std::string>{"--measured-time", "5"},
       known + std::vector<std::string>{"--upgrade", "HDR=1"},
-      known + std::vector<std::string>{"--runs", "x"}};
+      known + std::vector<std::string>{"--runs", "x"},
+      known + std::vector<std::string>{"--throughput", "1G"},
+      {"--parallelism", "rpc", "--compute", "10ms", "--link", "1G"},
+      {"--parallelism", "rpc", "--request", "1M", "--compute", "10ms", "--link", "1G",
+       "--call-rate", "9", "--call-time", "1ms"}};
   for (const auto& words : bad) {
     const fakes::CliRun run = predict_with(words);
     EXPECT_EQ(run.code, cli::ExitCode::Usage) << testing::PrintToString(words) << run.out;
@@ -152,6 +202,81 @@ TEST(PredictCommand, AFileThatIsNotThereIsAFailure) {
       predict_with(kJob + std::vector<std::string>{"--curve", "/nowhere/c.json"});
   EXPECT_EQ(run.code, cli::ExitCode::Failed);
   EXPECT_THAT(run.err, HasSubstr("/nowhere/c.json"));
+}
+
+// Data parallel by Gloo: two all-reduces of 4 MB a step.
+class PredictFromRun : public testing::Test {
+ protected:
+  PredictFromRun() {
+    NodeMaker& a = run_.node({.name = "a", .address = "10.0.0.1", .rank = 0});
+    NodeMaker& b = run_.node({.name = "b", .address = "10.0.0.2", .rank = 1});
+    for (NodeMaker* node : {&a, &b}) {
+      node->add(record::Label{.key = "batch", .value = "16"});
+      node->steps({.count = 40, .length_ms = 200});
+      for (std::int64_t number = 0; number < 80; ++number) {
+        const double ready_ms =
+            static_cast<double>(number / 2) * 200 + (number % 2 == 0 ? 60 : 100);
+        node->push(record::Collective{.start_ns = node->at_ms(ready_ms),
+                                      .end_ns = node->at_ms(ready_ms + 35),
+                                      .number = number,
+                                      .kind = record::CollectiveKind::AllReduce,
+                                      .bytes = 8'000'000,
+                                      .own_ready_ns = node->at_ms(ready_ms),
+                                      .peer_ready_ns = node->at_ms(ready_ms)});
+      }
+    }
+    run_.finish();
+  }
+  std::vector<std::string> words(const std::vector<std::string>& more) {
+    return std::vector<std::string>{"--from", run_.folder().string(), "--link", "1G", "--rtt",
+                                    "0.1ms"} +
+           more;
+  }
+  json told(const std::vector<std::string>& more) { return predict_json(words(more)); }
+
+  RunMaker run_;
+};
+
+TEST_F(PredictFromRun, HonoursWhatTheJobIsToBeInstead) {
+  const json as_it_was = told({});
+  EXPECT_NEAR(as_it_was["sent_bytes_per_step"], 8e6, 1);
+  EXPECT_EQ(as_it_was["inputs"]["backend"], "gloo");
+  EXPECT_EQ(as_it_was["inputs"]["parallelism"], "dp");
+  const json sharded = told({"--parallelism", "zero3"});
+  EXPECT_EQ(sharded["inputs"]["parallelism"], "zero");
+  EXPECT_NEAR(sharded["sent_bytes_per_step"], 1.5 * 8e6, 1);
+  EXPECT_GT(sharded["step_ms"], as_it_was["step_ms"]);
+  const json half = told({"--type", "fp16"});
+  EXPECT_NEAR(half["sent_bytes_per_step"], 4e6, 1);
+  EXPECT_LT(half["breakdown_ms"]["communication"], as_it_was["breakdown_ms"]["communication"]);
+  EXPECT_EQ(told({"--backend", "nccl"})["inputs"]["backend"], "nccl");
+  EXPECT_GT(told({"--batch", "32"})["breakdown_ms"]["compute"],
+            as_it_was["breakdown_ms"]["compute"]);
+  EXPECT_GT(told({"--overlap", "0"})["breakdown_ms"]["exposed"],
+            as_it_was["breakdown_ms"]["exposed"]);
+  EXPECT_EQ(told({"--steps", "1000"})["inputs"]["steps"], 1000);
+}
+
+TEST_F(PredictFromRun, RefusesWhatDoesNotFollowFromTheRun) {
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{"--parallelism", "tp"},
+                                             {"--parallelism", "pp"},
+                                             {"--parallelism", "rpc"},
+                                             {"--layers", "12"},
+                                             {"--micro-batches", "4"},
+                                             {"--activations", "fp16"},
+                                             {"--request", "1M"},
+                                             {"--calls", "2"},
+                                             {"--type", "fp17"}}) {
+    const fakes::CliRun run = predict_with(words(more));
+    EXPECT_EQ(run.code, cli::ExitCode::Usage) << testing::PrintToString(more) << run.out;
+  }
+}
+
+TEST_F(PredictFromRun, NeverPromisesLessThanComputing) {
+  const json fast = told({"--link", "400G"});
+  EXPECT_GE(fast["low_ms"], fast["breakdown_ms"]["compute"]);
+  EXPECT_LE(fast["low_ms"], fast["step_ms"]);
 }
 
 }  // namespace

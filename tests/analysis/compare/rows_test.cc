@@ -22,13 +22,6 @@ TEST(Order, NumbersBySize) {
   EXPECT_TRUE(natural_order("same", "same") == 0);
 }
 
-TEST(Order, NamesOfParallelism) {
-  EXPECT_EQ(parallel_kind_of("DDP"), ParallelKind::Data);
-  EXPECT_EQ(parallel_kind_of("Tensor"), ParallelKind::Tensor);
-  EXPECT_EQ(parallel_kind_of("pipeline-parallel"), ParallelKind::Pipeline);
-  EXPECT_EQ(parallel_kind_of("DP+TP"), ParallelKind::Unknown);
-}
-
 TEST(Keys, LabelsThatDifferAndThoseOfASetup) {
   const std::vector<ComparedRun> runs{
       made_run({{"setup", "2x1"}, {"model", "gpt2"}, {"host", "x"}, {"repetition", "1"}}, 100),

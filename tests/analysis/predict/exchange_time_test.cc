@@ -67,10 +67,41 @@ TEST(Curve, StraightLinesBetweenSizes) {
   EXPECT_DOUBLE_EQ(time_ms(curve, 3000), 4);
 }
 
-TEST(Curve, LatencyBelowAndBandwidthAbove) {
-  const Curve curve = *parse_curve(kDocument, "c.json");
-  EXPECT_DOUBLE_EQ(time_ms(curve, 1), 2);
-  EXPECT_DOUBLE_EQ(time_ms(curve, 6000), 8);
+TEST(Curve, LatencyAndBandwidthBeyondTheSizes) {
+  Curve curve = *parse_curve(kDocument, "c.json");
+  EXPECT_DOUBLE_EQ(time_ms(curve, 1), 1.001);  // the fit's latency, and a bandwidth up to 1000
+  EXPECT_DOUBLE_EQ(time_ms(curve, 500), 1.5);
+  EXPECT_DOUBLE_EQ(time_ms(curve, 6000), 7);  // 1000 bytes a millisecond, as the last two sizes
+  curve.alpha_ms.reset();
+  EXPECT_DOUBLE_EQ(time_ms(curve, 500), 1.5) << "the line through both sizes";
+  curve.alpha_ms = 9;
+  EXPECT_DOUBLE_EQ(time_ms(curve, 500), 2) << "no more than the smallest size takes";
+}
+
+TEST(Curve, OneSizeIsABandwidth) {
+  const Curve curve{.ranks = 2, .points = {{.bytes = 1.416e9, .ms = 120}}};
+  EXPECT_DOUBLE_EQ(time_ms(curve, 25 * kMiB), 120 * 25 * kMiB / 1.416e9);
+  EXPECT_DOUBLE_EQ(time_ms(curve, 2.832e9), 240);
+  EXPECT_DOUBLE_EQ(time_ms(curve, 1.416e9), 120);
+}
+
+// Two sizes of which the larger took no longer: a pause fell into the smaller one's time.
+TEST(Curve, GoesOnWhereTheLargestSizeTookLessTime) {
+  const Curve curve{.points = {{.bytes = 1000, .ms = 4}, {.bytes = 2000, .ms = 3}}};
+  EXPECT_DOUBLE_EQ(time_ms(curve, 4000), 6);
+  EXPECT_DOUBLE_EQ(time_ms(curve, 1), 4);
+}
+
+TEST(Curve, SaysWhatItDoesNotHave) {
+  const Curve one{.points = {{.bytes = 1e9, .ms = 100}}};
+  EXPECT_TRUE(judge_curve(one, 1e9, 1e9)->empty());
+  EXPECT_THAT(judge_curve(one, 1e6, 1e9)->at(0), testing::HasSubstr("one size"));
+  EXPECT_THAT(judge_curve(one, 1e9, 2e9)->at(0), testing::HasSubstr("go on at its bandwidth"));
+  const Curve two = *parse_curve(kDocument, "c.json");
+  EXPECT_THAT(judge_curve(two, 1, 3000)->at(0), testing::HasSubstr("take 1.00 ms"));
+  const auto far = judge_curve(two, 1000, 1e6);
+  ASSERT_FALSE(far) << "300 times the largest size";
+  EXPECT_EQ(far.error().kind, ErrorKind::Usage);
 }
 
 TEST(Curve, ByTheFitWhereThereAreNoSizes) {
@@ -81,7 +112,9 @@ TEST(Curve, ByTheFitWhereThereAreNoSizes) {
 TEST(Curve, SaysWhatItCannotUse) {
   for (const char* text :
        {"", "[]", "{", "{}", R"({"sizes": 3})", R"({"sizes": [1, {"bytes": 0}]})",
-        R"({"collective": "broadcast", "beta_mbps": 8})", R"({"beta_mbps": -8})"}) {
+        R"({"collective": "broadcast", "beta_mbps": 8})", R"({"beta_mbps": -8})",
+        R"({"ranks": 1, "beta_mbps": 8})",
+        R"({"ranks": 2, "sizes": [{"bytes": 1e9, "time_us": 0.1}]})"}) {
     const Result<Curve> curve = parse_curve(text, "c.json");
     ASSERT_FALSE(curve) << text;
     EXPECT_THAT(describe(curve.error()), testing::HasSubstr("c.json"));

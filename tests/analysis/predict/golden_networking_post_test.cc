@@ -46,12 +46,8 @@ Target measured(double table_speed) {
                          .points = {{.bytes = kModelBytes, .ms = all_reduce_ms(table_speed)}}}};
 }
 
-double with_curve_s(double table_speed) {
-  // One all-reduce of the whole model after the backward pass, as the table measured it.
-  JobProfile whole = job();
-  whole.exchanges = {{.bytes = kModelBytes, .ready_ms = whole.compute_ms}};
-  return *predict(whole, measured(table_speed)).total_s;
-}
+// All of the model's buckets by the one size that the table measured.
+double with_curve_s(double table_speed) { return *predict(job(), measured(table_speed)).total_s; }
 
 TEST(GoldenNetworkingPost, ItsArithmeticIsRepeatedToTheDigit) {
   EXPECT_NEAR(naive_s(600e9), 254.42, 0.006);

@@ -23,6 +23,16 @@ Figures figures(Parallelism parallelism) {
 
 double sent(const Figures& of) { return sent_bytes(*profile_from(of), of.ranks); }
 
+TEST(Parallelism, IsKnownByTheNamesThatPeopleUse) {
+  EXPECT_EQ(parallelism_named("DDP"), Parallelism::Data);
+  EXPECT_EQ(parallelism_named("Tensor"), Parallelism::Tensor);
+  EXPECT_EQ(parallelism_named("pipeline-parallel"), Parallelism::Pipeline);
+  EXPECT_EQ(parallelism_named("pipeline"), Parallelism::Pipeline);
+  EXPECT_EQ(parallelism_named("FSDP"), Parallelism::Zero);
+  EXPECT_EQ(parallelism_named("rpc"), Parallelism::Calls);
+  EXPECT_EQ(parallelism_named("DP+TP"), Parallelism::Unknown);
+}
+
 TEST(Parallelism, DataParallelSendsTwiceTheGradients) {
   EXPECT_NEAR(sent(figures(Parallelism::Data)), 2 * 2e9 * 7 / 8, 1);
 }
@@ -87,6 +97,65 @@ TEST(Pipeline, OneStageHasNobodyToWaitFor) {
   alone.stages = 1;
   alone.wire_ms = 100;
   EXPECT_DOUBLE_EQ(blocking_pipeline_ms(alone), 240);
+}
+
+// A caller and `workers` others, over 8 Gb/s of payload there, 16 back, and a round trip of 10 ms.
+Prediction called(const CallProfile& calls, std::int64_t workers = 1, double compute_ms = 100) {
+  Figures figures{.parallelism = Parallelism::Calls,
+                  .ranks = workers + 1,
+                  .compute_ms = compute_ms,
+                  .calls = calls};
+  return predict(*profile_from(figures),
+                 {.path = {.payload_mbps = 8000, .rtt_ms = 10}, .back_mbps = 16'000});
+}
+
+constexpr double kHopsMs = 0.06;  // both ways, beyond the round trip
+
+TEST(Calls, TakeTheRoundTripAndBothDirections) {
+  const Prediction one = called({.request_bytes = 20e6, .answer_bytes = 10e6});
+  EXPECT_NEAR(one.step_ms, 100 + 10 + kHopsMs + 20 + 5, 1e-9);
+  EXPECT_NEAR(one.exposed_ms, one.communication_ms, 1e-9);
+  EXPECT_EQ(one.limited_by, "throughput");
+  EXPECT_NEAR(called({.request_bytes = 20e6, .answer_bytes = 10e6}, 1, 0).step_ms, 35.06, 1e-9);
+}
+
+TEST(Calls, TakeARoundTripEachWhereEachWaitsForTheOneBefore) {
+  EXPECT_NEAR(called({.request_bytes = 1e6, .calls = 10}).step_ms, 100 + 10 * (10 + kHopsMs + 1),
+              1e-9);
+}
+
+TEST(Calls, UnderWayTogetherHideRoundTripsUntilThePartThatIsSlowest) {
+  const CallProfile calls{.request_bytes = 1e6, .calls = 10, .at_once = 2};
+  // A call takes 10.06 + 1 + 10 ms, and two of them are under way.
+  EXPECT_NEAR(called(calls).step_ms, 21.06 + 9 * 21.06 / 2, 1e-9);
+  CallProfile many = calls;
+  many.at_once = 10;
+  EXPECT_NEAR(called(many).step_ms, 21.06 + 9 * 10, 1e-9) << "the worker is the slowest part";
+}
+
+TEST(Calls, ToSeveralWorkersShareTheCallersLink) {
+  EXPECT_NEAR(called({.request_bytes = 20e6}, 4).step_ms, 100 + 10 + kHopsMs + 4 * 20, 1e-9);
+  EXPECT_NEAR(sent_bytes(*profile_from({.parallelism = Parallelism::Calls,
+                                        .ranks = 5,
+                                        .compute_ms = 1,
+                                        .calls = {.request_bytes = 20e6, .calls = 3}}),
+                         5),
+              4 * 3 * 20e6, 1);
+}
+
+TEST(Calls, TakeAMeasuredEmptyCallForTheirLatency) {
+  EXPECT_NEAR(called({.request_bytes = 20e6, .empty_ms = 0.5}).step_ms, 120.5, 1e-9);
+}
+
+TEST(Calls, LeaveTheWorkOfOneProcessorToTheWorkers) {
+  Figures figures{.parallelism = Parallelism::Calls,
+                  .ranks = 2,
+                  .steps = 10,
+                  .single_time_s = 1,
+                  .calls = {.request_bytes = 1}};
+  EXPECT_NEAR(profile_from(figures)->compute_ms, 100, 1e-9) << "the caller computes nothing";
+  figures.ranks = 5;
+  EXPECT_NEAR(profile_from(figures)->compute_ms, 25, 1e-9);
 }
 
 }  // namespace

@@ -37,6 +37,31 @@ TEST(PredictRun, WhatChangesNothingGivesTheMeasuredStep) {
   EXPECT_GT(same.high_ms, 205);
 }
 
+TEST(PredictRun, TheExposedPartIsNeverMoreThanAllCommunication) {
+  JobProfile slow = run();
+  slow.exposed_ms = 400;
+  slow.step_ms = 462;
+  const Prediction same = predict(slow, {});
+  EXPECT_NEAR(same.exposed_ms, 400, 1e-6);
+  EXPECT_GE(same.communication_ms, same.exposed_ms);
+}
+
+TEST(PredictRun, TheBestCaseIsNotShorterThanComputing) {
+  for (const double rate_mbps : {200.0, 1e3, 1e5}) {
+    const Prediction told = predict(run(), {.path = {.rate_mbps = rate_mbps}});
+    EXPECT_GE(told.low_ms, told.compute_ms) << rate_mbps;
+    EXPECT_LE(told.low_ms, told.step_ms) << rate_mbps;
+  }
+}
+
+TEST(PredictRun, OfWhichTheOwnLinkIsNotKnownIsTakenFromTheModels) {
+  JobProfile unknown = run();
+  unknown.path = {};
+  const Prediction told = predict(unknown, {.path = {.rate_mbps = 100, .rtt_ms = 0.1}});
+  EXPECT_GT(told.exposed_ms, 200);
+  EXPECT_LT(told.exposed_ms, told.communication_ms + 1e-9);
+}
+
 TEST(PredictRun, AFasterLinkHidesCommunication) {
   const Prediction fast = predict(run(), {.path = {.rate_mbps = 10'000}});
   EXPECT_NEAR(fast.step_ms, 60 + 2 + 1.2, 1);

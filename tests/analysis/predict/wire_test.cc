@@ -37,6 +37,24 @@ TEST(Wire, FastLinksOfNcclAreRdma) {
   EXPECT_EQ(transport_of(Transport::Tcp, "nccl", 100e3), Transport::Tcp);
 }
 
+TEST(Wire, WhatNcclMakesOfAnRdmaLinkIsTheLibrarysLimit) {
+  const WireQuestion question{.path = {.rate_mbps = 200e3}, .backend = "nccl"};
+  EXPECT_EQ(wire_of(question, Outlook::Usual).limited_by, "library");
+  EXPECT_LT(wire_of(question, Outlook::Usual).rate_mbps, 200e3);
+}
+
+TEST(Wire, RemoteCallsGoByTcpHoweverFastTheLink) {
+  EXPECT_EQ(transport_of(Transport::Unknown, kTensorPipe, 400e3), Transport::Tcp);
+}
+
+TEST(Wire, AMeasuredThroughputIsTakenAsItIs) {
+  const Wire wire =
+      wire_of({.path = {.payload_mbps = 30e3, .rtt_ms = 10}, .backend = "nccl"}, Outlook::Worst);
+  EXPECT_EQ(wire.rate_mbps, 30e3) << "neither the window nor the library holds it down again";
+  EXPECT_EQ(wire.limited_by, "throughput");
+  EXPECT_EQ(wire.transport, Transport::Tcp);
+}
+
 // What a run measured has the library's share in it already.
 TEST(Wire, AMeasuredPathIsTakenAsItIs) {
   const WireQuestion question{
