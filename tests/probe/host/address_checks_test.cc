@@ -246,7 +246,8 @@ TEST(Families, DualStackIsToldWithTheWayOut) {
       checked(leading_to({"198.51.100.7", "2001:db8::7"}),
               on_eth0({"198.51.100.7", "2001:db8::7"}, {net::Family::Ipv4, net::Family::Ipv6}));
   EXPECT_EQ(checks[1].status, Status::Info);
-  EXPECT_THAT(checks[1].next_step, HasSubstr("MASTER_ADDR"));
+  EXPECT_THAT(checks[1].next_step, HasSubstr("for IPv6 name no interface"));
+  EXPECT_THAT(checks[1].next_step, HasSubstr("GLOO_SOCKET_IFNAME=eth0"));
 }
 
 TEST(Families, AHostThatNobodyReachesIsAWarning) {

@@ -158,6 +158,7 @@ Json whole_document_of(const Trial& trial) {
                       {"port", 5210},      {"name", "voyager"},     {"software", "chokepoint"}};
   add_to(document, trial, {.status = fabric::Status::Clean, .sentence = "the fabric was clean"});
   document["missed"] = Json::array();
+  document["host_facts"] = {{"own", {{"kernel", {{"release", "6.1.0"}}}}}, {"peer", nullptr}};
   return document;
 }
 
