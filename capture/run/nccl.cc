@@ -139,7 +139,10 @@ std::optional<nccl::Reader::Owner> Nccl::find_owner(const job::JobProcesses& pro
   OwnerSearch& search = owners_[inode];
   if (search.pid != 0) {
     const auto found = std::ranges::find(processes, search.pid, &job::JobProcess::pid);
-    return found == processes.end() ? std::nullopt : std::optional(owner_of(*found));
+    if (found != processes.end()) {
+      return owner_of(*found);
+    }
+    search.pid = 0;  // it has ended, and a new file may get the old one's inode
   }
   const std::int64_t now_ns = clock_.monotonic_ns();
   if (now_ns < search.again_ns) {
@@ -147,6 +150,7 @@ std::optional<nccl::Reader::Owner> Nccl::find_owner(const job::JobProcesses& pro
   }
   search.again_ns = now_ns + kSearchNs;
   const job::JobProcess* unproven = nullptr;
+  bool is_ambiguous = false;
   for (const job::JobProcess& process : processes) {
     if (static_cast<std::uint64_t>(process.own_pid) != own_pid) {
       continue;
@@ -158,11 +162,11 @@ std::optional<nccl::Reader::Owner> Nccl::find_owner(const job::JobProcesses& pro
       return owner_of(process);
     }
     if (!has_mapped) {
-      search.is_ambiguous = search.is_ambiguous || unproven != nullptr;
+      is_ambiguous = is_ambiguous || unproven != nullptr;
       unproven = &process;
     }
   }
-  if (unproven == nullptr || search.is_ambiguous) {
+  if (unproven == nullptr || is_ambiguous) {
     return std::nullopt;
   }
   search.pid = unproven->pid;

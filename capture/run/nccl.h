@@ -59,7 +59,6 @@ class Nccl {
   struct OwnerSearch {
     pid_t pid = 0;  // found
     std::int64_t again_ns = 0;
-    bool is_ambiguous = false;
   };
 
   std::int64_t look();
