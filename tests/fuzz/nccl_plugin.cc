@@ -1,5 +1,5 @@
 // NCCL's calls in any order, with handles that were given out, that were changed, or that are made
-// up, through all three tables. Every call answers 0; what is left to be read is of a known kind.
+// up, through all four tables. Every call answers 0; what is left to be read is of a known kind.
 #include <unistd.h>
 
 #include <array>
@@ -88,10 +88,10 @@ class Calls {
     made.type = std::uint64_t{1} << (byte() % 20);
     made.parent = any();
     if (made.type == plugin::event::kCollective) {
-      made.collective = {word(), text(), nullptr, nullptr, word(), -1,
-                         text(), 1,      1,       text(),  text(), any()};
+      made.collective = {word(), text(), nullptr, nullptr, word(),          -1,    text(), 1, 1,
+                         text(), text(), any(),   text(),  byte() % 2 == 0, word()};
     } else if (made.type == plugin::event::kMessage) {
-      made.message = {text(), nullptr, text(), word(), -1, 1, any()};
+      made.message = {text(), nullptr, text(), word(), -1, 1, any(), word()};
     } else if (made.type == plugin::event::kProxy) {
       const int process = byte() % 2 == 0 ? getpid() : static_cast<int>(byte());
       made.proxy = {process, 255, -1, 0, 0, static_cast<int>(byte())};
@@ -103,15 +103,18 @@ class Calls {
 
   void join() {
     void* context = nullptr;
-    switch (byte() % 3) {
+    switch (byte() % 4) {
       case 0:
         check(ncclProfiler_v4.init(&context, &mask_, text(), 1, -1, 2, 0, nullptr) == 0);
         break;
       case 1:
         check(ncclProfiler_v5.init(&context, 1, &mask_, text(), 1, 2, 0, nullptr) == 0);
         break;
-      default:
+      case 2:
         check(ncclProfiler_v6.init(&context, 1, &mask_, text(), 1, 2, 0, nullptr) == 0);
+        break;
+      default:
+        check(ncclProfiler_v7.init(&context, 1, &mask_, text(), 1, 2, 0, nullptr) == 0);
     }
     keep(context);
   }
