@@ -1,13 +1,13 @@
 #include <algorithm>
 
-#include "probe/quic/module/ngtcp2.h"
+#include "probe/quic/module/transport.h"
 
 namespace chokepoint::probe::quic::module {
 namespace {
 
 constexpr std::uint64_t kRequestBytes = 16;
 // Of Protocol::Perf: how many bytes the client wants back, in network order. All ones: bytes until
-// it has had enough.
+// the client ends the connection.
 constexpr std::size_t kAskBytes = 8;
 constexpr std::array<std::uint8_t, kAskBytes> kAskNothing{};
 constexpr std::array<std::uint8_t, kAskBytes> kAskEndless{0xff, 0xff, 0xff, 0xff,
@@ -100,7 +100,8 @@ bool Streams::arrived(ngtcp2_conn* connection, std::uint32_t flags, std::int64_t
     return false;
   }
   if (protocol_ == Protocol::Perf && is_server_) {
-    return arrived_request(connection, id, data, ended, stream);
+    arrived_request(connection, id, data, ended, stream);
+    return true;
   }
   if (protocol_ == Protocol::Chokepoint && !is_unidirectional(id)) {
     answered_ = answered_ || !is_server_;
@@ -114,24 +115,37 @@ bool Streams::arrived(ngtcp2_conn* connection, std::uint32_t flags, std::int64_t
   return true;
 }
 
-// The answer follows the end of what the client sends, as other servers have it. A stream that ends
-// before all of its first eight bytes have come gets none.
-bool Streams::arrived_request(ngtcp2_conn* connection, std::int64_t id,
+Stream& Streams::request_of(ngtcp2_conn* connection, std::int64_t id, Stream* stream) {
+  return stream != nullptr
+             ? *stream
+             : add(connection,
+                   {.id = id, .index = number_of(id), .counts = true, .may_send = false});
+}
+
+// The answer follows the end of what the client sends, as that of other servers does. A stream that
+// ends within its first eight bytes is answered by its end alone.
+void Streams::arrived_request(ngtcp2_conn* connection, std::int64_t id,
                               std::span<const std::uint8_t> data, bool ended, Stream* stream) {
-  Stream& request =
-      stream != nullptr ? *stream : add(connection, {.id = id, .counts = true, .may_send = false});
-  while (request.asked_digits < kAskBytes && !data.empty()) {
+  Stream& request = request_of(connection, id, stream);
+  while (request.asked_arrived < kAskBytes && !data.empty()) {
     request.asked_bytes = request.asked_bytes << 8U | data.front();
-    ++request.asked_digits;
+    ++request.asked_arrived;
     data = data.subspan(1);
   }
-  count_arrived(number_of(id), data.size());
+  count_arrived(request.index, data.size());
   if (ended) {
     ++counts_.received_whole;
     request.may_send = true;
-    request.left = request.asked_digits == kAskBytes ? request.asked_bytes : 0;
+    request.left = request.asked_arrived == kAskBytes ? request.asked_bytes : 0;
   }
-  return true;
+}
+
+// A client that takes its request back gets no answer. Without an end of this side, too, the stream
+// would stay among those that the client may have at once.
+void Streams::was_reset(ngtcp2_conn* connection, std::int64_t id, Stream* stream) {
+  if (protocol_ == Protocol::Perf && is_server_) {
+    request_of(connection, id, stream).may_send = true;
+  }
 }
 
 void Streams::acknowledged(Stream* stream, std::uint64_t bytes) {
