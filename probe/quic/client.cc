@@ -1,9 +1,8 @@
-#include <poll.h>
-
 #include <utility>
 
 #include "base/control/bodies.h"
 #include "base/math/units.h"
+#include "base/sys/descriptor.h"
 #include "probe/quic/connection.h"
 #include "probe/quic/endpoint.h"
 #include "probe/quic/socket.h"
@@ -89,7 +88,7 @@ class SetUp {
       if (patience_.over()) {
         return fail(ErrorKind::Timeout, "quic", "server", "its handshake took too long");
       }
-      if (is_readable(patience_.interrupt)) {
+      if (sys::is_readable(patience_.interrupt)) {
         return fail(interrupted());
       }
       TRY(endpoint_.turn(kTick, patience_.interrupt));
@@ -132,7 +131,7 @@ class ClientRun {
       }
       TRY(hear());
       endpoint_.tick([&](const IntervalMeasure& each) { watcher_(Side::Client, each); });
-      if (endpoint_.is_done() || is_readable(patience_.interrupt)) {
+      if (endpoint_.is_done() || sys::is_readable(patience_.interrupt)) {
         return stop(!endpoint_.is_done());
       }
       TRY(check());

@@ -8,6 +8,7 @@
 
 #include "base/math/units.h"
 #include "base/sys/clock.h"
+#include "base/sys/descriptor.h"
 
 namespace chokepoint::probe::quic {
 namespace {
@@ -31,11 +32,6 @@ double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / math::kNsP
 }  // namespace
 
 std::int64_t clock_ns() { return sys::SystemClock().monotonic_ns(); }
-
-bool is_readable(int fd) {
-  pollfd watched{fd, POLLIN, 0};
-  return fd >= 0 && poll(&watched, 1, 0) > 0;
-}
 
 const udp::Parameters& flow_of_test() {
   static const udp::Parameters parameters{.direction = control::Direction::Send, .streams = 1};
@@ -61,8 +57,10 @@ Result<> Endpoint::connect(const Expected& server, const Ticket* ticket) {
 Result<> Endpoint::accept(Packet first, const Opening& opening) {
   const std::int64_t now = clock_ns();
   TRY(connection_, Connection::accept(*identity_, socket_.ends(), tuning_, first, &opening, now));
-  return connection_->read(first, 0, now);
+  return take(first, 0, now);
 }
+
+Result<> Endpoint::take_in(Packet packet) { return take(packet, 0, clock_ns()); }
 
 void Endpoint::disconnect() {
   if (!connection_) {
@@ -215,7 +213,8 @@ std::int64_t Endpoint::wait_ns(std::chrono::nanoseconds most) const {
 }
 
 void Endpoint::wait(std::chrono::nanoseconds most, int other) {
-  const auto events = static_cast<short>(socket_.is_empty() ? POLLIN : POLLIN | POLLOUT);
+  const bool has_more_to_send = !socket_.is_empty() && ended_ns_ == 0;
+  const auto events = static_cast<short>(has_more_to_send ? POLLIN | POLLOUT : POLLIN);
   std::array<pollfd, 2> watched{pollfd{socket_.descriptor(), events, 0}, pollfd{other, POLLIN, 0}};
   const std::int64_t wait = wait_ns(most);
   constexpr std::int64_t kSecond = 1'000'000'000;
@@ -230,7 +229,7 @@ void Endpoint::wait(std::chrono::nanoseconds most, int other) {
 void Endpoint::drain(std::chrono::nanoseconds time, int other) {
   const std::int64_t until = clock_ns() + time.count();
   for (std::int64_t left = time.count(); left > 0; left = until - clock_ns()) {
-    if (!read_all() || is_readable(other)) {
+    if (!read_all() || sys::is_readable(other)) {
       return;
     }
     wait(std::chrono::nanoseconds(left), other);

@@ -24,7 +24,6 @@
 namespace chokepoint::probe::quic {
 
 std::int64_t clock_ns();
-bool is_readable(int fd);
 
 // How long either end waits for the other's next message.
 inline constexpr std::chrono::seconds kAnswer{10};
@@ -64,6 +63,8 @@ class Endpoint {
   Result<> connect(const Expected& server, const Ticket* ticket);
   // A server's connection for a packet that a Gate has let in.
   Result<> accept(Packet first, const Opening& opening);
+  // A packet of the peer that has arrived at another socket.
+  Result<> take_in(Packet packet);
   // Tells the peer that the connection is over, and drops it.
   void disconnect();
   const Socket& socket() const { return socket_; }

@@ -4,6 +4,7 @@
 
 #include "base/math/units.h"
 #include "base/net/socket.h"
+#include "base/sys/descriptor.h"
 #include "probe/quic/connection.h"
 #include "probe/quic/endpoint.h"
 #include "probe/quic/perf.h"
@@ -38,7 +39,7 @@ class PerfClient {
     const Patience patience = Patience::of(kPerAddress, interrupt_);
     const std::int64_t start = clock_ns();
     while (!endpoint_.connection()->is_ready()) {
-      if (is_readable(interrupt_)) {
+      if (sys::is_readable(interrupt_)) {
         return fail(ErrorKind::Interrupted, "quic", "test", "interrupted before it began");
       }
       const Result<> turned = endpoint_.turn(kTick, interrupt_);
@@ -69,7 +70,7 @@ class PerfClient {
         continue;
       }
       endpoint_.tick([&](const IntervalMeasure& each) { watcher(Side::Client, each); });
-      if (endpoint_.is_done() || is_readable(interrupt_)) {
+      if (endpoint_.is_done() || sys::is_readable(interrupt_)) {
         break;
       }
       TRY(check_open());

@@ -9,13 +9,16 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/math/units.h"
 #include "base/net/socket.h"
+#include "base/sys/descriptor.h"
 #include "base/sys/thread.h"
 #include "probe/quic/connection.h"
 #include "probe/quic/endpoint.h"
@@ -36,6 +39,7 @@ constexpr double kRateSlack = 1.1;
 constexpr std::uint64_t kWindowBytes = std::uint64_t{16} << 20;
 // Of one look at a listening socket, so that another's packets are looked at, too.
 constexpr int kMostPackets = 64;
+constexpr std::size_t kMostEarly = 16;
 constexpr std::int64_t kThreads = 1;
 constexpr int kEndingMs = 50;
 
@@ -77,7 +81,28 @@ class LocalAddress {
   alignas(cmsghdr) std::array<char, 128> bytes_{};
 };
 
-// One client: its connection, until it has had enough. Owns its turn; a thread of its own.
+// Packets that a client sent before it had a socket of its own: the one that opens its connection,
+// and others where its ClientHello takes several. Any thread.
+class EarlyPackets {
+ public:
+  void put(Packet packet) {
+    const std::lock_guard lock(mutex_);
+    if (packets_.size() < kMostEarly) {
+      packets_.emplace_back(packet.begin(), packet.end());
+    }
+  }
+  std::vector<std::vector<std::byte>> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(packets_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::vector<std::byte>> packets_;
+};
+
+// One client: its connection, from the packet that opens it until the client ends it. Owns its
+// turn; a thread of its own.
 class PerfSession {
  public:
   PerfSession(Socket socket, std::unique_ptr<Turn> turn, const Identity& identity,
@@ -88,7 +113,11 @@ class PerfSession {
         options_(options),
         stop_(stop) {}
 
-  Result<> open(Packet first, const Opening& opening) { return endpoint_.accept(first, opening); }
+  // The first of the packets opens the connection.
+  void open_by(const Opening& opening, std::shared_ptr<EarlyPackets> packets) {
+    opening_ = opening;
+    early_ = std::move(packets);
+  }
 
   void run() {
     Result<> served = fail(ErrorKind::Exhausted, "test", "", "no memory is left for it");
@@ -96,7 +125,8 @@ class PerfSession {
       served = serve();
     } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): `served` says it
     }
-    const StreamCounts counts = endpoint_.connection()->counts();
+    const Connection* connection = endpoint_.connection();
+    const StreamCounts counts = connection == nullptr ? StreamCounts() : connection->counts();
     endpoint_.disconnect();
     turn_.reset();
     options_.log(fmt::format("perf {}: {} bytes received, {} sent{}", peer_, counts.received_bytes,
@@ -107,6 +137,7 @@ class PerfSession {
  private:
   Result<> serve() {
     endpoint_.begin(true, true);
+    TRY(take_early());
     const Patience patience = Patience::of(options_.limits.longest_test, stop_);
     const std::int64_t start = clock_ns();
     std::uint64_t moved_bytes = 0;
@@ -116,13 +147,18 @@ class PerfSession {
       if (!ticker.is_due()) {
         continue;
       }
+      TRY(take_early());
       const std::int64_t at = clock_ns();
       const std::uint64_t moved =
           endpoint_.connection()->received_bytes() + endpoint_.connection()->acknowledged_bytes();
       moved_ns = moved == moved_bytes ? moved_ns : at;
       moved_bytes = moved;
-      if (is_readable(stop_)) {
+      if (sys::is_readable(stop_)) {
         return {};
+      }
+      // A client that ends without a word need not keep others out until it is missed.
+      if (endpoint_.socket().is_refused()) {
+        return fail(ErrorKind::Refused, "", "", "nothing has its port open any more");
       }
       if (patience.over()) {
         return fail(ErrorKind::Timeout, "", "", "--max-time is over");
@@ -131,6 +167,14 @@ class PerfSession {
         return fail(ErrorKind::Timeout, "", "", "no data for 15 s");
       }
       TRY(check_rate(at - start));
+    }
+    return {};
+  }
+
+  Result<> take_early() {
+    for (const std::vector<std::byte>& packet : early_->take()) {
+      TRY(endpoint_.connection() == nullptr ? endpoint_.accept(packet, opening_)
+                                            : endpoint_.take_in(packet));
     }
     return {};
   }
@@ -150,6 +194,8 @@ class PerfSession {
   std::unique_ptr<Turn> turn_;
   std::string peer_;
   Endpoint endpoint_;
+  Opening opening_;
+  std::shared_ptr<EarlyPackets> early_;
   const PerfServerOptions& options_;
   int stop_;
 };
@@ -226,7 +272,9 @@ class PerfDoor {
   void answer_to(const Arrival& arrival, int listener, msghdr& message) {
     const Gate::Look look = gate_->look(arrival.packet, arrival.from, outgoing_, clock_ns());
     std::size_t bytes = look.answer_bytes;
-    if (look.opening && !is_being_served(*look.opening) && !admit(arrival, *look.opening)) {
+    if (look.opening && look.opening->retry_id == served_) {
+      early_->put(arrival.packet);
+    } else if (look.opening && !admit(arrival, *look.opening)) {
       bytes = gate_->refuse(arrival.packet, outgoing_);
     }
     if (bytes > 0) {
@@ -236,9 +284,6 @@ class PerfDoor {
       static_cast<void>(sendmsg(listener, &message, MSG_DONTWAIT | MSG_NOSIGNAL));
     }
   }
-
-  // The packet that opened the connection may come twice.
-  bool is_being_served(const Opening& opening) const { return opening.retry_id == served_; }
 
   bool admit(const Arrival& arrival, const Opening& opening) {
     const Result<net::Endpoint> from = net::Endpoint::from_socket(arrival.from.bytes);
@@ -279,7 +324,9 @@ class PerfDoor {
     TRY(Socket socket, Socket::adopt(std::move(fd), true));
     auto session = std::make_unique<PerfSession>(std::move(socket), std::move(turn), *identity_,
                                                  parameters, options_, stop_);
-    TRY(session->open(arrival.packet, opening));
+    auto early = std::make_shared<EarlyPackets>();
+    early->put(arrival.packet);
+    session->open_by(opening, early);
     busy_ = true;
     Result<std::thread> thread =
         sys::start_thread("perf", [this, running = std::move(session)]() mutable {
@@ -292,6 +339,7 @@ class PerfDoor {
       return std::unexpected(thread.error());
     }
     session_ = *std::move(thread);
+    early_ = std::move(early);
     served_ = opening.retry_id;
     client_ = from.address;
     return {};
@@ -310,19 +358,24 @@ class PerfDoor {
   int stop_;
   std::array<std::byte, 2048> incoming_{};
   std::array<std::byte, kMaxPayload> outgoing_{};
-  std::string served_;   // the latest opening's retry_id
-  net::Address client_;  // the latest one's
+  // Of the latest client: its opening's retry_id, its address, and its packets that arrive here.
+  std::string served_;
+  net::Address client_;
+  std::shared_ptr<EarlyPackets> early_;
   std::atomic<bool> busy_ = false;
   std::thread session_;
 };
 
 }  // namespace
 
+// SO_REUSEADDR for the sockets of sessions, which share the port. Set before bind() it would let
+// two servers share it, too.
 Result<sys::Descriptor> listen_perf(const net::Endpoint& local) {
-  TRY(sys::Descriptor fd, net::bind_udp(local, {.reuse_address = true}));
+  TRY(sys::Descriptor fd, net::bind_udp(local, {}));
   const bool is_v6 = local.address.family() == net::Family::Ipv6;
   const int on = 1;
-  if (setsockopt(fd.get(), is_v6 ? IPPROTO_IPV6 : IPPROTO_IP, is_v6 ? IPV6_RECVPKTINFO : IP_PKTINFO,
+  if (setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+      setsockopt(fd.get(), is_v6 ? IPPROTO_IPV6 : IPPROTO_IP, is_v6 ? IPV6_RECVPKTINFO : IP_PKTINFO,
                  &on, sizeof(on)) != 0) {
     return fail(from_errno(errno, "open UDP port", local.text()));
   }

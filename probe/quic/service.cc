@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "base/control/bodies.h"
+#include "base/sys/descriptor.h"
 #include "probe/quic/connection.h"
 #include "probe/quic/endpoint.h"
 #include "probe/quic/socket.h"
@@ -72,7 +73,10 @@ class ServerRun {
         return fail(ErrorKind::Malformed, "quic", session_.channel().peer(),
                     std::string(control::name_of(message->type)) + " came in the middle of a test");
       }
-      if (patience.over() || is_readable(patience.interrupt)) {
+      if (sys::is_readable(patience.interrupt)) {
+        return fail(ErrorKind::Interrupted, "quic", session_.channel().peer(), "the server stops");
+      }
+      if (patience.over()) {
         return fail(ErrorKind::Timeout, "quic", session_.channel().peer(),
                     "it did not say that it was done");
       }

@@ -72,6 +72,9 @@ T value_of(const cmsghdr& note) {
 
 bool is_gone_for_now(int code) { return code == EAGAIN || code == EWOULDBLOCK || code == EINTR; }
 
+// EIO: the interface cannot do checksums, without which the kernel does not segment.
+bool is_about_segments(int code) { return code == EIO || code == EINVAL || code == EMSGSIZE; }
+
 SocketAddress address_of(const net::Endpoint& endpoint) {
   SocketAddress address;
   address.length = endpoint.to_socket(address.bytes);
@@ -171,10 +174,8 @@ Result<bool> Socket::send_run(std::size_t count) {
   if (is_gone_for_now(code)) {
     return false;
   }
-  // EIO: the interface cannot do checksums, without which the kernel does not segment.
-  if (count > 1 && (code == EIO || code == EINVAL || code == EMSGSIZE)) {
-    segmentation_ = false;
-    return true;
+  if (count > 1 && is_about_segments(code)) {
+    return send_first_alone();
   }
   if (code != 0 && !is_of_the_path(code)) {
     return fail(from_errno(code, "send to", ends_.peer_text));
@@ -184,6 +185,16 @@ Result<bool> Socket::send_run(std::size_t count) {
   counts_.refused_packets += code != 0 ? count : 0;
   drop(count);
   return true;
+}
+
+// The kernel says the same of packets that it cannot segment and of those that are larger than the
+// interface takes, such as path MTU discovery sends. It takes the first one alone unless that is
+// too large.
+Result<bool> Socket::send_first_alone() {
+  const std::uint64_t refused = counts_.refused_packets;
+  TRY(const bool sent, send_run(1));
+  segmentation_ = segmentation_ && (!sent || counts_.refused_packets > refused);
+  return sent;
 }
 
 void Socket::drop(std::size_t count) {

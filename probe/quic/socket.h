@@ -83,6 +83,7 @@ class Socket {
   std::size_t run() const;
   // Sends these. False: the socket takes nothing now.
   Result<bool> send_run(std::size_t count);
+  Result<bool> send_first_alone();
   // What is left of the batch moves to its front.
   void drop(std::size_t count);
 

@@ -136,6 +136,17 @@ def test_the_protocol_perf_in_both_roles(lab):
         same(told["peer"]["software"], "perf", "the peer's program")
 
 
+def test_a_client_of_perf_that_dies_keeps_nobody_out_for_long(lab):
+    left, _, link = linked(lab, serve=[*SERVE, "--perf"], rate_mbps=50)
+    perf = [*PROBE, link.b.ipv4, "--peer", "perf"]
+    client = left.start([*perf, "--receive", "--pace", "1M", "--time", "60"])
+    client.until(lambda: link.a.counters()["received_bytes"] > 500_000, 20, "data")
+    client.signal(signal.SIGKILL)
+    # A silent one is given up after ten seconds.
+    left.run(["sh", "-c", f"for i in 1 2 3 4 5 6; do sleep 1; {' '.join(perf)} --time 0.3 && exit; "
+              "done; exit 1"], timeout=60)
+
+
 def test_a_server_of_perf_that_does_not_answer(lab):
     left, right, link = linked(lab, serve=[*SERVE, "--perf"])
     perf = [*PROBE, link.b.ipv4, "--peer", "perf"]
@@ -167,6 +178,17 @@ def test_a_black_hole_for_large_packets_is_passed(lab):
     told = probe(left, link.b.ipv4, "--time", "2", "--segmentation", "off")
     hold_together(told)
     between(told["packet_bytes"], 1200, 1400 - 28, "payload of a packet")
+
+
+def test_a_small_interface_keeps_segmentation(lab):
+    left, right, link = linked(lab)
+    for host, end in ((left, link.a), (right, link.b)):
+        host.ip("link", "set", end.interface, "mtu", 1400)
+    told = probe(left, link.b.ipv4, "--time", "1")
+    hold_together(told)
+    # What path MTU discovery sends is refused, of itself and not for being cut by the kernel.
+    holds(told["refused"] > 0, "nothing was too large")
+    holds(told["segmentation_offload"], "the kernel cuts no packets any more")
 
 
 def test_an_interrupt_keeps_what_was_measured(lab):

@@ -11,6 +11,7 @@
 
 #include "base/net/socket.h"
 #include "probe/quic/connection.h"
+#include "probe/quic/endpoint.h"
 #include "probe/quic/outcome.h"
 #include "probe/quic/socket.h"
 
@@ -176,6 +177,12 @@ class PerfTestOverLoopback : public testing::Test {
                     parameters, watcher);
   }
 
+  Endpoint client_of(Protocol protocol) const {
+    sys::Descriptor fd = net::bind_udp(at("127.0.0.1", 0), {}).value();
+    EXPECT_TRUE(net::connect_udp(fd.get(), at("127.0.0.1", port_)));
+    return {Socket::adopt(std::move(fd), true).value(), {}, protocol, sys::Root("/"), nullptr};
+  }
+
   control::Turnstile turnstile_{false};
   sys::Descriptor stop_{eventfd(0, EFD_CLOEXEC)};
   std::uint16_t port_ = 0;
@@ -266,6 +273,47 @@ TEST_F(PerfTestOverLoopback, StrangePacketsDisturbNobody) {
   }
   const Result<PerfTest> test = run({.time = 50ms, .interval = 10ms});
   EXPECT_TRUE(test) << describe(test.error());
+}
+
+TEST_F(PerfTestOverLoopback, AClientThatIsGoneKeepsNobodyOut) {
+  serve();
+  std::optional<Endpoint> gone(client_of(Protocol::Perf));
+  ASSERT_TRUE(gone->connect({}, nullptr));
+  for (int i = 0; i < 500 && !gone->connection()->is_ready(); ++i) {
+    ASSERT_TRUE(gone->turn(10ms, -1));
+  }
+  gone->begin(true, false);
+  ASSERT_TRUE(gone->start());
+  ASSERT_TRUE(gone->turn(10ms, -1));
+  gone.reset();
+  // Sooner than the ten seconds after which a silent client is given up.
+  Result<PerfTest> next = run({.time = 50ms, .interval = 10ms});
+  for (int i = 0; i < 80 && !next; ++i) {
+    std::this_thread::sleep_for(50ms);
+    next = run({.time = 50ms, .interval = 10ms});
+  }
+  EXPECT_TRUE(next) << describe(next.error());
+}
+
+TEST_F(PerfTestOverLoopback, AClientOfAnotherProtocolIsToldSo) {
+  serve();
+  Endpoint client = client_of(Protocol::Chokepoint);
+  ASSERT_TRUE(client.connect({}, nullptr));
+  for (int i = 0; i < 500 && !client.connection()->is_closed(); ++i) {
+    const Result<> turned = client.turn(10ms, -1);
+    ASSERT_TRUE(turned) << describe(turned.error());
+  }
+  EXPECT_THAT(client.connection()->close_reason(),
+              HasSubstr("TLS: No supported application protocol"));
+  EXPECT_TRUE(run({.time = 50ms, .interval = 10ms})) << "and the next client is served";
+}
+
+TEST(PerfPort, IsOneServersAlone) {
+  const sys::Descriptor first = listen_perf(at("127.0.0.1", 0)).value();
+  const Result<sys::Descriptor> second =
+      listen_perf(at("127.0.0.1", net::local_endpoint(first.get())->port));
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind, ErrorKind::Busy);
 }
 
 TEST_F(PerfTestOverLoopback, WhereNobodyListensItSaysSo) {

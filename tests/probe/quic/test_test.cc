@@ -81,6 +81,15 @@ TEST_F(QuicTest, AnInterruptedTestIsWhatWasMeasuredUntilThen) {
   EXPECT_TRUE(run(*client, {.time = 50ms, .interval = 10ms})) << "and the next test may come";
 }
 
+TEST_F(QuicTest, AServerThatStopsSaysSo) {
+  fakes::ProbeServer server(services());
+  Result<Client> client = server.client();
+  const Result<Trial> trial = run(*client, {.time = 60s, .interval = 20ms, .pace_bits_per_s = 50e6},
+                                  [&](Side, const IntervalMeasure&) { server.stop(); });
+  ASSERT_FALSE(trial);
+  EXPECT_THAT(describe(trial.error()), HasSubstr("the server stops"));
+}
+
 TEST_F(QuicTest, MoreThanIsGrantedIsRefused) {
   const fakes::ProbeServer server(services(), {}, {.longest_test = 10s, .streams = 4});
   Result<Client> client = server.client();
