@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/control/until_stopped.h"
 #include "base/json/codec.h"
 #include "base/net/socket.h"
 #include "base/sys/clock.h"
@@ -33,7 +34,6 @@ namespace {
 
 using control::Client;
 using control::Json;
-using control::Message;
 using control::Session;
 using control::Type;
 using net::Patience;
@@ -213,50 +213,30 @@ class Mirror {
   }
 
   Result<Json> until_stopped() {
-    while (!patience_.over()) {
-      wait();
-      if (stopped_) {
-        return fail(ErrorKind::Interrupted, "latency", session_.channel().peer(),
-                    "the server stops");
-      }
-      TRY(const std::optional<Message> said, session_.channel().poll());
-      if (said) {
-        return end(*said);
-      }
-    }
-    return fail(ErrorKind::Timeout, "latency", session_.channel().peer(),
-                "it did not say that it was done");
+    TRY(control::until_stopped(session_, "latency", patience_, [this] { return answer(); }));
+    return Json::object();
   }
 
  private:
-  void wait() {
+  Result<> answer() {
     std::array<pollfd, 4> watched{pollfd{session_.channel().descriptor(), POLLIN, 0},
                                   pollfd{session_.surroundings().stop, POLLIN, 0},
                                   pollfd{tcp_.get(), POLLIN, 0},
                                   pollfd{flows_ ? flows_->flows.front().fd.get() : -1, POLLIN, 0}};
     poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
-    stopped_ = watched[1].revents != 0;
     if (watched[2].revents != 0 && !send_back(tcp_.get())) {
       tcp_.reset();
     }
     if (watched[3].revents != 0) {
       udp::answer_pings(flows_->flows.front().fd.get(), flows_->test);
     }
-  }
-
-  Result<Json> end(const Message& message) const {
-    if (message.type != Type::Stop) {
-      return fail(ErrorKind::Malformed, "latency", session_.channel().peer(),
-                  std::string(control::name_of(message.type)) + " came in the middle of a test");
-    }
-    return Json::object();
+    return {};
   }
 
   Session& session_;
   net::Patience patience_;
   sys::Descriptor tcp_;
   std::optional<udp::Flows> flows_;
-  bool stopped_ = false;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/control/bodies.h"
+#include "base/control/until_stopped.h"
 #include "base/net/socket.h"
 #include "probe/udp/data_socket.h"
 #include "probe/udp/exchange.h"
@@ -66,7 +67,6 @@ namespace chokepoint::probe::paths {
 namespace {
 
 using control::Json;
-using control::Message;
 using control::Session;
 using control::Type;
 using std::chrono::milliseconds;
@@ -88,23 +88,11 @@ Result<> until_stopped(Session& session, const net::Patience& patience, std::vec
   std::vector<pollfd> watched{{session.channel().descriptor(), POLLIN, 0},
                               {session.surroundings().stop, POLLIN, 0}};
   watched.insert(watched.end(), sockets.begin(), sockets.end());
-  while (!patience.over()) {
+  return control::until_stopped(session, "paths", patience, [&]() -> Result<> {
     poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
-    if (watched[1].revents != 0) {
-      return fail(ErrorKind::Interrupted, "paths", session.channel().peer(), "the server stops");
-    }
     take(std::span(watched).subspan(2));
-    TRY(const std::optional<Message> message, session.channel().poll());
-    if (message && message->type != Type::Stop) {
-      return fail(ErrorKind::Malformed, "paths", session.channel().peer(),
-                  std::string(control::name_of(message->type)) + " came in the middle of a test");
-    }
-    if (message) {
-      return {};
-    }
-  }
-  return fail(ErrorKind::Timeout, "paths", session.channel().peer(),
-              "it did not say that it was done");
+    return {};
+  });
 }
 
 // Which Pings have arrived, each once.
