@@ -67,6 +67,7 @@ Carrier::Carrier(sys::Descriptor fd, sys::Descriptor bell, Fills fills, Answered
     : fd_(std::move(fd)),
       bell_(std::move(bell)),
       answered_(std::move(answered)),
+      may_be_asked_(fills == Fills::No),
       fills_(fills == Fills::Yes),
       incoming_(kReadBytes) {
   if (fills == Fills::Peer) {
@@ -150,7 +151,7 @@ Result<> Carrier::take(std::span<const std::byte> bytes) {
   TRY(scanner_.take(bytes, [this](const Frame& frame) { note(frame); }));
   received_bytes_ = scanner_.data_bytes();
   return is_hostile_ ? fail(ErrorKind::Malformed, "read frame", "",
-                            "it asks for more than it takes, or answers what was not asked")
+                            "it asks for more than it takes or may, or answers what was not asked")
                      : Result<>{};
 }
 
@@ -163,7 +164,8 @@ void Carrier::note(const Frame& frame) {
     case FrameType::Object:
       return note_answer(frame);
     case FrameType::Fill:
-      fills_ = true;
+      is_hostile_ |= !may_be_asked_;
+      fills_ = fills_ || may_be_asked_;
       return;
     case FrameType::Data:
       return;

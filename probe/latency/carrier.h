@@ -38,7 +38,7 @@ struct SelfTime {
 using Answered = std::function<void(const SelfTime& time)>;
 
 enum class Fills {
-  No,    // until the peer asks for it
+  No,    // until the peer asks for it, which it may with this one alone
   Yes,   // from the beginning
   Peer,  // the peer shall: it is asked to, first of all
 };
@@ -82,6 +82,7 @@ class Carrier {
   sys::Descriptor bell_;  // an eventfd
   Answered answered_;
   std::atomic<bool> stopping_ = false;
+  const bool may_be_asked_;  // to fill
   std::atomic<bool> fills_;
   std::atomic<std::uint64_t> received_bytes_ = 0;
 
@@ -91,7 +92,7 @@ class Carrier {
   std::vector<std::byte> writing_ = {};  // small frames, of which the first bytes may have left
   std::size_t written_ = 0;
   std::size_t batch_at_ = 0;  // in the frames of Data
-  bool is_hostile_ = false;   // the peer asks for more than it takes
+  bool is_hostile_ = false;   // the peer asks for what it may not, or for more than it takes
 
   std::mutex mutex_;
   std::vector<std::byte> small_ = {};  // frames that wait to be written

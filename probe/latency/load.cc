@@ -104,9 +104,10 @@ void Load::conduct() {
   Clock::time_point next_probe = Clock::time_point::max();
   bool is_foreign_next = true;
   while (!stopping_) {
-    wake_.wait_until(lock, std::min(next_look, next_probe), [&] { return stopping_.load(); });
-    const Clock::time_point now = Clock::now();
     const auto gap = gap_at(probes_per_second_);
+    wake_.wait_until(lock, gap ? std::min(next_look, next_probe) : next_look,
+                     [&] { return stopping_.load(); });
+    const Clock::time_point now = Clock::now();
     if (now >= next_probe && gap) {
       is_foreign_next ? want_foreign() : ask_self();
       is_foreign_next = !is_foreign_next;
@@ -199,12 +200,12 @@ void Load::fail_with(const Error& error) {
 }
 
 void Load::want_foreign() {
-  if (idle_probers_ <= probes_wanted_ && probers_ < kMostProbers) {
+  if (probers_ - busy_probers_ <= probes_wanted_ && probers_ < kMostProbers) {
     ++probers_;
     start_thread("foreign probe", [this] { run_prober(); });
   }
   // Where all are on their way one less is sent, rather than one later.
-  if (probes_wanted_ < kMostProbers) {
+  if (probers_ - busy_probers_ > probes_wanted_) {
     ++probes_wanted_;
     probing_.notify_one();
   }
@@ -213,16 +214,16 @@ void Load::want_foreign() {
 void Load::run_prober() {
   std::unique_lock lock(mutex_);
   while (true) {
-    ++idle_probers_;
     probing_.wait(lock, [&] { return stopping_ || probes_wanted_ > 0; });
-    --idle_probers_;
     if (stopping_) {
       return;
     }
     --probes_wanted_;
+    ++busy_probers_;
     lock.unlock();
     const Result<ForeignTime> time = probe_foreign(next_probe_++);
     lock.lock();
+    --busy_probers_;
     if (time) {
       intervals_.back().foreign.push_back(*time);
     } else if (!stopping_) {

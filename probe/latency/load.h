@@ -122,7 +122,7 @@ class Load {
   std::deque<Connection> connections_ = {};
   int probes_wanted_ = 0;
   int probers_ = 0;
-  int idle_probers_ = 0;
+  int busy_probers_ = 0;
   std::deque<ProbeTimes> intervals_ = {{}};  // the last of them is now
   std::deque<double> sent_mbps_ = {};
   std::deque<double> received_mbps_ = {};

@@ -12,7 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/control/until_stopped.h"
 #include "base/json/codec.h"
+#include "base/math/units.h"
 #include "base/net/socket.h"
 #include "base/sys/thread.h"
 #include "probe/latency/carrier.h"
@@ -39,7 +41,6 @@ Result<LoadRequest> load_request_in(const control::Json& body) {
 namespace {
 
 using control::Json;
-using control::Message;
 using control::Session;
 using control::Type;
 using std::chrono::milliseconds;
@@ -127,22 +128,12 @@ class Responder {
   Result<Json> run() {
     session_.expect_streams(request_.streams + kMostProbes);
     TRY(session_.channel().send({Type::Ready}, session_.patience(kAnswering)));
-    while (!patience_.over()) {
-      TRY(wait());
-      TRY(const std::optional<Message> said, session_.channel().poll());
-      if (said) {
-        return said->type == Type::Stop
-                   ? Result<Json>(Json::object())
-                   : fail(ErrorKind::Malformed, "responsiveness", session_.channel().peer(),
-                          "it said something else than Stop in the middle of a test");
-      }
-    }
-    return fail(ErrorKind::Timeout, "responsiveness", session_.channel().peer(),
-                "it did not say that it was done");
+    TRY(control::until_stopped(session_, "responsiveness", patience_, [this] { return answer(); }));
+    return Json::object();
   }
 
  private:
-  Result<> wait() {
+  Result<> answer() {
     std::vector<pollfd> watched{{session_.channel().descriptor(), POLLIN, 0},
                                 {session_.surroundings().stop, POLLIN, 0},
                                 {session_.arrival_descriptor(), POLLIN, 0}};
@@ -150,10 +141,6 @@ class Responder {
       watched.push_back({small.descriptor(), POLLIN, 0});
     }
     poll(watched.data(), watched.size(), static_cast<int>(kLook.count()));
-    if (watched[1].revents != 0) {
-      return fail(ErrorKind::Interrupted, "responsiveness", session_.channel().peer(),
-                  "the server stops");
-    }
     auto next = watched.begin() + 3;
     std::erase_if(small_,
                   [&](SmallConnection& small) { return (next++)->revents != 0 && !small.serve(); });
@@ -200,6 +187,11 @@ Result<control::Demand> ResponsivenessService::check(const Json& parameters,
   TRY(const LoadRequest asked, load_request_in(parameters));
   TRY(control::check_time(limits, asked.time));
   TRY(control::check_streams(limits, asked.streams));
+  if (limits.rate_bits_per_s) {
+    return fail(ErrorKind::Refused, "", "a load that fills the path",
+                "this server grants " + math::format_rate(*limits.rate_bits_per_s) + " at most",
+                "measure with --idle-only");
+  }
   return control::Demand(control::Weight::Heavy, asked.streams, asked.streams * kStreamBytes);
 }
 

@@ -131,6 +131,15 @@ TEST(Carrier, AnAnswerThatNobodyAskedForEndsIt) {
   EXPECT_EQ(running.ended.error().kind, ErrorKind::Malformed);
 }
 
+// Else a server could have its clients send.
+TEST(Carrier, APeerThatShallFillIsNotFilled) {
+  RunningCarrier running(Fills::Peer);
+  say(running.peer.get(), bytes_of({.type = FrameType::Fill}));
+  running.await_end();
+  ASSERT_FALSE(running.ended);
+  EXPECT_EQ(running.ended.error().kind, ErrorKind::Malformed);
+}
+
 // A peer that asks and never reads would have all its answers kept.
 TEST(Carrier, APeerThatAsksAndNeverReadsEndsIt) {
   RunningCarrier running(Fills::No);
