@@ -19,6 +19,7 @@
 #include "base/trials/figures.h"
 #include "base/trials/trials.h"
 #include "probe/commands/commands.h"
+#include "probe/commands/directions.h"
 #include "probe/commands/rpc_report.h"
 
 namespace chokepoint::probe {
@@ -112,7 +113,7 @@ class ProbeRpcCommand final : public cli::Command {
     TRY(rpc::Parameters wanted, parameters(options));
     TRY(control::Client client,
         control::Client::connect(options, net::Patience::of(kConnectRpc, signals.descriptor())));
-    fit(wanted, client.admittance().limits, context);
+    fit_pace(wanted.pace_bits_per_s, client.admittance().limits, context);
     RpcMeasured measured{.family = client.peer().address.family()};
     TRY(measured.trial, measure(client, wanted, interval_, signals.descriptor(), context));
     baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
@@ -165,16 +166,6 @@ class ProbeRpcCommand final : public cli::Command {
       parameters.next.push_back({.host = host.host, .port = host.port});
     }
     return parameters;
-  }
-
-  // Fits the pace to the server's limits.
-  static void fit(rpc::Parameters& wanted, const control::Limits& limits,
-                  const cli::Context& context) {
-    if (limits.rate_bits_per_s) {
-      wanted.pace_bits_per_s = limits.rate_bits_per_s;
-      fmt::print(context.err, "the server grants {} at most: paced to that\n",
-                 math::format_rate(*limits.rate_bits_per_s));
-    }
   }
 
   static Result<rpc::Trial> measure(control::Client& client, const rpc::Parameters& wanted,

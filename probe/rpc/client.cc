@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <utility>
 
 #include "base/control/message.h"
 #include "base/math/units.h"
+#include "base/sys/descriptor.h"
 #include "probe/rpc/engine.h"
 #include "probe/rpc/exchange.h"
 #include "probe/rpc/test.h"
@@ -19,11 +19,6 @@ using std::chrono::milliseconds;
 constexpr std::chrono::hours kQueue{1};
 // An interrupted test still collects what the server measured, but the user does not wait long.
 constexpr milliseconds kAfterInterrupt{3000};
-
-bool is_interrupted(int fd) {
-  pollfd watched{fd, POLLIN, 0};
-  return fd >= 0 && poll(&watched, 1, 0) > 0;
-}
 
 // Versions before this kind of test do not know it, and say the same as a server that was told not
 // to offer it.
@@ -46,12 +41,15 @@ constexpr std::chrono::seconds kDrain{40};
 Result<bool> call_until_done(Client& client, Engine& engine, const Parameters& parameters,
                              int interrupt) {
   while (true) {
-    TRY(const bool has_news, engine.turn());
+    const Result<bool> has_news = engine.turn();
     if (!has_news) {
+      return fail(told_by(client, has_news.error(), interrupt));
+    }
+    if (!*has_news) {
       continue;
     }
     TRY(hear_progress(client, engine));
-    if (is_interrupted(interrupt)) {
+    if (sys::is_readable(interrupt)) {
       return true;
     }
     const auto over_for = engine.since_begin() - parameters.time;

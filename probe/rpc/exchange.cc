@@ -54,6 +54,19 @@ Result<Half> stop(Client& client, const Patience& patience) {
   }
 }
 
+Error told_by(Client& client, Error seen, int interrupt) {
+  const Patience patience = Patience::of(std::chrono::seconds(1), interrupt);
+  while (true) {
+    const Result<Message> message = client.channel().receive(patience);
+    if (!message || (message->type != Type::Failed && message->type != Type::Report)) {
+      return seen;
+    }
+    if (message->type == Type::Failed) {
+      return control::error_in(message->body, client.channel().peer());
+    }
+  }
+}
+
 Error stalled(Client& client, const Engine& engine, const Parameters& parameters) {
   constexpr std::chrono::seconds kWord{3};
   const auto bytes = [](std::uint64_t count) {

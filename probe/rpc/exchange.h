@@ -27,6 +27,9 @@ Result<std::vector<sys::Descriptor>> attach_all(control::Client& client,
 // Reads what the server has said by now: its progress is noted, a failure is returned.
 Result<> hear_progress(control::Client& client, Engine& engine);
 
+// A server that ends the test closes its connections, which is the error `seen`, and then says why.
+Error told_by(control::Client& client, Error seen, int interrupt);
+
 // Ends the test. What the server measured.
 Result<Half> stop(control::Client& client, const net::Patience& patience);
 

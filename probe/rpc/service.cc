@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "base/control/message.h"
 #include "base/net/socket.h"
+#include "base/sys/descriptor.h"
 #include "base/sys/root.h"
 #include "probe/rpc/engine.h"
 #include "probe/rpc/exchange.h"
@@ -126,8 +126,13 @@ class ServerRun {
     TRY(engine_.begin({}, {}));
     TRY(session_.channel().send({Type::Begin}, session_.patience(kAnswer)));
     while (true) {
-      TRY(const bool has_news, engine_.turn());
+      const Result<bool> has_news = engine_.turn();
       if (!has_news) {
+        return fail(next_ == nullptr
+                        ? has_news.error()
+                        : told_by(next_->client, has_news.error(), session_.surroundings().stop));
+      }
+      if (!*has_news) {
         continue;
       }
       TRY(const std::optional<Message> message, session_.channel().poll());
@@ -136,7 +141,10 @@ class ServerRun {
       }
       TRY(look_behind());
       TRY(report());
-      if (patience_.over() || is_stopped()) {
+      if (sys::is_readable(session_.surroundings().stop)) {
+        return fail(ErrorKind::Interrupted, "rpc", session_.channel().peer(), "the server stops");
+      }
+      if (patience_.over()) {
         return fail(ErrorKind::Timeout, "rpc", session_.channel().peer(),
                     "it did not say that it was done");
       }
@@ -144,11 +152,6 @@ class ServerRun {
   }
 
  private:
-  bool is_stopped() const {
-    pollfd watched{session_.surroundings().stop, POLLIN, 0};
-    return poll(&watched, 1, 0) > 0;
-  }
-
   Result<> look_behind() {
     if (next_ == nullptr) {
       return {};

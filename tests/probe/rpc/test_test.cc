@@ -138,6 +138,25 @@ TEST(RpcTest, AnInterruptedTestIsWhatWasMeasuredUntilThen) {
   EXPECT_TRUE(run_test(*client, {.time = 50ms})) << "and the next test may come";
 }
 
+TEST(RpcTest, AServerThatStopsSaysSo) {
+  fakes::ProbeServer server(services());
+  Result<Client> client = server.client();
+  const Result<Trial> trial =
+      run_test(*client, {.time = 60s}, [&](const Interval&) { server.stop(); });
+  ASSERT_FALSE(trial);
+  EXPECT_THAT(describe(trial.error()), HasSubstr("the server stops"));
+}
+
+TEST(RpcTest, WhyAWorkerOfAChainEndsItIsTold) {
+  const fakes::ProbeServer first(services());
+  fakes::ProbeServer second(services());
+  Result<Client> client = first.client();
+  const Result<Trial> trial = run_test(*client, {.time = 60s, .next = {next_at(second)}},
+                                       [&](const Interval&) { second.stop(); });
+  ASSERT_FALSE(trial);
+  EXPECT_THAT(describe(trial.error()), HasSubstr("the server stops"));
+}
+
 TEST(RpcTest, MoreThanIsGrantedIsRefused) {
   const fakes::ProbeServer server(services(), {}, {.longest_test = 10s, .streams = 4});
   Result<Client> client = server.client();
