@@ -97,7 +97,15 @@ class ForeignServers {
                  control::Turnstile& turnstile, const Log& log);
 
  private:
+  template <class Options>
+  using Serve = Result<> (*)(std::vector<sys::Descriptor> listeners, const Options& options,
+                             int stop);
+
   explicit ForeignServers(sys::Descriptor stop) : stop_(std::move(stop)) {}
+  // A thread, where there are listeners.
+  template <class Options>
+  Result<> start_one(const char* name, std::vector<sys::Descriptor>& listeners,
+                     Serve<Options> serve, Options options);
 
   sys::Descriptor stop_;
   std::vector<sys::Descriptor> iperf3_;
@@ -163,43 +171,33 @@ Result<ForeignServers> ForeignServers::open(const ForeignServerFlags& flags,
   return servers;
 }
 
+template <class Options>
+Result<> ForeignServers::start_one(const char* name, std::vector<sys::Descriptor>& listeners,
+                                   Serve<Options> serve, Options options) {
+  if (listeners.empty()) {
+    return {};
+  }
+  TRY(std::thread thread, sys::start_thread(name, [stop = stop_.get(), serve, options,
+                                                   taken = std::move(listeners)]() mutable {
+        if (const Result<> served = serve(std::move(taken), options, stop); !served) {
+          options.log(describe(served.error()));
+        }
+      }));
+  threads_.push_back(std::move(thread));
+  return {};
+}
+
 Result<> ForeignServers::start(const control::Limits& limits, const sys::Root& root,
                                control::Turnstile& turnstile, const Log& log) {
-  const int stop = stop_.get();
-  const auto note = [&log](const Result<>& done) {
-    if (!done) {
-      log(describe(done.error()));
-    }
-  };
-  if (!iperf3_.empty()) {
-    TRY(std::thread thread, sys::start_thread("iperf3", [=, &log, &turnstile,
-                                                         listeners = std::move(iperf3_)]() mutable {
-          note(iperf3::serve(std::move(listeners),
-                             {.turnstile = turnstile, .limits = limits, .root = root, .log = log},
-                             stop));
-        }));
-    threads_.push_back(std::move(thread));
-  }
-  if (!nuttcp_.empty()) {
-    TRY(std::thread thread, sys::start_thread("nuttcp", [=, &log, &turnstile,
-                                                         listeners = std::move(nuttcp_)]() mutable {
-          note(nuttcp::serve(std::move(listeners),
-                             {.turnstile = turnstile, .limits = limits, .root = root, .log = log},
-                             stop));
-        }));
-    threads_.push_back(std::move(thread));
-  }
-  if (!perf_.empty()) {
-    TRY(std::thread thread,
-        sys::start_thread(
-            "perf door", [=, &log, &turnstile, listeners = std::move(perf_)]() mutable {
-              note(quic::serve_perf(
-                  std::move(listeners),
-                  {.turnstile = turnstile, .limits = limits, .root = root, .log = log}, stop));
-            }));
-    threads_.push_back(std::move(thread));
-  }
-  return {};
+  TRY(start_one<iperf3::ServerOptions>(
+      "iperf3", iperf3_, iperf3::serve,
+      {.turnstile = turnstile, .limits = limits, .root = root, .log = log}));
+  TRY(start_one<nuttcp::ServerOptions>(
+      "nuttcp", nuttcp_, nuttcp::serve,
+      {.turnstile = turnstile, .limits = limits, .root = root, .log = log}));
+  return start_one<quic::PerfServerOptions>(
+      "perf door", perf_, quic::serve_perf,
+      {.turnstile = turnstile, .limits = limits, .root = root, .log = log});
 }
 
 ForeignServers::~ForeignServers() {
@@ -378,8 +376,8 @@ void ServeCommand::define(cli::Flags& flags) {
               "one client at a time: refuse other clients instead of queueing them")
       .option("offer", &offer_, "KINDS",
               "tests to offer, with commas: "
-              "tcp,path,paths,udp,quic,rpc,latency,collective,rdma,preflight, and facts, how this "
-              "host is set up; default: "
+              "tcp,path,paths,udp,quic,rpc,latency,responsiveness (latency under load),collective,"
+              "rdma,preflight, and facts, how this host is set up; default: "
               "all of them, with --insecure-open without collective and preflight, which start "
               "programs here")
       .option("max-clients", &most_clients_, "N", "clients at once", 1, 10000)
