@@ -89,10 +89,11 @@ constexpr auto kSettingKeys = std::to_array<SettingKeys>({
     {"process", "open_files_*"},
 });
 
-// Interfaces by name that no job's data crosses: loopback, and what is only virtual and has no
-// address, as the ends of containers' pairs.
+// Kinds of interfaces that carry no job's data unless they have an address, like one end of a
+// container's pair.
 constexpr auto kVirtual = std::to_array<std::string_view>({"veth", "virtual", "bridge", "tunnel"});
 
+// Bounds of what is made and of what is accepted: a host with more shows the first of them.
 constexpr std::size_t kMostSubjects = 512;
 constexpr std::size_t kMostKeys = 256;
 constexpr std::size_t kLongestSetting = 1024;
@@ -110,6 +111,7 @@ bool is_setting(const Fact& fact) {
   });
 }
 
+// Loopback, and what is virtual and has no address.
 std::set<std::string> unused_interfaces(const Facts& facts) {
   std::set<std::string> unused;
   std::set<std::string> addressed;
@@ -127,7 +129,8 @@ std::set<std::string> unused_interfaces(const Facts& facts) {
   return unused;
 }
 
-// Of a frequency policy: all cores in one, with every value that any of them has.
+// A frequency policy is the subject of such a fact. All policies are shown as one, with every value
+// that any of them has.
 bool is_of_core(const Fact& fact) { return fact.category == "cpu" && !fact.subject.empty(); }
 
 void add_value(std::string& values, const std::string& value) {
@@ -138,6 +141,19 @@ void add_value(std::string& values, const std::string& value) {
   } else if (padded.find(std::string(kBetween) + value + std::string(kBetween)) ==
              std::string::npos) {
     values += std::string(kBetween) + value;
+  }
+  values.resize(std::min(values.size(), kLongestSetting));
+}
+
+void add(Settings& settings, const std::string& subject, const Fact& fact) {
+  constexpr std::size_t kMostOthers = kMostSubjects - 1;  // than the processors
+  if (fact.key.size() > kLongestSetting || subject.size() > kLongestSetting ||
+      (settings.size() >= kMostOthers && !settings.contains(subject))) {
+    return;
+  }
+  auto& values = settings[subject];
+  if (values.size() < kMostKeys || values.contains(fact.key)) {
+    values[fact.key] = fact.value.substr(0, kLongestSetting);
   }
 }
 
@@ -156,7 +172,7 @@ Settings settings_of(const Facts& facts) {
     }
     const std::string subject =
         fact.subject.empty() ? fact.category : fact.category + " " + fact.subject;
-    settings[subject][fact.key] = fact.value.substr(0, kLongestSetting);
+    add(settings, subject, fact);
   }
   return settings;
 }

@@ -18,7 +18,7 @@ namespace chokepoint::host {
 using Settings = std::map<std::string, std::map<std::string, std::string>>;
 
 // Cores that are set alike count as one, and interfaces that cannot carry a job's data are left
-// out.
+// out. Never more than settings_in() accepts.
 Settings settings_of(const Facts& facts);
 
 // Without GPUs, libraries and the environment of a job, which take time to ask or are not the

@@ -71,6 +71,23 @@ TEST(Settings, OfADocumentAreReadOnlyAsTextsOfTexts) {
   EXPECT_THAT(settings_in({{"sysctl", {{"a", std::string(5000, 'x')}}}}), IsEmpty());
 }
 
+// A peer reads them: what is made must never be more than it accepts.
+TEST(Settings, OfALargeHostAreStillAccepted) {
+  Facts facts;
+  for (int number = 0; number < 3000; ++number) {
+    const std::string name = std::to_string(number);
+    facts.push_back({"nic", "eth" + name, "mtu", "1500", "test"});
+    facts.push_back({"sysctl", "", "net.made." + name, std::string(3000, 'x'), "test"});
+  }
+  for (int number = 0; number < 3000; ++number) {
+    const std::string name = std::to_string(number);
+    facts.push_back({"cpu", "policy" + name, "allowed_khz", name + "000", "test"});
+  }
+  const Settings settings = settings_of(facts);
+  EXPECT_THAT(settings, testing::IsSupersetOf({Key("sysctl"), Key("cpu"), Key("nic eth7")}));
+  EXPECT_EQ(settings_in(Json(settings)), settings);
+}
+
 TEST(Settings, AreReadBelowTheRoot) {
   const auto tree = fakes::HostTree::from_text(
       "/proc/sys/kernel/osrelease = 6.1.0\n/proc/sys/net/core/rmem_max = 99\n");
