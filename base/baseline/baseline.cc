@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 
 #include "base/host/inventory.h"
@@ -13,6 +14,8 @@
 
 namespace chokepoint::baseline {
 namespace {
+
+constexpr std::chrono::seconds kPeersPatience{2};
 
 record::WriterOptions options_of(const Flags& baseline, const Finding& finding,
                                  const cli::Context& context) {
@@ -40,7 +43,11 @@ void add_rows(record::Writer& writer, const Finding& finding, const host::Facts&
       .document = finding.document.dump(-1, ' ', false, cli::Json::error_handler_t::replace)});
 }
 
-// At the end of the document, where they hide nothing.
+bool is_document_wanted(const Flags& baseline, const cli::Context& context) {
+  return context.json || !baseline.folder.empty();
+}
+
+// At the end of the document, where people who read it see its results first.
 void add_host_facts(Finding& finding, const cli::Context& context) {
   if (finding.kind == "doctor") {
     return;  // its checks are about them
@@ -116,7 +123,7 @@ Result<cli::ExitCode> answer(const cli::Context& context, const Flags& baseline,
   if (!baseline.folder.empty() && !finding.facts) {
     finding.facts = host::facts_of(host::read_inventory(context.root));
   }
-  if (context.json || !baseline.folder.empty()) {
+  if (is_document_wanted(baseline, context)) {
     add_host_facts(finding, context);
   }
   if (context.json) {
@@ -126,6 +133,50 @@ Result<cli::ExitCode> answer(const cli::Context& context, const Flags& baseline,
   }
   TRY(keep(baseline, finding, context));
   return interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
+}
+
+Result<control::Demand> FactsService::check(const control::Json& /*parameters*/,
+                                            const control::Limits& /*limits*/) const {
+  return control::Weight::None;
+}
+
+Result<control::Json> FactsService::serve(control::Session& session,
+                                          const control::Json& /*parameters*/) {
+  const host::Settings settings = host::read_settings(session.surroundings().root);
+  TRY(session.channel().send({control::Type::Ready, {{"settings", settings}}},
+                             session.patience(kPeersPatience)));
+  return control::Json::object();
+}
+
+void ask_peer(control::Client& client, const Flags& baseline, const cli::Context& context,
+              int interrupt, cli::Json& document) {
+  if (!is_document_wanted(baseline, context)) {
+    return;
+  }
+  const auto patience = net::Patience::of(kPeersPatience, interrupt);
+  const Result<control::Json> answer =
+      client.request("facts", control::Json::object(), patience, [](const std::string&) {});
+  if (!answer || !client.channel().expect(control::Type::Result, patience)) {
+    return;
+  }
+  const host::Settings settings =
+      host::settings_in(answer->is_object() ? answer->value("settings", cli::Json()) : cli::Json());
+  if (!settings.empty()) {
+    document[kHostFacts]["peer"] = settings;
+  }
+}
+
+void ask_peer(const control::ClientOptions& peer, const Flags& baseline,
+              const cli::Context& context, int interrupt, cli::Json& document) {
+  if (!is_document_wanted(baseline, context)) {
+    return;
+  }
+  Result<control::Client> client =
+      control::Client::connect(peer, net::Patience::of(kPeersPatience, interrupt));
+  if (client) {
+    ask_peer(*client, baseline, context, interrupt, document);
+    client->bye();
+  }
 }
 
 }  // namespace chokepoint::baseline

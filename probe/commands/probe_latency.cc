@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/baseline/baseline.h"
-#include "base/baseline/host_facts.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/baseline/baseline.h"
-#include "base/baseline/host_facts.h"
 #include "base/cli/command.h"
 #include "base/control/client.h"
 #include "base/math/units.h"

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/baseline/baseline.h"
-#include "base/baseline/host_facts.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"

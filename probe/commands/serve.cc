@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/baseline/host_facts.h"
+#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/flags.h"
 #include "base/cli/text.h"

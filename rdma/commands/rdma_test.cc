@@ -8,7 +8,6 @@
 #include <cctype>
 
 #include "base/baseline/baseline.h"
-#include "base/baseline/host_facts.h"
 #include "base/cli/text.h"
 #include "base/control/client.h"
 #include "base/sys/number.h"
