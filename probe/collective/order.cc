@@ -87,6 +87,8 @@ namespace {
 using json::Json;
 
 constexpr std::size_t kMaxMessage = std::size_t{1} << 20;
+// Beside the rest of an answer they fit into one value of the store.
+constexpr std::size_t kMaxSettings = std::size_t{1} << 18;
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -151,6 +153,10 @@ std::string to_text(const Answer& answer) {
       }
     }
   }
+  if (Json settings(answer.settings);
+      !settings.empty() && text_of(settings).size() <= kMaxSettings) {
+    body["settings"] = std::move(settings);
+  }
   return text_of(body);
 }
 
@@ -162,6 +168,7 @@ Result<Answer> parse_answer(const std::string& text, int rank) {
     }
   }
   TRY(Answer answer, json::from_json<Answer>(body, "answer"));
+  answer.settings = host::settings_in(body.value("settings", Json()));
   if (answer.wrong) {
     answer.wrong->rank = rank;
   }

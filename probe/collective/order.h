@@ -2,7 +2,7 @@
 // store. Parsing checks every figure.
 //
 //   order/RANK   Prepare ─▶ Check ─▶ Run … ─▶ Prepare … ─▶ Tell ─▶ End
-//   answer/RANK  {}         {wrong}  {times}  {}            {way}
+//   answer/RANK  {}         {wrong}  {times}  {}            {way, settings}
 //
 // Values.
 #pragma once
@@ -12,12 +12,19 @@
 #include <string>
 #include <vector>
 
+#include "base/host/settings.h"
 #include "probe/collective/communicator.h"
 #include "probe/collective/pattern.h"
 
 namespace chokepoint::probe::collective {
 
-enum class Task { Prepare, Check, Run, Tell, End };  // Tell: how the data went
+enum class Task {
+  Prepare,
+  Check,
+  Run,
+  Tell,
+  End
+};  // Tell: how the data went, and the host is set up
 
 inline constexpr int kMaxRanks = 4096;
 inline constexpr int kMaxIterations =
@@ -35,6 +42,7 @@ struct Answer {
   std::vector<std::chrono::nanoseconds> times = {};
   std::optional<Wrong> wrong = {};
   Way way = {};
+  host::Settings settings = {};  // Tell: of the host, from one rank of each
 };
 
 std::string order_key(int rank);

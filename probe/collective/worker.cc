@@ -55,7 +55,8 @@ class Worker {
       case Task::Run:
         return measure(order);
       case Task::Tell:
-        return Answer{.way = communicator_->way()};
+        return Answer{.way = communicator_->way(),
+                      .settings = job_.settings ? job_.settings() : host::Settings()};
       case Task::End:
         break;
     }

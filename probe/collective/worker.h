@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/host/settings.h"
 #include "probe/collective/communicator.h"
 
 namespace chokepoint::probe::collective {
@@ -14,7 +15,8 @@ struct Job {
   RankPosition position = {};
   OpenBackend open = {};
   BackendOptions options = {};
-  std::uint64_t memory_bytes = 0;  // limit for its buffers; 0: none
+  std::uint64_t memory_bytes = 0;                 // limit for its buffers; 0: none
+  std::function<host::Settings()> settings = {};  // of this host; empty: another rank tells them
 };
 
 using OnFailure = std::function<void(const Error&)>;

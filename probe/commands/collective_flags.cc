@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/host/memory.h"
+#include "base/host/settings.h"
 #include "base/sys/root.h"
 #include "probe/collective/launch/rank_service.h"
 #include "probe/collective/operation.h"
@@ -189,13 +190,17 @@ Result<Job> job_of(const CollectiveFlags& given, std::span<const Backend> backen
                    const RankPlacement& placement, const cli::Context& context) {
   TRY(const Backend* const library, backend_of(given, backends));
   TRY(const collective::RankOptions options, rank_options_of(given));
-  return Job{.position = placement.position,
-             .open = library->open,
-             .options = {.interface = options.interface,
-                         .timeout = options.timeout,
-                         .gpu = options.gpu,
-                         .algorithm = options.algorithm},
-             .memory_bytes = memory_for(placement.local_ranks, context)};
+  Job job{.position = placement.position,
+          .open = library->open,
+          .options = {.interface = options.interface,
+                      .timeout = options.timeout,
+                      .gpu = options.gpu,
+                      .algorithm = options.algorithm},
+          .memory_bytes = memory_for(placement.local_ranks, context)};
+  if (placement.position.local_rank == 0) {
+    job.settings = [root = context.root] { return host::read_settings(root); };
+  }
+  return job;
 }
 
 Result<MemberOptions> member_options(const CollectiveFlags& given, const RankPlacement& placement,

@@ -222,6 +222,11 @@ class ProbeCollectiveCommand final : public cli::Command {
     }
     cli::Json document = document_;
     add_to(document, measured);
+    for (const auto& [host, settings] : measured.outcome.hosts) {
+      if (host != sys::host_name(context.root)) {
+        document[baseline::kHostFacts]["peers"][host] = settings;
+      }
+    }
     TRY(const cli::ExitCode code,
         baseline::answer(context, baseline_,
                          {.kind = "collective",

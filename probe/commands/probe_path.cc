@@ -110,8 +110,13 @@ class ProbePathCommand final : public cli::Command {
     }
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     cli::Json document = cli::document(context, "chokepoint.probe.path/1");
-    TRY(const PathFindings found, find(context, signals.descriptor()));
+    TRY(const control::ClientOptions peer, client_options(peer_, context));
+    TRY(const PathFindings found, find(peer, context, signals.descriptor()));
     add_to(document, found);
+    // The connections over which the ways were looked at have ended.
+    if (!alone_ && (found.host.ipv4.connects() || found.host.ipv6.connects())) {
+      baseline::ask_peer(peer, baseline_, context, signals.descriptor(), document);
+    }
     return baseline::answer(
         context, baseline_,
         {.kind = "path", .peer = found.host.name, .document = std::move(document)},
@@ -136,8 +141,8 @@ class ProbePathCommand final : public cli::Command {
     return options;
   }
 
-  Result<PathFindings> find(const cli::Context& context, int interrupt) const {
-    TRY(const control::ClientOptions peer, client_options(peer_, context));
+  Result<PathFindings> find(const control::ClientOptions& peer, const cli::Context& context,
+                            int interrupt) const {
     const path::LookOptions options = look_options(peer, interrupt);
     const std::int64_t until_ns = context.clock.monotonic_ns() + time_.count();
     const auto asked_port =

@@ -207,9 +207,12 @@ class Conductor {
   }
 
   Result<> ask_ways(Outcome& outcome) const {
-    TRY(const Answers all, all_do({.task = Task::Tell}, {}));
-    for (const Answer& answer : all) {
-      outcome.ways.push_back(answer.way);
+    TRY(Answers all, all_do({.task = Task::Tell}, {}));
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      outcome.ways.push_back(std::move(all[rank].way));
+      if (!all[rank].settings.empty() && rank < outcome.members.size()) {
+        outcome.hosts.try_emplace(outcome.members[rank].host, std::move(all[rank].settings));
+      }
     }
     return {};
   }

@@ -8,10 +8,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/host/settings.h"
 #include "base/math/statistics.h"
 #include "probe/collective/communicator.h"
 #include "probe/collective/order.h"
@@ -46,8 +49,9 @@ std::optional<double> algbw_mbps(const SizeResult& size);
 std::optional<double> busbw_mbps(const SizeResult& size);
 
 struct Outcome {
-  std::vector<Newcomer> members = {};  // by rank
-  std::vector<Way> ways = {};          // by rank; empty: not reached
+  std::vector<Newcomer> members = {};                // by rank
+  std::vector<Way> ways = {};                        // by rank; empty: not reached
+  std::map<std::string, host::Settings> hosts = {};  // how each is set up, as far as it is known
   std::vector<SizeResult> sizes = {};
 };
 

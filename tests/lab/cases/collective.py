@@ -99,6 +99,9 @@ def test_servers_start_ranks_on_the_way_by_which_they_were_reached(lab):
     only_size(told)
     same(told["ranks"], 2, "ranks")
     same(told["interface"], link.a.interface, "interface")
+    facts = told["host_facts"]
+    same(set(facts["peers"]), {"right"}, "hosts that told how they are set up")
+    same(facts["peers"]["right"]["kernel"], facts["own"]["kernel"], "kernel, of one machine")
 
 
 def test_servers_start_ranks_of_the_family_by_which_they_were_reached(lab):

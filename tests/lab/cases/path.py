@@ -58,6 +58,7 @@ def test_both_ways_in_both_families_as_traceroute_sees_them(lab):
     same(found["peer"]["family"], "ipv6", "the family of the name's first address")
     same(found["forward"], found["families"]["ipv6"]["forward"]["hops"], "the top of the document")
     same(found["dual_stack_finding"], None, "finding")
+    holds(found["host_facts"]["peer"]["kernel"], "the peer did not tell how it is set up")
 
 
 def test_by_tcp_from_both_ends(lab):

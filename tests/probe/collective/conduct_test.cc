@@ -15,9 +15,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::Each;
+using testing::ElementsAre;
 using testing::Gt;
 using testing::HasSubstr;
+using testing::Pair;
 using testing::SizeIs;
+
+const host::Settings kSettings{{"cpu", {{"cores", "4"}}}};
 
 // A rank's store without a network between.
 class Near final : public Group {
@@ -46,7 +50,8 @@ class Conduct : public testing::Test {
         const Job job{.position = {.rank = rank, .ranks = kRanks},
                       .open = fakes::store_backend().open,
                       .options = {.algorithm = trouble},
-                      .memory_bytes = memory};
+                      .memory_bytes = memory,
+                      .settings = [] { return kSettings; }};
         const Result<> worked = work(job, near);
         if (worked) {
           hub_.leave(rank, true);
@@ -96,6 +101,7 @@ TEST_F(Conduct, MeasuresEverySizeOfEveryCollectiveAndTheDataAreRight) {
   EXPECT_THAT(outcome_.members, SizeIs(kRanks));
   ASSERT_THAT(outcome_.ways, SizeIs(kRanks));
   EXPECT_EQ(outcome_.ways[1].library, "by store");
+  EXPECT_THAT(outcome_.hosts, ElementsAre(Pair("hubble", kSettings)));
 }
 
 TEST_F(Conduct, TimeDecidesHowOften) {

@@ -108,5 +108,20 @@ TEST(Answer, NonsenseIsRefused) {
   }
 }
 
+TEST(Answer, TellsHowItsHostIsSetUpWhereThatIsOfUsualSize) {
+  const host::Settings settings{{"nic eth0", {{"mtu", "9000"}}}};
+  const auto passed = [](const host::Settings& sent) {
+    return parse_answer(to_text(Answer{.settings = sent}), 3).value().settings;
+  };
+  EXPECT_EQ(passed(settings), settings);
+  host::Settings large;
+  for (int subject = 0; subject < 400; ++subject) {
+    large["nic " + std::to_string(subject)] = {{"driver", std::string(1000, 'x')}};
+  }
+  EXPECT_EQ(passed(large), host::Settings());
+  EXPECT_EQ(parse_answer(R"({"times_ns":[],"way":{},"settings":[7]})", 3).value().settings,
+            host::Settings());
+}
+
 }  // namespace
 }  // namespace chokepoint::probe::collective
