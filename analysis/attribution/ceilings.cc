@@ -31,6 +31,7 @@ constexpr double kBeyondProbe = 120;
 // A judgement: how often such a verdict is right has not been counted, and the path itself may have
 // changed since the probe.
 constexpr double kContradicted = 0.6;
+constexpr std::string_view kOfSize = " of ";  // between a collective's name and its size
 
 bool has_address(const NodeData& node, const std::string& address) {
   return std::ranges::any_of(node.interfaces, [&](const Interface& interface) {
@@ -290,7 +291,7 @@ class CeilingFinder {
       const auto us = bytes && mbps ? median_us(run_, kind, *bytes) : std::nullopt;
       if (us.value_or(0) > 0) {
         keep(kind, *mbps, *bytes * kMbpsOfBytesInUs / *us, "Mb/s");
-        found_.back().what = fmt::format("{} of {}", kind, math::format_bytes(*bytes));
+        found_.back().what = kind + std::string(kOfSize) + math::format_bytes(*bytes);
       }
     }
   }
@@ -305,7 +306,8 @@ class CeilingFinder {
     ceiling.unit = unit;
     std::erase_if(found_, [&](const Ceiling& each) {
       return each.probe == ceiling.probe && each.from == ceiling.from && each.to == ceiling.to &&
-             each.device == ceiling.device && each.what.starts_with(ceiling.what);
+             each.device == ceiling.device &&
+             (each.what == what || each.what.starts_with(what + std::string(kOfSize)));
     });
     found_.push_back(std::move(ceiling));
   }

@@ -98,7 +98,7 @@ std::optional<Verdict> early_end(const RunData& run);
 // meeting.cc: of a job that failed on every node, whether it met over one address family and
 // offered its peers addresses of the other, over which no data passed.
 void explain_failure(const RunData& run, Verdict& verdict);
-// Says so of a job that went on like that.
+// Adds to the evidence of a job whose data do go over the other family.
 void remark_family(const RunData& run, Verdict& verdict);
 
 // gpu_copies.cc: moves time that copies between GPUs and their host took from computing to the PCIe

@@ -19,8 +19,8 @@ constexpr double kProbably = 0.8;  // the job's own output says more, and is not
 
 const char* words_for(net::Family family) { return family == net::Family::Ipv4 ? "IPv4" : "IPv6"; }
 
-// What the ranks of a node were told in their environment.
-std::string told(const NodeData& node, const char* variable) {
+// A variable in the environment of a node's ranks.
+std::string variable_of(const NodeData& node, const char* variable) {
   return fact_text(node, "environment", "ranks", variable);
 }
 
@@ -32,7 +32,8 @@ struct Meeting {
 // The first connection of another host to MASTER_PORT, else MASTER_ADDR where it is no name.
 std::optional<Meeting> meeting_of(const RunData& run) {
   for (const NodeData& node : run.nodes) {
-    const auto port = sys::parse_number<std::int64_t>(told(node, "MASTER_PORT")).value_or(-1);
+    const auto port =
+        sys::parse_number<std::int64_t>(variable_of(node, "MASTER_PORT")).value_or(-1);
     for (const FlowData& flow : node.flows) {
       const bool is_a = flow.row.a_port == port;
       const bool is_b = flow.row.b_port == port;
@@ -41,7 +42,7 @@ std::optional<Meeting> meeting_of(const RunData& run) {
         return Meeting{address->text(), address->family()};
       }
     }
-    if (const auto address = net::Address::parse(told(node, "MASTER_ADDR"))) {
+    if (const auto address = net::Address::parse(variable_of(node, "MASTER_ADDR"))) {
       return Meeting{address->text(), address->family()};
     }
   }
@@ -50,7 +51,7 @@ std::optional<Meeting> meeting_of(const RunData& run) {
 
 // The node and the address that a library with this variable offers there.
 std::optional<Evidence> offer_of(const NodeData& node, const char* variable, net::Family meeting) {
-  const std::string named = told(node, variable);
+  const std::string named = variable_of(node, variable);
   const Interface* interface = node.interface(named);
   const std::string offered =
       interface == nullptr ? fact_text(node, "name", "", "address")

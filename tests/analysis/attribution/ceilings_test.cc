@@ -194,6 +194,27 @@ TEST_F(Ceilings, OfCollectivesAreThoseOfTheSameSize) {
   EXPECT_THAT(found.ceilings[0].share_percent(), Optional(DoubleNear(50, 2)));
 }
 
+// Of two kinds of which one's name begins as the other's does, neither takes the other's place.
+TEST_F(Ceilings, OfEachKindOfCollectiveAreKept) {
+  made_.collectives(40, {0, 0});
+  constexpr std::int64_t kBytes = 1'000'000;
+  for (NodeData& node : made_.data.nodes) {
+    for (std::size_t at = 0; at < node.collectives.size(); ++at) {
+      node.collectives[at].bytes = kBytes;
+      node.collectives[at].kind =
+          at % 2 == 0 ? record::CollectiveKind::ReduceScatter : record::CollectiveKind::Reduce;
+    }
+  }
+  for (const auto kind : {record::CollectiveKind::ReduceScatter, record::CollectiveKind::Reduce}) {
+    made_.node("a").probes.push_back(
+        {.kind = "collective",
+         .document =
+             fmt::format(R"({{"collective":"{}","sizes":[{{"bytes":{},"algbw_mbps":400}}]}})",
+                         word_of(kind), kBytes)});
+  }
+  EXPECT_THAT(diagnosis().ceilings, SizeIs(2));
+}
+
 TEST_F(Ceilings, OfDocumentsThatMakeNoSenseAreNone) {
   for (const char* kind : {"tcp", "latency", "pcie", "rdma", "collective"}) {
     for (const char* text : {"", "[]", R"({"devices":7,"sizes":[[],{"bytes":-1}],"peer":[]})"}) {
