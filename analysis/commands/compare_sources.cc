@@ -139,7 +139,9 @@ Result<> add_recorded(record::Reader& node, const std::string& name,
     TRY(std::vector<ComparedRun> read, runs_of_document(probe.document, name));
     for (ComparedRun& run : read) {
       if (run.hosts.empty()) {  // of a version whose documents had no facts
-        run.hosts.push_back({.host = node.node(), .settings = settings_of(facts, probe.session)});
+        run.hosts.push_back({.host = node.node(),
+                             .settings = std::make_shared<const host::Settings>(
+                                 settings_of(facts, probe.session))});
       }
       runs.push_back(std::move(run));
     }

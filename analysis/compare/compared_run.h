@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -81,10 +82,11 @@ struct SourcedValue {
   std::string from = {};  // where it came from, for people
 };
 
-// How a host was set up.
+// How a host was set up; never null. Shared, because a document's thousands of trials have the
+// same.
 struct HostSettings {
   std::string host = {};
-  host::Settings settings = {};
+  std::shared_ptr<const host::Settings> settings = std::make_shared<const host::Settings>();
 };
 
 struct ComparedRun {

@@ -16,31 +16,34 @@ namespace chokepoint::analysis {
 namespace {
 
 using Value = std::optional<std::string>;
-using Places = std::map<std::string, std::size_t>;
+// By key and value, when the value first came.
+using Places = std::map<std::pair<std::string, std::string>, std::size_t>;
 
-constexpr const char* kVariant = "variant";  // of trials: the first is what others are held against
-
-// Folders keep the order in which they were given, and so do the kinds of documents in them.
-Places places_of_folders(const std::vector<ComparedRun>& runs) {
+// Values of these keys keep the order in which runs and documents were given: of trials' variants
+// the first is the one that others are compared with.
+Places places_as_given(const std::vector<ComparedRun>& runs) {
   Places places;
   for (const ComparedRun& run : runs) {
-    places.try_emplace(run.folder, places.size());
-    if (run.is_probe) {
-      places.try_emplace(run.facts, places.size());
-      places.try_emplace(value_of(run, kVariant).value_or(""), places.size());
+    for (const char* key : {"folder", "facts", "variant"}) {
+      const Value value =
+          run.is_probe || std::string_view(key) == "folder" ? value_of(run, key) : std::nullopt;
+      if (value) {
+        places.try_emplace({key, *value}, places.size());
+      }
     }
   }
   return places;
 }
 
 std::strong_ordering order_of(const std::string& key, const Value& one, const Value& other,
-                              const Places& folders) {
+                              const Places& places) {
   if (!one || !other) {
     return one.has_value() <=> other.has_value();
   }
-  const bool is_given = key == "folder" || key == "facts" || key == kVariant;
-  if (is_given && folders.contains(*one) && folders.contains(*other)) {
-    return folders.at(*one) <=> folders.at(*other);
+  const auto first = places.find({key, *one});
+  const auto second = places.find({key, *other});
+  if (first != places.end() && second != places.end()) {
+    return first->second <=> second->second;
   }
   if (key == "parallelism") {
     const auto kinds = parallelism_named(*one) <=> parallelism_named(*other);
@@ -167,12 +170,12 @@ void group_runs(Comparison& comparison) {
     }
     comparison.groups[place->second].runs.push_back(run);
   }
-  const Places folders = places_of_folders(comparison.runs);
+  const Places places = places_as_given(comparison.runs);
   std::vector<std::size_t> order = counted(comparison.groups.size());
   std::ranges::stable_sort(order, [&](std::size_t one, std::size_t other) {
     for (std::size_t key = 0; key < comparison.keys.size(); ++key) {
       const auto by_key = order_of(comparison.keys[key], comparison.groups[one].values[key],
-                                   comparison.groups[other].values[key], folders);
+                                   comparison.groups[other].values[key], places);
       if (by_key != 0) {
         return by_key < 0;
       }
@@ -189,7 +192,7 @@ Result<> sort_groups(Comparison& comparison, const std::string& by, bool is_reve
     return fail(ErrorKind::Usage, "", "--sort " + by, "is no key and no figure of these rows",
                 fmt::format("the keys are {}", fmt::join(comparison.keys, ", ")));
   }
-  const Places folders = places_of_folders(comparison.runs);
+  const Places places = places_as_given(comparison.runs);
   std::vector<std::size_t> order = counted(comparison.groups.size());
   // Rows without the figure come last.
   const auto without_figure = std::ranges::stable_partition(order, [&](std::size_t place) {
@@ -200,7 +203,7 @@ Result<> sort_groups(Comparison& comparison, const std::string& by, bool is_reve
     const Group& one = comparison.groups[first];
     const Group& other = comparison.groups[second];
     return is_key ? order_of(by, value_at(one, comparison, by), value_at(other, comparison, by),
-                             folders) < 0
+                             places) < 0
                   : figure && one[*figure]->mean < other[*figure]->mean;
   });
   if (is_reversed) {

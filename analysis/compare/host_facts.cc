@@ -18,24 +18,36 @@ using Place = std::pair<std::string, std::string>;  // subject and key
 // The facts of one host by all runs of a row.
 using HostFacts = std::map<Place, Values>;
 
-// Devices come and go; where nothing is known of anything else it was not asked for.
-constexpr std::array kDevices{"nic ", "pci ", "rdma ", "gpu "};
+constexpr std::string_view kGpu = "gpu";
 
-bool is_device(const std::string& subject) {
-  return std::ranges::any_of(kDevices,
-                             [&](const char* prefix) { return subject.starts_with(prefix); });
+// Whether a subject of one side is gone where the other side does not have it. Network, PCI and
+// RDMA devices are always read, GPUs not by host::read_settings(): only a side that knows of some
+// says that one is missing. Anything else that is not there was not read.
+bool is_gone(const std::string& subject, const HostFacts& where) {
+  constexpr std::array<std::string_view, 3> kAlwaysRead{"nic ", "pci ", "rdma "};
+  if (subject.starts_with(kGpu)) {
+    const auto first = where.lower_bound({std::string(kGpu), ""});
+    return subject.size() > kGpu.size() && first != where.end() &&
+           first->first.first.starts_with(kGpu);
+  }
+  return std::ranges::any_of(kAlwaysRead,
+                             [&](std::string_view prefix) { return subject.starts_with(prefix); });
 }
 
 // In the order in which the runs name them.
 std::vector<std::pair<std::string, HostFacts>> facts_by_host(const Runs& runs) {
   std::vector<std::pair<std::string, HostFacts>> hosts;
+  std::set<std::pair<std::string_view, const host::Settings*>> seen;
   for (const ComparedRun* run : runs) {
     for (const HostSettings& host : run->hosts) {
+      if (!seen.emplace(host.host, host.settings.get()).second) {
+        continue;  // trials of one document share them
+      }
       auto found = std::ranges::find(hosts, host.host, &std::pair<std::string, HostFacts>::first);
       if (found == hosts.end()) {
         found = hosts.insert(hosts.end(), {host.host, {}});
       }
-      for (const auto& [subject, values] : host.settings) {
+      for (const auto& [subject, values] : *host.settings) {
         for (const auto& [key, value] : values) {
           found->second[{subject, key}].insert(value);
         }
@@ -79,7 +91,7 @@ class Changes {
     const bool was_there = has_subject(before, place.first);
     const bool is_there = has_subject(after, place.first);
     if (was_there != is_there) {
-      if (is_device(place.first)) {
+      if (is_gone(place.first, was_there ? after : before)) {
         add({.subject = place.first,
              .before = was_there ? std::optional<std::string>("there") : std::nullopt,
              .after = is_there ? std::optional<std::string>("there") : std::nullopt},

@@ -1,4 +1,4 @@
-// What the hosts of two rows are set up differently in: facts that changed between a measurement
+// Which settings differ between the hosts of two rows, as those that changed between a measurement
 // before and one after. Pure; any thread.
 #pragma once
 

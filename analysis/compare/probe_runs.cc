@@ -16,7 +16,7 @@ using trials::MainFigure;
 using trials::MainSetting;
 
 constexpr const char* kTrials = "chokepoint.trials/1";
-constexpr std::size_t kMostTrials = 100'000;  // in one document
+constexpr std::size_t kMostTrials = 100'000;  // of all variants of one document
 constexpr std::size_t kLongestLabel = 256;
 
 std::string text_at(const Json& document, std::string_view pointer) {
@@ -53,18 +53,27 @@ void add_figure(ComparedRun& run, const MainFigure& figure, std::optional<double
   }
 }
 
-// How both ends were set up. On one machine both may have one name.
+// How all hosts were set up. On one machine both ends may have one name.
 std::vector<HostSettings> hosts_of(const Json& document, const std::string& own_name,
                                    const std::string& peer_name) {
   std::vector<HostSettings> hosts;
-  const auto add = [&](const char* pointer, const std::string& name) {
-    if (const Json* facts = trials::found_at(document, pointer)) {
-      hosts.push_back({.host = name, .settings = host::settings_in(*facts)});
+  const auto add = [&](const Json* facts, const std::string& name) {
+    if (facts != nullptr) {
+      hosts.push_back(
+          {.host = name,
+           .settings = std::make_shared<const host::Settings>(host::settings_in(*facts))});
     }
   };
-  add("/host_facts/own", own_name);
-  add("/host_facts/peer", own_name == peer_name ? peer_name + " (peer)" : peer_name);
-  std::erase_if(hosts, [](const HostSettings& each) { return each.settings.empty(); });
+  add(trials::found_at(document, "/host_facts/own"), own_name);
+  add(trials::found_at(document, "/host_facts/peer"),
+      own_name == peer_name ? peer_name + " (peer)" : peer_name);
+  const Json* peers = trials::found_at(document, "/host_facts/peers");
+  if (peers != nullptr && peers->is_object()) {
+    for (const auto& [name, facts] : peers->items()) {
+      add(&facts, name.substr(0, kLongestLabel));
+    }
+  }
+  std::erase_if(hosts, [](const HostSettings& each) { return each.settings->empty(); });
   return hosts;
 }
 
@@ -139,8 +148,8 @@ void add_trials(const Json& variant, const ComparedRun& common, std::vector<Comp
   for (const Json& figure : list_at(variant, "/figures")) {
     const MainFigure* known = figure_named(figure);
     const Json& values = list_at(figure, "/values");
-    for (std::size_t trial = 0; known != nullptr && trial < values.size() && trial < kMostTrials;
-         ++trial) {
+    for (std::size_t trial = 0;
+         known != nullptr && trial < values.size() && first + trial < kMostTrials; ++trial) {
       if (first + trial == runs.size()) {
         runs.push_back(model);
         runs.back().labels["trial"] = fmt::format("{}", trial + 1);
@@ -181,9 +190,7 @@ Result<std::vector<ComparedRun>> runs_of_document(std::string_view text, const s
   common.labels["test"] = command;
   std::vector<ComparedRun> runs;
   for (const Json& variant : list_at(*document, "/variants")) {
-    if (runs.size() < kMostTrials) {
-      add_trials(variant, common, runs);
-    }
+    add_trials(variant, common, runs);
   }
   if (runs.empty()) {
     return fail(ErrorKind::Malformed, "", name, "has no trial with a figure that is known");

@@ -378,7 +378,9 @@ ComparedRun figures_of(const RunParts& parts, const std::string& samples_label) 
   set(run, Figure::GpuMemoryBytes, peak_memory(data), "gpu.memory_bytes");
   run.step_ms = rows == nullptr ? std::vector<double>() : settled_step_ms(*rows);
   for (const NodeData& node : data.nodes) {
-    run.hosts.push_back({.host = node.name, .settings = settings_of(node.facts)});
+    run.hosts.push_back(
+        {.host = node.name,
+         .settings = std::make_shared<const host::Settings>(settings_of(node.facts))});
   }
   note(summary, run);
   return run;

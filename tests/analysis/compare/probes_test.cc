@@ -102,6 +102,57 @@ TEST(ProbesSideBySide, TrialsAreARunEach) {
   EXPECT_EQ((*runs)[3].labels.at("variant"), "bbr");
 }
 
+// The order of folders says nothing of that of variants.
+TEST(ProbesSideBySide, VariantsKeepTheirOrderInAFolderWithTheNameOfOne) {
+  auto runs = runs_of_document(
+      R"({"schema":"chokepoint.trials/1","host":"a","variants":[
+          {"name":"cubic","figures":[{"name":"throughput","field":"/throughput_mbps",
+           "values":[1,2]}]},
+          {"name":"bbr","figures":[{"name":"throughput","field":"/throughput_mbps",
+           "values":[3,4]}]}]})",
+      "bbr");
+  ASSERT_TRUE(runs);
+  EXPECT_THAT(names_of_rows(compare(*std::move(runs), {}).value()), ElementsAre("cubic", "bbr"));
+}
+
+TEST(ProbesSideBySide, EveryHostOfACollectiveIsHeldAgainstItself) {
+  const auto of_collective = [](const char* file, const char* governor) {
+    return run_of_document(
+        fmt::format(
+            R"({{"schema":"chokepoint.collective/1","host":"a","alpha_us":7,"host_facts":{{
+                "own":{{"cpu":{{"governor":"performance"}}}},"peer":null,"peers":{{
+                "b":{{"cpu":{{"governor":"performance"}}}},
+                "c":{{"cpu":{{"governor":"{}"}}}},"d":7}}}}}})",
+            governor),
+        file, file);
+  };
+  const Comparison comparison = compare({of_collective("before.json", "performance"),
+                                         of_collective("after.json", "powersave")},
+                                        {})
+                                    .value();
+  ASSERT_THAT(comparison.groups.at(1).difference->facts, SizeIs(1));
+  EXPECT_EQ(text_of(comparison.groups[1].difference->facts[0]),
+            "c: cpu governor powersave instead of performance");
+}
+
+TEST(ProbesSideBySide, TrialsAreBoundedAndShareTheirHosts) {
+  std::string values = "1";
+  for (int value = 1; value < 70'000; ++value) {
+    values += ",1";
+  }
+  const std::string variant = fmt::format(
+      R"({{"name":"x","figures":[{{"name":"throughput","field":"/throughput_mbps","values":[{}]}}],
+          "host_facts":{{"own":{{"sysctl":{{"a":"1"}}}}}}}})",
+      values);
+  const auto runs = runs_of_document(
+      fmt::format(R"({{"schema":"chokepoint.trials/1","host":"a","variants":[{0},{0}]}})", variant),
+      "t.json");
+  ASSERT_TRUE(runs);
+  EXPECT_THAT(*runs, SizeIs(100'000));
+  ASSERT_THAT(runs->at(1).hosts, SizeIs(1));
+  EXPECT_EQ(runs->at(0).hosts[0].settings, runs->at(69'999).hosts[0].settings);
+}
+
 TEST(ProbesSideBySide, WhatIsNoProbesDocumentIsAnErrorInOneLine) {
   const auto reason = [](const char* text) {
     const auto runs = runs_of_document(text, "x.json");
@@ -128,7 +179,8 @@ TEST(ProbesSideBySide, OddMembersAreNotThere) {
 
 ComparedRun of_host(const std::string& host, host::Settings settings) {
   ComparedRun run;
-  run.hosts.push_back({.host = host, .settings = std::move(settings)});
+  run.hosts.push_back(
+      {.host = host, .settings = std::make_shared<const host::Settings>(std::move(settings))});
   return run;
 }
 
@@ -156,6 +208,22 @@ TEST(HostFactsThatDiffer, ADeviceMayComeOrGo) {
                       of_host("a", {{"cpu", {{"cores", "4"}}}, {"memory", {{"huge_pages", "0"}}}})),
               IsEmpty())
       << "what was not asked for did not change";
+}
+
+// A probe's record has GPUs, what it only printed has none.
+TEST(HostFactsThatDiffer, GpusAreMissedOnlyWhereGpusWereAskedFor) {
+  const auto with = [](host::Settings more) {
+    more["cpu"] = {{"cores", "4"}};
+    return of_host("a", std::move(more));
+  };
+  const host::Settings::mapped_type name{{"name", "A100"}};
+  EXPECT_THAT(changes(with({{"gpu", {{"driver_version", "550"}}}, {"gpu 0", name}}), with({})),
+              IsEmpty());
+  EXPECT_THAT(changes(with({{"gpu 0", name}, {"gpu 1", name}}), with({{"gpu 0", name}})),
+              ElementsAre("a: gpu 1 is gone"));
+  EXPECT_THAT(changes(with({{"gpu", {{"driver_version", "550"}}}}),
+                      with({{"gpu", {{"driver_version", "550"}}}, {"gpu 0", name}})),
+              ElementsAre("a: gpu 0 is new"));
 }
 
 TEST(HostFactsThatDiffer, AFactThatIsKnownOnOneSideIsUnknownOnTheOther) {
