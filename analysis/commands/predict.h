@@ -98,12 +98,13 @@ struct Alternative {
 struct Predicted {
   JobProfile profile = {};
   Target target = {};
-  const JobProfile& job() const { return job_of(profile, target); }
   Prediction prediction = {};
   std::optional<double> explaining_mbps = {};  // the link that makes the measured time
   std::vector<Alternative> alternatives = {};
   double sent_bytes = 0;                      // a rank and step
   std::vector<std::string> assumptions = {};  // a line each
+
+  const JobProfile& job() const { return job_of(profile, target); }
 };
 
 // The chokepoint.prediction/1 document.

@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <utility>
 
 #include "analysis/commands/predict.h"
+#include "analysis/commands/run_files.h"
 #include "base/sys/number.h"
 
 namespace chokepoint::analysis {
@@ -19,6 +17,7 @@ namespace {
 constexpr double kMaxRanks = 100'000;
 constexpr double kMaxMicroBatches = 1024;
 constexpr double kMaxCalls = 1e9;
+constexpr std::size_t kMaxCurveBytes = std::size_t{16} << 20;
 
 template <class T>
 Result<T> of_flag(std::string_view flag, Result<T> value) {
@@ -172,18 +171,12 @@ Result<> read_calls(CallProfile& calls, const PredictFlags& given) {
 
 Result<std::optional<Curve>> curve_of(const std::string& place) {
   if (place.empty()) return std::optional<Curve>();
-  std::error_code failed;
-  if (std::filesystem::is_directory(place, failed)) {
-    return fail(ErrorKind::Usage, "--curve", place, "is a folder",
-                "give a file with what 'chokepoint probe collective --json' printed");
+  Result<std::string> text = of_flag("--curve", read_document(place, kMaxCurveBytes));
+  if (!text) {
+    text.error().next_step = "give a file with what 'chokepoint probe collective --json' printed";
+    return fail(text.error());
   }
-  std::ifstream file(place, std::ios::binary);
-  if (!file) {
-    return fail(ErrorKind::NotFound, "--curve", place, "cannot be read",
-                "give a file with what 'chokepoint probe collective --json' printed");
-  }
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return parse_curve(text, place);
+  return parse_curve(*text, place);
 }
 
 void define_job(cli::Flags& flags, PredictFlags& given) {

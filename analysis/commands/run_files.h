@@ -70,9 +70,9 @@ struct DiagnosedRun {
   std::vector<Error> troubles = {};  // records that cannot be read, or only in part
 };
 
-// An Error where there is no record, or none that can be read. `ceilings`: of probes' documents the
-// files, which the run's own probes are taken together with; one that belongs to no node of the run
-// is told among the troubles.
+// An Error where there is no record, or none that can be read. `ceilings`: files with documents of
+// probes, which are added to the run's own probes; one that belongs to no node of the run is named
+// in `troubles`.
 Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options,
                                      const std::vector<std::string>& ceilings = {});
 // The same of records that are open; `name` is what advised commands call the run's folder.

@@ -53,7 +53,7 @@ struct PipelineProfile {
 };
 
 // Steps that are remote calls: one rank sends a request to each other rank, which computes and
-// answers. The request's bytes, the answer's bytes, and how often.
+// answers.
 struct CallProfile {
   double request_bytes = 0;             // to each worker
   double answer_bytes = 0;              // from each worker
