@@ -2,7 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "preflight/judge/blame.h"
 #include "preflight/judge/findings.h"
@@ -76,30 +79,31 @@ std::string_view test_of(const BadMember& bad) {
   return bad.fault == MemberFault::Rate ? "probe paths --protocol tcp" : "probe paths";
 }
 
-// Of another pair whose flows pass the same router.
-Finding* same_member(JudgeContext& context, const BadMember& bad) {
-  const auto at = std::ranges::find_if(context.findings, [&](const Finding& one) {
-    return one.check.id == "link.member" && !bad.router.empty() &&
-           one.check.found.contains(fmt::format(", at {}, ", bad.router));
-  });
-  return at == context.findings.end() ? nullptr : &*at;
-}
+// The finding of each member that a router is known of, by its place among the context's: flows of
+// several pairs may take it.
+using FindingsOfMembers = std::map<std::pair<MemberFault, std::string>, std::size_t>;
 
-void report(JudgeContext& context, const BundleResult& bundle, const BadMember& bad, WayIndex way) {
+void report(JudgeContext& context, const BundleResult& bundle, const BadMember& bad, WayIndex way,
+            FindingsOfMembers& known) {
   const Blame blame{.place = Place::Way, .hosts = {bad.from, bad.to}, .ways = {way}};
+  const Status status = status_of(context.input.limits(), bad);
   const Evidence evidence{
       .what = fmt::format("{}: {}", words_for(context.input, context.input.ways()[way]),
                           fault_words(bad)),
       .value = static_cast<double>(bad.flows),
       .unit = fmt::format("of {} flows", bad.of_flows),
       .from = std::string(test_of(bad))};
-  if (Finding* same = same_member(context, bad)) {
-    add_ways(context.input, blame.ways, *same);
-    same->evidence.push_back(evidence);
-    return;
+  if (!bad.router.empty()) {
+    const auto [same, is_new] = known.try_emplace({bad.fault, bad.router}, context.findings.size());
+    if (!is_new) {
+      Finding& finding = context.findings[same->second];
+      finding.check.status = std::max(finding.check.status, status);
+      add_ways(context.input, blame.ways, finding);
+      finding.evidence.push_back(evidence);
+      return;
+    }
   }
-  Finding finding =
-      finding_of(context.input, blame, "link.member", status_of(context.input.limits(), bad));
+  Finding finding = finding_of(context.input, blame, "link.member", status);
   finding.check.found = found_words(context.input, bundle, bad);
   finding.check.wanted = "parallel links that are alike";
   finding.check.why =
@@ -125,11 +129,12 @@ bool has_lossy_member(const ClusterInput& input, const Way& way) {
 
 void judge_members(JudgeContext& context) {
   std::size_t alike = 0;
+  FindingsOfMembers known;
   for (const BundleResult& bundle : context.input.measured().bundles) {
     alike += bundle.bad.empty() && bundle.verdict == "alike" ? 1 : 0;
     for (const BadMember& bad : bundle.bad) {
       if (const auto way = way_between(context.input, bad.from, bad.to)) {
-        report(context, bundle, bad, *way);
+        report(context, bundle, bad, *way, known);
         if (bad.fault != MemberFault::Delay) {
           context.explain({*way});
         }

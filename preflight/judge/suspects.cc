@@ -33,15 +33,16 @@ std::vector<Suspect> slow_ways(const ClusterInput& input, const Expectations& ex
   return slow;
 }
 
-// More than strays.
+// A few lost packets say nothing.
 bool is_lossy(const ClusterInput& input, const WayResult& way) {
   constexpr std::uint32_t kMinLost = 3;
   return way.lost >= kMinLost &&
          100.0 * way.lost > input.limits().loss_critical_percent * way.packets;
 }
 
-// Slow in the round and well alone; then what loses or is slow though the
-// sender sends well to another host and the receiver receives well from one.
+// First the ways that were slow in their round and well alone, the slowest of them first; then
+// those that lose or are slow though the sender sends well to another host and the receiver
+// receives well from one.
 std::vector<WayIndex> ways_that_fail_by_flow(const ClusterInput& input, const Speeds& speeds) {
   std::vector<WayIndex> shared;
   std::vector<WayIndex> others;

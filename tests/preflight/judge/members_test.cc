@@ -52,6 +52,30 @@ TEST(Members, TheSameRouterIsOneFinding) {
   EXPECT_THAT(finding.check.found, HasSubstr("members, at 10.77.4.2, loses"));
 }
 
+TEST(Members, TheSameRouterIsAsBadAsItsWorstWayAndEachFaultIsItsOwn) {
+  Cluster cluster({.hosts = 4});
+  BadMember slight = lossy(0, 2);
+  slight.loss_percent = 0.05F;
+  BadMember slow = lossy(3, 2);
+  slow.fault = MemberFault::Rate;
+  slow.mbps = 950;
+  slow.others_mbps = 9400;
+  for (BadMember bad : {slight, lossy(1, 2), slow}) {
+    bad.router = "10.77.4.2";
+    cluster.measured().bundles.push_back(
+        {.asked = bad.from, .peer = 2, .verdict = "found", .bad = {bad}});
+  }
+  const Judgement judgement = judge(cluster.measured(), {}, nullptr);
+  std::vector<std::size_t> ways;
+  for (const Finding& finding : judgement.findings) {
+    if (finding.check.id == "link.member") {
+      EXPECT_EQ(finding.check.status, checks::Status::Critical);
+      ways.push_back(finding.ways.size());
+    }
+  }
+  EXPECT_THAT(ways, testing::UnorderedElementsAre(2, 1));
+}
+
 TEST(Members, OneThatIsSlowExplainsItsWay) {
   Cluster cluster({.hosts = 4});
   cluster.way(2, 3, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 900; });
