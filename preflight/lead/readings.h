@@ -28,7 +28,8 @@ Result<> read_latency(const control::Json& document, PairResult& pair);
 // chokepoint.probe.path/1, asked by pair.a.
 Result<> read_path(const control::Json& document, PairResult& pair);
 
-// chokepoint.probe.paths/1, by UDP or TCP: adds to the bundle, which has its two hosts.
+// chokepoint.probe.paths/1, by UDP or TCP: adds to the bundle, whose two hosts are set. The verdict
+// is that of the first document.
 Result<> read_flows(const control::Json& document, BundleResult& bundle);
 
 // chokepoint.rdma/1

@@ -36,6 +36,7 @@ void read_measured(const json::Json& document) {
   PairResult pair;
   CollectiveResult collective;
   HostResult host;
+  BundleResult bundle;
   std::vector<HostResult> hosts(3);
   has_reason(read_tcp(document, way));
   has_reason(read_alone(document, way));
@@ -43,6 +44,7 @@ void read_measured(const json::Json& document) {
   has_reason(read_loss(document, pair));
   has_reason(read_latency(document, pair));
   has_reason(read_path(document, pair));
+  has_reason(read_flows(document, bundle));
   has_reason(read_rdma_bandwidth(document, way));
   has_reason(read_rdma_latency(document, pair));
   has_reason(read_collective(document, collective));

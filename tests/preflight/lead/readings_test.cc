@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <fstream>
+#include <initializer_list>
+#include <utility>
 
 namespace chokepoint::preflight::lead {
 namespace {
@@ -133,6 +135,39 @@ TEST(Readings, a_path_that_was_not_seen_back) {
   EXPECT_EQ(pair.ipv4, FamilyState::Fails);
 }
 
+TEST(Readings, flows) {
+  const Json said = document("paths");
+  BundleResult bundle{.asked = 3, .peer = 5};
+  ASSERT_TRUE(read_flows(said, bundle));
+  EXPECT_EQ(bundle.verdict, "found");
+  ASSERT_EQ(bundle.bad.size(), 2U);
+  EXPECT_EQ(bundle.bad[0].fault, MemberFault::Loss);
+  EXPECT_EQ(std::pair(bundle.bad[0].from, bundle.bad[0].to), std::pair(3U, 5U));
+  EXPECT_FLOAT_EQ(bundle.bad[0].loss_percent.value(), 2.5);
+  EXPECT_EQ(bundle.bad[0].one_of, 4U);
+  EXPECT_EQ(bundle.bad[0].ports, (std::vector<std::uint16_t>{40'002}));
+  EXPECT_EQ(bundle.bad[0].router, "10.77.4.2");
+  EXPECT_EQ(bundle.bad[0].of_flows, 3U);
+  EXPECT_EQ(bundle.bad[1].fault, MemberFault::Delay);
+  EXPECT_EQ(std::pair(bundle.bad[1].from, bundle.bad[1].to), std::pair(5U, 3U));
+  EXPECT_EQ(bundle.bad[1].one_of, std::nullopt);
+}
+
+TEST(Readings, flows_of_an_agent_that_lies) {
+  for (const auto& [place, lie] : std::initializer_list<std::pair<const char*, Json>>{
+           {"/findings/0/direction", "sideways"},
+           {"/findings/0/source_ports", std::vector<int>(300, 40'000)},
+           {"/findings/0/hop/address", std::string(100, '1')},
+           {"/findings/0/loss_percent", 101},
+           {"/flows", std::vector<Json>(300, {{"source_port", 1}})}}) {
+    Json said = document("paths");
+    said[Json::json_pointer(place)] = lie;
+    BundleResult bundle;
+    EXPECT_TRUE(is_malformed(read_flows(said, bundle))) << place;
+    EXPECT_TRUE(bundle.bad.empty());
+  }
+}
+
 TEST(Readings, collective) {
   CollectiveResult result;
   ASSERT_TRUE(read_collective(document("collective"), result));
@@ -232,7 +267,7 @@ TEST(Readings, anything_may_stand_anywhere) {
                                Json(1e300),      Json("x"),      Json(std::nan("")),
                                Json::array({1}), Json::object(), Json(UINT64_MAX),
                                Json(INT64_MIN)};
-  for (const char* name : {"tcp", "tcp_both", "udp", "latency", "path", "collective"}) {
+  for (const char* name : {"tcp", "tcp_both", "udp", "latency", "path", "paths", "collective"}) {
     const Json real = document(name);
     const Json flat = real.flatten();
     for (const auto& [place, was] : flat.items()) {
@@ -244,6 +279,8 @@ TEST(Readings, anything_may_stand_anywhere) {
         PairResult pair;
         CollectiveResult result;
         HostResult host;
+        BundleResult bundle;
+        static_cast<void>(read_flows(said, bundle));
         static_cast<void>(read_tcp(said, way));
         static_cast<void>(read_together(said, way, other));
         static_cast<void>(read_loss(said, pair));
