@@ -76,10 +76,12 @@ std::string sentence_of(const Idle& idle, const Loaded& loaded, std::string_view
                        math::format_ms(loaded.tcp.values.median),
                        math::format_ms(idle.tcp.values.median));
   }
+  // BBR leaves the queue of several connections full: docs/internals/latency.md has the figures.
   return fmt::format(
       "{} adds {} to a round trip of {}: a queue on the way holds it; fq_codel or a smaller queue "
-      "where the line narrows, or BBR at the sender, would shorten it",
-      load, math::format_ms(*loaded.bufferbloat_ms), math::format_ms(idle.tcp.values.median));
+      "where the line narrows{} would shorten it",
+      load, math::format_ms(*loaded.bufferbloat_ms), math::format_ms(idle.tcp.values.median),
+      loaded.load.connections == 1 ? ", or BBR at the sender," : "");
 }
 
 std::string responsiveness_sentence(const LoadResult& load, std::string_view doing) {

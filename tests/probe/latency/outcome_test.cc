@@ -62,6 +62,16 @@ TEST(Judge, WhatTheQueueAdds) {
   EXPECT_THAT(sentence_of(idle(1), bloated, "sending"), HasSubstr("sending 90.0 Mb/s adds"));
 }
 
+TEST(Judge, BbrIsAdvisedOnlyWhereOneConnectionFillsThePath) {
+  LoadResult result = load();
+  const auto sentence = [&] {
+    return sentence_of(idle(1), loaded(*phase(101, 101), result, idle(1)), "sending");
+  };
+  EXPECT_THAT(sentence(), HasSubstr("where the line narrows would shorten it"));
+  result.connections = 1;
+  EXPECT_THAT(sentence(), HasSubstr("narrows, or BBR at the sender, would shorten it"));
+}
+
 TEST(Responsiveness, TheSentenceSaysWhereTheTimeGoes) {
   LoadResult result = load();
   EXPECT_THAT(responsiveness_sentence(result, "sending"), HasSubstr("no RPM"));
