@@ -150,6 +150,38 @@ TEST_F(RunNcclOwner, WhereNeitherCanBeSeenItIsNotKnown) {
   EXPECT_THAT(ranks("", ""), ElementsAre(-1));
 }
 
+// A removed file's inode may be the next one's, of another process.
+TEST_F(RunNcclOwner, AWriterThatHasEndedIsLookedForAgain) {
+  const auto watched = nccl();
+  const std::filesystem::path file =
+      std::filesystem::path(watched->environment()[1].second) / "7.nccl";
+  nccl::RingWriter rings(file, 7);
+  struct stat status{};
+  stat(file.c_str(), &status);
+  tree_.write("/proc/2007/maps",
+              fmt::format(fmt::runtime(kMaps), fmt::arg("inode", status.st_ino)));
+  std::atomic<bool> has_ended = false;
+  std::atomic<int> looks = 0;
+  watched->begin([&] {
+    ++looks;
+    return std::make_shared<const job::JobProcesses>(
+        has_ended ? job::JobProcesses{{.pid = 2007, .rank = {.rank = 2}, .own_pid = 7}}
+                  : job::JobProcesses{{.pid = 1007, .rank = {.rank = 1}, .own_pid = 7}});
+  });
+  const auto await_looks = [&](int more) {
+    for (const int until = looks + more; looks < until;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  await_looks(2);
+  has_ended = true;
+  clock_.advance(2'000'000'000);
+  await_looks(2);
+  rings.push(0, nccl::Kind::Collective, 1, {{nccl::word::kId, 1}, {nccl::word::kFunction, 1}});
+  watched->end();
+  EXPECT_THAT(ranks_, ElementsAre(2));
+}
+
 class RunNcclChoice : public RunNccl {
  protected:
   // What `run` says of a process whose plugin made this choice.
