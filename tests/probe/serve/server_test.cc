@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -25,6 +26,7 @@ using net::Patience;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 constexpr seconds kPatience{10};
 
@@ -150,6 +152,49 @@ TEST(Server, WhatOpenedADataConnectionOpensNoOther) {
   EXPECT_EQ(net::receive_some(again.get(), {&byte, 1}, soon(), "server").value_or(1), 0U);
   ASSERT_TRUE(client->attach(0, {}, soon())) << "the place is still free";
   EXPECT_TRUE(finish(*client));
+}
+
+// Takes its data connections as they come.
+class Taker final : public control::Service {
+ public:
+  std::string_view kind() const override { return "take"; }
+  Result<control::Demand> check(const Json&, const control::Limits&) const override {
+    return control::Weight::Light;
+  }
+  Result<Json> serve(control::Session& session, const Json&) override {
+    session.expect_streams(2);
+    const Patience patience = session.patience(kPatience);
+    TRY(session.channel().send({Type::Ready, Json::object()}, patience));
+    std::vector<int> numbers;
+    std::vector<sys::Descriptor> kept;
+    while (numbers.size() < 2 && !patience.over()) {
+      TRY(net::wait_for(session.arrival_descriptor(), POLLIN, patience, "wait", "streams"));
+      for (auto& [number, fd] : session.new_streams()) {
+        numbers.push_back(number);
+        kept.push_back(std::move(fd));
+      }
+    }
+    TRY(session.channel().expect(Type::Begin, patience));
+    return Json{{"numbers", numbers}, {"more", session.new_streams().size()}};
+  }
+};
+
+TEST(Server, ADataConnectionThatWasTakenIsNotTakenAgain) {
+  control::Services services;
+  services.push_back(std::make_unique<Taker>());
+  const ProbeServer server(std::move(services));
+  Result<Client> client = server.client();
+  ASSERT_TRUE(client.has_value());
+  ASSERT_TRUE(client->request("take", Json::object(), soon(), [](const std::string&) {}));
+  std::vector<sys::Descriptor> streams;
+  for (const int number : {0, 0, 1}) {
+    streams.push_back(std::move(client->attach(number, {}, soon()).value()));
+  }
+  ASSERT_TRUE(client->channel().send({Type::Begin}, soon()));
+  const Result<Message> result = client->channel().expect(Type::Result, soon());
+  ASSERT_TRUE(result) << describe(result.error());
+  EXPECT_THAT(result->body["numbers"].get<std::vector<int>>(), UnorderedElementsAre(0, 1));
+  EXPECT_EQ(result->body["more"], 0);
 }
 
 TEST(Server, AKeyIsWantedFromEverybodyWhereThereIsOne) {
