@@ -132,6 +132,32 @@ std::vector<Group> rate_groups(Values rates) {
   return groups;
 }
 
+bool are_alike(Values rates) {
+  double slowest = std::numeric_limits<double>::infinity();
+  double fastest = 0;
+  for (const std::optional<Halves>& rate : rates) {
+    slowest = std::min(slowest, rate ? rate->mean() : 0);
+    fastest = std::max(fastest, rate ? rate->mean() : 0);
+  }
+  return fastest > 0 && slowest >= (1 - kMinSlower) * fastest;
+}
+
+std::vector<std::size_t> unsteady_rates(Values rates) {
+  double fastest = 0;
+  for (const std::optional<Halves>& rate : rates) {
+    fastest = std::max(fastest, rate ? std::max(rate->first, rate->second) : 0);
+  }
+  const double least = (1 - kMinSlower) * fastest;
+  std::vector<std::size_t> unsteady;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const std::optional<Halves>& rate = rates[i];
+    if (rate && (rate->first < least) != (rate->second < least)) {
+      unsteady.push_back(i);
+    }
+  }
+  return unsteady.size() > rates.size() / kMaxUnsteady ? std::vector<std::size_t>() : unsteady;
+}
+
 Share share_of(double count, std::size_t of) {
   constexpr double kZ = 1.96;  // both sides of 95 % of the normal distribution
   const double n = static_cast<double>(of);

@@ -40,6 +40,12 @@ inline constexpr double kMinSlower = 0.25;
 // are multiples of each other. `mean` is the geometric one; a rate below a thousandth of the
 // fastest counts as that.
 std::vector<Group> rate_groups(std::span<const std::optional<Halves>> rates);
+// Whether there are some, all are known, and none is slower than the fastest by kMinSlower.
+bool are_alike(std::span<const std::optional<Halves>> rates);
+// Those that are the fastest ones' in one half and not in the other, as where a timeout fell into
+// it: whether they are slow is not clear. None where these are more than one in kMaxUnsteady.
+inline constexpr std::size_t kMaxUnsteady = 4;
+std::vector<std::size_t> unsteady_rates(std::span<const std::optional<Halves>> rates);
 
 // Where a share lies with 95 %, by Wilson's interval.
 struct Share {

@@ -225,13 +225,6 @@ class Judge {
   Outcome outcome_;
 };
 
-std::optional<math::Halves> rates_of(const RateRecord& flow) {
-  const std::optional<double> first = flow.first.bits_per_s();
-  const std::optional<double> second = flow.second.bits_per_s();
-  return first && second ? std::optional(math::Halves{.first = *first, .second = *second})
-                         : std::nullopt;
-}
-
 void find_slower(Outcome& outcome, const std::vector<std::optional<math::Halves>>& rates,
                  std::size_t known) {
   const std::vector<math::Group> groups = math::rate_groups(rates);
@@ -253,7 +246,7 @@ void find_slower(Outcome& outcome, const std::vector<std::optional<math::Halves>
 Outcome judged(const std::vector<RateRecord>& flows) {
   Outcome outcome;
   std::vector<std::optional<math::Halves>> rates;
-  std::vector<double> known;
+  std::size_t known = 0;
   for (const RateRecord& flow : flows) {
     rates.push_back(rates_of(flow));
     outcome.flows.push_back({.source_port = flow.source_port,
@@ -261,19 +254,18 @@ Outcome judged(const std::vector<RateRecord>& flows) {
                              .min_rtt_ms = flow.min_rtt_ms});
     if (const std::optional<math::Halves>& each = rates.back()) {
       outcome.flows.back().bits_per_s = each->mean();
-      known.push_back(each->mean());
+      ++known;
     }
   }
-  find_slower(outcome, rates, known.size());
-  const bool is_complete = !flows.empty() && known.size() == flows.size();
+  find_slower(outcome, rates, known);
   if (!outcome.findings.empty()) {
     outcome.verdict = Verdict::Found;
-  } else if (is_complete &&
-             std::ranges::min(known) >= (1 - math::kMinSlower) * std::ranges::max(known)) {
+  } else if (math::are_alike(rates)) {
     outcome.verdict = Verdict::Alike;
   } else {
-    outcome.why = is_complete ? "rates vary by more than a quarter, and in no groups"
-                              : "not every flow had its two turns";
+    outcome.why = known > 0 && known == flows.size()
+                      ? "rates vary by more than a quarter, and in no groups"
+                      : "not every flow had its two turns";
   }
   return outcome;
 }

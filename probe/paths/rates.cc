@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <numeric>
 
-#include "base/math/groups.h"
 #include "base/math/units.h"
 #include "base/net/patience.h"
 #include "base/net/socket.h"
@@ -30,7 +30,6 @@ constexpr int kUnsentBytes = 128 * 1024;
 constexpr std::chrono::milliseconds kMinDrain{200};
 constexpr std::chrono::milliseconds kLook{1};
 constexpr std::size_t kPasses = 2;
-constexpr std::size_t kMaxUnsteady = 4;  // one flow in so many
 
 std::chrono::nanoseconds drain_of(std::chrono::nanoseconds slice) {
   return std::max<std::chrono::nanoseconds>(slice, kMinDrain);
@@ -57,28 +56,15 @@ std::optional<double> Pass::bits_per_s() const {
 }
 
 std::chrono::nanoseconds longest_run(std::size_t flows, std::chrono::nanoseconds slice) {
-  const std::size_t turns = kPasses * (flows + flows / kMaxUnsteady);
+  const std::size_t turns = kPasses * (flows + flows / math::kMaxUnsteady);
   return static_cast<std::int64_t>(turns) * (slice + drain_of(slice));
 }
 
-std::vector<std::size_t> unsteady_flows(std::span<const RateRecord> flows) {
-  const auto rates = [](const RateRecord& flow) {
-    return std::minmax(
-        {flow.first.bits_per_s().value_or(0.0), flow.second.bits_per_s().value_or(0.0)});
-  };
-  double fastest = 0;
-  for (const RateRecord& flow : flows) {
-    fastest = std::max(fastest, rates(flow).second);
-  }
-  std::vector<std::size_t> unsteady;
-  for (std::size_t i = 0; i < flows.size(); ++i) {
-    const auto [lower, higher] = rates(flows[i]);
-    const double least = (1 - math::kMinSlower) * fastest;
-    if (lower < least && higher >= least) {
-      unsteady.push_back(i);
-    }
-  }
-  return unsteady.size() > flows.size() / kMaxUnsteady ? std::vector<std::size_t>() : unsteady;
+std::optional<math::Halves> rates_of(const RateRecord& flow) {
+  const std::optional<double> first = flow.first.bits_per_s();
+  const std::optional<double> second = flow.second.bits_per_s();
+  return first && second ? std::optional(math::Halves{.first = *first, .second = *second})
+                         : std::nullopt;
 }
 
 Result<RateSweep> RateSweep::open(control::Client& client, const Parameters& parameters,
@@ -160,7 +146,9 @@ Result<> RateSweep::run(std::chrono::nanoseconds slice, int interrupt,
       return {};
     }
   }
-  const std::vector<std::size_t> again = unsteady_flows(records_);
+  std::vector<std::optional<math::Halves>> rates;
+  std::ranges::transform(records_, std::back_inserter(rates), rates_of);
+  const std::vector<std::size_t> again = math::unsteady_rates(rates);
   for (const auto pass : {&RateRecord::first, &RateRecord::second}) {
     TRY(const bool ended, run_pass(pass, again, slice, interrupt, [] {}));
     if (!ended) {

@@ -19,10 +19,10 @@
 #include <functional>
 #include <optional>
 #include <random>
-#include <span>
 #include <vector>
 
 #include "base/control/client.h"
+#include "base/math/groups.h"
 #include "base/sys/clock.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
@@ -46,9 +46,8 @@ struct RateRecord {
   std::optional<double> min_rtt_ms = {};
 };
 
-// Flows whose rate was the fastest ones' in one pass and not in the other, as where a timeout fell
-// into a turn: it is not clear whether they are slow. None where these are more than a quarter.
-std::vector<std::size_t> unsteady_flows(std::span<const RateRecord> flows);
+// Of both passes; nothing where one is missing.
+std::optional<math::Halves> rates_of(const RateRecord& flow);
 
 // The longest that a whole sweep may take, whatever its members carry.
 std::chrono::nanoseconds longest_run(std::size_t flows, std::chrono::nanoseconds slice);

@@ -102,6 +102,17 @@ TEST(Groups, ARateOfNothingIsTheSlowest) {
   EXPECT_EQ(groups[1].members, (std::vector<std::size_t>{12, 13, 14, 15}));
 }
 
+TEST(Groups, RatesAreAlikeWhereAllAreKnownAndNear) {
+  const auto rate = [](double mbps) {
+    return std::optional(Halves{.first = mbps, .second = mbps});
+  };
+  EXPECT_TRUE(are_alike(std::vector{rate(100), rate(76)}));
+  EXPECT_FALSE(are_alike(std::vector{rate(100), rate(74)}));
+  EXPECT_FALSE(are_alike(std::vector{rate(100), std::optional<Halves>()}));
+  EXPECT_FALSE(are_alike(std::vector{rate(0), rate(0)}));
+  EXPECT_FALSE(are_alike({}));
+}
+
 TEST(Groups, OneOfSoManyMembers) {
   EXPECT_EQ(one_of(share_of(16, 64)), 4);
   EXPECT_EQ(one_of(share_of(13, 64)), 5);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace chokepoint::probe::paths {
 namespace {
 
@@ -175,16 +178,22 @@ TEST(Outcome, RatesThatScatterSayNothing) {
   EXPECT_TRUE(outcome.findings.empty());
 }
 
+std::vector<std::size_t> unsteady(const std::vector<RateRecord>& flows) {
+  std::vector<std::optional<math::Halves>> rates;
+  std::ranges::transform(flows, std::back_inserter(rates), rates_of);
+  return math::unsteady_rates(rates);
+}
+
 TEST(Outcome, AFlowThatIsFastInOneOfItsTurnsHasTwoMore) {
   std::vector<RateRecord> flows = rates(500);
-  EXPECT_TRUE(unsteady_flows(flows).empty());
+  EXPECT_TRUE(unsteady(flows).empty());
   flows[4].second.bytes = 0;
   flows[6].first.bytes = 0;  // of the slow member, in either turn
-  EXPECT_EQ(unsteady_flows(flows), std::vector<std::size_t>{4});
+  EXPECT_EQ(unsteady(flows), std::vector<std::size_t>{4});
   for (std::size_t i = 0; i < flows.size(); i += 2) {
     flows[i].first.bytes = 0;
   }
-  EXPECT_TRUE(unsteady_flows(flows).empty());
+  EXPECT_TRUE(unsteady(flows).empty());
 }
 
 // Such a member is found, and its flows are not left out for want of a rate.
