@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 
 #include "base/baseline/baseline.h"
 #include "base/cli/text.h"
@@ -57,8 +58,39 @@ Result<Metric> metric_of(const std::string& text) {
                        "there is no such metric", "bw (bandwidth) or lat (latency)");
 }
 
+// Each test of a flow is a whole one, and its rate that of one flow alone.
+Result<> check_flows(const TestFlags& test, Metric metric) {
+  const std::array<std::pair<const char*, bool>, 9> others{
+      {{"lat", metric == Metric::Latency},
+       {"--sweep", test.sweep},
+       {"--both", test.both},
+       {"--queue-pairs", test.queue_pairs != 1},
+       {"--transport", test.transport != "rc"},
+       {"--iterations", test.iterations > 0},
+       {"--flow-label", test.flow_label != 0},
+       {"--cm", test.cm},
+       {"--min-mbps", test.min_mbps > 0}}};
+  if (test.flows < session::kMinFlows) {
+    return fail(
+        ErrorKind::Usage, "", "--flows",
+        fmt::format("must be {} or more: of fewer a slow group may be chance", session::kMinFlows),
+        "24 show one of two to four links, 64 one of eight");
+  }
+  for (const auto& [other, is_given] : others) {
+    if (is_given) {
+      return fail(ErrorKind::Usage, "", fmt::format("--flows, {}", other),
+                  "--flows tests the bandwidth of one queue pair after the other, by RC",
+                  "leave one of them out");
+    }
+  }
+  return {};
+}
+
 // Long enough for the processor's clock and the fabric's congestion control to settle.
 nanoseconds default_time(const TestFlags& test, Metric metric) {
+  if (test.flows > 0) {
+    return std::chrono::milliseconds(250);
+  }
   if (test.sweep) {
     return seconds(1);
   }
@@ -193,7 +225,12 @@ void define(cli::Flags& flags, TestFlags& test, Verb verb) {
       .option("bytes", &test.bytes, "SIZE", "of a message; 0: 64 KiB for bw, 2 bytes for lat")
       .toggle("sweep", &test.sweep, "every power of two from 2 bytes to 8 MiB, one after another")
       .option("time,t", &test.time, "TIME",
-              "how long each size is measured; 0: 3 s for bw, 2 s for lat, 1 s in a sweep")
+              "how long each size is measured; 0: 3 s for bw, 2 s for lat, 1 s in a sweep, 250 ms "
+              "of a flow")
+      .option("flows", &test.flows, "N",
+              "which of so many flow labels are slower, as over a bad member of a bundle: each is "
+              "tested twice (bw)",
+              0, session::kMaxFlows)
       .option("iterations,n", &test.iterations, "N", "of each queue pair, instead of a time", 0,
               1'000'000'000'000)
       .toggle("both", &test.both, "both ways at once (bw)")
@@ -253,6 +290,7 @@ void define(cli::Flags& flags, TestFlags& test, Verb verb) {
 
 Result<Parameters> parameters_of(const TestFlags& test, Verb verb) {
   TRY(const Metric metric, metric_of(test.metric));
+  TRY(test.flows > 0 ? check_flows(test, metric) : Result<>());
   Parameters parameters{.operation = operation_of(test, verb), .metric = metric};
   TRY(parameters.sizes, sizes_of(test, verb, metric));
   TRY(parameters.server_port, device_named(test.peer_device, "--peer-device"));
@@ -359,6 +397,10 @@ Result<cli::ExitCode> RdmaTestCommand::run(cli::Context& context) {
   TRY(baseline::check(baseline_));
   TRY(const Parameters wanted, parameters_of(test_, verb_));
   TRY(const PortWish wish, own_wish(test_));
+  if (test_.flows > 0) {
+    return run_flows({.test = wanted, .wish = wish, .flows = static_cast<int>(test_.flows)}, peer_,
+                     baseline_, open_, context);
+  }
   TRY(const sys::Signals signals, sys::Signals::watch_for_end());
   cli::Json document = cli::document(context, "chokepoint.rdma/1");
   TRY(control::Client client, control::connect(peer_, context, signals.descriptor()));

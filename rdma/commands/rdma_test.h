@@ -1,5 +1,6 @@
 // The flags of chokepoint rdma write, read, send and atomic, and what they ask for. rdma_test.cc
-// has the command, rdma_test_report.cc the JSON document, rdma_test_page.cc the page. One thread.
+// has the command, rdma_test_report.cc the JSON document, rdma_test_page.cc the page; rdma_flows.cc
+// runs and shows --flows. One thread.
 #pragma once
 
 #include <chrono>
@@ -20,6 +21,7 @@ struct TestFlags {
   std::string metric = {};
   math::Bytes bytes = {};
   bool sweep = false;
+  std::int64_t flows = 0;
   std::int64_t iterations = 0;
   std::chrono::nanoseconds time{0};
   bool both = false;

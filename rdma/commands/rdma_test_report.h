@@ -1,13 +1,20 @@
 // How the result of an RDMA test is shown: the figures of a round, the JSON document
-// (rdma_test_report.cc) and the page (rdma_test_page.cc).
+// (rdma_test_report.cc) and the page (rdma_test_page.cc); and a sweep over flow labels (--flows),
+// which rdma_flows.cc runs and shows.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
+#include "base/baseline/baseline.h"
+#include "base/cli/command.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
+#include "base/control/client.h"
 #include "rdma/fabric/judgement.h"
+#include "rdma/session/flow_sweep.h"
+#include "rdma/session/service.h"
 #include "rdma/session/trial.h"
 
 namespace chokepoint::rdma {
@@ -36,5 +43,26 @@ void add_to(cli::Json& document, const session::Trial& trial, const fabric::Judg
 
 void print_page(const cli::Context& context, const session::Trial& trial,
                 const fabric::Judgement& fabric, const std::string& peer);
+
+struct FlowsShown {
+  std::string peer = {};
+  session::FlowSweep sweep = {};
+  session::FlowJudgement judgement = {};
+};
+
+// chokepoint.rdma.flows/1, likewise.
+void add_to(cli::Json& document, const FlowsShown& shown);
+void print_page(const cli::Context& context, const FlowsShown& shown);
+
+struct FlowsAsked {
+  session::Parameters test = {};  // each of them
+  session::PortWish wish = {};
+  int flows = 0;
+};
+
+// Runs the sweep over a connection to the server for each test, and shows it.
+Result<cli::ExitCode> run_flows(const FlowsAsked& asked, const control::PeerFlags& peer,
+                                const baseline::Flags& baseline, const session::OpenLibrary& open,
+                                const cli::Context& context);
 
 }  // namespace chokepoint::rdma

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <sstream>
 
@@ -175,19 +176,56 @@ TEST(RdmaReportTest, DocumentsAreTheKeptOnes) {
             kept_document("latency_sweep.json"));
 }
 
-std::string page_of(const Trial& trial) {
+FlowsShown slow_flows() {
+  FlowsShown shown{.peer = "hubble"};
+  shown.sweep.trial = trial_of(perf::Metric::Bandwidth, {65536});
+  shown.sweep.trial.parameters.time = std::chrono::milliseconds(250);
+  for (std::uint32_t label = 1; label <= 16; ++label) {
+    const double mbps = label % 2 == 0 ? 900 : 9000;
+    shown.sweep.flows.push_back({.label = label, .first_mbps = mbps, .second_mbps = mbps});
+  }
+  shown.sweep.flows[3].second_mbps = 0;
+  shown.sweep.flows[3].failure = "hubble: no acknowledgement in time";
+  shown.judgement = session::judge(shown.sweep.flows);
+  return shown;
+}
+
+TEST(RdmaReportTest, TheDocumentOfFlowsIsTheKeptOne) {
+  Json document = {{"schema", "chokepoint.rdma.flows/1"},
+                   {"host", "hubble"},
+                   {"started_at", "2026-11-26T20:00:00.000Z"}};
+  document["peer"] = whole_document_of(trial_of(perf::Metric::Bandwidth, {65536}))["peer"];
+  add_to(document, slow_flows());
+  document["host_facts"] = {{"own", {{"kernel", {{"release", "6.1.0"}}}}}, {"peer", nullptr}};
+  EXPECT_EQ(document.dump(2) + "\n", kept_document("flows.json"));
+}
+
+std::string printed(const std::function<void(const cli::Context&)>& print) {
   std::ostringstream out;
   std::ostringstream err;
   const fakes::ManualClock clock;
-  const cli::Context context{.out = out,
-                             .err = err,
-                             .clock = clock,
-                             .root = sys::Root("/nowhere"),
-                             .environment = [](const std::string&) { return std::nullopt; },
-                             .out_terminal = {},
-                             .err_terminal = {}};
-  print_page(context, trial, {.sentence = "the fabric was clean"}, "hubble");
+  print({.out = out,
+         .err = err,
+         .clock = clock,
+         .root = sys::Root("/nowhere"),
+         .environment = [](const std::string&) { return std::nullopt; },
+         .out_terminal = {},
+         .err_terminal = {}});
   return out.str();
+}
+
+std::string page_of(const Trial& trial) {
+  return printed([&](const cli::Context& context) {
+    print_page(context, trial, {.sentence = "the fabric was clean"}, "hubble");
+  });
+}
+
+TEST(RdmaReportTest, ThePageOfFlowsNamesTheLabels) {
+  const std::string page =
+      printed([](const cli::Context& context) { print_page(context, slow_flows()); });
+  EXPECT_THAT(page, HasSubstr("about 1 of 2 members carries"));
+  EXPECT_THAT(page, HasSubstr("flow labels: 2, "));
+  EXPECT_THAT(page, HasSubstr("a test of flow label 4 failed: hubble: no acknowledgement"));
 }
 
 TEST(RdmaReportTest, BandwidthHasFiguresAndNoLatency) {

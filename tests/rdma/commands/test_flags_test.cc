@@ -66,6 +66,17 @@ TEST(RdmaFlagsTest, ASweepHasEverySizeAndNoOther) {
   EXPECT_THAT(refusal(Verb::Atomic, {"bw", "--sweep"}), HasSubstr("8 bytes"));
 }
 
+TEST(RdmaFlagsTest, FlowsAreTestedOneAfterTheOther) {
+  const Result<Parameters> each = asked(Verb::Write, {"bw", "--flows", "24"});
+  ASSERT_TRUE(each) << describe(each.error());
+  EXPECT_EQ(each->time, std::chrono::milliseconds(250));
+  EXPECT_THAT(refusal(Verb::Write, {"bw", "--flows", "5"}), HasSubstr("13 or more"));
+  for (const char* other : {"--sweep", "--both", "--cm"}) {
+    EXPECT_THAT(refusal(Verb::Write, {"bw", "--flows", "24", other}), HasSubstr(other));
+  }
+  EXPECT_THAT(refusal(Verb::Write, {"lat", "--flows", "24"}), HasSubstr("--flows, lat"));
+}
+
 TEST(RdmaFlagsTest, WhatIsUnknownIsRefusedByName) {
   EXPECT_THAT(refusal(Verb::Write, {"throughput"}), HasSubstr("bw (bandwidth) or lat (latency)"));
   EXPECT_THAT(refusal(Verb::Write, {"bw", "--memory", "disk"}), HasSubstr("memory 'disk'"));

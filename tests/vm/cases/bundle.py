@@ -2,7 +2,7 @@
 
 import contextlib
 
-from bond import address, bonded, rdma_devices, trouble
+from bond import LACP, address, bonded, rdma_devices, trouble
 from checks import between, holds, same
 
 MEMBERS = 4
@@ -30,7 +30,8 @@ def ports_over(machine, device):
     yield ports
     capture.signal("INT")
     capture.wait(30)
-    ports |= {flow["a"]["port"] for flow in capture.document()["flows"]}
+    ports |= {flow["a"]["port"] for flow in capture.document()["flows"]
+              if flow["a"]["address"] == address(machine)}
 
 
 def one_finding(found, kind):
@@ -39,9 +40,9 @@ def one_finding(found, kind):
     return found["findings"][0]
 
 
-def test_a_member_that_loses_is_named_with_its_ports(pair):
+def names_a_member_that_loses(pair, mode):
     a, b = pair
-    with bonded(pair, MEMBERS), served(b), trouble(a, 2, "netem", "loss", "2%"), \
+    with bonded(pair, MEMBERS, mode), served(b), trouble(a, 2, "netem", "loss", "2%"), \
             ports_over(a, "member2") as ports:
         found = probe(a, b, "--no-trace")
     finding = one_finding(found, "loss")
@@ -50,6 +51,14 @@ def test_a_member_that_loses_is_named_with_its_ports(pair):
     named = set(finding["source_ports"])
     truth = ports & {flow["source_port"] for flow in found["flows"]}
     holds(named and named <= truth <= named | set(finding["unclear_source_ports"]), (named, truth))
+
+
+def test_a_member_that_loses_is_named_with_its_ports(pair):
+    names_a_member_that_loses(pair, "balance-xor")
+
+
+def test_a_member_of_a_lag_by_lacp_is_named_with_its_ports(pair):
+    names_a_member_that_loses(pair, LACP)
 
 
 def test_the_flow_label_of_a_queue_pair_is_its_source_port(pair):
@@ -63,6 +72,23 @@ def test_the_flow_label_of_a_queue_pair_is_its_source_port(pair):
                        "--peer-device", "rxe-bond", "--bytes", 4096, "--iterations", 50,
                        "--flow-label", label], timeout=120)
             holds(0xC000 + label in ports, (label, ports))
+
+
+def test_flow_labels_over_a_slow_member_are_named(pair):
+    a, b = pair
+    with bonded(pair, 2), served(b), trouble(a, 2, "tbf", "rate", "500kbit", "burst", "9k",
+                                             "latency", "500ms"), \
+            ports_over(a, "member2") as ports:
+        rdma_devices(pair)
+        # What is under way at once waits in the member's queue, for less than the acknowledgement's
+        # timeout: nothing is retransmitted.
+        found = a.json(["chokepoint", "rdma", "write", "bw", address(b), "--device", "rxe-bond",
+                        "--peer-device", "rxe-bond", "--flows", 14, "--time", "200ms",
+                        "--bytes", 4096, "--depth", 2, "--ack-timeout", 17, "--json"], timeout=240)
+    same(found["verdict"], "found", f"verdict ({found['flows']})")
+    slow = {port for finding in found["findings"] for port in finding["source_ports"]}
+    same(slow, ports & {flow["source_port"] for flow in found["flows"]}, "source ports")
+    between(found["findings"][0]["rate_mbps"], 0.1, 2, "rate")
 
 
 def test_a_member_that_is_slow_is_named_with_its_ports(pair):

@@ -1,0 +1,85 @@
+// Which flow labels of an RDMA path are slower than others: a bandwidth test of each, twice. By
+// RoCE v2 the label decides the UDP source port of a queue pair, and a switch, a router or a bond
+// puts the flow on one of several parallel links by a hash of its addresses and ports.
+//
+//   first pass    label 1, 2, 3 … n
+//   second pass   label n … 3, 2, 1      what changes with time makes no two groups of them
+//   both again    of labels that were fast in one pass alone: math::unsteady_rates()
+//
+// Each is a test of its own (trial.h), so that a queue pair that fails on a dead link takes no
+// other one along. What of it is measured is up to who calls. Values and pure functions, but for
+// what sweep_flows() is handed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json/fields.h"
+#include "base/math/groups.h"
+#include "base/sys/error.h"
+#include "rdma/session/parameters.h"
+#include "rdma/session/trial.h"
+
+namespace chokepoint::rdma::session {
+
+// Fewer flows show no group that chance would not; see math::groups_of().
+inline constexpr int kMinFlows = 13;
+inline constexpr int kMaxFlows = 256;
+
+struct FlowRate {
+  std::uint32_t label = 0;
+  // nullopt: it did not have its turn. 0: the test failed on the way.
+  std::optional<double> first_mbps = {};
+  std::optional<double> second_mbps = {};
+  std::string failure = {};  // of the last test of it that failed; empty: none did
+};
+
+struct FlowSweep {
+  Trial trial = {};  // the last one that went well: what both ends agreed on
+  std::vector<FlowRate> flows = {};
+  bool interrupted = false;
+};
+
+using RunTest = std::function<Result<Trial>(const Parameters& parameters)>;
+
+// `parameters`: of one test; its flow label is set here. An error that is no flow's own (wrong
+// usage, a server that is gone) ends it; so does a path on which the first flows all fail.
+Result<FlowSweep> sweep_flows(Parameters parameters, int flows, const RunTest& run,
+                              const std::function<void(std::uint64_t tests)>& progress);
+
+enum class FlowVerdict { Found, Alike, Unknown };
+
+// Flows that are slower than the fastest group.
+struct SlowFlows {
+  double p = 1;  // how often flows that are alike look so, at most
+  math::Share share = {};
+  double mbps = 0;
+  double others_mbps = 0;
+  std::vector<std::size_t> flows = {};  // places in the sweep's
+};
+
+struct FlowJudgement {
+  FlowVerdict verdict = FlowVerdict::Unknown;
+  std::string why = {};  // of Unknown
+  std::vector<SlowFlows> findings = {};
+};
+
+FlowJudgement judge(std::span<const FlowRate> flows);
+
+// As Linux makes it of a label that is not 0 (rdma_flow_label_to_udp_sport() in ib_verbs.h).
+std::uint16_t source_port_of(std::uint32_t flow_label);
+
+}  // namespace chokepoint::rdma::session
+
+template <>
+struct chokepoint::EnumNames<chokepoint::rdma::session::FlowVerdict> {
+  using enum rdma::session::FlowVerdict;
+  static constexpr std::string_view kWhat = "found, alike or unknown";
+  static constexpr auto kNames = std::to_array<EnumName<rdma::session::FlowVerdict>>(
+      {{Found, "found"}, {Alike, "alike"}, {Unknown, "unknown"}});
+};
