@@ -168,7 +168,9 @@ Result<Answer> parse_answer(const std::string& text, int rank) {
     }
   }
   TRY(Answer answer, json::from_json<Answer>(body, "answer"));
-  answer.settings = host::settings_in(body.value("settings", Json()));
+  if (const auto settings = body.find("settings"); settings != body.end()) {
+    answer.settings = host::settings_in(*settings);
+  }
   if (answer.wrong) {
     answer.wrong->rank = rank;
   }
