@@ -15,7 +15,6 @@
 namespace chokepoint::sys {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 constexpr int kHugePageShift = 21;
 constexpr std::string_view kOperation = "allocate memory";
@@ -27,13 +26,18 @@ std::unexpected<Error> no_huge_pages(int code, std::uint64_t bytes) {
   if (code == ENOMEM) {
     const std::uint64_t pages = bytes / kHugePage;
     error.reason = fmt::format("{} free huge pages of 2 MiB are needed", pages);
-    error.next_step =
-        fmt::format("as root: sysctl vm.nr_hugepages={}, or more where others use some", pages);
+    // vm.nr_hugepages counts pages of another size where the kernel's own are not of 4 KiB.
+    error.next_step = fmt::format(
+        "as root: echo {} >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages, or more where "
+        "others use some",
+        pages);
   }
   return fail(std::move(error));
 }
 
 }  // namespace
+
+std::uint64_t page_bytes() { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
 
 std::string size_words(std::uint64_t bytes) {
   constexpr std::uint64_t kKibi = 1024;
@@ -110,8 +114,9 @@ Result<> Pages::touch(bool huge) const {
 }
 
 Result<Pages> Pages::map(std::uint64_t bytes, const PageOptions& options) {
-  auto pages = reserve(
-      round_up(std::max<std::uint64_t>(bytes, 1), options.huge ? kHugePage : kPage), options.huge);
+  auto pages =
+      reserve(round_up(std::max<std::uint64_t>(bytes, 1), options.huge ? kHugePage : page_bytes()),
+              options.huge);
   if (!pages) {
     return pages;
   }

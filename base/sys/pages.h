@@ -38,6 +38,9 @@ class Pages {
   std::uint64_t size_;
 };
 
+// Of a page of this kernel: 4, 16 or 64 KiB.
+std::uint64_t page_bytes();
+
 std::string size_words(std::uint64_t bytes);  // "64 MiB", "1000 bytes"
 
 }  // namespace chokepoint::sys

@@ -63,7 +63,6 @@ class HostBuffer final : public Buffer {
 
 // GPU memory is allocated in whole GPU pages; a dma-buf begins and ends at a page of the host.
 constexpr std::uint64_t kGpuPage = std::uint64_t{2} << 20;
-constexpr std::uint64_t kHostPage = 4096;
 
 constexpr std::string_view kLoadModule = "as root: modprobe nvidia-peermem";
 
@@ -84,7 +83,7 @@ class GpuBuffer final : public Buffer {
     verbs::MemoryView view{.address = memory_.address(), .bytes = bytes_};
     if (dmabuf_) {
       view.dmabuf = dmabuf_.get();
-      view.dmabuf_offset = memory_.address() % kHostPage;
+      view.dmabuf_offset = memory_.address() % sys::page_bytes();
     }
     return view;
   }
@@ -111,8 +110,9 @@ class GpuBuffer final : public Buffer {
 };
 
 Result<sys::Descriptor> share(const gpu::Memory& memory, std::uint64_t bytes) {
-  const std::uint64_t before = memory.address() % kHostPage;
-  const std::uint64_t whole = (before + bytes + kHostPage - 1) / kHostPage * kHostPage;
+  const std::uint64_t page = sys::page_bytes();
+  const std::uint64_t before = memory.address() % page;
+  const std::uint64_t whole = (before + bytes + page - 1) / page * page;
   auto shared = memory.gpu().export_dmabuf(memory.address() - before, whole);
   if (!shared) {
     shared.error().next_step = fmt::format(

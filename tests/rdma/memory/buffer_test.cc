@@ -64,9 +64,11 @@ TEST(HostBuffer, ANodeThatIsNotThereIsAnError) {
 TEST(HostBuffer, MoreHugePagesThanAnyHostHasAreAnErrorThatSaysHowMany) {
   const auto buffer = host_buffer(std::uint64_t{1} << 44, {.pages = Pages::Huge});
   ASSERT_FALSE(buffer);
-  EXPECT_EQ(describe(buffer.error()),
-            "allocate memory: 16777216 MiB of huge pages: 8388608 free huge pages of 2 MiB are "
-            "needed; as root: sysctl vm.nr_hugepages=8388608, or more where others use some");
+  EXPECT_EQ(
+      describe(buffer.error()),
+      "allocate memory: 16777216 MiB of huge pages: 8388608 free huge pages of 2 MiB are "
+      "needed; as root: echo 8388608 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages, "
+      "or more where others use some");
 }
 
 TEST(Words, SizesAreWholeUnits) {
