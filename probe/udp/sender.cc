@@ -33,6 +33,8 @@ constexpr int kNiceness = -15;
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
 #else
   std::this_thread::yield();
 #endif
