@@ -63,6 +63,18 @@ std::optional<bool> is_virtualised(const sys::Root& root, const std::string& cpu
   return false;
 }
 
+// x86 has a name; Arm has numbers, of which lscpu knows the names.
+std::optional<std::string> model_in(const std::string& cpuinfo) {
+  if (std::optional<std::string> name = first_value(cpuinfo, "model name")) {
+    return name;
+  }
+  const auto implementer = first_value(cpuinfo, "CPU implementer");
+  const auto part = first_value(cpuinfo, "CPU part");
+  return implementer && part
+             ? std::optional(fmt::format("Arm, implementer {}, part {}", *implementer, *part))
+             : std::nullopt;
+}
+
 FrequencyPolicy read_policy(const sys::Root& root, const std::string& name) {
   const std::string folder = in_folder("cpufreq/" + name);
   return {.name = name,
@@ -84,7 +96,7 @@ std::optional<bool> read_multithreading(const sys::Root& root) {
 Cpu read_cpu(const sys::Root& root) {
   Cpu cpu;
   if (const Result<std::string> cpuinfo = root.read(kCpuInfo)) {
-    cpu.model = first_value(*cpuinfo, "model name");
+    cpu.model = model_in(*cpuinfo);
     cpu.virtualised = is_virtualised(root, *cpuinfo);
   }
   if (const std::optional<std::string> list = root.text(in_folder("online"))) {

@@ -50,6 +50,7 @@ Gpu read_gpu(const sys::Root& root, const std::string& address) {
       gpu.current = device->path.back().current;
       gpu.possible = device->path.back().possible;
     }
+    gpu.path = device->path;
   }
   return gpu;
 }

@@ -66,6 +66,7 @@ struct Gpu {
   std::optional<int> utilisation_percent;
   std::optional<std::int64_t> replays;
   std::optional<std::string> iommu;  // "DMA", "identity": how its memory accesses are translated
+  std::vector<PciHop> path;          // root port first; empty where sysfs does not show the GPU
   std::string source;                // where the link was read
 };
 

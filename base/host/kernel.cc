@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <string_view>
 
@@ -168,6 +169,31 @@ void ask_kernel(Timekeeping& time) {
   }
   time.synchronised = (state.status & STA_UNSYNC) == 0;
   time.largest_error_us = state.maxerror;
+  // adjtimex(2): a tick is 10,000 us long where nothing is corrected, and freq counts 2^-16 ppm.
+  constexpr double kTick = 10'000;
+  constexpr double kPpmOfTick = 100;
+  constexpr double kFrequencyUnits = 65'536;
+  time.correction_ppm = (static_cast<double>(state.tick) - kTick) * kPpmOfTick +
+                        static_cast<double>(state.freq) / kFrequencyUnits;
+  time.correction_source = kKernel;
+}
+
+// Where chronyd and ntpd keep what they found the oscillator's error to be, in ppm.
+constexpr std::array<std::string_view, 4> kDriftFiles = {
+    "/var/lib/chrony/chrony.drift", "/var/lib/chrony/drift", "/var/lib/ntpsec/ntp.drift",
+    "/var/lib/ntp/ntp.drift"};
+
+// For a copy of a host, and for a kernel that nobody corrects any more.
+void read_drift_file(const sys::Root& root, Timekeeping& time) {
+  for (const std::string_view path : kDriftFiles) {
+    const std::vector<std::string> words = words_of(root.text(path).value_or(""));
+    const auto ppm = words.empty() ? std::nullopt : sys::parse_number<double>(words.front());
+    if (ppm && std::isfinite(*ppm)) {
+      time.correction_ppm = *ppm;
+      time.correction_source = path;
+      return;
+    }
+  }
 }
 
 bool is_keeper(const std::string& command) {
@@ -200,6 +226,9 @@ Timekeeping read_timekeeping(const sys::Root& root) {
   } else if (root.exists(kTimesyncd)) {
     time.synchronised = true;
   }
+  if (!time.synchronised.value_or(false) || !time.correction_ppm) {
+    read_drift_file(root, time);
+  }
   time.keepers = find_keepers(root);
   time.source = root.text(kSource);
   time.sources = words_of(root.text(kSources).value_or(""));
@@ -210,6 +239,7 @@ void append_facts(const Timekeeping& time, Facts& facts) {
   FactList list(facts, "time");
   list.add("synchronised", time.synchronised, kKernel);
   list.add("largest_error_us", time.largest_error_us, kKernel);
+  list.add("correction_ppm", time.correction_ppm, time.correction_source);
   for (const std::string& keeper : time.keepers) {
     list.add_text("keeper", keeper, "/proc/*/comm");
   }

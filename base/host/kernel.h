@@ -55,9 +55,12 @@ void append_facts(const Sysctls& sysctls, Facts& facts);
 struct Timekeeping {
   std::optional<bool> synchronised;              // as the kernel was told by whoever keeps it
   std::optional<std::int64_t> largest_error_us;  // what the kernel reckons it may be off by
-  std::vector<std::string> keepers;              // "chronyd", "ptp4l": programs that run
-  std::optional<std::string> source;             // tsc, hpet, kvm-clock
-  std::vector<std::string> sources;              // those to choose from
+  // Millionths by which the clock is corrected all the time: how wrong the host's oscillator is.
+  std::optional<double> correction_ppm;
+  std::string correction_source;
+  std::vector<std::string> keepers;   // "chronyd", "ptp4l": programs that run
+  std::optional<std::string> source;  // tsc, hpet, kvm-clock
+  std::vector<std::string> sources;   // those to choose from
 };
 
 Timekeeping read_timekeeping(const sys::Root& root);

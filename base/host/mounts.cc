@@ -1,7 +1,11 @@
 #include "base/host/mounts.h"
 
+#include <sys/statvfs.h>
+
 #include <algorithm>
 #include <array>
+
+#include "base/host/kernel_text.h"
 
 namespace chokepoint::host {
 namespace {
@@ -27,6 +31,22 @@ bool has_option(std::string_view options, std::string_view wanted) {
   return false;
 }
 
+// "size=65536k" of a tmpfs: the kernel writes kibibytes, whatever it was given.
+std::optional<std::int64_t> size_in(std::string_view options) {
+  constexpr std::string_view kSize = "size=";
+  constexpr std::int64_t kKibi = 1024;
+  for (const std::string& option : words_of(options, ",")) {
+    if (option.starts_with(kSize) && option.ends_with('k')) {
+      const auto kibibytes = number_of(
+          std::string_view(option).substr(kSize.size(), option.size() - kSize.size() - 1));
+      return kibibytes && *kibibytes > 0 && *kibibytes < INT64_MAX / kKibi
+                 ? std::optional(*kibibytes * kKibi)
+                 : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
 // "36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/sda1 rw": proc_pid_mountinfo(5).
 std::optional<Mount> mount_in(std::string_view line) {
   constexpr std::string_view kSeparator = " - ";
@@ -44,8 +64,18 @@ std::optional<Mount> mount_in(std::string_view line) {
   mount.is_read_only = has_option(next_word(head), "ro");
   mount.type = std::string(next_word(tail));
   mount.source = unescaped(next_word(tail));
-  mount.is_read_only = mount.is_read_only || has_option(next_word(tail), "ro");
+  const std::string_view options = next_word(tail);
+  mount.is_read_only = mount.is_read_only || has_option(options, "ro");
+  mount.size_bytes = mount.is_in_memory() ? size_in(options) : std::nullopt;
   return mount.point.starts_with('/') && !mount.type.empty() ? std::optional(mount) : std::nullopt;
+}
+
+std::optional<std::int64_t> free_bytes_of(const std::string& point) {
+  struct statvfs status = {};
+  if (statvfs(point.c_str(), &status) != 0) {
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(status.f_bavail) * static_cast<std::int64_t>(status.f_frsize);
 }
 
 bool is_below(std::string_view path, std::string_view point) {
@@ -98,6 +128,10 @@ std::vector<Mount> read_mounts(const sys::Root& root) {
     if (auto disk = disk_of(root, mount)) {
       mount.disk = std::move(disk->name);
     }
+    // Of others it is not asked: a file system on another host may not answer.
+    if (root.is_live() && mount.point == kSharedMemory && mount.is_in_memory()) {
+      mount.free_bytes = free_bytes_of(mount.point);
+    }
   }
   return mounts;
 }
@@ -115,6 +149,11 @@ void append_facts(std::span<const Mount> mounts, Facts& facts) {
       if (!mount.disk.empty()) {
         list.add_text("disk", mount.disk, "/sys/dev/block");
       }
+    } else if (mount.point == kSharedMemory) {
+      FactList list(facts, "mount", mount.point);
+      list.add_text("type", mount.type, kMountInfo);
+      list.add("size_bytes", mount.size_bytes, kMountInfo);
+      list.add("free_bytes", mount.free_bytes, "statvfs");
     }
   }
 }

@@ -21,10 +21,15 @@ struct Mount {
   std::string device = {};  // "259:2", as the kernel numbers it
   std::string disk = {};    // "nvme0n1"; of read_mounts() alone, and empty without one
   bool is_read_only = false;
+  std::optional<std::int64_t> size_bytes = {};  // that a file system in memory was limited to
+  std::optional<std::int64_t> free_bytes = {};  // of read_mounts() alone, of shared memory
 
   bool is_remote() const;     // on another host
   bool is_in_memory() const;  // nothing of it is on a disk
 };
+
+// Where programs share memory, NCCL and loaders of data among them.
+inline constexpr std::string_view kSharedMemory = "/dev/shm";
 
 // The kernel writes blanks, tabs, line ends and backslashes of a path as \040.
 std::string unescaped(std::string_view text);

@@ -59,6 +59,9 @@ struct Nic {
   std::vector<std::string> lower = {};     // what it stands on: a bond's members, a VLAN's parent
   std::optional<Bond> bond = {};
   std::optional<PciDevice> pci = {};
+  std::optional<std::string> rdma_device = {};  // mlx5_0, of the same PCI function
+  std::optional<std::string> card_id = {};      // of the card, however many functions it has
+  std::optional<int> header_bytes = {};         // that a tunnel puts before each packet
   int rx_queues = 0;
   int tx_queues = 0;
   int rps_queues = 0;  // of the rx queues, those that hand packets to other CPUs
@@ -67,6 +70,8 @@ struct Nic {
   std::map<std::string, std::int64_t> counters = {};  // statistics/, and carrier_changes
   LinkAnswers settings = {};
 };
+
+struct Network;
 
 Nic read_nic(const sys::Root& root, const LinkQuery& query, const InterruptTable& interrupts,
              const std::string& name);
@@ -81,6 +86,9 @@ std::optional<std::int64_t> statistic(const Nic& nic, std::string_view name);
 std::optional<std::int64_t> counter(const Nic& nic, const std::string& name);
 // An address that reaches beyond the link.
 bool has_address(const Nic& nic);
+// The other interface of the same port, where a card with two PCIe links shows each port twice;
+// null for all others.
+const Nic* other_half(const Network& network, const Nic& nic);
 
 // What sort of interface a folder of /sys/class/net describes. Reads below the given root only.
 

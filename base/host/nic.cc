@@ -119,12 +119,57 @@ std::vector<Interrupt> read_queue_interrupts(const sys::Root& root, const Interr
   return queues.empty() ? all : queues;
 }
 
+// Adapters that the subnet manager or a switch takes for one have one system image GUID.
+void read_card(const sys::Root& root, const std::string& folder, Nic& nic) {
+  for (const std::string& device : root.list(folder + "/device/infiniband")) {
+    nic.rdma_device = device;
+    nic.card_id = root.text(folder + "/device/infiniband/" + device + "/sys_image_guid");
+  }
+}
+
 std::optional<int> numa_node_of(const sys::Root& root, const std::string& folder, const Nic& nic) {
   if (nic.pci && nic.pci->numa_node) {
     return nic.pci->numa_node;
   }
   const auto node = root.number(folder + "/device/numa_node");
   return node && *node >= 0 ? std::optional(static_cast<int>(*node)) : std::nullopt;
+}
+
+// The value of "DEVTYPE=vlan" in uevent.
+std::string device_type(const sys::Root& root, const std::string& folder) {
+  constexpr std::string_view kKey = "DEVTYPE=";
+  const std::string uevent = root.text(folder + "/uevent").value_or("");
+  const std::size_t key = uevent.find(kKey);
+  if (key == std::string::npos) {
+    return {};
+  }
+  const std::size_t start = key + kKey.size();
+  return uevent.substr(start, uevent.find('\n', start) - start);
+}
+
+// Over IPv4, the least that they add; nothing of what is no tunnel, or adds what cannot be told.
+std::optional<int> tunnel_header_bytes(const sys::Root& root, const std::string& folder) {
+  constexpr int kIpv4 = 20;
+  constexpr int kGre = 4;
+  constexpr int kUdp = 8;
+  constexpr int kVxlan = 8 + 14;              // with the Ethernet header that travels inside
+  constexpr int kWireguard = 4 + 4 + 8 + 16;  // type, receiver, counter, authentication
+  const std::string type = device_type(root, folder);
+  if (type == "vxlan" || type == "geneve") {
+    return kIpv4 + kUdp + kVxlan;
+  }
+  if (type == "wireguard") {
+    return kIpv4 + kUdp + kWireguard;
+  }
+  switch (root.number(folder + "/type").value_or(0)) {
+    case ARPHRD_TUNNEL:
+    case ARPHRD_SIT:
+      return kIpv4;
+    case ARPHRD_IPGRE:
+      return kIpv4 + kGre;
+    default:
+      return std::nullopt;
+  }
 }
 
 void read_link(const sys::Root& root, const std::string& folder, Nic& nic) {
@@ -142,6 +187,20 @@ void read_link(const sys::Root& root, const std::string& folder, Nic& nic) {
 }
 
 }  // namespace
+
+const Nic* other_half(const Network& network, const Nic& nic) {
+  const auto number = [](const PciDevice& device) { return device.address.back(); };
+  if (nic.kind != NicKind::Physical || !nic.pci || !nic.card_id) {
+    return nullptr;
+  }
+  // The number of a PCI function is that of the port; the rest of the address, that of the link.
+  const auto other = std::ranges::find_if(network.nics, [&](const Nic& each) {
+    return each.name != nic.name && each.kind == nic.kind && each.card_id == nic.card_id &&
+           each.pci && number(*each.pci) == number(*nic.pci) &&
+           each.pci->address != nic.pci->address;
+  });
+  return other == network.nics.end() ? nullptr : &*other;
+}
 
 std::string_view name_of(NicKind kind) {
   constexpr std::array<std::string_view, 14> kNames{
@@ -162,6 +221,10 @@ Nic read_nic(const sys::Root& root, const LinkQuery& query, const InterruptTable
   nic.bond = read_bond(root, folder);
   if (nic.kind != NicKind::Usb) {
     nic.pci = read_pci(root, folder);
+    read_card(root, folder, nic);
+  }
+  if (nic.kind == NicKind::Tunnel) {
+    nic.header_bytes = tunnel_header_bytes(root, folder);
   }
   nic.numa_node = numa_node_of(root, folder, nic);
   nic.driver = root.resolve(folder + "/device/driver").transform(last_part);
@@ -206,18 +269,6 @@ constexpr std::array<std::string_view, 9> kParavirtualDrivers{
     "virtio_net", "vmxnet3", "hv_netvsc", "vif",       "xen_netfront",
     "netfront",   "ena",     "gve",       "vmw_pvrdma"};
 
-// The value of "DEVTYPE=vlan" in uevent.
-std::string device_type(const sys::Root& root, const std::string& folder) {
-  constexpr std::string_view kKey = "DEVTYPE=";
-  const std::string uevent = root.text(folder + "/uevent").value_or("");
-  const std::size_t key = uevent.find(kKey);
-  if (key == std::string::npos) {
-    return {};
-  }
-  const std::size_t start = key + kKey.size();
-  return uevent.substr(start, uevent.find('\n', start) - start);
-}
-
 NicKind kind_of_device(const sys::Root& root, const std::string& folder) {
   const std::string driver =
       root.resolve(folder + "/device/driver").transform(last_part).value_or("");
@@ -237,7 +288,7 @@ NicKind kind_of_device(const sys::Root& root, const std::string& folder) {
 
 bool is_tunnel(const sys::Root& root, const std::string& folder, const std::string& type) {
   return type == "vxlan" || type == "geneve" || type == "wireguard" ||
-         root.exists(folder + "/tun_flags");
+         tunnel_header_bytes(root, folder) || root.exists(folder + "/tun_flags");
 }
 
 bool has_lower(const sys::Root& root, const std::string& folder) {
@@ -353,6 +404,8 @@ void add_structure(const Nic& nic, NicFactWriter& writer) {
   if (nic.pci) {
     writer.add_file("pci_address", std::optional(nic.pci->address), "device");
   }
+  writer.add_file("card_id", nic.card_id, "device/infiniband/*/sys_image_guid");
+  writer.add_file("header_bytes", nic.header_bytes, "uevent");
   writer.add_file("rx_queues", std::optional(nic.rx_queues), "queues");
   writer.add_file("tx_queues", std::optional(nic.tx_queues), "queues");
   writer.add_file("rps_queues", std::optional(nic.rps_queues), "queues/rx-*/rps_cpus");

@@ -129,6 +129,45 @@ std::optional<int> max_payload_bytes(std::string_view config) {
 
 namespace {
 
+constexpr std::size_t kFirstExtended = 0x100;
+constexpr std::size_t kConfigBytes = 0x1000;
+constexpr unsigned kAccessControl = 0x0d;
+constexpr std::size_t kAcsControl = 6;
+constexpr unsigned kAcsRedirects = 0x04 | 0x08;  // of requests, of completions
+constexpr int kMaxExtended = (kConfigBytes - kFirstExtended) / 8;
+
+// Where the extended capability with this number begins; 0 where there is none.
+std::optional<std::size_t> find_extended(std::string_view config, unsigned wanted) {
+  std::size_t offset = kFirstExtended;
+  for (int i = 0; i < kMaxExtended && offset >= kFirstExtended; ++i) {
+    const auto low = byte_at(config, offset);
+    const auto high = byte_at(config, offset + 1);
+    const auto version_and_next = byte_at(config, offset + 2);
+    const auto next = byte_at(config, offset + 3);
+    if (!low || !high || !version_and_next || !next) {
+      return std::nullopt;
+    }
+    if ((*low | *high << 8) == wanted) {
+      return offset;
+    }
+    offset = std::size_t{*next} << 4 | *version_and_next >> 4;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<bool> redirects_peers(std::string_view config) {
+  const std::optional<std::size_t> capability = find_extended(config, kAccessControl);
+  if (!capability || *capability == 0) {
+    return capability ? std::optional(false) : std::nullopt;
+  }
+  const std::optional<unsigned> control = byte_at(config, *capability + kAcsControl);
+  return control ? std::optional((*control & kAcsRedirects) != 0) : std::nullopt;
+}
+
+namespace {
+
 constexpr std::string_view kPciDevices = "/sys/bus/pci/devices/";
 
 std::vector<std::string> addresses_in(std::string_view path) {
@@ -188,6 +227,7 @@ PciHop read_hop(const sys::Root& root, const std::string& address) {
   hop.possible = hop.maximum;
   if (const Result<std::string> config = root.read(folder + "config")) {
     hop.payload_bytes = max_payload_bytes(*config);
+    hop.redirects_peers = emulated ? std::nullopt : redirects_peers(*config);
   }
   return hop;
 }
@@ -337,6 +377,7 @@ void append_hop(const PciHop& hop, Facts& facts) {
   writer.add("max_speed_gts", hop.maximum.speed_gts, "max_link_speed");
   writer.add("max_width", hop.maximum.width, "max_link_width");
   writer.add("payload_bytes", hop.payload_bytes, "config");
+  writer.add("redirects_peers", hop.redirects_peers, "config");
   writer.add("errors_correctable", hop.errors.correctable, "aer_dev_correctable");
   writer.add("errors_nonfatal", hop.errors.nonfatal, "aer_dev_nonfatal");
   writer.add("errors_fatal", hop.errors.fatal, "aer_dev_fatal");

@@ -53,6 +53,11 @@ std::string describe(const PciLink& link);  // "8 GT/s x8"
 // an unprivileged reader gets: its first 64 bytes.
 std::optional<int> max_payload_bytes(std::string_view config);
 
+// Does this bridge send what one device behind it writes to another up to the processor instead of
+// across (ACS Control, P2P Request Redirect or Completion Redirect)? Nothing where the extended
+// part of the space, which only root reads, is not there.
+std::optional<bool> redirects_peers(std::string_view config);
+
 // Counted by advanced error reporting since boot; nothing where the kernel does not count.
 struct PciErrors {
   std::optional<std::int64_t> correctable = {};
@@ -66,6 +71,7 @@ struct PciHop {
   PciLink maximum = {};   // what this end of the link can do
   PciLink possible = {};  // what both ends can do
   std::optional<int> payload_bytes = {};
+  std::optional<bool> redirects_peers = {};
   PciErrors errors = {};
 };
 

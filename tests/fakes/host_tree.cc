@@ -26,6 +26,23 @@ std::string until(std::istream& in, const std::string& end) {
   return content;
 }
 
+// "4096 100:0d00 106:5d"
+std::string bytes_of(const std::string& words) {
+  constexpr int kHex = 16;
+  std::istringstream in(words);
+  std::size_t size = 0;
+  in >> size;
+  std::string bytes(size, '\0');
+  for (std::string word; in >> word;) {
+    const std::size_t colon = word.find(':');
+    std::size_t at = std::stoul(word.substr(0, colon), nullptr, kHex);
+    for (std::size_t digit = colon + 1; digit < word.size(); digit += 2) {
+      bytes.at(at++) = static_cast<char>(std::stoi(word.substr(digit, 2), nullptr, kHex));
+    }
+  }
+  return bytes;
+}
+
 void write_file(const fs::path& place, std::string_view content) {
   fs::create_directories(place.parent_path());
   std::ofstream(place, std::ios::binary) << content;
@@ -75,6 +92,8 @@ void HostTree::unpack(std::string_view text, const fs::path& folder) {
     const fs::path place = folder / path.substr(1);
     if (rest.starts_with(" = ")) {
       write_file(place, with_line_ends(rest.substr(3)) + "\n");
+    } else if (rest.starts_with(" := ")) {
+      write_file(place, bytes_of(rest.substr(4)));
     } else if (rest.starts_with(" -> ")) {
       write_link(place, rest.substr(4));
     } else if (rest.starts_with(" <<")) {

@@ -3,7 +3,8 @@
 //
 //   # a comment
 //   /sys/class/net/eth0/mtu = 1500            a file of one line ("\n" stands for a line end)
-//   /sys/class/net/eth0 -> ../../devices/…    a symbolic link, as the kernel makes it
+//   /sys/…/config := 4096 100:0d00 106:5d     so many bytes, zeros but for those from there, all
+//   hex /sys/class/net/eth0 -> ../../devices/…    a symbolic link, as the kernel makes it
 //   /sys/class/infiniband/                    an empty folder
 //   /proc/cpuinfo <<END                       a file of several lines, up to END
 //

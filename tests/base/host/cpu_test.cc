@@ -55,6 +55,20 @@ TEST(Cpu, WithoutFlagsTheProductNameTells) {
   EXPECT_EQ(read_cpu(tree.root()).virtualised, true);
 }
 
+TEST(Cpu, OfArmHasNumbersForAName) {
+  const auto tree = fakes::HostTree::from_text(R"(
+/proc/cpuinfo <<END
+processor	: 0
+CPU implementer	: 0x41
+CPU architecture: 8
+CPU variant	: 0x0
+CPU part	: 0xd85
+CPU revision	: 1
+END
+)");
+  EXPECT_EQ(read_cpu(tree.root()).model, "Arm, implementer 0x41, part 0xd85");
+}
+
 TEST(Cpu, WhatIsNotThereIsNotKnown) {
   const Cpu cpu = read_cpu(fakes::HostTree::from_text("").root());
   EXPECT_EQ(cpu.model, std::nullopt);

@@ -54,7 +54,22 @@ TEST(Timekeeping, TimesyncdLeavesAFile) {
 }
 
 TEST(Timekeeping, TheRunningKernelIsAsked) {
-  EXPECT_TRUE(read_timekeeping(sys::Root()).synchronised);
+  const Timekeeping time = read_timekeeping(sys::Root());
+  EXPECT_TRUE(time.synchronised);
+  EXPECT_TRUE(time.correction_ppm);
+}
+
+TEST(Timekeeping, TheDaemonsFileTellsTheDrift) {
+  const auto read = [](const char* line) {
+    return read_timekeeping(fakes::HostTree::from_text(line).root());
+  };
+  const Timekeeping chrony =
+      read("/var/lib/chrony/drift =            -31.204117             0.016\n");
+  EXPECT_EQ(chrony.correction_ppm, -31.204117);
+  EXPECT_EQ(chrony.correction_source, "/var/lib/chrony/drift");
+  EXPECT_EQ(read("/var/lib/ntpsec/ntp.drift = 12.5\n").correction_ppm, 12.5);
+  EXPECT_EQ(read("/var/lib/ntp/ntp.drift = nan\n").correction_ppm, std::nullopt);
+  EXPECT_EQ(read("/var/lib/ntp/ntp.drift = much\n").correction_ppm, std::nullopt);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/host/mounts.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/fakes/host_tree.h"
@@ -34,6 +35,30 @@ TEST(Mounts, AreThoseThatAPathLiesOn) {
   EXPECT_EQ(type_of("/data/my sets/a"), "xfs");
   EXPECT_EQ(type_of("/database"), "ext4");
   EXPECT_EQ(mount_of({}, "/data"), nullptr);
+}
+
+TEST(Mounts, InMemoryHaveTheSizeThatTheyWereGiven) {
+  const auto size_of = [](const char* options) {
+    return mounts_in(fmt::format("30 22 0:26 / /dev/shm rw - tmpfs shm {}", options))
+        .front()
+        .size_bytes;
+  };
+  EXPECT_EQ(size_of("rw,size=65536k,inode64"), 64 << 20);
+  EXPECT_EQ(size_of("rw,size=65536k"), 64 << 20);
+  EXPECT_EQ(size_of("rw"), std::nullopt) << "half of the memory";
+  EXPECT_EQ(size_of("rw,size=-5k"), std::nullopt);
+  EXPECT_EQ(size_of("rw,size=9223372036854775807k"), std::nullopt);
+  EXPECT_EQ(mounts_in("30 22 8:1 / /x rw - ext4 /dev/sda1 rw,size=65536k").front().size_bytes,
+            std::nullopt);
+}
+
+TEST(Mounts, OfThisHostTellWhatSharedMemoryHasLeft) {
+  const std::vector<Mount> mounts = read_mounts(sys::Root());
+  const Mount* shared = mount_of(mounts, kSharedMemory);
+  if (shared == nullptr || shared->point != kSharedMemory || !shared->is_in_memory()) {
+    GTEST_SKIP() << "this host has no shared memory";
+  }
+  EXPECT_GT(shared->free_bytes, 0);
 }
 
 TEST(Mounts, AreNoneOfLinesThatMakeNoSense) {

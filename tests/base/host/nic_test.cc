@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/host/network.h"
@@ -129,6 +130,41 @@ TEST(Nic, AHypervisorsPortIsTold) {
   EXPECT_EQ(nic.speed_mbps, std::nullopt);
   ASSERT_TRUE(nic.pci);
   EXPECT_EQ(nic.pci->address, "0000:00:03.0");
+}
+
+TEST(Nic, HasTheIdOfItsCard) {
+  const Nic nic = read(fakes::HostTree::from_fixture("trap-port-as-two"), "enP2p1s0f0np0");
+  EXPECT_EQ(nic.rdma_device, "roceP2p1s0f0");
+  EXPECT_EQ(nic.card_id, "fc4c:ea03:00f9:4230");
+}
+
+TEST(Nic, HasAnotherHalfBehindAnotherLinkAlone) {
+  const auto tree = fakes::HostTree::from_fixture("trap-port-as-two");
+  const Network network = read_network(tree.root());
+  const Nic* half = other_half(network, *find(network, "enp1s0f0np0"));
+  ASSERT_NE(half, nullptr);
+  EXPECT_EQ(half->name, "enP2p1s0f0np0");
+  EXPECT_EQ(other_half(network, *half)->name, "enp1s0f0np0");
+  tree.write("/sys/class/infiniband/roceP2p1s0f0/sys_image_guid", "fc4c:ea03:00f9:9999");
+  const Network others = read_network(tree.root());
+  EXPECT_EQ(other_half(others, *find(others, "enp1s0f0np0")), nullptr) << "two cards";
+}
+
+TEST(Nic, ATunnelHasHeaders) {
+  const auto headers = [](const char* type, const char* link) {
+    const auto tree = fakes::HostTree::from_text(
+        fmt::format("/sys/class/net/t/ifindex = 7\n/sys/class/net/t/type = {}\n"
+                    "/sys/class/net/t/uevent <<END\nDEVTYPE={}\nINTERFACE=t\nEND\n",
+                    link, type));
+    const Nic nic = read(tree, "t");
+    return nic.kind == NicKind::Tunnel ? nic.header_bytes : std::nullopt;
+  };
+  EXPECT_EQ(headers("vxlan", "1"), 50);
+  EXPECT_EQ(headers("geneve", "1"), 50);
+  EXPECT_EQ(headers("wireguard", "65534"), 60);
+  EXPECT_EQ(headers("", "778"), 24) << "GRE";
+  EXPECT_EQ(headers("", "768"), 20) << "IPIP";
+  EXPECT_EQ(headers("", "1"), std::nullopt);
 }
 
 }  // namespace

@@ -101,6 +101,34 @@ TEST(PciConfig, ADeviceWithoutCapabilitiesHasNone) {
   EXPECT_EQ(max_payload_bytes(config), std::nullopt);
 }
 
+// Extended capabilities: an error report, behind it ACS with this control.
+std::string config_with_acs(unsigned char control) {
+  std::string config(4096, '\0');
+  config.replace(0x100, 4, {0x01, 0x00, 0x01, 0x15});  // the next one at 0x150
+  config.replace(0x150, 4, {0x0d, 0x00, 0x01, 0x00});
+  config[0x156] = static_cast<char>(control);
+  return config;
+}
+
+TEST(AccessControl, RedirectsByItsTwoBits) {
+  EXPECT_EQ(redirects_peers(config_with_acs(0x1d)), true);
+  EXPECT_EQ(redirects_peers(config_with_acs(0x04)), true);
+  EXPECT_EQ(redirects_peers(config_with_acs(0x08)), true);
+  EXPECT_EQ(redirects_peers(config_with_acs(0x11)), false) << "validation and upstream alone";
+}
+
+TEST(AccessControl, IsNotKnownOfWhatMayNotBeRead) {
+  EXPECT_EQ(redirects_peers(config_with_acs(0x1d).substr(0, 64)), std::nullopt);
+  EXPECT_EQ(redirects_peers(config_with_acs(0x1d).substr(0, 0x156)), std::nullopt);
+  EXPECT_EQ(redirects_peers(std::string(4096, '\0')), false) << "a bridge without it";
+}
+
+TEST(AccessControl, EndsWhereCapabilitiesRunInACircle) {
+  std::string config = config_with_acs(0x1d);
+  config.replace(0x100, 4, {0x01, 0x00, 0x01, 0x10});  // the next one is itself
+  EXPECT_EQ(redirects_peers(config), false);
+}
+
 using testing::ElementsAre;
 
 std::vector<std::string> addresses(const PciDevice& device) {
