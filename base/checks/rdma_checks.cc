@@ -122,6 +122,11 @@ bool serves(const RdmaGid& gid) {
          !gid.address.is_multicast();
 }
 
+std::string words_of(const RdmaGid& gid) {
+  return fmt::format("{}{}{}", gid.address.unmapped().text(), gid.type ? ", " : "",
+                     gid.type.value_or(""));
+}
+
 void check_chosen_gid(const RdmaDevice& device, const RdmaPort& port, const std::string& value,
                       Checks& checks) {
   const auto chosen = std::ranges::find_if(
@@ -133,9 +138,10 @@ void check_chosen_gid(const RdmaDevice& device, const RdmaPort& port, const std:
        .status = right ? Status::Pass : Status::Critical,
        .subject = name_of(device, port),
        .found = fmt::format("NCCL_IB_GID_INDEX={}: {}", value,
-                            chosen == port.gids.end() ? "no such GID" : chosen->address.text()),
-       .wanted = usable == nullptr ? "" : std::to_string(usable->index),
-       .why = "NCCL takes exactly this GID",
+                            chosen == port.gids.end() ? "no such GID" : words_of(*chosen)),
+       .wanted = usable == nullptr ? "" : fmt::format("{}: {}", usable->index, words_of(*usable)),
+       .why = "NCCL takes exactly this GID: with another type than its peers', or a link-local "
+              "one, connections time out (ibv_modify_qp, completions with error 12)",
        .next_step = usable == nullptr ? "unset NCCL_IB_GID_INDEX"
                                       : fmt::format("export NCCL_IB_GID_INDEX={}", usable->index)});
 }

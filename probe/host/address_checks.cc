@@ -157,8 +157,49 @@ std::vector<std::string> chosen_by_nccl(const Addresses& addresses, std::string 
   return chosen;
 }
 
-void check_nccl(const Addresses& addresses, const std::string& value, Checks& checks) {
+// NCCL passes over interfaces without an address.
+bool is_addressed(const host::Network& network, const std::string& interface) {
+  const host::Nic* nic = find(network, interface);
+  return nic != nullptr && !nic->settings.addresses.empty();
+}
+
+// Of these the ones that reach no other host: bridges of container engines, which have the same
+// address on every host, and loopback.
+std::vector<std::string> ending_here(const std::vector<std::string>& interfaces,
+                                     const host::Network& network) {
+  std::vector<std::string> ending;
+  std::ranges::copy_if(interfaces, std::back_inserter(ending), [&](const std::string& name) {
+    const host::Nic* nic = find(network, name);
+    return is_addressed(network, name) &&
+           (nic->kind == host::NicKind::Loopback || ends_in_host(network, *nic));
+  });
+  return ending;
+}
+
+void judge_ending_here(const std::vector<std::string>& chosen,
+                       const std::vector<std::string>& ending, const Addresses& addresses,
+                       const host::Network& network, Check& check) {
+  const auto other = std::ranges::find_if(chosen, [&](const std::string& name) {
+    return std::ranges::find(ending, name) == ending.end() && is_addressed(network, name);
+  });
+  const bool is_alone = other == chosen.end();
+  check.status = is_alone ? Status::Critical : Status::Warning;
+  check.found += fmt::format("; {} ends in this host", fmt::join(ending, ", "));
+  check.wanted = "interfaces that other hosts are reached by";
+  check.why = is_alone
+                  ? "nobody is reached by it: peers connect to themselves, or the job hangs as "
+                    "it starts"
+                  : "NCCL may take it first, and offers it to its peers: they connect to "
+                    "themselves, or the job hangs as it starts";
+  check.next_step =
+      fmt::format("export NCCL_SOCKET_IFNAME='={}'",
+                  is_alone ? best_interface(addresses).value_or("INTERFACE") : *other);
+}
+
+void check_nccl(const Addresses& addresses, const host::Network& network, const std::string& value,
+                Checks& checks) {
   const std::vector<std::string> chosen = chosen_by_nccl(addresses, value);
+  const std::vector<std::string> ending = ending_here(chosen, network);
   Check check{.id = "names.nccl-interface",
               .subject = "NCCL_SOCKET_IFNAME",
               .found = fmt::format("{}: {}", value, fmt::join(chosen, ", ")),
@@ -171,6 +212,8 @@ void check_nccl(const Addresses& addresses, const std::string& value, Checks& ch
         fmt::format("export NCCL_SOCKET_IFNAME='={}'  # or another of {}",
                     addresses.interfaces.empty() ? "eth0" : addresses.interfaces.front(),
                     fmt::join(addresses.interfaces, ", "));
+  } else if (!ending.empty()) {
+    judge_ending_here(chosen, ending, addresses, network, check);
   } else if (chosen.size() > 1 && !value.starts_with('=')) {
     check.status = Status::Info;
     check.why =
@@ -407,13 +450,13 @@ void check_ip(const Addresses& addresses, const host::Sysctls& sysctls, Checks& 
   check_ipv6(addresses, sysctls, checks);
 }
 
-void check_interface_choice(const Addresses& addresses, const host::Process& process,
-                            Checks& checks) {
+void check_interface_choice(const Addresses& addresses, const host::Network& network,
+                            const host::Process& process, Checks& checks) {
   if (const std::optional<std::string> value = variable(process, "GLOO_SOCKET_IFNAME")) {
     check_gloo(addresses, *value, checks);
   }
   if (const std::optional<std::string> value = variable(process, "NCCL_SOCKET_IFNAME")) {
-    check_nccl(addresses, *value, checks);
+    check_nccl(addresses, network, *value, checks);
   }
   if (const std::optional<std::string> value = variable(process, std::string(kRpcInterface))) {
     check_tensorpipe(addresses, *value, checks);

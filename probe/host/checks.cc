@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "base/checks/rdma_checks.h"
@@ -101,6 +102,19 @@ void check_huge_pages(const host::Memory& memory, Checks& checks) {
                     .next_step = "sysctl -w vm.nr_hugepages=0"});
 }
 
+// What NVIDIA asks of containers (--shm-size=1g), and what one connection of NCCL took of it in
+// reports of its failing (9.6 MB), with room for some.
+constexpr std::int64_t kMinSharedBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMinSharedFreeBytes = std::int64_t{64} << 20;
+
+std::string shared_words(const host::Mount& mount) {
+  std::string words = mount.size_bytes ? size_text(*mount.size_bytes) : "half of the memory";
+  if (mount.free_bytes) {
+    words += fmt::format(", {} free", size_text(*mount.free_bytes));
+  }
+  return words;
+}
+
 bool may(const Process& process, Capability capability) {
   return has(process, capability).value_or(false);
 }
@@ -167,6 +181,34 @@ void check_synchronised(const host::Timekeeping& time, Checks& checks) {
   checks.push_back(std::move(check));
 }
 
+// An oscillator within its specification is off by less than 100 ppm; the kernel's own correction
+// ends at 500 (adjtimex(2)), and beyond that a clock runs away between two looks at its source.
+constexpr double kUsualPpm = 100;
+constexpr double kMaxPpm = 500;
+
+void check_drift(const host::Timekeeping& time, Checks& checks) {
+  if (!time.correction_ppm) {
+    return;
+  }
+  constexpr double kMsAMinute = 60e3 / 1e6;
+  const double ppm = std::abs(*time.correction_ppm);
+  Check check{
+      .id = "time.drift",
+      .subject = "host",
+      .found = fmt::format("{:.1f} ppm by {}", *time.correction_ppm, time.correction_source),
+      .wanted = fmt::format("within {} ppm", kUsualPpm),
+      .why = "how wrong this host's oscillator is, which its clock is corrected for"};
+  if (ppm > kUsualPpm) {
+    check.status = ppm >= kMaxPpm ? Status::Warning : Status::Info;
+    check.why = fmt::format(
+        "uncorrected the clock drifts by {} a minute, and records of other hosts drift apart from "
+        "this one's: a bad oscillator, or a tsc that was calibrated wrongly",
+        math::format_ms(ppm * kMsAMinute));
+    check.next_step = "chronyc tracking; dmesg | grep -i -e tsc -e clocksource";
+  }
+  checks.push_back(std::move(check));
+}
+
 bool is_slow(std::string_view source) {
   constexpr std::array<std::string_view, 5> kSlow = {"hpet", "acpi_pm", "jiffies",
                                                      "refined-jiffies", "pit"};
@@ -177,7 +219,7 @@ void check_source(const host::Timekeeping& time, Checks& checks) {
   Check check{.id = "time.source",
               .subject = "host",
               .found = time.source.value_or(""),
-              .wanted = "tsc, or the hypervisor's",
+              .wanted = "the processor's own (tsc, arch_sys_counter), or the hypervisor's",
               .why = "every packet and every pacing decision reads the clock"};
   if (!time.source) {
     check.status = Status::Unknown;
@@ -229,6 +271,33 @@ void check_memory(const host::Memory& memory, Checks& checks) {
   check_huge_pages(memory, checks);
 }
 
+void check_shared_memory(const std::vector<host::Mount>& mounts, Checks& checks) {
+  if (mounts.empty()) {
+    return;
+  }
+  Check check{.id = "memory.shared",
+              .subject = "host",
+              .wanted = "1 GiB or more, 64 MiB of it free",
+              .why =
+                  "NCCL between GPUs of a host, and loaders of data, share memory through "
+                  "/dev/shm: without room for it they fail as the job starts"};
+  const host::Mount* shared = mount_of(mounts, host::kSharedMemory);
+  if (shared == nullptr || shared->point != host::kSharedMemory) {
+    check.status = Status::Warning;
+    check.found = "nothing is mounted at /dev/shm";
+  } else {
+    check.found = shared_words(*shared);
+    if (shared->size_bytes.value_or(kMinSharedBytes) < kMinSharedBytes ||
+        shared->free_bytes.value_or(kMinSharedFreeBytes) < kMinSharedFreeBytes) {
+      check.status = Status::Warning;
+    }
+  }
+  check.next_step =
+      "ls -lh /dev/shm; mount -o remount,size=8G /dev/shm  # of a container: docker run "
+      "--shm-size=8g, or --ipc=host; in Kubernetes an emptyDir with medium: Memory at /dev/shm";
+  checks.push_back(std::move(check));
+}
+
 void check_privileges(const Process& process, Checks& checks) {
   if (!process.capabilities) {
     checks.push_back({.id = "privilege.capture",
@@ -255,6 +324,7 @@ void check_privileges(const Process& process, Checks& checks) {
 void check_time(const host::Timekeeping& time, Checks& checks) {
   check_synchronised(time, checks);
   check_source(time, checks);
+  check_drift(time, checks);
 }
 
 Checks examine(const host::Inventory& inventory) {
@@ -264,17 +334,19 @@ Checks examine(const host::Inventory& inventory) {
   check_network(
       inventory.network,
       {.named_interface = variable(inventory.process, "GLOO_SOCKET_IFNAME"),
-       .own_addresses = inventory.own_name.addresses.value_or(std::vector<net::Address>())},
+       .own_addresses = inventory.own_name.addresses.value_or(std::vector<net::Address>()),
+       .named_devices = variable(inventory.process, "NCCL_IB_HCA")},
       checks);
   check_cpu(inventory.cpu, checks);
   check_numa(inventory.memory, inventory.sysctls, checks);
   check_memory(inventory.memory, checks);
+  check_shared_memory(inventory.mounts, checks);
   check_locked_memory(inventory.process, has_rdma, checks);
   const host::Links links = host::links_of(inventory.network);
   check_tcp_buffers(inventory.kernel, inventory.sysctls, links.fastest_mbps, checks);
   check_tcp(inventory.sysctls, links, checks);
   check_names(inventory.own_name, inventory.addresses, inventory.process, checks);
-  check_interface_choice(inventory.addresses, inventory.process, checks);
+  check_interface_choice(inventory.addresses, inventory.network, inventory.process, checks);
   check_ip(inventory.addresses, inventory.sysctls, checks);
   check_time(inventory.time, checks);
   check_rdma(inventory.rdma, inventory.network, inventory.process, checks);

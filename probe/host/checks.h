@@ -38,6 +38,8 @@ std::string apply_plan(const host::Inventory& inventory, const Checks& checks,
 // nor missing privileges are a fault of the host: nothing of them is worse than Info.
 void check_kernel(const host::Kernel& kernel, Checks& checks);
 void check_memory(const host::Memory& memory, Checks& checks);
+// Room for what NCCL and loaders of data share: containers get 64 MiB of it unless asked.
+void check_shared_memory(const std::vector<host::Mount>& mounts, Checks& checks);
 void check_time(const host::Timekeeping& time, Checks& checks);
 void check_privileges(const host::Process& process, Checks& checks);
 struct DevicesPresent {
@@ -56,11 +58,17 @@ void check_numa(const host::Memory& memory, const host::Sysctls& sysctls, Checks
 struct JobDefaults {
   std::optional<std::string> named_interface = {};  // GLOO_SOCKET_IFNAME
   std::vector<net::Address> own_addresses = {};     // that the host's own name resolves to
+  std::optional<std::string> named_devices = {};    // NCCL_IB_HCA
 };
 void check_network(const host::Network& network, const JobDefaults& defaults, Checks& checks);
 void check_interfaces(const host::Network& network, const JobDefaults& defaults, Checks& checks);
 void check_subnets(const host::Network& network, Checks& checks);
 void check_mtu_mismatch(const host::Network& network, Checks& checks);
+// A port that a card with two PCIe links shows as two interfaces: nic.halves of the first of them.
+void check_halves(const host::Network& network, const host::Nic& nic, const JobDefaults& defaults,
+                  Checks& checks);
+// A bridge whose other ends are all in this host, as those of container engines.
+bool ends_in_host(const host::Network& network, const host::Nic& nic);
 
 // nic_checks.cc: does a port run as fast and wide as it can (nic.link, nic.speed, nic.duplex,
 // nic.mtu, nic.bond), and what have its counters counted since boot (nic.errors, nic.drops,
@@ -110,8 +118,8 @@ double flow_mbps(double window_bytes, double rtt_ms);
 // address of the host's own name that an interface has, else loopback; its family decides whether
 // two hosts can connect.
 void check_ip(const host::Addresses& addresses, const host::Sysctls& sysctls, Checks& checks);
-void check_interface_choice(const host::Addresses& addresses, const host::Process& process,
-                            Checks& checks);
+void check_interface_choice(const host::Addresses& addresses, const host::Network& network,
+                            const host::Process& process, Checks& checks);
 void check_names(const host::OwnName& own, const host::Addresses& addresses,
                  const host::Process& process, Checks& checks);
 // The address that Gloo binds if no interface is named to it; nullopt if it can bind none.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -138,6 +139,39 @@ void check_driver(const Gpus& gpus, Checks& checks) {
   checks.push_back(std::move(check));
 }
 
+// The last hop is the GPU itself.
+std::vector<std::string> redirecting_bridges(const Gpus& gpus) {
+  std::vector<std::string> bridges;
+  for (const Gpu& gpu : gpus.gpus) {
+    for (std::size_t hop = 0; hop + 1 < gpu.path.size(); ++hop) {
+      const host::PciHop& bridge = gpu.path[hop];
+      if (bridge.redirects_peers.value_or(false) &&
+          std::ranges::find(bridges, bridge.address) == bridges.end()) {
+        bridges.push_back(bridge.address);
+      }
+    }
+  }
+  return bridges;
+}
+
+bool is_redirection_known(const Gpus& gpus) {
+  return std::ranges::all_of(gpus.gpus, [](const Gpu& gpu) {
+    return gpu.path.size() < 2 ||
+           std::ranges::any_of(
+               gpu.path.begin(), gpu.path.end() - 1,
+               [](const host::PciHop& hop) { return hop.redirects_peers.has_value(); });
+  });
+}
+
+std::string peer_path_words(bool translated, const std::vector<std::string>& bridges) {
+  std::string words = translated ? "an IOMMU translates the GPUs' accesses" : "";
+  if (!bridges.empty()) {
+    words +=
+        fmt::format("{}ACS redirects them at {}", translated ? "; " : "", fmt::join(bridges, ", "));
+  }
+  return words;
+}
+
 bool is_translated(const Gpu& gpu) { return gpu.iommu && gpu.iommu->starts_with("DMA"); }
 
 // Sources disagree on IOMMUs: translation protects, and it sends what goes between devices through
@@ -147,15 +181,25 @@ void check_peer_path(const Gpus& gpus, const host::Cpu& cpu, bool has_rdma, Chec
     return;
   }
   const bool translated = std::ranges::any_of(gpus.gpus, is_translated);
-  checks.push_back({.id = "gpu.peer-path",
-                    .status = translated ? Status::Warning : Status::Pass,
-                    .subject = "host",
-                    .found = translated ? "an IOMMU translates the GPUs' accesses" : "direct",
-                    .wanted = "direct, or iommu=pt",
-                    .why = "with translation or ACS, copies between GPUs, and between GPU and NIC, "
-                           "go through the processor: 101 GB/s both ways were seen to become 7",
-                    .next_step = "add iommu=pt to the kernel's command line; lspci -vvv | grep "
-                                 "ACSCtl shows ACS"});
+  const std::vector<std::string> bridges = redirecting_bridges(gpus);
+  const bool direct = !translated && bridges.empty();
+  std::string found = direct ? "direct" : peer_path_words(translated, bridges);
+  if (direct && !is_redirection_known(gpus)) {
+    found += ", as far as can be told without root";
+  }
+  checks.push_back(
+      {.id = "gpu.peer-path",
+       .status = direct ? Status::Pass : Status::Warning,
+       .subject = "host",
+       .found = std::move(found),
+       .wanted = "direct, or iommu=pt and no ACS redirection",
+       .why = "with translation or ACS, copies between GPUs, and between GPU and NIC, "
+              "go through the processor: 101 GB/s both ways were seen to become 7",
+       .next_step = bridges.empty()
+                        ? "add iommu=pt to the kernel's command line; lspci -vvv | grep ACSCtl"
+                        : fmt::format("setpci -s {} ECAP_ACS+0x6.w=0000  # the same for all "
+                                      "that are named, after each boot; or ACS off in the BIOS",
+                                      bridges.front())});
 }
 
 }  // namespace

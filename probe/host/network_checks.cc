@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "base/host/kernel_text.h"
 #include "probe/host/checks.h"
 
 namespace chokepoint::probe {
@@ -25,6 +26,59 @@ bool leaves_host(const host::Network& network, const host::Nic& bridge) {
     const host::Nic* lower = find(network, name);
     return lower != nullptr && has_usable_kind(*lower);
   });
+}
+
+bool is_half_in_use(const host::Nic& nic) { return is_in_use(nic) && has_address(nic); }
+
+std::string rdma_name(const host::Nic& nic) { return nic.rdma_device.value_or(nic.name); }
+
+// NCCL_IB_HCA's form: [^][=]name[:port],…; without '=' each name is a prefix.
+bool is_named(std::string value, const std::string& device) {
+  const bool left_out = value.starts_with('^');
+  value.erase(0, left_out ? 1 : 0);
+  const bool exact = value.starts_with('=');
+  value.erase(0, exact ? 1 : 0);
+  const bool named = std::ranges::any_of(host::words_of(value, ","), [&](const std::string& word) {
+    const std::string name = word.substr(0, word.find(':'));
+    return exact ? device == name : device.starts_with(name);
+  });
+  return named != left_out;
+}
+
+void judge_halves(const host::Nic& one, const host::Nic& other, const JobDefaults& defaults,
+                  Check& check) {
+  const host::Nic* unused = !is_half_in_use(other) ? &other : !is_half_in_use(one) ? &one : nullptr;
+  const std::string both = fmt::format("{},{}", rdma_name(one), rdma_name(other));
+  check.next_step = fmt::format("export NCCL_IB_HCA={}", both);
+  if (unused != nullptr) {
+    check.status = Status::Warning;
+    check.found +=
+        fmt::format("; {} is {}", unused->name, is_up(*unused) ? "without an address" : "not up");
+    check.next_step = fmt::format(
+        "ip address add ADDRESS/PREFIX dev {0}; ip link set {0} up  # in a subnet of "
+        "its own; then export NCCL_IB_HCA={1}",
+        unused->name, both);
+  } else if (defaults.named_devices && !(is_named(*defaults.named_devices, rdma_name(one)) &&
+                                         is_named(*defaults.named_devices, rdma_name(other)))) {
+    check.status = Status::Warning;
+    check.found += fmt::format("; NCCL_IB_HCA={}", *defaults.named_devices);
+  }
+}
+
+// Where both halves are in use, that one of them carries less than the port is no fault.
+void lower_if_halved(const host::Network& network, const host::Nic& nic, std::size_t before,
+                     Checks& checks) {
+  const host::Nic* other = other_half(network, nic);
+  if (other == nullptr || !is_half_in_use(nic) || !is_half_in_use(*other)) {
+    return;
+  }
+  for (std::size_t at = before; at < checks.size(); ++at) {
+    if (checks[at].id == "pci.bandwidth" && checks[at].status > Status::Info) {
+      checks[at].status = Status::Info;
+      checks[at].why = fmt::format("one half of the port; the other one is {}", other->name);
+      checks[at].next_step.clear();
+    }
+  }
 }
 
 std::vector<const host::Nic*> candidates(const host::Network& network) {
@@ -194,6 +248,44 @@ void check_stacked(const host::Network& network, const host::Nic& nic, Checks& c
   }
 }
 
+// What a tunnel's packets leave by: what it stands on, else whatever has the largest MTU.
+const host::Nic* carrier_of(const host::Network& network, const host::Nic& tunnel) {
+  const host::Nic* largest = nullptr;
+  for (const host::Nic& nic : network.nics) {
+    const bool may_carry = is_up(nic) && nic.mtu && nic.kind != NicKind::Loopback &&
+                           nic.kind != NicKind::Tunnel && !ends_in_host(network, nic);
+    if (may_carry && std::ranges::find(tunnel.lower, nic.name) != tunnel.lower.end()) {
+      return &nic;
+    }
+    if (may_carry && (largest == nullptr || *nic.mtu > *largest->mtu)) {
+      largest = &nic;
+    }
+  }
+  return largest;
+}
+
+// A tunnel's packets with its headers have to fit what carries them.
+void check_tunnel(const host::Network& network, const host::Nic& nic, Checks& checks) {
+  if (!nic.header_bytes || !nic.mtu) {
+    return;
+  }
+  const host::Nic* carrier = carrier_of(network, nic);
+  if (carrier == nullptr || *nic.mtu + *nic.header_bytes <= *carrier->mtu) {
+    return;
+  }
+  const std::int64_t room = *carrier->mtu - *nic.header_bytes;
+  checks.push_back(
+      {.id = "host.mtu-mismatch",
+       .status = Status::Warning,
+       .subject = nic.name,
+       .found = fmt::format("{} {} and {} bytes of headers, {} {}", nic.name, *nic.mtu,
+                            *nic.header_bytes, carrier->name, *carrier->mtu),
+       .wanted = fmt::format("{} or less", room),
+       .why = "full packets of the tunnel do not fit what carries it: they are cut in two, or "
+              "vanish, and a job hangs with its first large message",
+       .next_step = fmt::format("ip link set {} mtu {}", nic.name, room)});
+}
+
 bool may_differ(const host::Nic& one, const host::Nic& other) {
   return !one.mtu || !other.mtu || *one.mtu == *other.mtu || one.master || other.master;
 }
@@ -214,14 +306,18 @@ void check_siblings(const host::Network& network, Checks& checks) {
   }
 }
 
-void check_nic(const host::Network& network, const host::Nic& nic, Checks& checks) {
+void check_nic(const host::Network& network, const host::Nic& nic, const JobDefaults& defaults,
+               Checks& checks) {
   check_link(nic, checks);
   check_speed(network, nic, checks);
   check_duplex(nic, checks);
   check_mtu(nic, checks);
   check_bond(network, nic, checks);
   check_pci_link(nic, checks);
+  const std::size_t before = checks.size();
   check_pci_bandwidth(nic, checks);
+  lower_if_halved(network, nic, before, checks);
+  check_halves(network, nic, defaults, checks);
   check_pci_shared(network, nic, checks);
   check_pci_errors(nic, checks);
   check_settings_readable(network, nic, checks);
@@ -293,10 +389,33 @@ void check_subnets(const host::Network& network, Checks& checks) {
   }
 }
 
+bool ends_in_host(const host::Network& network, const host::Nic& nic) {
+  return nic.kind == NicKind::Bridge && !leaves_host(network, nic);
+}
+
+void check_halves(const host::Network& network, const host::Nic& nic, const JobDefaults& defaults,
+                  Checks& checks) {
+  const host::Nic* other = other_half(network, nic);
+  if (other == nullptr || !is_up(nic) || (is_up(*other) && other->name < nic.name)) {
+    return;
+  }
+  Check check = check_of("nic.halves", nic,
+                         "one port behind two PCIe links, an interface for each: a job that uses "
+                         "one of them gets about half of the port");
+  check.found = fmt::format("one port with {}", other->name);
+  if (const auto ceiling = ceiling_mbps(*nic.pci)) {
+    check.found += fmt::format(", {} by each PCIe link", format_mbps(*ceiling));
+  }
+  check.wanted = "both with an address, and both named to NCCL";
+  judge_halves(nic, *other, defaults, check);
+  checks.push_back(std::move(check));
+}
+
 void check_mtu_mismatch(const host::Network& network, Checks& checks) {
   for (const host::Nic& nic : network.nics) {
     if (is_up(nic)) {
       check_stacked(network, nic, checks);
+      check_tunnel(network, nic, checks);
     }
   }
   check_siblings(network, checks);
@@ -305,7 +424,7 @@ void check_mtu_mismatch(const host::Network& network, Checks& checks) {
 void check_network(const host::Network& network, const JobDefaults& defaults, Checks& checks) {
   check_presence(network, checks);
   for (const host::Nic& nic : network.nics) {
-    check_nic(network, nic, checks);
+    check_nic(network, nic, defaults, checks);
   }
   check_interfaces(network, defaults, checks);
   check_subnets(network, checks);

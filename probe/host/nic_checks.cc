@@ -70,6 +70,67 @@ bool hashes_addresses_only(const host::Bond& bond) {
          !bond.hash_policy->contains("encap");
 }
 
+constexpr double kNearlyAll = 0.95;
+constexpr std::int64_t kEnoughPackets = 1'000'000;
+
+struct MemberShare {
+  std::string name = {};
+  double share = 0;
+};
+
+// The member that sent nearly all that a hash over flows was to spread; nothing where it spread
+// them, has sent too little to tell, or has no choice.
+std::optional<MemberShare> lone_sender(const host::Network& network, const host::Bond& bond) {
+  if (bond.mode != "802.3ad" && bond.mode != "balance-xor") {
+    return std::nullopt;
+  }
+  std::int64_t bytes = 0;
+  std::int64_t packets = 0;
+  std::size_t up = 0;
+  const host::Nic* most = nullptr;
+  const auto sent = [](const host::Nic& nic) { return counter(nic, "tx_bytes").value_or(0); };
+  for (const std::string& member : bond.members) {
+    const host::Nic* nic = find(network, member);
+    if (nic == nullptr || !counter(*nic, "tx_bytes")) {
+      return std::nullopt;
+    }
+    up += is_up(*nic) ? 1 : 0;
+    bytes += sent(*nic);
+    packets += counter(*nic, "tx_packets").value_or(0);
+    most = most == nullptr || sent(*nic) > sent(*most) ? nic : most;
+  }
+  if (up < 2 || packets < kEnoughPackets || bytes <= 0) {
+    return std::nullopt;
+  }
+  const double share = static_cast<double>(sent(*most)) / static_cast<double>(bytes);
+  return share >= kNearlyAll ? std::optional(MemberShare{most->name, share}) : std::nullopt;
+}
+
+void judge_hash(const host::Network& network, const host::Nic& nic, Check& check) {
+  const std::string policy = nic.bond->hash_policy.value_or("not known");
+  const bool addresses_only = hashes_addresses_only(*nic.bond);
+  const std::optional<MemberShare> lone = lone_sender(network, *nic.bond);
+  if (!lone && !addresses_only) {
+    return;
+  }
+  check.status = lone ? Status::Warning : Status::Info;
+  check.found += ", hash " + policy;
+  check.wanted = "layer3+4";
+  check.why = "all flows between two hosts share one member";
+  check.next_step = fmt::format("ip link set {} type bond xmit_hash_policy layer3+4", nic.name);
+  if (lone) {
+    check.found +=
+        fmt::format(", {} sent {:.0f} % of all since boot", lone->name, lone->share * 100);
+    check.why = "the other members carry nothing: the bond is as fast as one of them";
+  }
+  if (lone && !addresses_only) {
+    check.wanted = "flows on all members";
+    check.next_step =
+        "export NCCL_SOCKET_NTHREADS=2 NCCL_NSOCKS_PERTHREAD=4 NCCL_IB_QPS_PER_CONNECTION=4"
+        "  # more flows between two hosts; RoCE: see what the card hashes by";
+  }
+}
+
 constexpr std::array<std::string_view, 7> kErrorCounters{
     "rx_errors",        "tx_errors",         "rx_crc_errors",    "rx_frame_errors",
     "rx_length_errors", "tx_carrier_errors", "tx_aborted_errors"};
@@ -280,12 +341,8 @@ void check_bond(const host::Network& network, const host::Nic& nic, Checks& chec
     check.why = "round robin reorders packets within a flow, which TCP takes for loss";
     check.next_step =
         fmt::format("ip link set {} type bond mode 802.3ad  # with the bond down", nic.name);
-  } else if (hashes_addresses_only(*nic.bond)) {
-    check.status = Status::Info;
-    check.found += ", hash " + *nic.bond->hash_policy;
-    check.wanted = "layer3+4";
-    check.why = "all flows between two hosts share one member";
-    check.next_step = fmt::format("ip link set {} type bond xmit_hash_policy layer3+4", nic.name);
+  } else {
+    judge_hash(network, nic, check);
   }
   checks.push_back(std::move(check));
 }

@@ -59,7 +59,7 @@ Check chosen(const std::string& name, const std::string& value) {
   host::Process process;
   process.environment = std::map<std::string, std::string>{{name, value}};
   Checks checks;
-  check_interface_choice(addresses, process, checks);
+  check_interface_choice(addresses, {}, process, checks);
   return checks.at(0);
 }
 
@@ -89,7 +89,7 @@ TEST(InterfaceChoice, NcclTakesPrefixes) {
 
 TEST(InterfaceChoice, IsJudgedOnlyWhereMade) {
   Checks checks;
-  check_interface_choice({}, {}, checks);
+  check_interface_choice({}, {}, {}, checks);
   EXPECT_TRUE(checks.empty());
 }
 

@@ -1,0 +1,252 @@
+// Every trap of base/checks/traps.def that doctor knows, on a host that fell into it.
+#include "base/checks/traps.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "probe/host/checks.h"
+#include "tests/fakes/host_tree.h"
+#include "tests/probe/host/checked.h"
+
+namespace chokepoint::probe {
+namespace {
+
+using checks::kTraps;
+using checks::Trap;
+using testing::AllOf;
+using testing::HasSubstr;
+
+fakes::HostTree host_with(std::string_view trap) {
+  return fakes::HostTree::from_fixture(fmt::format("trap-{}", trap));
+}
+
+Checks examined(const fakes::HostTree& tree) { return examine(host::read_inventory(tree.root())); }
+
+// The worst check with this id; fails the test where there is none.
+Check worst_of(const Checks& checks, std::string_view id) {
+  Check worst;
+  for (const Check& check : checks) {
+    if (check.id == id && (worst.id.empty() || check.status > worst.status)) {
+      worst = check;
+    }
+  }
+  EXPECT_EQ(worst.id, id) << "no such check";
+  return worst;
+}
+
+Check seen(std::string_view trap, std::string_view check) {
+  return worst_of(examined(host_with(trap)), check);
+}
+
+TEST(Traps, AreSeenByTheirChecksOnTheirHosts) {
+  std::size_t tried = 0;
+  for (const Trap& trap : kTraps) {
+    if (trap.command == "doctor") {
+      ++tried;
+      const Check check = seen(trap.name, trap.check);
+      EXPECT_GE(check.status, Status::Warning) << trap.name;
+      EXPECT_FALSE(check.next_step.empty()) << trap.name;
+    }
+  }
+  EXPECT_GE(tried, 9U);
+}
+
+TEST(Traps, AreNotSeenOnHostsThatAreWell) {
+  const Checks checks = examined(fakes::HostTree::from_fixture("healthy"));
+  for (const Trap& trap : kTraps) {
+    EXPECT_TRUE(std::ranges::none_of(checks, [&](const Check& check) {
+      return check.id == trap.check && check.status >= Status::Warning;
+    })) << trap.name;
+  }
+}
+
+TEST(Traps, OfOtherHostsAreNotSeen) {
+  for (const Trap& trap : kTraps) {
+    for (const Trap& other : kTraps) {
+      // Of a port whose halves are not both in use each has a slot of half its rate.
+      const bool is_one = trap.check == other.check ||
+                          (trap.name == "half-rate-slot" && other.name == "port-as-two");
+      if (trap.command != "doctor" || other.command != "doctor" || is_one) {
+        continue;
+      }
+      const Checks checks = examined(host_with(other.name));
+      EXPECT_TRUE(std::ranges::none_of(checks,
+                                       [&](const Check& check) {
+                                         return check.id == trap.check &&
+                                                check.status >= Status::Warning;
+                                       }))
+          << trap.name << " on the host of " << other.name;
+    }
+  }
+}
+
+TEST(HalfRateSlot, IsToldWithWhatTheSlotCarries) {
+  const Check check = seen("half-rate-slot", "pci.bandwidth");
+  EXPECT_EQ(check.status, Status::Critical);
+  EXPECT_THAT(check.found, HasSubstr("115.2 Gb/s over 32 GT/s x4"));
+  EXPECT_EQ(check.wanted, "200 Gb/s of the port");
+}
+
+TEST(PortAsTwo, IsToldWithTheHalfThatIsNotUsed) {
+  const Checks checks = examined(host_with("port-as-two"));
+  const Check check = find_check(checks, "nic.halves", "enP2p1s0f0np0");
+  EXPECT_EQ(check.status, Status::Warning);
+  EXPECT_THAT(check.found,
+              AllOf(HasSubstr("one port with enp1s0f0np0"), HasSubstr("115.2 Gb/s by each"),
+                    HasSubstr("enP2p1s0f0np0 is without an address")));
+  EXPECT_THAT(check.next_step, AllOf(HasSubstr("dev enP2p1s0f0np0"),
+                                     HasSubstr("NCCL_IB_HCA=roceP2p1s0f0,rocep1s0f0")));
+  EXPECT_EQ(std::ranges::count(checks, "nic.halves", &Check::id), 1) << "the other port is down";
+}
+
+fakes::HostTree with_both_halves() {
+  fakes::HostTree tree = host_with("port-as-two");
+  tree.write("/chokepoint/ethtool.json",
+             R"({"enp1s0f0np0": {"addresses": ["198.51.100.7/25"]},
+                 "enP2p1s0f0np0": {"addresses": ["198.51.100.207/25"]}})");
+  return tree;
+}
+
+TEST(PortAsTwo, IsWellWhereBothHalvesAreUsed) {
+  const Checks checks = examined(with_both_halves());
+  EXPECT_EQ(worst_of(checks, "nic.halves").status, Status::Pass);
+  EXPECT_EQ(worst_of(checks, "pci.bandwidth").status, Status::Info)
+      << "half of the port by each is no fault then";
+}
+
+TEST(PortAsTwo, IsSeenWhereNcclIsToldOfOneHalf) {
+  const fakes::HostTree tree = with_both_halves();
+  tree.write("/proc/self/environ", "NCCL_IB_HCA=rocep1s0f0");
+  const Check check = worst_of(examined(tree), "nic.halves");
+  EXPECT_EQ(check.status, Status::Warning);
+  EXPECT_THAT(check.found, HasSubstr("NCCL_IB_HCA=rocep1s0f0"));
+  tree.write("/proc/self/environ", "NCCL_IB_HCA==rocep1s0f0:1,roceP2p1s0f0:1");
+  EXPECT_EQ(worst_of(examined(tree), "nic.halves").status, Status::Pass);
+  tree.write("/proc/self/environ", "NCCL_IB_HCA=roce");
+  EXPECT_EQ(worst_of(examined(tree), "nic.halves").status, Status::Pass) << "a prefix of both";
+  tree.write("/proc/self/environ", "NCCL_IB_HCA=^roceP2");
+  EXPECT_EQ(worst_of(examined(tree), "nic.halves").status, Status::Warning);
+}
+
+TEST(BondOneMember, IsToldWithTheShareOfIt) {
+  const Check check = seen("bond-one-member", "nic.bond");
+  EXPECT_THAT(check.found, HasSubstr("hash layer2, eth0 sent 100 % of all since boot"));
+  EXPECT_THAT(check.next_step, HasSubstr("bond0 type bond xmit_hash_policy layer3+4"));
+}
+
+TEST(BondOneMember, IsNotSeenWhereTheHashSpreadsOrLittleWasSent) {
+  const std::string folder = "/sys/class/net/eth1/statistics/";
+  const fakes::HostTree tree = host_with("bond-one-member");
+  tree.write(folder + "tx_bytes", "400000000000");
+  EXPECT_EQ(worst_of(examined(tree), "nic.bond").status, Status::Info) << "the hash alone";
+  tree.write(folder + "tx_bytes", "1200000");
+  tree.write(folder + "tx_packets", "1000");
+  tree.write("/sys/class/net/eth0/statistics/tx_packets", "400000");
+  EXPECT_EQ(worst_of(examined(tree), "nic.bond").status, Status::Info) << "too little to tell";
+}
+
+TEST(BondOneMember, IsToldOfFewFlowsWhereTheHashIsRight) {
+  const fakes::HostTree tree = host_with("bond-one-member");
+  tree.write("/sys/class/net/bond0/bonding/xmit_hash_policy", "layer3+4 1");
+  const Check check = worst_of(examined(tree), "nic.bond");
+  EXPECT_EQ(check.status, Status::Warning);
+  EXPECT_THAT(check.next_step, HasSubstr("NCCL_NSOCKS_PERTHREAD"));
+}
+
+TEST(NoPeerToPeer, NamesTheBridgesThatRedirect) {
+  const Check check = seen("no-peer-to-peer", "gpu.peer-path");
+  EXPECT_EQ(check.found, "ACS redirects them at 0000:02:00.0, 0000:02:01.0");
+  EXPECT_THAT(check.next_step, HasSubstr("setpci -s 0000:02:00.0"));
+}
+
+TEST(NoPeerToPeer, IsNotSeenByWhoMayNotReadTheBridges) {
+  const fakes::HostTree tree = host_with("no-peer-to-peer");
+  for (const char* bridge : {"0000:00:01.0", "0000:01:00.0", "0000:02:00.0", "0000:02:01.0"}) {
+    tree.write(fmt::format("/sys/bus/pci/devices/{}/config", bridge), std::string(64, '\0'));
+  }
+  const Check check = worst_of(examined(tree), "gpu.peer-path");
+  EXPECT_EQ(check.status, Status::Pass);
+  EXPECT_THAT(check.found, HasSubstr("without root"));
+}
+
+TEST(SmallShm, IsToldWithItsSize) { EXPECT_EQ(seen("small-shm", "memory.shared").found, "64 MiB"); }
+
+TEST(SmallShm, IsSeenWhereItIsFullOrNotThere) {
+  const auto shared = [](std::vector<host::Mount> mounts) {
+    Checks checks;
+    check_shared_memory(mounts, checks);
+    return checks.empty() ? Check{.id = "none"} : checks.front();
+  };
+  const host::Mount root{.point = "/", .type = "overlay"};
+  host::Mount shm{.point = "/dev/shm", .type = "tmpfs"};
+  EXPECT_EQ(shared({root, shm}).status, Status::Pass) << "half of the memory, by the kernel's rule";
+  shm.size_bytes = kGibibyte;
+  EXPECT_EQ(shared({root, shm}).status, Status::Pass);
+  shm.free_bytes = kGibibyte / 32;
+  EXPECT_EQ(shared({root, shm}).status, Status::Warning);
+  EXPECT_EQ(shared({root}).found, "nothing is mounted at /dev/shm");
+  EXPECT_EQ(shared({root}).status, Status::Warning);
+  EXPECT_EQ(shared({}).id, "none") << "not read";
+}
+
+TEST(JumboOverTunnel, IsToldWithItsHeaders) {
+  const Check check = seen("jumbo-over-tunnel", "host.mtu-mismatch");
+  EXPECT_EQ(check.found, "flannel.1 9000 and 50 bytes of headers, eth0 9000");
+  EXPECT_EQ(check.next_step, "ip link set flannel.1 mtu 8950");
+}
+
+TEST(JumboOverTunnel, IsNotSeenWhereTheHeadersFit) {
+  const fakes::HostTree tree = host_with("jumbo-over-tunnel");
+  tree.write("/sys/class/net/flannel.1/mtu", "8950");
+  EXPECT_FALSE(has_check(examined(tree), "host.mtu-mismatch"));
+}
+
+TEST(BridgeChosen, IsToldWithTheBridge) {
+  const Check check = seen("bridge-chosen", "names.nccl-interface");
+  EXPECT_EQ(check.status, Status::Warning);
+  EXPECT_THAT(check.found, HasSubstr("br-4f1c2d3e5a6b ends in this host"));
+  EXPECT_EQ(check.next_step, "export NCCL_SOCKET_IFNAME='=eth0'");
+}
+
+TEST(BridgeChosen, IsCriticalWhereItIsTheOnlyOne) {
+  const fakes::HostTree tree = host_with("bridge-chosen");
+  tree.write("/proc/self/environ", "NCCL_SOCKET_IFNAME=br");
+  EXPECT_EQ(worst_of(examined(tree), "names.nccl-interface").status, Status::Critical);
+}
+
+TEST(BridgeChosen, IsNotSeenWhereTheBridgeHasAPort) {
+  const fakes::HostTree tree = host_with("bridge-chosen");
+  tree.link("/sys/class/net/br-4f1c2d3e5a6b/lower_eth0",
+            "../../../pci0000:00/0000:00:01.1/0000:21:00.0/net/eth0");
+  EXPECT_EQ(worst_of(examined(tree), "names.nccl-interface").status, Status::Info);
+}
+
+TEST(GidType, IsToldWithTheTypeAndTheRightIndex) {
+  const Check check = seen("gid-type", "rdma.gid-choice");
+  EXPECT_EQ(check.found, "NCCL_IB_GID_INDEX=2: 198.51.100.7, IB/RoCE v1");
+  EXPECT_EQ(check.wanted, "3: 198.51.100.7, RoCE v2");
+}
+
+TEST(ClockDrift, IsToldWithItsRate) {
+  const Check check = seen("clock-drift", "time.drift");
+  EXPECT_EQ(check.found, "-712.4 ppm by /var/lib/chrony/chrony.drift");
+  EXPECT_THAT(check.why, HasSubstr("42.7 ms a minute"));
+}
+
+TEST(ClockDrift, IsOrdinaryUpToAHundredPpm) {
+  const auto status = [](double ppm) {
+    Checks checks;
+    check_time({.correction_ppm = ppm, .correction_source = "adjtimex"}, checks);
+    return worst_of(checks, "time.drift").status;
+  };
+  EXPECT_EQ(status(-30), Status::Pass);
+  EXPECT_EQ(status(150), Status::Info);
+  EXPECT_EQ(status(500), Status::Warning);
+}
+
+}  // namespace
+}  // namespace chokepoint::probe
