@@ -76,6 +76,9 @@ void judge_rates(JudgeContext& context);
 // link.latency: round trips within a local network that take too long with no other test running.
 void judge_latency(JudgeContext& context);
 
+// link.ring: cables of three hosts without a switch that join ports which NCCL does not pair.
+void judge_ring(JudgeContext& context);
+
 // link.mtu: interfaces of one network with different MTUs, paths that carry less than both their
 // ends, and black holes.
 void judge_mtus(JudgeContext& context);

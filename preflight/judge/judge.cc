@@ -23,6 +23,7 @@ Judgement judge(const Measured& measured, const Limits& limits, const Measured* 
   judge_latency(context);
   judge_clocks(context);
   judge_mtus(context);
+  judge_ring(context);
   judge_members(context);
   judge_loss(context);
   judge_windows(context);
