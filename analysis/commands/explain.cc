@@ -1,5 +1,5 @@
 // chokepoint explain: what a verdict's class or cause means, what shows it and what to do, and what
-// a check of doctor or preflight looks at.
+// a check of doctor or preflight looks at, and the traps that they know.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -12,6 +12,7 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/commands.h"
+#include "base/checks/traps.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "base/cli/text.h"
@@ -23,14 +24,16 @@ constexpr int kTextIndent = 2;
 
 struct Topic {
   std::string name = {};
-  std::string kind = {};  // "class", "cause" or "check"
+  std::string kind = {};  // "class", "cause", "check" or "trap"
   std::string means = {};
   std::string shown_by = {};
   std::string wrong_if = {};
-  std::vector<std::string> under = {};  // of a cause its classes, of a class its causes
+  std::vector<std::string> under = {};  // of a cause its classes, of a class its causes, of a check
+                                        // its traps, of a trap its check
   std::string passes = {};              // of a check
   std::string otherwise = {};
   std::vector<std::string> advice = {};
+  std::string source = {};  // of a trap
 };
 
 // Texts of causes.def have places of a run in braces.
@@ -117,10 +120,31 @@ constexpr auto kCheckRows = std::to_array<CheckRow>({
 #include <check_rows.inc>  // made by the build: analysis/CMakeLists.txt
 });
 
+std::vector<std::string> traps_under(std::string_view check) {
+  std::vector<std::string> names;
+  for (const checks::Trap& trap : checks::kTraps) {
+    if (trap.check == check) {
+      names.emplace_back(trap.name);
+    }
+  }
+  return names;
+}
+
+Topic topic_of(const checks::Trap& trap) {
+  return {.name = std::string(trap.name),
+          .kind = "trap",
+          .means = std::string(trap.means),
+          .shown_by = std::string(trap.shown_by),
+          .under = {std::string(trap.check)},
+          .advice = {std::string(trap.advice)},
+          .source = std::string(trap.source)};
+}
+
 Topic topic_of(const CheckRow& row) {
   return {.name = row.id,
           .kind = "check",
           .means = std::string("a check of 'chokepoint ") + row.command + "', of " + row.section,
+          .under = traps_under(row.id),
           .passes = row.passes,
           .otherwise = row.otherwise,
           .advice = {row.command == std::string_view("doctor")
@@ -140,7 +164,17 @@ std::vector<Topic> all_topics() {
   for (const CheckRow& row : kCheckRows) {
     topics.push_back(topic_of(row));
   }
+  for (const checks::Trap& trap : checks::kTraps) {
+    topics.push_back(topic_of(trap));
+  }
   return topics;
+}
+
+const char* under_title(const Topic& topic) {
+  return topic.kind == "class"   ? "causes"
+         : topic.kind == "check" ? "traps"
+         : topic.kind == "trap"  ? "seen by the check"
+                                 : "under";
 }
 
 void print_topic(const cli::Context& context, const Topic& topic) {
@@ -152,6 +186,9 @@ void print_topic(const cli::Context& context, const Topic& topic) {
   };
   if (topic.kind == "check") {
     fmt::print(context.out, "{}: {}\n", topic.name, topic.means);
+  } else if (topic.kind == "trap") {
+    fmt::print(context.out, "{}: a known trap\n", topic.name);
+    line("means", topic.means);
   } else {
     fmt::print(context.out, "{}: the {} of a verdict\n", topic.name, topic.kind);
     line("means", topic.means);
@@ -159,17 +196,18 @@ void print_topic(const cli::Context& context, const Topic& topic) {
   line("passes", topic.passes);
   line("otherwise", topic.otherwise);
   line("shown by", topic.shown_by);
-  line(topic.kind == "class" ? "causes" : "under", fmt::format("{}", fmt::join(topic.under, ", ")));
+  line(under_title(topic), fmt::format("{}", fmt::join(topic.under, ", ")));
   line("wrong if", topic.wrong_if);
   for (std::size_t number = 0; number < topic.advice.size(); ++number) {
     line(number == 0 ? "what to do" : "or", topic.advice[number]);
   }
+  line("reported", topic.source);
 }
 
 void print_names(const cli::Context& context, const std::vector<Topic>& topics) {
   for (const auto& [kind, title] :
        {std::pair("class", "classes of verdicts"), std::pair("cause", "causes of verdicts"),
-        std::pair("check", "checks of doctor and preflight")}) {
+        std::pair("check", "checks of doctor and preflight"), std::pair("trap", "known traps")}) {
     std::vector<std::string> names;
     for (const Topic& topic : topics) {
       if (topic.kind == kind) {
@@ -191,17 +229,19 @@ class ExplainCommand final : public cli::Command {
         .description =
             "Explains a class or a cause of verdicts, as 'lan-bandwidth' or 'gloo-credit': what "
             "it means, what it goes with, what would show that it is wrong, and what to "
-            "change; and a check of doctor or preflight, as 'nic.rings': when it passes, and what "
-            "it is otherwise. Without a name, all are listed.",
+            "change; a check of doctor or preflight, as 'nic.rings': when it passes, and what "
+            "it is otherwise; and a known trap, as 'small-shm': its sign, the check that sees it, "
+            "and where it was reported. Without a name, all are listed.",
         .examples = {{"chokepoint explain lan-bandwidth", "a class of verdicts"},
                      {"chokepoint explain gloo-credit", "a cause"},
                      {"chokepoint explain nic.rings", "a check of doctor"},
+                     {"chokepoint explain small-shm", "a known trap"},
                      {"chokepoint explain", "their names"}}};
   }
 
   void define(cli::Flags& flags) override {
-    flags.positional("NAME", &name_, "a class or a cause, as a verdict names it, or a check's id",
-                     false);
+    flags.positional("NAME", &name_,
+                     "a class or a cause, as a verdict names it, a check's id, or a trap", false);
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
@@ -235,7 +275,8 @@ class ExplainCommand final : public cli::Command {
                                       {"passes", text_or_null(topic.passes)},
                                       {"otherwise", text_or_null(topic.otherwise)},
                                       {"wrong_if", text_or_null(topic.wrong_if)},
-                                      {"advice", topic.advice}});
+                                      {"advice", topic.advice},
+                                      {"source", text_or_null(topic.source)}});
       }
     }
     cli::print(context, document);
@@ -250,7 +291,7 @@ class ExplainCommand final : public cli::Command {
     }
     const std::string near = cli::nearest(name_, names);
     return fail(
-        ErrorKind::Usage, "", name_, "neither a class or cause of verdicts nor a check",
+        ErrorKind::Usage, "", name_, "neither a class or cause of verdicts, nor a check or a trap",
         near.empty() ? "'chokepoint explain' lists them" : fmt::format("did you mean '{}'?", near));
   }
 

@@ -21,6 +21,7 @@
 #include "analysis/commands/diagnose.h"
 #include "analysis/live/live_run.h"
 #include "base/checks/check.h"
+#include "base/checks/traps.h"
 #include "base/json/schema.h"
 #include "base/record/series_table.h"
 #include "base/record/tables.h"
@@ -196,6 +197,26 @@ std::string causes_page() {
   return page;
 }
 
+std::string traps_page() {
+  std::string page = fmt::format(
+      "# Known traps\n{}\nWhat cost others days, and how `chokepoint doctor` and `chokepoint "
+      "preflight` see it: [doctor.md](doctor.md) and [preflight-checks.md](preflight-checks.md) "
+      "have the checks, `chokepoint explain NAME` tells the same. Each sign comes from a public "
+      "report. Not all that was reported has a sign before something is measured: a ConnectX-7 "
+      "that "
+      "started degraded carries 13 Gb/s with every link as it should be "
+      "([report](https://github.com/NVIDIA/dgx-spark-playbooks/pull/108)); `chokepoint probe tcp`, "
+      "`chokepoint rdma write bw` and preflight's `link.rate` show that.\n\n| trap | means | shown "
+      "by | check | what to do | reported |\n|---|---|---|---|---|---|\n",
+      kMade);
+  for (const checks::Trap& trap : checks::kTraps) {
+    page += fmt::format("| `{}` | {} | {} | {}: `{}` | {} | [report]({}) |\n", trap.name,
+                        cell(trap.means), cell(trap.shown_by), trap.command, trap.check,
+                        cell(trap.advice), trap.source);
+  }
+  return page;
+}
+
 // The schema of a document whose parts behind the head have this one.
 std::string document_schema(std::string_view name, const char* command, const json::Json& parts) {
   json::Json schema = {{"$schema", parts["$schema"]},
@@ -254,6 +275,7 @@ int run(const std::filesystem::path& folder, bool is_check) {
       {"record.md", record_page()},
       {"series.md", series_page()},
       {"causes.md", causes_page()},
+      {"traps.md", traps_page()},
       {"schemas/doctor.schema.json",
        document_schema("chokepoint.doctor/1", "doctor", doctor_schema())},
       {"schemas/preflight.schema.json",
