@@ -5,5 +5,6 @@ if(CPACK_GENERATOR STREQUAL "TGZ")
 else()
   set(kind debian)
 endif()
-execute_process(COMMAND ${CPACK_CHOKEPOINT_PACKAGING}/stage ${kind} ${stage}
+execute_process(
+  COMMAND ${CPACK_CHOKEPOINT_PACKAGING}/stage ${kind} ${stage} ${CPACK_CHOKEPOINT_EMULATOR}
   COMMAND_ERROR_IS_FATAL ANY)
