@@ -3,6 +3,8 @@
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+# Of how GCC before 10.1 passed parameters.
+set(CMAKE_CXX_FLAGS_INIT -Wno-psabi)
 set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig)
 find_program(QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64)
 if(QEMU_AARCH64)

@@ -32,7 +32,7 @@ ExitCode complain(const Program& program, std::string_view command, const Error&
                   Context& context) {
   // An error is one line, whatever a file or a peer put into its words.
   std::string line = describe(error);
-  std::ranges::replace_if(line, [](char c) { return c >= 0 && c < ' '; }, ' ');
+  std::ranges::replace_if(line, [](unsigned char c) { return c < ' '; }, ' ');
   fmt::print(context.err, "{}: {}{}{}\n", program.name, command, command.empty() ? "" : ": ",
              printable(line));
   return exit_code(error);

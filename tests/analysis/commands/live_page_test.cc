@@ -129,7 +129,7 @@ TEST(LivePage, NamesOfOthersMoveNoCursor) {
   view.nodes[0].command = "t\nx";
   view.nodes[1].trouble = "\033[H";
   for (const std::string& line : drawn(view, 80, 24)) {
-    EXPECT_TRUE(std::ranges::none_of(line, [](char c) { return c >= 0 && c < ' '; })) << line;
+    EXPECT_TRUE(std::ranges::none_of(line, [](unsigned char c) { return c < ' '; })) << line;
   }
 }
 
