@@ -292,9 +292,11 @@ void check_shared_memory(const std::vector<host::Mount>& mounts, Checks& checks)
       check.status = Status::Warning;
     }
   }
-  check.next_step =
-      "ls -lh /dev/shm; mount -o remount,size=8G /dev/shm  # of a container: docker run "
-      "--shm-size=8g, or --ipc=host; in Kubernetes an emptyDir with medium: Memory at /dev/shm";
+  if (check.status != Status::Pass) {
+    check.next_step =
+        "ls -lh /dev/shm; mount -o remount,size=8G /dev/shm  # of a container: docker run "
+        "--shm-size=8g, or --ipc=host; in Kubernetes an emptyDir with medium: Memory at /dev/shm";
+  }
   checks.push_back(std::move(check));
 }
 
