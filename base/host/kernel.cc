@@ -189,7 +189,7 @@ void read_drift_file(const sys::Root& root, Timekeeping& time) {
     const std::vector<std::string> words = words_of(root.text(path).value_or(""));
     const auto ppm = words.empty() ? std::nullopt : sys::parse_number<double>(words.front());
     if (ppm && std::isfinite(*ppm)) {
-      time.correction_ppm = *ppm;
+      time.correction_ppm = ppm;
       time.correction_source = path;
       return;
     }
