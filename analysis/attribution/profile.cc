@@ -8,7 +8,7 @@
 #include "analysis/limits/blame.h"
 #include "analysis/phases/phases.h"
 #include "analysis/phases/pipeline.h"
-#include "analysis/predict/exchange_time.h"
+#include "analysis/predict/tiers.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -209,6 +209,30 @@ Parallelism parallelism_of(const RunData& run, const Phases& phases) {
   return phases.hidden_ms > 0 ? Parallelism::Data : Parallelism::Tensor;
 }
 
+// From the node's first step to its last; all that was watched where it saw none.
+Span busy_span(const NodeData& node) {
+  if (node.steps.empty()) return node.span;
+  Span span{node.steps.front().start_ns, node.steps.front().end_ns};
+  for (const record::Step& step : node.steps) {
+    span.start_ns = std::min(span.start_ns, step.start_ns);
+    span.end_ns = std::max(span.end_ns, step.end_ns);
+  }
+  return span;
+}
+
+// All GPUs of the run while its steps went on, by the ranks; nullopt where none said its power.
+std::optional<double> rank_power_w(const RunData& run, double ranks) {
+  std::optional<double> sum;
+  for (const NodeData& node : run.nodes) {
+    const Span span = busy_span(node);
+    for (const SeriesData* series : node.find(record::kGpuPower)) {
+      const auto mean = mean_level(*series, span);
+      sum = mean ? sum.value_or(0) + *mean : sum;
+    }
+  }
+  return sum && ranks > 0 ? std::optional(*sum / ranks) : std::nullopt;
+}
+
 }  // namespace
 
 Result<JobProfile> profile_of(const RunData& run) {
@@ -248,6 +272,7 @@ Result<JobProfile> profile_of(const RunData& run) {
                 "--compute");
   }
   describe_path(run, blame_of(run, clocks, phases.communicating), profile);
+  profile.power_w = rank_power_w(run, static_cast<double>(profile.ranks));
   return profile;
 }
 

@@ -6,9 +6,7 @@
 #include <array>
 #include <iterator>
 
-#include "analysis/attribution/profile.h"
 #include "analysis/commands/commands.h"
-#include "analysis/commands/run_files.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -23,6 +21,12 @@ std::string of_network(const JobProfile& profile, const Target& target,
            "rates";
   }
   const std::string rate = math::format_rate(prediction.rate_mbps * 1e6);
+  if (prediction.limited_by == "intra-link") {
+    return fmt::format(
+        "{} of payload: 80 % of the link inside a host, what NCCL counts on of an NVLink "
+        "(docs/guide/predict.md); --curve uses your own measurement",
+        rate);
+  }
   if (prediction.transport == Transport::Rdma) {
     return fmt::format(
         "{} of payload: 46.5 % of an RDMA link's rate, as NCCL reached between two A100 over HDR "
@@ -75,7 +79,8 @@ std::vector<std::string> assumptions_of(const JobProfile& profile, const Target&
           "computing hides no communication; the lower bound assumes that it does (--overlap)");
     }
     lines.push_back(of_network(profile, target, prediction));
-    if (!target.path.rtt_ms && !target.curve) {
+    const bool has_network = ranks_of(profile, target).hosts() > 1 || !target.inside_mbps;
+    if (has_network && !target.path.rtt_ms && !target.curve) {
       lines.emplace_back("the round trip of a quiet local network (--rtt)");
     }
     if (profile.single_total_s) {
@@ -96,6 +101,14 @@ std::vector<std::string> assumptions_of(const JobProfile& profile, const Target&
   return lines;
 }
 
+struct MemoryKind {
+  const char* name;
+  int zero_stage;
+};
+constexpr std::array kMemoryKinds{MemoryKind{"dp", 0},    MemoryKind{"zero1", 1},
+                                  MemoryKind{"zero2", 2}, MemoryKind{"zero3", 3},
+                                  MemoryKind{"tp", 0},    MemoryKind{"pp", 0}};
+
 struct UsualLink {
   const char* name;
   double mbps;
@@ -104,9 +117,11 @@ constexpr std::array kUsualLinks{UsualLink{"1 GbE", 1e3},     UsualLink{"5 GbE",
                                  UsualLink{"10 GbE", 10e3},   UsualLink{"25 GbE", 25e3},
                                  UsualLink{"100 GbE", 100e3}, UsualLink{"400 GbE", 400e3}};
 
-Alternative alternative(const Predicted& predicted, std::string name, double mbps) {
+Alternative alternative(const Predicted& predicted, std::string name, double mbps,
+                        std::optional<double> nics = {}) {
   Target target = predicted.target;
   target.path.rate_mbps = mbps;
+  target.nics = nics.value_or(target.nics);
   target.path.payload_mbps.reset();
   target.back_mbps.reset();
   target.curve.reset();  // it was measured on another link
@@ -114,14 +129,66 @@ Alternative alternative(const Predicted& predicted, std::string name, double mbp
       .name = std::move(name), .link_mbps = mbps, .prediction = predict(predicted.profile, target)};
 }
 
+bool is_inside_one_host(const Predicted& predicted) {
+  return predicted.ranks().hosts() <= 1 && predicted.target.inside_mbps;
+}
+
+// What --intra-link and --nics need to mean something.
+Result<> check_tiers(const Predicted& predicted) {
+  const Target& target = predicted.target;
+  const Ranks ranks = predicted.ranks();
+  const JobProfile& job = predicted.job();
+  if (target.inside_mbps && (ranks.each() <= 1 || job.calls)) {
+    return fail(ErrorKind::Usage, "", "--intra-link", "each host has one rank, or calls another",
+                "say how many hosts there are, like --ranks 4 --nodes 2");
+  }
+  if (target.nics <= 1) return {};
+  if (job.backend != "nccl") {
+    return fail(ErrorKind::Usage, "", "--nics", "only NCCL spreads a collective over several NICs",
+                "leave it out");
+  }
+  if (ranks.each() > 1 && !target.inside_mbps) {
+    return fail(ErrorKind::Usage, "", "--nics",
+                "what ranks of a host pass each other by is unknown",
+                "give --intra-link RATE, too, like 32GB/s for PCIe 4.0 x16");
+  }
+  return {};
+}
+
+// With a limit: what a rank would keep if the job were spread otherwise.
+Result<> add_memory(Predicted& predicted, const PredictFlags& given) {
+  if (!given.from.empty()) return {};
+  TRY(const Figures figures, figures_of(given));
+  MemoryQuestion question{
+      .figures = figures, .optimizer = optimizer_of(given), .is_recomputed = given.is_recomputed};
+  predicted.memory = memory_of(question);
+  if (given.gpu_memory.count == 0) return {};
+  if (!predicted.memory) {
+    return fail(ErrorKind::Usage, "", "--gpu-memory", "the model's size is not known",
+                "give --parameters, or --layers and --hidden");
+  }
+  predicted.memory_limit_bytes = static_cast<double>(given.gpu_memory.count);
+  for (const MemoryKind& kind : kMemoryKinds) {
+    question.figures.parallelism = parallelism_named(kind.name);
+    question.figures.zero_stage = kind.zero_stage;
+    if (const auto memory = memory_of(question)) {
+      predicted.memory_ways.push_back({.name = kind.name, .memory = *memory});
+    }
+  }
+  return {};
+}
+
+// Nothing of a job that no network would make faster.
 void add_alternatives(Predicted& predicted, const Money& money) {
+  if (is_inside_one_host(predicted)) return;
   for (const UsualLink& link : kUsualLinks) {
     if (link.mbps != predicted.target.path.rate_mbps) {
       predicted.alternatives.push_back(alternative(predicted, link.name, link.mbps));
     }
   }
   for (const Upgrade& upgrade : money.upgrades) {
-    Alternative row = alternative(predicted, upgrade.name, upgrade.rate.bits_per_second / 1e6);
+    Alternative row =
+        alternative(predicted, upgrade.name, upgrade.rate.bits_per_second / 1e6, upgrade.nics);
     row.upgrade = upgrade;
     if (predicted.prediction.total_s && row.prediction.total_s) {
       row.gain = gain_of(upgrade, *predicted.prediction.total_s, *row.prediction.total_s,
@@ -154,7 +221,8 @@ cli::Summary PredictCommand::summary() const {
           "computing time, and the network. It gives a range, and lists its assumptions about "
           "everything that was not given.\n\n"
           "With --upgrade it compares links by price: the time that each saves per run, and the "
-          "cost of a saved hour.",
+          "cost of a saved hour. With --gpu-memory it says whether the job fits into a GPU, and "
+          "with --check how near predictions of recorded runs come to what was measured.",
       .examples = {
           {"chokepoint predict --parameters 708M --type bf16 --ranks 2 --steps 1108 "
            "--single-time 498.37 --link 25GB/s",
@@ -169,7 +237,11 @@ cli::Summary PredictCommand::summary() const {
            "batches sent to a worker elsewhere, by remote calls"},
           {"chokepoint predict --parameters 60.2M --ranks 4 --nodes 3 --steps 164 "
            "--single-time 180.45 --measured-time 547.88 --upgrade 5GbE=41000 --runs 100",
-           "which link explains a measured time, and what a faster one is worth"}}};
+           "which link explains a measured time, and what a faster one is worth"},
+          {"chokepoint predict --parameters 124M --ranks 4 --nodes 2 --compute 554ms --link 1G "
+           "--intra-link 32GB/s --nics 2",
+           "two hosts of two GPUs on PCIe, with a NIC for each GPU"},
+          {"chokepoint predict --check runs/a runs/b", "predicted beside measured, of two runs"}}};
 }
 
 void PredictCommand::define(cli::Flags& flags) { analysis::define(flags, flags_); }
@@ -177,13 +249,9 @@ void PredictCommand::define(cli::Flags& flags) { analysis::define(flags, flags_)
 Result<JobProfile> PredictCommand::profile(Target& target) const {
   if (!flags_.from.empty()) {
     TRY(refuse_figures(flags_));
-    TRY(record::Run run, records_of(flags_.from));
-    const RunData data = load_run(run);
-    Result<JobProfile> profile = profile_of(data);
-    if (profile) {
-      TRY(change(target, flags_, *profile, data.nodes.front().labels));
-    }
-    return profile;
+    TRY(RecordedJob job, recorded_job(flags_.from));
+    TRY(change(target, flags_, job.profile, job.labels));
+    return std::move(job.profile);
   }
   TRY(const Figures figures, figures_of(flags_));
   Result<JobProfile> profile = profile_from(figures);
@@ -196,6 +264,7 @@ Result<JobProfile> PredictCommand::profile(Target& target) const {
 
 // Without --link, takes the link that explains the measured time.
 Result<> PredictCommand::choose_link(Predicted& predicted) const {
+  if (is_inside_one_host(predicted)) return {};
   JobProfile& profile = predicted.profile;
   std::optional<double>& rate_mbps = predicted.target.path.rate_mbps;
   if (profile.step_ms > 0 && flags_.from.empty()) {
@@ -213,15 +282,26 @@ Result<> PredictCommand::choose_link(Predicted& predicted) const {
 }
 
 Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
+  if (flags_.is_check) return check_runs(context, flags_);
+  if (!flags_.checked.empty()) {
+    return fail(ErrorKind::Usage, "", flags_.checked.front(), "is not asked for",
+                "--from RUN predicts from a run, --check RUN holds a prediction against it");
+  }
   TRY(const Money money, money_of(flags_));
   Predicted predicted;
   TRY(predicted.target, target_of(flags_));
   TRY(predicted.profile, profile(predicted.target));
+  TRY(check_tiers(predicted));
+  if (is_inside_one_host(predicted) && !money.upgrades.empty()) {
+    return fail(ErrorKind::Usage, "", "--upgrade", "all ranks are on one host",
+                "say on how many they are, like --nodes 2");
+  }
   TRY(choose_link(predicted));
+  TRY(predicted.epochs, epochs_of(flags_));
+  TRY(add_memory(predicted, flags_));
   TRY(const std::vector<std::string> of_curve, judge_curve_of(predicted.job(), predicted.target));
   predicted.prediction = predict(predicted.profile, predicted.target);
-  predicted.sent_bytes =
-      sent_bytes(predicted.job(), predicted.target.ranks.value_or(predicted.profile.ranks));
+  predicted.sent = load_of(predicted.job(), predicted.target.algorithm, predicted.ranks());
   predicted.assumptions = assumptions_of(predicted.job(), predicted.target, predicted.prediction);
   std::ranges::copy(of_curve, std::back_inserter(predicted.assumptions));
   add_alternatives(predicted, money);

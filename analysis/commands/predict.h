@@ -1,7 +1,7 @@
 // chokepoint predict: what a step would take on another network, or with other ranks, and what that
-// is worth. predict_input.cc defines and reads the flags, predict.cc predicts, predict_page.cc
-// shows the prediction. Values, on the caller's thread; of files, these functions read --curve
-// alone.
+// is worth. predict_input.cc defines and reads the flags, predict.cc predicts, predict_check.cc
+// holds predictions against runs (--check), predict_page.cc shows them. Values, on the caller's
+// thread; of files, these functions read records and --curve.
 #pragma once
 
 #include <chrono>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/predict/figures.h"
+#include "analysis/predict/memory.h"
 #include "analysis/predict/predict.h"
 #include "analysis/predict/upgrade.h"
 #include "base/cli/context.h"
@@ -42,14 +43,23 @@ struct PredictFlags {
   std::string sequence = {};
   std::string micro_batches = {};
   std::string vocabulary = {};
+  std::string heads = {};
+  std::string epochs = {};
+  std::string power = {};
   math::Bytes request = {};
   math::Bytes answer = {};
   std::string calls = {};
   std::string at_once = {};
   std::chrono::nanoseconds call_time{};
   std::string call_rate = {};
+  // Memory of a rank.
+  math::Bytes gpu_memory = {};
+  std::string optimizer = "adam";
+  bool is_recomputed = false;
   // The network.
   std::string link = {};
+  std::string intra_link = {};
+  std::string nics = {};
   std::string throughput = {};
   std::string throughput_back = {};
   std::string rtt = {};  // text, since 0 is a value, too
@@ -63,6 +73,9 @@ struct PredictFlags {
   std::vector<std::string> upgrades = {};
   std::string runs = {};
   std::string hour_price = {};
+  // What is held against records.
+  bool is_check = false;
+  std::vector<std::string> checked = {};
 };
 
 void define(cli::Flags& flags, PredictFlags& given);
@@ -73,6 +86,10 @@ Result<Figures> figures_of(const PredictFlags& given);
 Result<Target> target_of(const PredictFlags& given);  // without ranks and nodes
 // With --from: an Error if a figure of the job is given, too.
 Result<> refuse_figures(const PredictFlags& given);
+// Whether any is.
+bool has_figures(const PredictFlags& given);
+Result<std::optional<double>> epochs_of(const PredictFlags& given);
+Optimizer optimizer_of(const PredictFlags& given);
 // With --from: how many ranks and nodes to predict, from what the run had, and the job as the flags
 // want it. `labels`: of the run.
 Result<> change(Target& target, const PredictFlags& given, const JobProfile& profile,
@@ -86,6 +103,15 @@ struct Money {
 
 Result<Money> money_of(const PredictFlags& given);
 
+// A job as its records show it.
+struct RecordedJob {
+  JobProfile profile = {};
+  std::map<std::string, std::string> labels = {};
+  std::optional<double> volume_bytes = {};  // frames that its hosts sent each other
+};
+
+Result<RecordedJob> recorded_job(const std::string& folder);
+
 // One row of the table "what if".
 struct Alternative {
   std::string name = {};
@@ -95,17 +121,33 @@ struct Alternative {
   std::optional<Gain> gain = {};
 };
 
+// The same job spread otherwise over as many ranks, and what each of them then keeps.
+struct MemoryWay {
+  const char* name = "";
+  Memory memory = {};
+};
+
 struct Predicted {
   JobProfile profile = {};
   Target target = {};
   Prediction prediction = {};
   std::optional<double> explaining_mbps = {};  // the link that makes the measured time
   std::vector<Alternative> alternatives = {};
-  double sent_bytes = 0;                      // a rank and step
+  Load sent = {};  // a step, of payload
+  std::optional<double> epochs = {};
+  // Of figures alone.
+  std::optional<Memory> memory = {};
+  std::optional<double> memory_limit_bytes = {};
+  std::vector<MemoryWay> memory_ways = {};    // where a limit is given
   std::vector<std::string> assumptions = {};  // a line each
 
   const JobProfile& job() const { return job_of(profile, target); }
+  Ranks ranks() const { return ranks_of(profile, target); }
 };
+
+// predict --check: prints what was predicted of each run beside what was measured. Failed where
+// not one run could be checked.
+Result<cli::ExitCode> check_runs(cli::Context& context, const PredictFlags& given);
 
 // The chokepoint.prediction/1 document.
 cli::Json document_of(const cli::Context& context, const PredictFlags& given,

@@ -18,6 +18,7 @@ constexpr double kMaxRanks = 100'000;
 constexpr double kMaxMicroBatches = 1024;
 constexpr double kMaxCalls = 1e9;
 constexpr std::size_t kMaxCurveBytes = std::size_t{16} << 20;
+constexpr double kMaxWatts = 1e6;
 
 template <class T>
 Result<T> of_flag(std::string_view flag, Result<T> value) {
@@ -79,6 +80,18 @@ Result<> read_rate(std::string_view flag, const std::string& text,
   if (text.empty()) return {};
   TRY(const math::Rate rate, of_flag(flag, parse_link(text)));
   *rate_mbps = rate.bits_per_second / 1e6;
+  return {};
+}
+
+// "300W", "300".
+Result<> read_power(const std::string& text, std::optional<double>* watts) {
+  if (text.empty()) return {};
+  const std::string_view digits(text.data(), text.size() - (text.ends_with('W') ? 1 : 0));
+  const double value = sys::parse_non_negative<double>(digits).value_or(-1);
+  if (value < 0 || value > kMaxWatts) {
+    return fail(ErrorKind::Usage, "--power", text, "not a power", "give watts, like 300W");
+  }
+  *watts = value;
   return {};
 }
 
@@ -149,6 +162,7 @@ Result<> read_shape(Shape& shape, const PredictFlags& given) {
   TRY(read_count("--batch", given.batch, &shape.batch));
   TRY(read_count("--sequence", given.sequence, &shape.sequence));
   TRY(read_count("--vocabulary", given.vocabulary, &shape.vocabulary));
+  TRY(read_count("--heads", given.heads, &shape.heads));
   return read_count("--micro-batches", given.micro_batches, &shape.micro_batches, 1,
                     kMaxMicroBatches);
 }
@@ -189,6 +203,7 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
       .option("ranks", &given.ranks, "N", "number of ranks; default: 2")
       .option("nodes", &given.nodes, "N", "number of hosts; default: one for each rank")
       .option("steps", &given.steps, "N", "number of steps that these ranks take")
+      .option("epochs", &given.epochs, "N", "number of epochs that these steps are")
       .option("single-time", &given.single_time, "TIME",
               "time that all steps take on a single processor")
       .option("compute", &given.compute, "TIME",
@@ -215,6 +230,17 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
               "pp: size of the vocabulary, if the first and last stage share its embeddings")
       .option("activations", &given.activations, "TYPE",
               "data type of activations; default: as --type")
+      .option("heads", &given.heads, "N",
+              "attention heads, if attention keeps its matrix in memory (not FlashAttention)")
+      .group("Memory and energy of a rank")
+      .option("gpu-memory", &given.gpu_memory, "SIZE",
+              "memory of a GPU: says whether the job fits, and how else it would")
+      .choice("optimizer", &given.optimizer, {"adam", "momentum", "sgd"},
+              "what the optimizer keeps for each parameter: two moments, one, or none")
+      .toggle("recompute", &given.is_recomputed,
+              "layers keep their input alone and are computed again in the backward pass")
+      .option("power", &given.power, "WATTS",
+              "mean power of a rank's GPU; default: as the run of --from recorded it")
       .group("Remote calls, for rpc")
       .option("request", &given.request, "SIZE", "what a call sends to each worker: the batch")
       .option("answer", &given.answer, "SIZE", "what comes back from each worker")
@@ -229,6 +255,9 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
 void define_network(cli::Flags& flags, PredictFlags& given) {
   flags.group("The network")
       .option("link", &given.link, "RATE", "rate of the slowest link, one way: 10G, 25GbE, 25GB/s")
+      .option("intra-link", &given.intra_link, "RATE",
+              "rate of a rank's link inside its host, one way: NVLink, PCIe, shared memory")
+      .option("nics", &given.nics, "N", "NICs of a host, each of --link's rate; default: 1")
       .option("throughput", &given.throughput, "RATE",
               "instead: what 'probe tcp' or another test measured over one connection")
       .option("throughput-back", &given.throughput_back, "RATE",
@@ -239,14 +268,20 @@ void define_network(cli::Flags& flags, PredictFlags& given) {
       .choice("congestion", &given.congestion, {"cubic", "reno", "bbr"}, "TCP congestion control")
       .choice("transport", &given.transport, {"auto", "tcp", "rdma"},
               "auto: NCCL above 25 Gb/s uses RDMA, all else TCP")
-      .choice("algorithm", &given.algorithm, {"ring", "tree"}, "algorithm of NCCL's all-reduce")
+      .choice("algorithm", &given.algorithm, {"ring", "tree", "hierarchical"},
+              "algorithm of NCCL's all-reduce; hierarchical: inside each host first")
       .option("curve", &given.curve, "FILE",
               "measured all-reduce times: the output of 'probe collective --json'")
       .group("Cost of an upgrade")
       .option("upgrade", &given.upgrades, "LINK=COST",
-              "a link to compare with, and its price: 5GbE=41000, switch:10G=60000")
+              "a link to compare with, and its price: 5GbE=41000, switch:10G=60000, 2x10GbE=9000")
       .option("runs", &given.runs, "N", "number of runs that share the cost; default: 1")
-      .option("hour-price", &given.hour_price, "PRICE", "price of one hour of all ranks");
+      .option("hour-price", &given.hour_price, "PRICE", "price of one hour of all ranks")
+      .group("Predictions held against runs")
+      .toggle("check", &given.is_check,
+              "show what was predicted of each RUN beside what was measured: from its own "
+              "computing and link by the models alone, from the run of --from, or from figures");
+  flags.positional("RUN", &given.checked, "with --check: folders of recorded runs", false);
 }
 
 // Over how many ranks and nodes the work is spread, and how.
@@ -278,12 +313,16 @@ Result<> spread(Target& target, const PredictFlags& given, const JobProfile& pro
     ranks = std::round(nodes * static_cast<double>(profile.ranks) / std::max(now, 1.0));
   }
   if (ranks > 0) target.ranks = static_cast<std::int64_t>(ranks);
+  if (ranks > 0 && nodes == 0 && profile.nodes > 0) {  // each host has as many as now
+    const double each = std::max(
+        1.0, std::round(static_cast<double>(profile.ranks) / static_cast<double>(profile.nodes)));
+    target.nodes = static_cast<std::int64_t>(std::ceil(ranks / each));
+  }
   return {};
 }
 
-}  // namespace
-
-Result<> refuse_figures(const PredictFlags& given) {
+// The first that is given, or nullptr.
+const char* first_figure(const PredictFlags& given) {
   const std::array<std::pair<const char*, bool>, 15> of_figures{
       {{"--parameters", !given.parameters.empty()},
        {"--single-time", given.single_time.count() > 0},
@@ -300,13 +339,44 @@ Result<> refuse_figures(const PredictFlags& given) {
        {"--calls", !given.calls.empty()},
        {"--at-once", !given.at_once.empty()},
        {"--call-time, --call-rate", given.call_time.count() > 0 || !given.call_rate.empty()}}};
-  for (const auto& [flag, is_given] : of_figures) {
-    if (is_given) {
-      return fail(ErrorKind::Usage, "", flag, "the run of --from has the job's figures already",
-                  "leave it out, or --from");
-    }
+  const auto* const found =
+      std::ranges::find_if(of_figures, [](const auto& figure) { return figure.second; });
+  return found == of_figures.end() ? nullptr : found->first;
+}
+
+}  // namespace
+
+bool has_figures(const PredictFlags& given) { return first_figure(given) != nullptr; }
+
+Result<> refuse_figures(const PredictFlags& given) {
+  if (const char* flag = first_figure(given)) {
+    return fail(ErrorKind::Usage, "", flag, "the run of --from has the job's figures already",
+                "leave it out, or --from");
+  }
+  if (given.gpu_memory.count > 0 || !given.heads.empty() || given.is_recomputed) {
+    return fail(ErrorKind::Usage, "", "--gpu-memory, --heads, --recompute",
+                "a run's record does not say how large its model is",
+                "give the job in figures: --parameters, --layers, --hidden, --batch, --sequence");
   }
   return {};
+}
+
+Result<std::optional<double>> epochs_of(const PredictFlags& given) {
+  std::optional<double> epochs;
+  double count = 0;
+  TRY(read_count("--epochs", given.epochs, &count));
+  if (count > 0) epochs = count;
+  if (epochs && given.steps.empty() && given.from.empty()) {
+    return fail(ErrorKind::Usage, "", "--epochs", "how many steps they are is not known",
+                "give --steps N, too");
+  }
+  return epochs;
+}
+
+Optimizer optimizer_of(const PredictFlags& given) {
+  return given.optimizer == "sgd"        ? Optimizer::Plain
+         : given.optimizer == "momentum" ? Optimizer::Momentum
+                                         : Optimizer::Adam;
 }
 
 Result<Figures> figures_of(const PredictFlags& given) {
@@ -325,6 +395,7 @@ Result<Figures> figures_of(const PredictFlags& given) {
   TRY(read_shape(figures.shape, given));
   TRY(read_calls(figures.calls, given));
   TRY(read_ranks(figures, given));
+  TRY(read_power(given.power, &figures.power_w));
   if (figures.measured_time_s && steps < 1) {
     return fail(ErrorKind::Usage, "", "--measured-time", "is of all steps", "give --steps N, too");
   }
@@ -337,6 +408,8 @@ Result<Figures> figures_of(const PredictFlags& given) {
 Result<Target> target_of(const PredictFlags& given) {
   Target target;
   TRY(read_rate("--link", given.link, &target.path.rate_mbps));
+  TRY(read_rate("--intra-link", given.intra_link, &target.inside_mbps));
+  TRY(read_count("--nics", given.nics, &target.nics, 1, kMostNics));
   TRY(read_rate("--throughput", given.throughput, &target.path.payload_mbps));
   TRY(read_rate("--throughput-back", given.throughput_back, &target.back_mbps));
   if (target.path.payload_mbps && target.path.rate_mbps) {
@@ -354,7 +427,9 @@ Result<Target> target_of(const PredictFlags& given) {
   target.transport = given.transport == "tcp"    ? Transport::Tcp
                      : given.transport == "rdma" ? Transport::Rdma
                                                  : Transport::Unknown;
-  target.algorithm = given.algorithm == "tree" ? Algorithm::Tree : Algorithm::Ring;
+  target.algorithm = given.algorithm == "tree"           ? Algorithm::Tree
+                     : given.algorithm == "hierarchical" ? Algorithm::Hierarchical
+                                                         : Algorithm::Ring;
   TRY(target.curve, curve_of(given.curve));
   return target;
 }
@@ -373,7 +448,7 @@ Result<> change(Target& target, const PredictFlags& given, const JobProfile& pro
   double steps = 0;
   TRY(read_count("--steps", given.steps, &steps));
   if (steps > 0) target.job->steps = static_cast<std::int64_t>(steps);
-  return {};
+  return read_power(given.power, &target.job->power_w);
 }
 
 Result<Money> money_of(const PredictFlags& given) {

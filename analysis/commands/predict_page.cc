@@ -3,6 +3,8 @@
 #include <fmt/ostream.h>
 
 #include <array>
+#include <string_view>
+#include <vector>
 
 #include "analysis/commands/predict.h"
 #include "analysis/report/json_values.h"
@@ -40,7 +42,140 @@ std::string words_of(const std::string& limit) {
   if (limit == "credit") return "Gloo's two segments in flight and the round trip";
   if (limit == "library") return "the library";
   if (limit == "throughput") return "what was measured";
+  if (limit == "intra-link") return "the link inside a host";
   return "the link";
+}
+
+std::string shown_energy(double joules) {
+  constexpr double kKilowattHour = 3.6e6;
+  return joules < 10'000          ? fmt::format("{:.1f} J", joules)
+         : joules < kKilowattHour ? fmt::format("{:.1f} kJ", joules / 1000)
+                                  : fmt::format("{:.2f} kWh", joules / kKilowattHour);
+}
+
+// Of all steps together.
+std::optional<double> in_run(const Predicted& predicted, std::optional<double> of_step) {
+  const Prediction& found = predicted.prediction;
+  if (!found.total_s || !of_step) return std::nullopt;
+  return *of_step * *found.total_s * 1000 / found.step_ms;
+}
+
+void print_energy(const cli::Context& context, const Predicted& predicted) {
+  const Prediction& found = predicted.prediction;
+  if (!found.energy_j) return;
+  fmt::print(context.out, "energy   {} per step", shown_energy(*found.energy_j));
+  if (const auto all_j = in_run(predicted, found.energy_j)) {
+    fmt::print(context.out, ", {} in all", shown_energy(*all_j));
+  }
+  fmt::print(context.out, "\n");
+}
+
+std::string shown_fit(double bytes, double limit_bytes) {
+  return fmt::format("{} {}", bytes <= limit_bytes ? "fits in" : "does not fit in",
+                     math::format_bytes(limit_bytes));
+}
+
+// Without a transformer's sizes only what it needs at least.
+void print_memory(const cli::Context& context, const Predicted& predicted) {
+  const auto& memory = predicted.memory;
+  const auto& limit = predicted.memory_limit_bytes;
+  if (!memory || (!memory->activations && !limit)) return;
+  const bool is_open = !memory->activations;
+  fmt::print(context.out, "memory   {}{} per rank", is_open ? "at least " : "",
+             math::format_bytes(memory->total()));
+  if (limit && (!is_open || memory->total() > *limit)) {
+    fmt::print(context.out, ": {}", shown_fit(memory->total(), *limit));
+  }
+  fmt::print(context.out, "\n         {} weights, {} gradients, {} optimizer",
+             math::format_bytes(memory->weights), math::format_bytes(memory->gradients),
+             math::format_bytes(memory->optimizer));
+  if (is_open) {
+    fmt::print(context.out, "; activations are unknown (--layers, --hidden, --batch, --sequence)");
+  } else {
+    fmt::print(context.out, ", {} activations", math::format_bytes(*memory->activations));
+  }
+  if (memory->logits > 0) {
+    fmt::print(context.out, ", {} logits", math::format_bytes(memory->logits));
+  }
+  fmt::print(context.out, "\n");
+}
+
+void print_memory_ways(const cli::Context& context, const Predicted& predicted) {
+  using cli::Align;
+  if (predicted.memory_ways.empty()) return;
+  cli::Table table({{"spread as"},
+                    {"weights", Align::Right},
+                    {"gradients", Align::Right},
+                    {"optimizer", Align::Right},
+                    {"activations", Align::Right},
+                    {"in all", Align::Right},
+                    {""}});
+  for (const MemoryWay& way : predicted.memory_ways) {
+    const Memory& memory = way.memory;
+    const bool is_over = memory.total() > *predicted.memory_limit_bytes;
+    const std::string fit = shown_fit(memory.total(), *predicted.memory_limit_bytes);
+    table.add({way.name, math::format_bytes(memory.weights), math::format_bytes(memory.gradients),
+               math::format_bytes(memory.optimizer),
+               memory.activations ? math::format_bytes(*memory.activations + memory.logits) : "–",
+               math::format_bytes(memory.total()),
+               cli::Cell(memory.activations || is_over ? fit : "unknown",
+                         is_over ? cli::Tint::Bad : cli::Tint::None)});
+  }
+  fmt::print(context.out, "\n");
+  table.print(context.out, context.out_terminal);
+}
+
+struct VolumeRow {
+  const char* name;  // for people
+  const char* key;   // in the document
+  double bytes;      // a step, of payload
+};
+
+// What an Ethernet carries for each byte of TCP's payload; of RDMA nothing is counted beside it.
+double frames_of_payload(const Predicted& predicted) {
+  const double rate_mbps =
+      predicted.target.path.rate_mbps.value_or(predicted.profile.path.rate_mbps.value_or(0));
+  const bool is_tcp = transport_of(predicted.target.transport, predicted.job().backend,
+                                   rate_mbps) == Transport::Tcp;
+  return is_tcp ? kFrameBytes / kSegmentBytes : 1;
+}
+
+// Which links a step's payload passes, those without any left out.
+std::vector<VolumeRow> volumes_of(const Predicted& predicted) {
+  const Load& sent = predicted.sent;
+  std::vector<VolumeRow> rows{{"each rank", "rank", sent.rank}};
+  if (predicted.ranks().each() > 1) {
+    rows.push_back({"each rank, inside its host", "inside_host", sent.inside});
+  }
+  if (sent.host > 0) {
+    rows.push_back({"each host", "host", sent.host});
+    if (predicted.target.nics > 1) {
+      rows.push_back({"each NIC", "nic", sent.host / predicted.target.nics});
+    }
+    rows.push_back(
+        {"all hosts, in frames", "network_frames", sent.network * frames_of_payload(predicted)});
+  }
+  return rows;
+}
+
+void print_volumes(const cli::Context& context, const Predicted& predicted) {
+  using cli::Align;
+  const bool has_run = in_run(predicted, 1).has_value();
+  std::vector<cli::Column> columns{{"sent by"}, {"a step", Align::Right}};
+  if (predicted.epochs) columns.push_back({"an epoch", Align::Right});
+  if (has_run) columns.push_back({"a run", Align::Right});
+  cli::Table table(std::move(columns));
+  const bool is_each_host_a_rank = predicted.ranks().each() <= 1;
+  for (const VolumeRow& row : volumes_of(predicted)) {
+    if (is_each_host_a_rank && std::string_view(row.key) == "host") continue;
+    std::vector<cli::Cell> cells{row.name, math::format_bytes(row.bytes)};
+    const double in_all = in_run(predicted, row.bytes).value_or(0);
+    if (predicted.epochs) cells.emplace_back(math::format_bytes(in_all / *predicted.epochs));
+    if (has_run) cells.emplace_back(math::format_bytes(in_all));
+    table.add(std::move(cells));
+  }
+  fmt::print(context.out, "\n");
+  table.print(context.out, context.out_terminal);
 }
 
 void print_head(const cli::Context& context, const Predicted& predicted) {
@@ -67,12 +202,15 @@ void print_head(const cli::Context& context, const Predicted& predicted) {
     fmt::print(context.out, "speedup  {} over {}\n", shown_speedup(found.speedup),
                is_of_run ? "the run" : "one processor alone");
   }
+  const bool is_of_hosts = predicted.ranks().each() > 1 && found.limited_by != "intra-link";
   if (!predicted.target.curve) {
-    fmt::print(context.out, "network  {} for each rank, limited by {}\n",
-               shown_link(found.rate_mbps), words_of(found.limited_by));
+    fmt::print(context.out, "network  {} for each {}, limited by {}\n", shown_link(found.rate_mbps),
+               is_of_hosts ? "host" : "rank", words_of(found.limited_by));
   }
   fmt::print(context.out, "sent     {} per rank and step\n",
-             math::format_bytes(predicted.sent_bytes));
+             math::format_bytes(predicted.sent.rank));
+  print_energy(context, predicted);
+  print_memory(context, predicted);
   if (predicted.explaining_mbps) {
     fmt::print(context.out, "link     {} would explain the measured time\n",
                shown_link(*predicted.explaining_mbps));
@@ -80,14 +218,16 @@ void print_head(const cli::Context& context, const Predicted& predicted) {
 }
 
 std::vector<cli::Cell> cells_of(const std::string& name, const Prediction& then) {
-  return {
-      name,
-      shown_ms(then.step_ms),
-      shown_ms(then.exposed_ms),
-      shown_s(then.total_s),
-      shown_speedup(then.speedup),
-      shown_link(then.rate_mbps),
-      fmt::format("{}, {}", then.limited_by, then.transport == Transport::Rdma ? "RDMA" : "TCP")};
+  return {name,
+          shown_ms(then.step_ms),
+          shown_ms(then.exposed_ms),
+          shown_s(then.total_s),
+          shown_speedup(then.speedup),
+          shown_link(then.rate_mbps),
+          then.transport == Transport::Unknown
+              ? then.limited_by
+              : fmt::format("{}, {}", then.limited_by,
+                            then.transport == Transport::Rdma ? "RDMA" : "TCP")};
 }
 
 void print_links(const cli::Context& context, const Predicted& predicted) {
@@ -138,8 +278,52 @@ const char* name_of_parallelism(Parallelism parallelism) {
   return kNames.at(static_cast<std::size_t>(parallelism));
 }
 
-const char* name_of_transport(Transport transport) {
+Json json_of(Transport transport) {
+  if (transport == Transport::Unknown) return {};
   return transport == Transport::Rdma ? "rdma" : "tcp";
+}
+
+// Of a step, an epoch and a run; null where their number is not known.
+Json volume_json_of(const Predicted& predicted) {
+  Json volume = Json::object();
+  for (const VolumeRow& row : volumes_of(predicted)) {
+    const auto in_all = in_run(predicted, row.bytes);
+    const bool has_epochs = in_all && predicted.epochs;
+    volume[row.key] = {{"step_bytes", row.bytes},
+                       {"epoch_bytes", has_epochs ? Json(*in_all / *predicted.epochs) : Json()},
+                       {"run_bytes", value_or_null(in_all)}};
+  }
+  return volume;
+}
+
+Json json_of(const Memory& memory) {
+  return {{"weights_bytes", memory.weights},
+          {"gradients_bytes", memory.gradients},
+          {"optimizer_bytes", memory.optimizer},
+          {"activations_bytes", value_or_null(memory.activations)},
+          {"logits_bytes", memory.logits},
+          {"total_bytes", memory.total()}};
+}
+
+// Fits is null where the activations are not known and the rest alone would.
+Json memory_json_of(const Predicted& predicted) {
+  if (!predicted.memory) return {};
+  const auto& limit = predicted.memory_limit_bytes;
+  const auto with_fit = [&](const Memory& memory) {
+    Json told = json_of(memory);
+    const bool is_over = limit && memory.total() > *limit;
+    told["fits"] = limit && (memory.activations || is_over) ? Json(!is_over) : Json();
+    return told;
+  };
+  Json told = with_fit(*predicted.memory);
+  told["limit_bytes"] = value_or_null(limit);
+  told["ways"] = Json::array();
+  for (const MemoryWay& way : predicted.memory_ways) {
+    Json row = with_fit(way.memory);
+    row["parallelism"] = way.name;
+    told["ways"].push_back(std::move(row));
+  }
+  return told;
 }
 
 Json inputs_of(const PredictFlags& given, const Predicted& predicted) {
@@ -152,7 +336,10 @@ Json inputs_of(const PredictFlags& given, const Predicted& predicted) {
       {"parallelism", name_of_parallelism(job.parallelism)},
       {"backend", text_or_null(job.backend)},
       {"ranks", predicted.target.ranks.value_or(job.ranks)},
+      {"nodes", static_cast<std::int64_t>(predicted.ranks().hosts())},
+      {"nics", static_cast<std::int64_t>(predicted.target.nics)},
       {"steps", value_or_null(job.steps)},
+      {"epochs", value_or_null(predicted.epochs)},
       {"single_time_s", value_or_null(job.single_total_s)},
       {"measured_step_ms", job.step_ms > 0 ? Json(job.step_ms) : Json()},
       {"compute_ms", job.compute_ms},
@@ -162,7 +349,9 @@ Json inputs_of(const PredictFlags& given, const Predicted& predicted) {
       {"calls", job.calls ? Json(job.calls->calls) : Json()},
       {"at_once", job.calls ? Json(job.calls->at_once) : Json()},
       {"call_ms", job.calls ? value_or_null(job.calls->empty_ms) : Json()},
+      {"power_w", value_or_null(job.power_w)},
       {"link_mbps", value_or_null(path.rate_mbps)},
+      {"intra_link_mbps", value_or_null(predicted.target.inside_mbps)},
       {"throughput_mbps", value_or_null(path.payload_mbps)},
       {"throughput_back_mbps", value_or_null(predicted.target.back_mbps)},
       {"rtt_ms", value_or_null(path.rtt_ms)},
@@ -185,10 +374,10 @@ void add(Json& to, const Prediction& prediction) {
   to["total_s"] = value_or_null(prediction.total_s);
   to["speedup"] = value_or_null(prediction.speedup);
   const bool is_known = prediction.rate_mbps > 0;  // 0 where --curve replaces it
-  to["network"] = {
-      {"rate_mbps", is_known ? Json(prediction.rate_mbps) : Json()},
-      {"limited_by", is_known ? Json(prediction.limited_by) : Json()},
-      {"transport", is_known ? Json(name_of_transport(prediction.transport)) : Json()}};
+  to["network"] = {{"rate_mbps", is_known ? Json(prediction.rate_mbps) : Json()},
+                   {"limited_by", is_known ? Json(prediction.limited_by) : Json()},
+                   {"transport", is_known ? json_of(prediction.transport) : Json()}};
+  to["energy_j_per_step"] = value_or_null(prediction.energy_j);
 }
 
 Json json_of(const Alternative& alternative) {
@@ -212,6 +401,8 @@ void print_page(const cli::Context& context, const Predicted& predicted) {
   fmt::print(context.out, "\n");
   print_links(context, predicted);
   print_gains(context, predicted);
+  print_volumes(context, predicted);
+  print_memory_ways(context, predicted);
   if (!predicted.assumptions.empty()) {
     fmt::print(context.out, "\nassumed\n");
     for (const std::string& line : predicted.assumptions) {
@@ -225,7 +416,9 @@ Json document_of(const cli::Context& context, const PredictFlags& given,
   Json document = cli::document(context, "chokepoint.prediction/1");
   document["inputs"] = inputs_of(given, predicted);
   add(document, predicted.prediction);
-  document["sent_bytes_per_step"] = predicted.sent_bytes;
+  document["sent_bytes_per_step"] = predicted.sent.rank;
+  document["volume"] = volume_json_of(predicted);
+  document["memory"] = memory_json_of(predicted);
   document["explaining_link_mbps"] = value_or_null(predicted.explaining_mbps);
   document["alternatives"] = Json::array();
   document["upgrades"] = Json::array();

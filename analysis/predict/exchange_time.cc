@@ -84,46 +84,26 @@ double curve_ms(const PlannedExchange& exchange, const Medium& medium, double ra
          bus_factor(Collective::AllReduce, measured_ranks);
 }
 
+// Over several NICs side by side, each of which carries its part.
+Hop hop_of(const Wire& wire, double bytes, double nics) {
+  return {.alpha_ms = wire.alpha_ms, .bytes_per_ms = nics * bytes_per_ms(wire, bytes / nics)};
+}
+
+// Gloo's one ring passes all ranks, and from host to host by one NIC: its slowest link.
+const Wire& gloo_wire(const Medium& medium, const Ranks& part) {
+  const bool is_inside =
+      medium.inside &&
+      (part.hosts() <= 1 || (part.each() > 1 && medium.inside->line_mbps < medium.wire.rate_mbps));
+  return is_inside ? *medium.inside : medium.wire;
+}
+
+double gloo_ms(double bytes, double ranks, const Wire& wire) {
+  // Credits wait for each other, so at most two segments are in the window.
+  const double in_flight_bytes = 2 * gloo_segments(bytes, ranks).bytes;
+  return gloo_ring_ms(bytes, ranks, 2 * wire.alpha_ms, bytes_per_ms(wire, in_flight_bytes));
+}
+
 }  // namespace
-
-double bus_factor(Collective collective, double ranks) {
-  if (ranks <= 1) return 0;
-  switch (collective) {
-    case Collective::AllReduce:
-      return 2 * (ranks - 1) / ranks;
-    case Collective::ReduceScatter:
-    case Collective::AllGather:
-    case Collective::AllToAll:
-      return (ranks - 1) / ranks;
-    case Collective::Broadcast:
-    case Collective::SendReceive:
-      return 1;
-  }
-  return 1;
-}
-
-double ring_hops(Collective collective, double ranks) {
-  if (ranks <= 1) return 0;
-  switch (collective) {
-    case Collective::AllReduce:
-      return 2 * (ranks - 1);
-    case Collective::SendReceive:
-      return 1;
-    default:
-      return ranks - 1;
-  }
-}
-
-double ring_ms(Collective collective, double bytes, double ranks, const Hop& hop) {
-  return ring_hops(collective, ranks) * hop.alpha_ms +
-         bus_factor(collective, ranks) * bytes / hop.bytes_per_ms;
-}
-
-double tree_all_reduce_ms(double bytes, double nodes, const Hop& hop) {
-  if (nodes <= 1) return 0;
-  return 2 * std::ceil(std::log2(nodes)) * hop.alpha_ms +
-         bus_factor(Collective::AllReduce, nodes) * bytes / hop.bytes_per_ms;
-}
 
 GlooSegments gloo_segments(double tensor_bytes, double ranks) {
   const double needed = std::max(std::ceil(tensor_bytes / kMaxSegmentBytes), 2 * ranks);
@@ -232,28 +212,18 @@ Result<std::vector<std::string>> judge_curve(const Curve& curve, double least_by
 }
 
 double exchange_ms(const PlannedExchange& exchange, const Medium& medium) {
-  const double ranks = exchange.ranks > 0 ? exchange.ranks : medium.ranks.count;
-  if (ranks <= 1) return 0;
+  const Ranks part = taking_part(exchange, medium.ranks);
+  if (part.count <= 1) return 0;
   if (medium.curve != nullptr) {
-    return curve_ms(exchange, medium, ranks);
+    return curve_ms(exchange, medium, part.count);
   }
-  const Wire& wire = medium.wire;
-  const double sent_bytes = bus_factor(exchange.collective, ranks) * exchange.bytes;
-  const Hop hop{.alpha_ms = wire.alpha_ms, .bytes_per_ms = bytes_per_ms(wire, sent_bytes)};
-  if (exchange.collective != Collective::AllReduce) {
-    return ring_ms(exchange.collective, exchange.bytes, ranks, hop);
+  if (medium.backend == "gloo" && exchange.collective == Collective::AllReduce) {
+    return gloo_ms(exchange.bytes, part.count, gloo_wire(medium, part));
   }
-  if (medium.backend == "gloo") {
-    // Credits wait for each other, so at most two segments are in the window.
-    const double in_flight_bytes = 2 * gloo_segments(exchange.bytes, ranks).bytes;
-    return gloo_ring_ms(exchange.bytes, ranks, 2 * wire.alpha_ms,
-                        bytes_per_ms(wire, in_flight_bytes));
-  }
-  if (medium.algorithm == Algorithm::Tree && exchange.ranks == 0) {
-    const double nodes = medium.ranks.nodes > 1 ? medium.ranks.nodes : ranks;
-    return tree_all_reduce_ms(exchange.bytes, nodes, hop);
-  }
-  return ring_ms(exchange.collective, exchange.bytes, ranks, hop);
+  const double sent_bytes = bus_factor(exchange.collective, part.count) * exchange.bytes;
+  Tiers tiers{.ranks = part, .between = hop_of(medium.wire, sent_bytes, part.nics)};
+  if (medium.inside) tiers.inside = hop_of(*medium.inside, sent_bytes, 1);
+  return exchange_ms(exchange.collective, medium.algorithm, exchange.bytes, tiers);
 }
 
 double calls_ms(const CallProfile& calls, double compute_ms, const Medium& medium) {

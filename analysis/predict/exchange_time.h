@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/predict/tiers.h"
 #include "analysis/predict/wire.h"
 #include "base/sys/error.h"
 
@@ -41,16 +42,10 @@ double time_ms(const Curve& curve, double bytes);
 Result<std::vector<std::string>> judge_curve(const Curve& curve, double least_bytes,
                                              double most_bytes);
 
-enum class Algorithm { Ring, Tree };
-
-struct Ranks {
-  double count = 0;
-  double nodes = 0;  // hosts they are on; 0: one each
-};
-
 struct Medium {
-  Wire wire = {};
-  Wire back = {};  // of the answers to remote calls
+  Wire wire = {};                   // by one NIC
+  std::optional<Wire> inside = {};  // between ranks of one host
+  Wire back = {};                   // of the answers to remote calls
   Ranks ranks = {};
   std::string backend = {};
   Algorithm algorithm = Algorithm::Ring;
@@ -65,26 +60,6 @@ double exchange_ms(const PlannedExchange& exchange, const Medium& medium);
 //   one call      empty call + requests + computing + answers
 //   w under way   the next one starts as soon as there is room, and the slowest part sets the pace
 double calls_ms(const CallProfile& calls, double compute_ms, const Medium& medium);
-
-// The α–β model: a latency for each hop, and the bytes a rank sends over what a link carries. The
-// slowest link of a ring sets its pace.
-struct Hop {
-  double alpha_ms = 0;      // from one rank to the next, without data
-  double bytes_per_ms = 0;  // of payload
-};
-
-// Bytes that a rank sends for each byte of the tensor: nccl-tests' factor from algorithm to bus
-// bandwidth. 2(n−1)/n for all-reduce, (n−1)/n for its halves and all-to-all, else 1.
-double bus_factor(Collective collective, double ranks);
-
-// Hops that wait for each other in a ring of this many.
-double ring_hops(Collective collective, double ranks);
-
-double ring_ms(Collective collective, double bytes, double ranks, const Hop& hop);
-
-// All-reduce over two trees that have half of the data each, up and down. 2(n−1)/n of the data
-// passes a link, as in a ring; the latency grows with the logarithm of n.
-double tree_all_reduce_ms(double bytes, double nodes, const Hop& hop);
 
 // Gloo's ring all-reduce, segment by segment. A tensor is cut into at least two segments a rank of
 // at most 1 MiB each. A rank receives two of them at a time: it gives a credit for the next one

@@ -225,7 +225,8 @@ Result<JobProfile> profile_from(const Figures& figures) {
                      .compute_ms = compute_ms_of(figures),
                      .is_library_measured = false,
                      .overlap = figures.overlap,
-                     .single_total_s = figures.single_time_s};
+                     .single_total_s = figures.single_time_s,
+                     .power_w = figures.power_w};
   add_exchanges(profile, figures);
   if (figures.measured_time_s && figures.steps) {
     profile.step_ms = *figures.measured_time_s * 1000 / static_cast<double>(*figures.steps);

@@ -21,6 +21,7 @@ struct Shape {
   double sequence = 0;
   double micro_batches = 1;
   double vocabulary = 0;        // of embeddings that the first and last layers share; 0: none
+  double heads = 0;             // whose attention keeps its matrix for the backward pass; 0: none
   double activation_bytes = 0;  // of one element
 
   double activations() const { return batch * sequence * hidden * activation_bytes; }
@@ -58,6 +59,7 @@ struct Figures {
   double bucket_bytes = kBucketBytes;
   Shape shape = {};
   CallProfile calls = {};
+  std::optional<double> power_w = {};  // of one rank's processor
 };
 
 Result<JobProfile> profile_from(const Figures& figures);

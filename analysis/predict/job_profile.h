@@ -92,6 +92,7 @@ struct JobProfile {
   // How much of the computing that is left when something is ready may hide it, 0 to 1.
   double overlap = 1;
   std::optional<double> single_total_s = {};  // the same work on one processor alone
+  std::optional<double> power_w = {};         // of one rank's processor, over a step
 };
 
 }  // namespace chokepoint::analysis

@@ -63,9 +63,10 @@ Medium medium_of(const JobProfile& profile, const Target& target, Outlook outloo
   const Wire there = wire_of(question, outlook);
   question.path.payload_mbps = target.back_mbps ? target.back_mbps : path.payload_mbps;
   return {.wire = there,
+          .inside = target.inside_mbps ? std::optional(inside_wire_of(*target.inside_mbps, outlook))
+                                       : std::nullopt,
           .back = wire_of(question, outlook),
-          .ranks = {.count = static_cast<double>(target.ranks.value_or(profile.ranks)),
-                    .nodes = static_cast<double>(target.nodes.value_or(profile.nodes))},
+          .ranks = ranks_of(profile, target),
           .backend = profile.backend,
           .algorithm = target.algorithm,
           .curve = target.curve ? &*target.curve : nullptr};
@@ -132,24 +133,25 @@ void add_pipeline(ModelledStep& step, const JobProfile& profile, const Medium& m
                   const Assumed& assumed) {
   const double bytes = profile.pipeline->micro_batch_bytes;
   const double forward_share = profile.pipeline->is_forward_only ? 1 : kForwardShare;
-  const double wire_ms = bytes / bytes_per_ms(medium.wire, bytes * profile.pipeline->micro_batches);
+  const double in_all = bytes * profile.pipeline->micro_batches;
+  const Wire& inside = medium.inside ? *medium.inside : medium.wire;
+  const double between_ms = bytes / bytes_per_ms(medium.wire, in_all);
+  const double inside_ms = bytes / bytes_per_ms(inside, in_all);
   const Pipeline pipeline{.stages = medium.ranks.count,
                           .micro_batches = profile.pipeline->micro_batches,
                           .forward_ms = profile.compute_ms * forward_share,
                           .backward_ms = profile.compute_ms * (1 - forward_share),
-                          .wire_ms = wire_ms * assumed.communication_times,
-                          .latency_ms = medium.wire.alpha_ms * assumed.communication_times};
+                          .wire_ms = between_ms * assumed.communication_times,
+                          .latency_ms = medium.wire.alpha_ms * assumed.communication_times,
+                          .hosts = medium.ranks.hosts(),
+                          .inside_wire_ms = inside_ms * assumed.communication_times,
+                          .inside_latency_ms = inside.alpha_ms * assumed.communication_times};
   const double blocking_ms = blocking_pipeline_ms(pipeline);
   const double overlapped_ms = std::min(blocking_ms, overlapped_pipeline_ms(pipeline));
   step.bubble_ms = bubble_ms(pipeline);
   step.communication_ms += blocking_ms - step.bubble_ms - profile.compute_ms;
   step.exposed_ms += blocking_ms + assumed.overlap * (overlapped_ms - blocking_ms) -
                      step.bubble_ms - profile.compute_ms;
-}
-
-// Bytes that a caller sends in a step.
-double called_bytes(const CallProfile& calls, double ranks) {
-  return calls.calls * calls.request_bytes * (ranks - 1);
 }
 
 void add_calls(ModelledStep& step, const JobProfile& profile, const Medium& medium,
@@ -161,12 +163,26 @@ void add_calls(ModelledStep& step, const JobProfile& profile, const Medium& medi
   step.exposed_ms = std::max(0.0, whole_ms - profile.compute_ms) * assumed.communication_times;
 }
 
+void share_out(Wire& wire, double ways) {
+  wire.rate_mbps /= ways;
+  wire.line_mbps /= ways;
+}
+
+// The tier that sets the pace: a host's NICs together, or a rank's link inside its host.
+Wire slowest_of(const Medium& medium) {
+  Wire between = medium.wire;
+  between.rate_mbps *= medium.ranks.nics;
+  if (!medium.inside || medium.ranks.each() <= 1) return between;
+  const bool is_alone = medium.ranks.hosts() <= 1;
+  return is_alone || medium.inside->rate_mbps < between.rate_mbps ? *medium.inside : between;
+}
+
 ModelledStep modelled(const JobProfile& profile, const Target& target, const Assumed& assumed) {
   const Medium medium = medium_of(profile, target, assumed.outlook);
   Medium shared = medium;
-  shared.wire.rate_mbps /= profile.at_once;
-  shared.wire.line_mbps /= profile.at_once;
-  ModelledStep step{.compute_ms = profile.compute_ms, .wire = medium.wire};
+  share_out(shared.wire, profile.at_once);
+  if (shared.inside) share_out(*shared.inside, profile.at_once);
+  ModelledStep step{.compute_ms = profile.compute_ms, .wire = slowest_of(medium)};
   const Outcome outcome =
       schedule(exchanges_of(profile, medium.ranks.count), profile.compute_ms, assumed.overlap,
                [&](const PlannedExchange& exchange) {
@@ -205,7 +221,8 @@ Correction correction_of(const JobProfile& profile, const Target& target) {
   if (!profile.path.rate_mbps && !profile.path.payload_mbps) {
     return {.bubble_ms = modelled(profile, target, {.overlap = profile.overlap}).bubble_ms};
   }
-  const Target now{.congestion = target.congestion,
+  const Target now{.inside_mbps = target.inside_mbps,
+                   .congestion = target.congestion,
                    .transport = target.transport,
                    .algorithm = target.algorithm};
   const auto exposed_at = [&](double times) {
@@ -235,6 +252,11 @@ void fill(Prediction& prediction, const ModelledStep& step) {
   prediction.rate_mbps = step.wire.rate_mbps;
   prediction.limited_by = step.wire.limited_by;
   prediction.transport = step.wire.transport;
+}
+
+void add_energy(Prediction& prediction, const JobProfile& profile, const Target& target) {
+  const Ranks ranks = ranks_of(profile, target);
+  prediction.energy_j = energy_j(job_of(profile, target), ranks.count, prediction.step_ms);
 }
 
 // Gloo's credits limit the rate if the round trip is longer than a segment takes.
@@ -313,6 +335,21 @@ void add_totals(Prediction& prediction, const JobProfile& profile, const Target&
   }
 }
 
+// Stages stand host by host, on each as many as on the others or one more.
+bool is_between_hosts(const Pipeline& pipeline, double stage) {
+  if (pipeline.hosts <= 0) return true;
+  const auto host = [&](double of) { return std::floor(of * pipeline.hosts / pipeline.stages); };
+  return host(stage) != host(stage + 1);
+}
+
+double link_wire_ms(const Pipeline& pipeline, double stage) {
+  return is_between_hosts(pipeline, stage) ? pipeline.wire_ms : pipeline.inside_wire_ms;
+}
+
+double link_latency_ms(const Pipeline& pipeline, double stage) {
+  return is_between_hosts(pipeline, stage) ? pipeline.latency_ms : pipeline.inside_latency_ms;
+}
+
 // When the last stage ends its last micro-batch, in a pass that starts at 0. `arrival` is when each
 // micro-batch reaches a stage.
 double pass_ms(const Pipeline& pipeline, double compute_ms) {
@@ -320,12 +357,13 @@ double pass_ms(const Pipeline& pipeline, double compute_ms) {
   std::vector<double> arrival(count, 0);
   double stage_free = 0;
   for (std::size_t stage = 0; stage < static_cast<std::size_t>(pipeline.stages); ++stage) {
+    const double number = static_cast<double>(stage);
     stage_free = 0;
     double link_free = 0;
     for (double& at : arrival) {
       stage_free = std::max(stage_free, at) + compute_ms;
-      link_free = std::max(link_free, stage_free) + pipeline.wire_ms;
-      at = link_free + pipeline.latency_ms;
+      link_free = std::max(link_free, stage_free) + link_wire_ms(pipeline, number);
+      at = link_free + link_latency_ms(pipeline, number);
     }
   }
   return stage_free;
@@ -348,6 +386,7 @@ Prediction predict(const JobProfile& profile, const Target& target) {
       is_measured(profile) ? from_run(profile, target) : from_figures(profile, target);
   limit_by_credit(prediction, profile, target);
   add_totals(prediction, profile, target);
+  add_energy(prediction, profile, target);
   return prediction;
 }
 
@@ -371,18 +410,18 @@ std::optional<double> rate_that_explains(const JobProfile& profile, const Target
 }
 
 double sent_bytes(const JobProfile& profile, std::int64_t ranks) {
-  const double count = static_cast<double>(ranks);
-  double bytes = 0;
-  for (const PlannedExchange& exchange : exchanges_of(profile, count)) {
-    const double taking_part = exchange.ranks > 0 ? exchange.ranks : count;
-    bytes += bus_factor(exchange.collective, taking_part) * exchange.bytes * exchange.times *
-             (exchange.collective == Collective::SendReceive ? 1 : profile.at_once);
-  }
-  if (profile.calls) bytes += called_bytes(*profile.calls, count);
-  if (profile.pipeline && ranks > 1) {
-    bytes += profile.pipeline->micro_batches * profile.pipeline->micro_batch_bytes;
-  }
-  return bytes;
+  return load_of(profile, Algorithm::Ring, {.count = static_cast<double>(ranks)}).rank;
+}
+
+Ranks ranks_of(const JobProfile& profile, const Target& target) {
+  return {.count = static_cast<double>(target.ranks.value_or(profile.ranks)),
+          .nodes = static_cast<double>(target.nodes.value_or(profile.nodes)),
+          .nics = target.nics};
+}
+
+std::optional<double> energy_j(const JobProfile& job, double ranks, double step_ms) {
+  if (!job.power_w) return std::nullopt;
+  return *job.power_w * ranks * step_ms / 1000;
 }
 
 Outcome schedule(const std::vector<PlannedExchange>& exchanges, double compute_ms, double overlap,
@@ -406,10 +445,15 @@ double bubble_ms(const Pipeline& pipeline) {
 
 double blocking_pipeline_ms(const Pipeline& pipeline) {
   const double passes = pipeline.backward_ms > 0 ? 2 : 1;
-  const double transfers =
-      pipeline.stages > 1 ? passes * (pipeline.micro_batches + pipeline.stages - 2) : 0;
+  double first_ms = 0;    // until the last stage has its first micro-batch
+  double slowest_ms = 0;  // of the links, for each other one
+  for (double stage = 0; stage + 1 < pipeline.stages; ++stage) {
+    const double link_ms = link_wire_ms(pipeline, stage) + link_latency_ms(pipeline, stage);
+    first_ms += link_ms;
+    slowest_ms = std::max(slowest_ms, link_ms);
+  }
   return pipeline.forward_ms + pipeline.backward_ms + bubble_ms(pipeline) +
-         transfers * (pipeline.wire_ms + pipeline.latency_ms);
+         passes * (first_ms + (pipeline.micro_batches - 1) * slowest_ms);
 }
 
 double overlapped_pipeline_ms(const Pipeline& pipeline) {

@@ -23,7 +23,9 @@ namespace chokepoint::analysis {
 // Where it differs from the profile; what is empty is as in the profile.
 struct Target {
   PathProfile path = {};
-  std::optional<double> back_mbps = {};  // of answers to calls, measured; else as the requests
+  std::optional<double> back_mbps = {};    // of answers to calls, measured; else as the requests
+  std::optional<double> inside_mbps = {};  // of one rank's link in its host; empty: as the path
+  double nics = 1;                         // of a host, each of the path's rate
   std::optional<std::int64_t> ranks = {};
   std::optional<std::int64_t> nodes = {};
   // The job as it would then be: spread otherwise, or with another library or precision.
@@ -44,9 +46,10 @@ struct Prediction {
   double exposed_ms = 0;
   double other_ms = 0;  // of a measured step: neither of these
   std::optional<double> total_s = {};
-  std::optional<double> speedup = {};  // over one processor alone; of a run over the run
-  double rate_mbps = 0;                // of payload, that the ranks get from the network
-  std::string limited_by = {};         // as of Wire, or "credit"
+  std::optional<double> speedup = {};   // over one processor alone; of a run over the run
+  double rate_mbps = 0;                 // of payload, that a host's NICs carry for its ranks
+  std::string limited_by = {};          // as of Wire, or "credit"
+  std::optional<double> energy_j = {};  // of a step, all processors together
   Transport transport = Transport::Unknown;
 };
 
@@ -65,6 +68,12 @@ std::vector<PlannedExchange> exchanges_of(const JobProfile& profile, double rank
 
 // What a rank sends in a step, of payload.
 double sent_bytes(const JobProfile& profile, std::int64_t ranks);
+
+// How many ranks the target has, where, and with how many NICs.
+Ranks ranks_of(const JobProfile& profile, const Target& target);
+
+// Energy of a step of this length, where the power of a rank's processor is known.
+std::optional<double> energy_j(const JobProfile& job, double ranks, double step_ms);
 
 // When a step's exchanges are over: one after the other on the network, none before it is ready.
 //
@@ -88,10 +97,13 @@ Outcome schedule(const std::vector<PlannedExchange>& exchanges, double compute_m
 struct Pipeline {
   double stages = 1;
   double micro_batches = 1;
-  double forward_ms = 0;   // of a stage, all micro-batches
-  double backward_ms = 0;  // likewise; 0: there is no such pass
-  double wire_ms = 0;      // that a micro-batch keeps a link busy
-  double latency_ms = 0;   // that it takes beyond
+  double forward_ms = 0;      // of a stage, all micro-batches
+  double backward_ms = 0;     // likewise; 0: there is no such pass
+  double wire_ms = 0;         // that a micro-batch keeps a link between hosts busy
+  double latency_ms = 0;      // that it takes beyond
+  double hosts = 0;           // that the stages stand on, in order; 0: one each
+  double inside_wire_ms = 0;  // between stages on one host
+  double inside_latency_ms = 0;
 };
 
 // (p−1)/m of a stage's computing, with p stages and m micro-batches.

@@ -7,7 +7,8 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::string_view kUpgradeExample = "write it like 5GbE=41000 or switch:10G=60000";
+constexpr std::string_view kUpgradeExample =
+    "write it like 5GbE=41000, switch:10G=60000 or 2x10GbE=60000";
 
 Result<double> parse_cost(std::string_view text, std::string_view whole) {
   const std::optional<double> cost = sys::parse_non_negative<double>(text);
@@ -16,6 +17,18 @@ Result<double> parse_cost(std::string_view text, std::string_view whole) {
                 kUpgradeExample);
   }
   return *cost;
+}
+
+// The number in front of "x", which is taken off the link.
+std::optional<double> take_nics(std::string_view& link) {
+  const std::size_t times = link.find('x');
+  const auto nics = times == std::string_view::npos
+                        ? std::nullopt
+                        : sys::parse_number<std::int64_t>(link.substr(0, times));
+  const double count = nics ? static_cast<double>(*nics) : 0;
+  if (count < 1 || count > kMostNics) return std::nullopt;
+  link.remove_prefix(times + 1);
+  return count;
 }
 
 }  // namespace
@@ -42,12 +55,13 @@ Result<Upgrade> parse_upgrade(std::string_view text) {
   const std::string_view head = text.substr(0, equals);
   const std::size_t colon = head.rfind(':');
   const std::string_view name = head.substr(0, colon);
-  const std::string_view link = colon == std::string_view::npos ? head : head.substr(colon + 1);
+  std::string_view link = colon == std::string_view::npos ? head : head.substr(colon + 1);
+  const std::optional<double> nics = take_nics(link);
   const Result<math::Rate> rate = parse_link(link);
   if (!rate) {
     return fail(ErrorKind::Usage, "--upgrade", text, "names no rate", kUpgradeExample);
   }
-  return Upgrade{.name = std::string(name), .rate = *rate, .cost = cost};
+  return Upgrade{.name = std::string(name), .rate = *rate, .nics = nics, .cost = cost};
 }
 
 Gain gain_of(const Upgrade& upgrade, double now_s, double then_s, double runs,

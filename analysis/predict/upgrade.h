@@ -12,13 +12,16 @@ namespace chokepoint::analysis {
 // A rate as people name a link: 5GbE and 25GbE beside all that math::parse_rate takes.
 Result<math::Rate> parse_link(std::string_view text);
 
+constexpr double kMostNics = 64;  // of a host
+
 struct Upgrade {
   std::string name = {};
   math::Rate rate = {};
-  double cost = 0;  // in any currency
+  std::optional<double> nics = {};  // of a host; empty: as many as now
+  double cost = 0;                  // in any currency
 };
 
-// "5GbE=41000", or "new switch:5GbE=41000".
+// "5GbE=41000", "new switch:5GbE=41000", "2x10GbE=60000" of two NICs a host.
 Result<Upgrade> parse_upgrade(std::string_view text);
 
 struct Gain {

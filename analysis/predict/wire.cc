@@ -57,6 +57,12 @@ constexpr Range kRdmaHopMs{0.01, 0.005, 0.02};
 constexpr Range kTcpRttMs{0.1, 0.03, 0.3};
 constexpr Range kRdmaRttMs{0.005, 0.002, 0.02};
 
+// What of a link inside a host NCCL counts on: 20 of an NVLink's 25 GB/s one way, 12 of PCIe 3.0
+// x16's 15.75 (src/graph/topo.h of NCCL 2.30). The worst is what PCIe carried in case 1's table.
+constexpr Range kInsideShare{0.8, 0.95, 0.45};
+// Ring and Simple: 3.4 µs over NVLink, 5.7 over PCIe (hwLatencies in src/graph/tuning.cc).
+constexpr Range kInsideHopMs{0.0057, 0.0034, 0.02};
+
 // What Linux lets be in flight with the default tcp_wmem and tcp_rmem.
 constexpr Range kWindowBytes{3e6, 64e6, 1.5e6};
 
@@ -161,6 +167,15 @@ Wire wire_of(const WireQuestion& question, Outlook outlook) {
   }
   limit_by_window(wire);
   return wire;
+}
+
+Wire inside_wire_of(double rate_mbps, Outlook outlook) {
+  const double payload_mbps = rate_mbps * kInsideShare.of(outlook);
+  return {.rate_mbps = payload_mbps,
+          .line_mbps = payload_mbps,
+          .alpha_ms = kInsideHopMs.of(outlook),
+          .limited_by = "intra-link",
+          .transport = Transport::Unknown};
 }
 
 }  // namespace chokepoint::analysis

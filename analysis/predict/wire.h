@@ -50,8 +50,9 @@ struct Wire {
   double line_mbps = 0;  // of what fits into the window
   double window_bytes = 0;
   double rtt_ms = 0;
-  double alpha_ms = 0;          // one hop
-  std::string limited_by = {};  // "link", "window", "loss", "library", "throughput" as measured
+  double alpha_ms = 0;  // one hop
+  // "link", "window", "loss", "library", "throughput" as measured, "intra-link" of a host's inside
+  std::string limited_by = {};
   Transport transport = Transport::Tcp;
 };
 
@@ -75,5 +76,8 @@ struct WireQuestion {
 };
 
 Wire wire_of(const WireQuestion& question, Outlook outlook);
+
+// A rank's link inside its host: NVLink, PCIe, shared memory. Its rate is one way.
+Wire inside_wire_of(double rate_mbps, Outlook outlook);
 
 }  // namespace chokepoint::analysis

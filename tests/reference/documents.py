@@ -44,6 +44,10 @@ def documents_without_a_run(program):
                   "--upgrade", "25GbE=41000", "--upgrade", "1G=1", "--hour-price", "10")
     yield printed(*figures, "--backend", "gloo", "--ranks", "4", "--measured-time", "3m", "--link",
                   "1G", "--steps", "100", "--buffer", "64K")
+    yield printed(*figures, "--ranks", "4", "--nodes", "2", "--link", "25G", "--intra-link",
+                  "32GB/s", "--nics", "2", "--steps", "100", "--epochs", "2", "--power", "300W",
+                  "--gpu-memory", "24G", "--upgrade", "2x25GbE=9000")
+    yield printed(*figures, "--nodes", "1", "--intra-link", "100GB/s")
 
 
 def preflights(write_preflight):

@@ -5,9 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/commands/commands.h"
-#include "tests/analysis/run_maker.h"
-#include "tests/fakes/cli_run.h"
+#include "tests/analysis/commands/predict_run.h"
 #include "tests/fakes/temporary_file.h"
 
 namespace chokepoint::analysis {
@@ -20,28 +18,8 @@ using testing::HasSubstr;
 const std::vector<std::string> kJob{"--parameters",  "708M",   "--type",  "bf16", "--ranks", "2",
                                     "--single-time", "498.37", "--steps", "1108"};
 
-std::vector<std::string> operator+(std::vector<std::string> words,
-                                   const std::vector<std::string>& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-fakes::CliRun predict_with(const std::vector<std::string>& words) {
-  const cli::Program program{.name = "chokepoint",
-                             .version = "0",
-                             .purpose = "test",
-                             .sections = cli::one_section({predict_command()})};
-  return fakes::run_cli(program, std::vector<std::string>{"predict"} + words);
-}
-
-json predict_json(const std::vector<std::string>& words) {
-  const fakes::CliRun run = predict_with(words + std::vector<std::string>{"--json"});
-  EXPECT_EQ(run.code, cli::ExitCode::Done) << run.err;
-  return json::parse(run.out);
-}
-
 TEST(PredictCommand, IsTheDocumentOfTheContract) {
-  const json told = predict_json(kJob + std::vector<std::string>{"--link", "25GB/s"});
+  const json told = predict_json(with(kJob, {"--link", "25GB/s"}));
   EXPECT_EQ(told["schema"], "chokepoint.prediction/1");
   EXPECT_EQ(told["inputs"]["link_mbps"], 200'000.0);
   EXPECT_EQ(told["inputs"]["ranks"], 2);
@@ -58,18 +36,16 @@ TEST(PredictCommand, IsTheDocumentOfTheContract) {
 }
 
 TEST(PredictCommand, ShowsPeopleATable) {
-  const fakes::CliRun run =
-      predict_with(kJob + std::vector<std::string>{"--link", "10G", "--upgrade", "100GbE=9000",
-                                                   "--runs", "20", "--hour-price", "30"});
+  const fakes::CliRun run = predict_with(with(
+      kJob, {"--link", "10G", "--upgrade", "100GbE=9000", "--runs", "20", "--hour-price", "30"}));
   EXPECT_EQ(run.err, "");
   EXPECT_THAT(run.out, AllOf(HasSubstr("what if"), HasSubstr("100GbE"), HasSubstr("saved hour"),
                              HasSubstr("assumed"), HasSubstr("over one processor alone")));
 }
 
 TEST(PredictCommand, PricesUpgrades) {
-  const json told =
-      predict_json(kJob + std::vector<std::string>{"--link", "1G", "--upgrade", "5GbE=41000",
-                                                   "--upgrade", "old:100M=1"});
+  const json told = predict_json(
+      with(kJob, {"--link", "1G", "--upgrade", "5GbE=41000", "--upgrade", "old:100M=1"}));
   ASSERT_EQ(told["upgrades"].size(), 2U);
   const json& better = told["upgrades"][0];
   EXPECT_EQ(better["link_mbps"], 5000.0);
@@ -89,7 +65,7 @@ TEST(PredictCommand, AMeasuredTimeNamesTheLink) {
 
 TEST(PredictCommand, TakesAMeasuredAllReduce) {
   const fakes::TemporaryFile file(R"({"ranks": 2, "alpha_us": 10, "beta_mbps": 93000})");
-  const json told = predict_json(kJob + std::vector<std::string>{"--curve", file.path()});
+  const json told = predict_json(with(kJob, {"--curve", file.path()}));
   EXPECT_NEAR(told["breakdown_ms"]["communication"], 1.416e9 * 8 / 93e6, 2);
   EXPECT_TRUE(told["network"]["rate_mbps"].is_null());
   EXPECT_EQ(predict_with({"--parallelism", "pp", "--hidden", "8", "--batch", "8", "--sequence", "8",
@@ -106,7 +82,7 @@ TEST(PredictCommand, TakesOneMeasuredSizeForTheBucketsOfItsModel) {
                                          {"ranks", 2},
                                          {"sizes", {{{"bytes", 1.416e9}, {"time_us", time_us}}}}}
                                         .dump());
-    const json told = predict_json(kJob + std::vector<std::string>{"--curve", file.path()});
+    const json told = predict_json(with(kJob, {"--curve", file.path()}));
     EXPECT_THAT(told["assumptions"].dump(), HasSubstr("has one size, 1.42 GB"));
     return told["total_s"].get<double>();
   };
@@ -118,7 +94,7 @@ TEST(PredictCommand, TakesOneMeasuredSizeForTheBucketsOfItsModel) {
 TEST(PredictCommand, RefusesACurveOfOtherSizesThanTheJobs) {
   const fakes::TemporaryFile file(
       R"({"ranks": 2, "sizes": [{"bytes": 1024, "time_us": 50}, {"bytes": 65536, "time_us": 90}]})");
-  const fakes::CliRun run = predict_with(kJob + std::vector<std::string>{"--curve", file.path()});
+  const fakes::CliRun run = predict_with(with(kJob, {"--curve", file.path()}));
   EXPECT_EQ(run.code, cli::ExitCode::Usage);
   EXPECT_THAT(run.err, HasSubstr("its largest size is 64 KiB"));
 }
@@ -127,25 +103,23 @@ TEST(PredictCommand, RefusesACurveOfOtherSizesThanTheJobs) {
 TEST(PredictCommand, RemoteCallsAtTwoSites) {
   const std::vector<std::string> words{"--parallelism", "rpc",   "--request",     "1572864",
                                        "--steps",       "19550", "--single-time", "2342.27"};
-  const json wan =
-      predict_json(words + std::vector<std::string>{"--throughput", "2693.27M", "--throughput-back",
-                                                    "26656.33M", "--rtt", "15.12ms"});
+  const json wan = predict_json(with(
+      words, {"--throughput", "2693.27M", "--throughput-back", "26656.33M", "--rtt", "15.12ms"}));
   EXPECT_NEAR(wan["total_s"], 2729.60, 1);
   EXPECT_EQ(wan["inputs"]["parallelism"], "rpc");
   EXPECT_EQ(wan["inputs"]["request_bytes"], 1572864.0);
   EXPECT_EQ(wan["network"]["limited_by"], "throughput");
   EXPECT_LT(wan["low_ms"].get<double>() * 19.55, 2729.60);
-  const json lan = predict_json(
-      words + std::vector<std::string>{"--throughput", "15664.45M", "--rtt", "0.28ms"});
+  const json lan = predict_json(with(words, {"--throughput", "15664.45M", "--rtt", "0.28ms"}));
   EXPECT_NEAR(lan["total_s"], 2354.35, 0.005 * 2354.35);
-  const json by_rate = predict_json(
-      words + std::vector<std::string>{"--throughput", "15664.45M", "--call-rate", "2000"});
+  const json by_rate =
+      predict_json(with(words, {"--throughput", "15664.45M", "--call-rate", "2000"}));
   EXPECT_NEAR(by_rate["step_ms"].get<double>() - lan["step_ms"].get<double>(), 0.5 - 0.34, 1e-6);
 }
 
 TEST(PredictCommand, ARoundTripOfNothingIsGivenToo) {
   const std::vector<std::string> words{"--parameters", "1M", "--compute", "10ms", "--link", "1G"};
-  const json none = predict_json(words + std::vector<std::string>{"--rtt", "0ms"});
+  const json none = predict_json(with(words, {"--rtt", "0ms"}));
   EXPECT_EQ(none["inputs"]["rtt_ms"], 0.0);
   EXPECT_LT(none["step_ms"], predict_json(words)["step_ms"]);
 }
@@ -170,22 +144,33 @@ TEST(PredictCommand, BadUsageIsOneLineWithTheNextStep) {
       {"--parameters", "7M", "--compute", "10ms"},
       {"--parallelism", "tp", "--compute", "10ms", "--link", "1G"},
       {"--from", "/tmp", "--parameters", "3M"},
-      known + std::vector<std::string>{"--link", "fast"},
-      known + std::vector<std::string>{"--link", "0"},
-      known + std::vector<std::string>{"--type", "fp17"},
-      known + std::vector<std::string>{"--ranks", "0"},
-      known + std::vector<std::string>{"--ranks", "2.5"},
-      known + std::vector<std::string>{"--nodes", "3", "--ranks", "2"},
-      known + std::vector<std::string>{"--loss", "2"},
-      known + std::vector<std::string>{"--loss", "nan"},
-      known + std::vector<std::string>{"--overlap", "150%"},
-      known + std::vector<std::string>{"--rtt", "-1ms"},
-      known + std::vector<std::string>{"--micro-batches", "1M"},
-      known + std::vector<std::string>{"--bucket", "0"},
-      known + std::vector<std::string>{"--measured-time", "5"},
-      known + std::vector<std::string>{"--upgrade", "HDR=1"},
-      known + std::vector<std::string>{"--runs", "x"},
-      known + std::vector<std::string>{"--throughput", "1G"},
+      with(known, {"--link", "fast"}),
+      with(known, {"--link", "0"}),
+      with(known, {"--type", "fp17"}),
+      with(known, {"--ranks", "0"}),
+      with(known, {"--ranks", "2.5"}),
+      with(known, {"--nodes", "3", "--ranks", "2"}),
+      with(known, {"--loss", "2"}),
+      with(known, {"--loss", "nan"}),
+      with(known, {"--overlap", "150%"}),
+      with(known, {"--rtt", "-1ms"}),
+      with(known, {"--micro-batches", "1M"}),
+      with(known, {"--bucket", "0"}),
+      with(known, {"--measured-time", "5"}),
+      with(known, {"--upgrade", "HDR=1"}),
+      with(known, {"--runs", "x"}),
+      with(known, {"--throughput", "1G"}),
+      with(known, {"--intra-link", "32GB/s"}),
+      with(known, {"--nics", "0"}),
+      with(known, {"--nics", "2", "--ranks", "4", "--nodes", "2"}),
+      with(known, {"--nics", "2", "--backend", "gloo"}),
+      with(known, {"--nodes", "1", "--intra-link", "32GB/s", "--upgrade", "10GbE=3"}),
+      with(known, {"--upgrade", "0x10GbE=3"}),
+      with(known, {"--epochs", "3"}),
+      with(known, {"--power", "much"}),
+      with(known, {"--heads", "few"}),
+      {"--parallelism", "rpc", "--request", "1M", "--compute", "10ms", "--link", "1G",
+       "--gpu-memory", "24G"},
       {"--parallelism", "rpc", "--compute", "10ms", "--link", "1G"},
       {"--parallelism", "rpc", "--request", "1M", "--compute", "10ms", "--link", "1G",
        "--call-rate", "9", "--call-time", "1ms"}};
@@ -197,45 +182,74 @@ TEST(PredictCommand, BadUsageIsOneLineWithTheNextStep) {
   }
 }
 
+const Words kTwoByTwo{"--parameters", "124M",   "--ranks",  "4",  "--nodes", "2",
+                      "--compute",    "100ms",  "--link",   "1G", "--steps", "300",
+                      "--intra-link", "32GB/s", "--epochs", "3"};
+
+TEST(PredictCommand, TellsWhatPassesEachLink) {
+  const json told = predict_json(kTwoByTwo);
+  EXPECT_EQ(told["inputs"]["nodes"], 2);
+  EXPECT_EQ(told["inputs"]["intra_link_mbps"], 256'000.0);
+  const json& volume = told["volume"];
+  EXPECT_NEAR(volume["host"]["step_bytes"], 1.5 * 496e6, 1);  // a ring's 2(n−1)/n
+  EXPECT_NEAR(volume["host"]["epoch_bytes"], 100 * 1.5 * 496e6, 1);
+  EXPECT_NEAR(volume["host"]["run_bytes"], 300 * 1.5 * 496e6, 1);
+  EXPECT_NEAR(volume["network_frames"]["step_bytes"], 2 * 1.5 * 496e6 * 1538 / 1448, 1);
+  EXPECT_FALSE(volume.contains("nic"));
+  const json tree = predict_json(with(kTwoByTwo, {"--algorithm", "tree"}));
+  EXPECT_NEAR(tree["volume"]["host"]["step_bytes"], 496e6, 1);
+  const json rails = predict_json(with(kTwoByTwo, {"--nics", "2"}));
+  EXPECT_NEAR(rails["volume"]["nic"]["step_bytes"], 0.75 * 496e6, 1);
+  EXPECT_LT(rails["breakdown_ms"]["communication"].get<double>(),
+            0.6 * told["breakdown_ms"]["communication"].get<double>());
+}
+
+TEST(PredictCommand, PricesANicForEachGpu) {
+  const json told = predict_json(with(kTwoByTwo, {"--upgrade", "2x1GbE=500"}));
+  const json rails = predict_json(with(kTwoByTwo, {"--nics", "2"}));
+  EXPECT_EQ(told["upgrades"][0]["step_ms"], rails["step_ms"]);
+  EXPECT_GT(told["upgrades"][0]["cost_per_saved_hour"], 0);
+}
+
+TEST(PredictCommand, OneHostIsPredictedByItsInsideAlone) {
+  const json told = predict_json(with(kJob, {"--intra-link", "100GB/s", "--nodes", "1"}));
+  EXPECT_NEAR(told["total_s"], 266.83, 0.02 * 266.83);  // of the post about two A100 by NVLink
+  EXPECT_EQ(told["network"]["limited_by"], "intra-link");
+  EXPECT_TRUE(told["network"]["transport"].is_null());
+  EXPECT_TRUE(told["alternatives"].empty());
+  EXPECT_FALSE(told["volume"].contains("host"));
+}
+
+const Words kXl{"--parameters", "1.5B", "--layers",   "48",   "--hidden",      "1600",
+                "--batch",      "16",   "--sequence", "1024", "--vocabulary",  "50257",
+                "--compute",    "1s",   "--link",     "1G",   "--activations", "fp16"};
+
+TEST(PredictCommand, SaysWhetherTheJobFits) {
+  const fakes::CliRun page = predict_with(with(kXl, {"--gpu-memory", "24G"}));
+  EXPECT_THAT(page.out, HasSubstr("per rank: does not fit in 24 GiB"));
+  EXPECT_THAT(page.out, HasSubstr("spread as"));
+  const json told = predict_json(with(kXl, {"--gpu-memory", "80G", "--recompute"}));
+  EXPECT_TRUE(told["memory"]["fits"]);
+  EXPECT_EQ(told["memory"]["ways"].size(), 6U);
+  const json open = predict_json(
+      {"--parameters", "1.5B", "--compute", "1s", "--link", "1G", "--gpu-memory", "80G"});
+  EXPECT_TRUE(open["memory"]["fits"].is_null());
+  const json over = predict_json(
+      {"--parameters", "1.5B", "--compute", "1s", "--link", "1G", "--gpu-memory", "24G"});
+  EXPECT_FALSE(over["memory"]["fits"]);
+}
+
+TEST(PredictCommand, EnergyIsPowerTimesTime) {
+  const json told = predict_json(with(kJob, {"--link", "25GB/s", "--power", "400W"}));
+  EXPECT_NEAR(told["energy_j_per_step"], 0.8 * told["step_ms"].get<double>(), 1e-6);
+  EXPECT_TRUE(predict_json(with(kJob, {"--link", "1G"}))["energy_j_per_step"].is_null());
+}
+
 TEST(PredictCommand, AFileThatIsNotThereIsAFailure) {
-  const fakes::CliRun run =
-      predict_with(kJob + std::vector<std::string>{"--curve", "/nowhere/c.json"});
+  const fakes::CliRun run = predict_with(with(kJob, {"--curve", "/nowhere/c.json"}));
   EXPECT_EQ(run.code, cli::ExitCode::Failed);
   EXPECT_THAT(run.err, HasSubstr("/nowhere/c.json"));
 }
-
-// Data parallel by Gloo: two all-reduces of 4 MB a step.
-class PredictFromRun : public testing::Test {
- protected:
-  PredictFromRun() {
-    NodeMaker& a = run_.node({.name = "a", .address = "10.0.0.1", .rank = 0});
-    NodeMaker& b = run_.node({.name = "b", .address = "10.0.0.2", .rank = 1});
-    for (NodeMaker* node : {&a, &b}) {
-      node->add(record::Label{.key = "batch", .value = "16"});
-      node->steps({.count = 40, .length_ms = 200});
-      for (std::int64_t number = 0; number < 80; ++number) {
-        const double ready_ms =
-            static_cast<double>(number / 2) * 200 + (number % 2 == 0 ? 60 : 100);
-        node->push(record::Collective{.start_ns = node->at_ms(ready_ms),
-                                      .end_ns = node->at_ms(ready_ms + 35),
-                                      .number = number,
-                                      .kind = record::CollectiveKind::AllReduce,
-                                      .bytes = 8'000'000,
-                                      .own_ready_ns = node->at_ms(ready_ms),
-                                      .peer_ready_ns = node->at_ms(ready_ms)});
-      }
-    }
-    run_.finish();
-  }
-  std::vector<std::string> words(const std::vector<std::string>& more) {
-    return std::vector<std::string>{"--from", run_.folder().string(), "--link", "1G", "--rtt",
-                                    "0.1ms"} +
-           more;
-  }
-  json told(const std::vector<std::string>& more) { return predict_json(words(more)); }
-
-  RunMaker run_;
-};
 
 TEST_F(PredictFromRun, HonoursWhatTheJobIsToBeInstead) {
   const json as_it_was = told({});
@@ -267,6 +281,8 @@ TEST_F(PredictFromRun, RefusesWhatDoesNotFollowFromTheRun) {
                                              {"--activations", "fp16"},
                                              {"--request", "1M"},
                                              {"--calls", "2"},
+                                             {"--gpu-memory", "24G"},
+                                             {"--heads", "12"},
                                              {"--type", "fp17"}}) {
     const fakes::CliRun run = predict_with(words(more));
     EXPECT_EQ(run.code, cli::ExitCode::Usage) << testing::PrintToString(more) << run.out;

@@ -15,11 +15,17 @@ TEST(Upgrade, ReadsWhatPeopleWrite) {
   EXPECT_EQ(with_rate.rate.bits_per_second, 200e9);
   EXPECT_EQ(with_rate.cost, 150'000);
   EXPECT_EQ(parse_upgrade("2.5GbE=0")->rate.bits_per_second, 2.5e9);
+  EXPECT_FALSE(named.nics);
+  const Upgrade rails = *parse_upgrade("a NIC a GPU:2x10GbE=60000");
+  EXPECT_EQ(rails.name, "a NIC a GPU");
+  EXPECT_EQ(rails.nics, 2);
+  EXPECT_EQ(rails.rate.bits_per_second, 10e9);
 }
 
 TEST(Upgrade, SaysWhatItCannotRead) {
   for (const char* text :
-       {"", "5GbE", "=5", "5GbE=", "5GbE=x", "5GbE=-3", "HDR=3", "0G=3", "5GbE=inf", "a:b:c=3"}) {
+       {"", "5GbE", "=5", "5GbE=", "5GbE=x", "5GbE=-3", "HDR=3", "0G=3", "5GbE=inf", "a:b:c=3",
+        "0x10G=3", "-1x10G=3", "2x=3", "x10G=3", "1e9x10G=3"}) {
     const auto upgrade = parse_upgrade(text);
     ASSERT_FALSE(upgrade) << text;
     EXPECT_EQ(upgrade.error().kind, ErrorKind::Usage);

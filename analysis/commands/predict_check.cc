@@ -1,0 +1,278 @@
+// predict --check: what is predicted of recorded runs beside what was measured of them.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <utility>
+
+#include "analysis/attribution/profile.h"
+#include "analysis/commands/compare.h"
+#include "analysis/commands/predict.h"
+#include "analysis/commands/run_files.h"
+#include "analysis/load/run_summary.h"
+#include "analysis/predict/check.h"
+#include "analysis/report/json_values.h"
+#include "base/cli/table.h"
+#include "base/cli/text.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using cli::Json;
+
+struct CheckedRun {
+  std::string run = {};
+  std::string trouble = {};  // why it could not be checked; else empty
+  CheckedStep step = {};
+  Beside exposed_ms = {};
+  std::optional<Beside> volume_bytes = {};  // frames of all hosts, of the whole run
+  std::optional<Beside> energy_j = {};      // of a step
+};
+
+// What predicts: figures, the run of --from, or each run itself.
+struct CheckSource {
+  std::string name = {};  // "itself", "run", "figures"
+  std::optional<RecordedJob> from = {};
+};
+
+Result<CheckSource> source_of(const PredictFlags& given) {
+  if (given.from.empty()) return CheckSource{.name = has_figures(given) ? "figures" : "itself"};
+  TRY(refuse_figures(given));
+  TRY(RecordedJob job, recorded_job(given.from));
+  return CheckSource{.name = "run", .from = std::move(job)};
+}
+
+// As many ranks as the run had, where the flags do not say.
+PredictFlags with_ranks_of(PredictFlags given, const JobProfile& run) {
+  if (given.ranks.empty()) {
+    given.ranks = std::to_string(run.ranks);
+    if (given.nodes.empty()) given.nodes = std::to_string(run.nodes);
+  }
+  return given;
+}
+
+struct Asked {
+  JobProfile profile = {};
+  Target target = {};
+};
+
+Result<Asked> asked_of(const CheckSource& source, const PredictFlags& given,
+                       const JobProfile& run) {
+  TRY(Target target, target_of(given));
+  if (source.from) {
+    TRY(change(target, given, source.from->profile, source.from->labels));
+    return Asked{.profile = source.from->profile, .target = on_network_of(run, std::move(target))};
+  }
+  target = on_network_of(run, std::move(target));
+  if (source.name == "itself") {
+    return Asked{.profile = without_outcome(run), .target = std::move(target)};
+  }
+  TRY(const Figures figures, figures_of(with_ranks_of(given, run)));
+  TRY(JobProfile profile, profile_from(figures));
+  target.ranks = profile.ranks;
+  target.nodes = profile.nodes;
+  return Asked{.profile = std::move(profile), .target = std::move(target)};
+}
+
+CheckedRun beside(const std::string& name, const RecordedJob& run, const Asked& asked) {
+  const Prediction told = predict(asked.profile, asked.target);
+  CheckedRun checked{
+      .run = name,
+      .step = {.step_ms = {.predicted = told.step_ms, .measured = run.profile.step_ms},
+               .low_ms = told.low_ms,
+               .high_ms = told.high_ms},
+      .exposed_ms = {.predicted = told.exposed_ms, .measured = run.profile.exposed_ms}};
+  const Ranks ranks = ranks_of(asked.profile, asked.target);
+  if (run.volume_bytes && run.profile.steps && ranks.hosts() > 1) {
+    const Load sent = load_of(job_of(asked.profile, asked.target), asked.target.algorithm, ranks);
+    checked.volume_bytes = Beside{.predicted = sent.network * kFrameBytes / kSegmentBytes *
+                                               static_cast<double>(*run.profile.steps),
+                                  .measured = *run.volume_bytes};
+  }
+  const auto measured_j = energy_j(run.profile, ranks.count, run.profile.step_ms);
+  if (told.energy_j && measured_j) {
+    checked.energy_j = Beside{.predicted = *told.energy_j, .measured = *measured_j};
+  }
+  return checked;
+}
+
+Result<CheckedRun> check(const CheckSource& source, const PredictFlags& given,
+                         const std::string& folder) {
+  TRY(const RecordedJob run, recorded_job(folder));
+  TRY(const Asked asked, asked_of(source, given, run.profile));
+  const PathProfile& path = asked.target.path;
+  if (!path.rate_mbps && !path.payload_mbps && !asked.target.curve) {
+    return fail(ErrorKind::NotFound, "", folder, "the rate of its link is not in its record",
+                "give --link RATE");
+  }
+  return beside(folder, run, asked);
+}
+
+std::string shown_error(const Beside& beside) {
+  const auto error = beside.error_percent();
+  return error ? fmt::format("{:+.1f} %", *error) : "–";
+}
+
+std::string shown_step(double ms) { return fmt::format("{:.2f} ms", ms); }
+
+struct CheckLine {
+  const char* name;
+  std::string predicted;
+  std::string measured;
+  std::string error;
+};
+
+std::vector<CheckLine> lines_of(const CheckedRun& run) {
+  const auto line = [](const char* name, const Beside& beside, const auto& shown) {
+    return CheckLine{name, shown(beside.predicted), shown(beside.measured), shown_error(beside)};
+  };
+  std::vector<CheckLine> lines{line("step", run.step.step_ms, shown_step),
+                               line("exposed", run.exposed_ms, shown_step)};
+  if (run.volume_bytes) lines.push_back(line("volume", *run.volume_bytes, math::format_bytes));
+  if (run.energy_j) {
+    lines.push_back(line("energy a step", *run.energy_j,
+                         [](double joules) { return fmt::format("{:.1f} J", joules); }));
+  }
+  return lines;
+}
+
+// Of a single run all that is known, of several their steps.
+void print_one(const cli::Context& context, const CheckedRun& run) {
+  using cli::Align;
+  cli::Table table(
+      {{""}, {"predicted", Align::Right}, {"measured", Align::Right}, {"error", Align::Right}});
+  for (CheckLine& line : lines_of(run)) {
+    table.add(
+        {line.name, std::move(line.predicted), std::move(line.measured), std::move(line.error)});
+  }
+  table.print(context.out, context.out_terminal);
+  fmt::print(context.out, "\nthe step was predicted between {} and {}\n",
+             shown_step(run.step.low_ms), shown_step(run.step.high_ms));
+}
+
+void print_many(const cli::Context& context, const std::vector<CheckedRun>& runs) {
+  using cli::Align;
+  cli::Table table({{"run"},
+                    {"predicted", Align::Right},
+                    {"low", Align::Right},
+                    {"high", Align::Right},
+                    {"measured", Align::Right},
+                    {"error", Align::Right}});
+  for (const CheckedRun& run : runs) {
+    if (!run.trouble.empty()) continue;
+    const CheckedStep& step = run.step;
+    table.add({run.run, shown_step(step.step_ms.predicted), shown_step(step.low_ms),
+               shown_step(step.high_ms), shown_step(step.step_ms.measured),
+               shown_error(step.step_ms)});
+  }
+  table.print(context.out, context.out_terminal);
+}
+
+CheckFigures figures_of(const std::vector<CheckedRun>& runs) {
+  std::vector<CheckedStep> steps;
+  for (const CheckedRun& run : runs) {
+    if (run.trouble.empty()) steps.push_back(run.step);
+  }
+  return figures_of(steps);
+}
+
+void print_checks(const cli::Context& context, const std::vector<CheckedRun>& runs) {
+  const CheckFigures figures = figures_of(runs);
+  if (runs.size() == 1) {
+    print_one(context, runs.front());
+    return;
+  }
+  print_many(context, runs);
+  fmt::print(context.out,
+             "\n{} runs: error {:.1f} % in the median, 90 % within {:.1f} %; {:.0f} % of the runs "
+             "between low and high\n",
+             figures.count, figures.median_error_percent.value_or(0),
+             figures.p90_error_percent.value_or(0), figures.within_percent.value_or(0));
+}
+
+Json json_of(const Beside& beside) {
+  return {{"predicted", beside.predicted},
+          {"measured", beside.measured},
+          {"error_percent", value_or_null(beside.error_percent())}};
+}
+
+Json json_of(const std::optional<Beside>& beside) { return beside ? json_of(*beside) : Json(); }
+
+Json json_of(const CheckedRun& run) {
+  const bool is_checked = run.trouble.empty();
+  Json step = is_checked ? json_of(run.step.step_ms) : Json();
+  if (is_checked) {
+    step["low"] = run.step.low_ms;
+    step["high"] = run.step.high_ms;
+  }
+  return {{"run", run.run},
+          {"trouble", text_or_null(run.trouble)},
+          {"step_ms", std::move(step)},
+          {"exposed_ms", is_checked ? json_of(run.exposed_ms) : Json()},
+          {"volume_bytes", json_of(run.volume_bytes)},
+          {"energy_j_per_step", json_of(run.energy_j)}};
+}
+
+Json document_of(const cli::Context& context, const PredictFlags& given, const CheckSource& source,
+                 const std::vector<CheckedRun>& runs) {
+  const CheckFigures figures = figures_of(runs);
+  Json document = cli::document(context, "chokepoint.prediction.check/1");
+  document["predicted_from"] = source.name;
+  document["from"] = text_or_null(given.from);
+  document["runs"] = Json::array();
+  for (const CheckedRun& run : runs) document["runs"].push_back(json_of(run));
+  document["checked"] = figures.count;
+  document["median_error_percent"] = value_or_null(figures.median_error_percent);
+  document["p90_error_percent"] = value_or_null(figures.p90_error_percent);
+  document["within_percent"] = value_or_null(figures.within_percent);
+  return document;
+}
+
+// One that cannot be checked does not hide the others.
+std::vector<CheckedRun> check_all(cli::Context& context, const PredictFlags& given,
+                                  const CheckSource& source, const std::vector<RunFolder>& places) {
+  std::vector<CheckedRun> runs;
+  for (const RunFolder& place : places) {
+    Result<CheckedRun> run = check(source, given, place.path);
+    if (!run) {
+      fmt::print(context.err, "chokepoint: predict: {}\n", cli::printable(describe(run.error())));
+      runs.push_back({.run = place.path, .trouble = run.error().reason});
+      continue;
+    }
+    runs.push_back(std::move(*run));
+  }
+  return runs;
+}
+
+}  // namespace
+
+Result<RecordedJob> recorded_job(const std::string& folder) {
+  TRY(record::Run records, records_of(folder));
+  const RunData data = load_run(records);
+  TRY(JobProfile profile, profile_of(data));
+  return RecordedJob{.profile = std::move(profile),
+                     .labels = data.nodes.front().labels,
+                     .volume_bytes = summarize(records, {.count_rows = false}).volume.sent_bytes};
+}
+
+Result<cli::ExitCode> check_runs(cli::Context& context, const PredictFlags& given) {
+  if (given.checked.empty()) {
+    return fail(ErrorKind::Usage, "", "--check", "names no run",
+                "give folders that 'chokepoint run --out' made");
+  }
+  TRY(const CheckSource source, source_of(given));
+  TRY(const ComparedPlaces places, compared_places(given.checked));
+  if (places.are_probes) {
+    return fail(ErrorKind::Usage, "--check", given.checked.front(), "holds probes, and no run",
+                "give folders that 'chokepoint run --out' made");
+  }
+  const std::vector<CheckedRun> runs = check_all(context, given, source, places.places);
+  const bool has_any = figures_of(runs).count > 0;
+  if (context.json) {
+    cli::print(context, document_of(context, given, source, runs));
+  } else if (has_any) {
+    print_checks(context, runs);
+  }
+  return has_any ? cli::ExitCode::Done : cli::ExitCode::Failed;
+}
+
+}  // namespace chokepoint::analysis
