@@ -168,6 +168,7 @@ Result<> add_memory(Predicted& predicted, const PredictFlags& given) {
                 "give --parameters, or --layers and --hidden");
   }
   predicted.memory_limit_bytes = static_cast<double>(given.gpu_memory.count);
+  if (figures.ranks <= 1) return {};
   for (const MemoryKind& kind : kMemoryKinds) {
     question.figures.parallelism = parallelism_named(kind.name);
     question.figures.zero_stage = kind.zero_stage;
