@@ -19,10 +19,14 @@ STEPS = "for i in 1 2 3 4 5 6 7 8; do echo step $i; sleep 0.05; done"
 RUNS = (lambda run: ["run", "--quiet", "--out", run, "--", "sh", "-c", STEPS],
         lambda run: ["run", "--quiet", "--out", run, "--", "true"],
         lambda run: ["probe", "storage", ".", "--size", "1M", "--time", "10ms", "--record", run])
+JOBS = RUNS[:2]
 
 
-def printed(*words):
-    return json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+def printed(*words, status=0):
+    done = subprocess.run(words, capture_output=True, check=False)
+    if done.returncode != status:
+        raise subprocess.CalledProcessError(done.returncode, words, stderr=done.stderr)
+    return json.loads(done.stdout)
 
 
 def documents(program, run, place):
@@ -36,6 +40,11 @@ def documents(program, run, place):
     yield printed(program, "runs", place, "--json")
 
 
+def documents_of_a_job(program, run):
+    # Of ranks that exchanged nothing there is no prediction.
+    yield printed(program, "predict", "--check", run, "--link", "1G", "--json", status=1)
+
+
 def documents_without_a_run(program):
     yield printed(program, "explain", "--json")
     figures = [program, "predict", "--parameters", "708M", "--compute", "100ms", "--json"]
@@ -47,7 +56,7 @@ def documents_without_a_run(program):
     yield printed(*figures, "--ranks", "4", "--nodes", "2", "--link", "25G", "--intra-link",
                   "32GB/s", "--nics", "2", "--steps", "100", "--epochs", "2", "--power", "300W",
                   "--gpu-memory", "24G", "--upgrade", "2x25GbE=9000")
-    yield printed(*figures, "--nodes", "1", "--intra-link", "100GB/s")
+    yield printed(*figures, "--ranks", "2", "--nodes", "1", "--intra-link", "100GB/s")
 
 
 def preflights(write_preflight):
@@ -67,7 +76,8 @@ def main(program, write_preflight):
         with tempfile.TemporaryDirectory() as place:
             run = f"{place}/run"
             subprocess.run([program, *words(run)], check=True, capture_output=True, cwd=place)
-            for document in documents(program, run, place):
+            of_job = documents_of_a_job(program, run) if words in JOBS else ()
+            for document in (*documents(program, run, place), *of_job):
                 found += schemas.faults(document)
     print("\n".join(found) or "documents are what their schemas say")
     return 1 if found else 0
