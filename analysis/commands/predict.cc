@@ -148,9 +148,10 @@ Result<> check_tiers(const Predicted& predicted) {
                 "leave it out");
   }
   if (ranks.each() > 1 && !target.inside_mbps) {
-    return fail(ErrorKind::Usage, "", "--nics",
-                "what ranks of a host pass each other by is unknown",
-                "give --intra-link RATE, too, like 32GB/s for PCIe 4.0 x16");
+    return fail(
+        ErrorKind::Usage, "", "--nics", "what ranks of a host pass each other by is unknown",
+        "give --intra-link RATE, too, like 32GB/s for PCIe 4.0 x16; 'chokepoint probe pcie' "
+        "measures it");
   }
   return {};
 }
@@ -278,8 +279,10 @@ Result<> PredictCommand::choose_link(Predicted& predicted) const {
   if (rate_mbps || predicted.target.path.payload_mbps || profile.path.rate_mbps || has_curve) {
     return {};
   }
-  return fail(ErrorKind::Usage, "", "--link", "the speed of the network is not known",
-              "give --link RATE like 10G, or --curve FILE");
+  return fail(
+      ErrorKind::Usage, "", "--link", "the speed of the network is not known",
+      "give --link RATE like 10G, --throughput as 'chokepoint probe tcp HOST' measures it, or "
+      "--curve FILE with what 'chokepoint probe collective --json' printed");
 }
 
 Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
