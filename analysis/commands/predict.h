@@ -54,7 +54,7 @@ struct PredictFlags {
   std::string call_rate = {};
   // Memory of a rank.
   math::Bytes gpu_memory = {};
-  std::string optimizer = "adam";
+  std::string optimizer = {};
   bool is_recomputed = false;
   // The network.
   std::string link = {};

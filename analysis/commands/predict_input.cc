@@ -235,8 +235,9 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
       .group("Memory and energy of a rank")
       .option("gpu-memory", &given.gpu_memory, "SIZE",
               "memory of a GPU: says whether the job fits, and how else it would")
-      .choice("optimizer", &given.optimizer, {"adam", "momentum", "sgd"},
-              "what the optimizer keeps for each parameter: two moments, one, or none")
+      .choice(
+          "optimizer", &given.optimizer, {"adam", "momentum", "sgd"},
+          "what the optimizer keeps for each parameter: two moments, one, or none; default: adam")
       .toggle("recompute", &given.is_recomputed,
               "layers keep their input alone and are computed again in the backward pass")
       .option("power", &given.power, "WATTS",
@@ -353,8 +354,9 @@ Result<> refuse_figures(const PredictFlags& given) {
     return fail(ErrorKind::Usage, "", flag, "the run of --from has the job's figures already",
                 "leave it out, or --from");
   }
-  if (given.gpu_memory.count > 0 || !given.heads.empty() || given.is_recomputed) {
-    return fail(ErrorKind::Usage, "", "--gpu-memory, --heads, --recompute",
+  if (given.gpu_memory.count > 0 || !given.heads.empty() || !given.optimizer.empty() ||
+      given.is_recomputed) {
+    return fail(ErrorKind::Usage, "", "--gpu-memory, --heads, --optimizer, --recompute",
                 "a run's record does not say how large its model is",
                 "give the job in figures: --parameters, --layers, --hidden, --batch, --sequence");
   }

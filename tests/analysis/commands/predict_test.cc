@@ -283,6 +283,7 @@ TEST_F(PredictFromRun, RefusesWhatDoesNotFollowFromTheRun) {
                                              {"--calls", "2"},
                                              {"--gpu-memory", "24G"},
                                              {"--heads", "12"},
+                                             {"--optimizer", "sgd"},
                                              {"--type", "fp17"}}) {
     const fakes::CliRun run = predict_with(words(more));
     EXPECT_EQ(run.code, cli::ExitCode::Usage) << testing::PrintToString(more) << run.out;
