@@ -201,7 +201,7 @@ cli::Summary CompareCommand::summary() const {
               "folder, or a folder that contains runs' folders.\n\n"
               "Figures: samples_per_s, scaling_factor, network_mbps, volume_bytes, step_ms, "
               "median_step_ms, p99_step_ms, duration_s, epoch_s, lost_ms, input_ms, storage_ms, "
-              "gpu_memory_bytes.\n\n"
+              "gpu_memory_bytes, compute_ms, exposed_ms, retransmits, rtt_ms, energy_j.\n\n"
               "The exit code is 0 for any result; with --exit-code it is 3 if a row is "
               "significantly worse than its baseline.",
           .examples = {

@@ -19,7 +19,11 @@ constexpr std::array kTraits{
     FigureTraits{"input_ms", "input a step", "input", Unit::Milliseconds, Better::Less},
     FigureTraits{"storage_ms", "storage a step", "storage", Unit::Milliseconds, Better::Less},
     FigureTraits{"gpu_memory_bytes", "peak GPU memory", "GPU memory", Unit::Memory,
-                 Better::Neither}};
+                 Better::Neither},
+    FigureTraits{"compute_ms", "computing a step", "computing", Unit::Milliseconds, Better::Less},
+    FigureTraits{"exposed_ms", "exposed communication a step", "exposed", Unit::Milliseconds,
+                 Better::Less},
+    FigureTraits{"energy_j", "GPU energy", "GPU energy", Unit::Plain, Better::Less, "J"}};
 static_assert(kTraits.size() == kRunFigures);
 
 FigureTraits traits_of(const trials::MainFigure& figure) {

@@ -22,7 +22,7 @@ namespace chokepoint::analysis {
 
 // The figures by which runs are compared; compared_run.cc has the table of their names, units and
 // which way is better. Behind these follow those of probes' documents, one for each key of their
-// table.
+// table; runs have retransmits and rtt_ms of these, too.
 enum class Figure {
   SamplesPerS,
   ScalingFactor,
@@ -37,8 +37,11 @@ enum class Figure {
   InputMs,
   StorageMs,
   GpuMemoryBytes,
+  ComputeMs,
+  ExposedMs,
+  EnergyJ,
 };
-constexpr std::size_t kRunFigures = 13;
+constexpr std::size_t kRunFigures = 16;
 
 constexpr bool is_first_of_its_key(std::size_t place) {
   for (std::size_t before = 0; before < place; ++before) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -15,6 +16,7 @@
 #include "analysis/predict/job_profile.h"
 #include "base/json/codec.h"
 #include "base/math/saturating.h"
+#include "base/math/statistics.h"
 #include "base/record/names.h"
 #include "base/sys/number.h"
 
@@ -305,6 +307,15 @@ void take_network(const RunSummary& summary, ComparedRun& run) {
   }
 }
 
+// What ranks wait for each other's data, whatever holds these up; not for a late rank, input or
+// storage.
+double exposed_ms(const Accounting& accounting) {
+  constexpr std::array kOfCommunication{
+      Account::Link,         Account::Loss,       Account::Window, Account::Library,
+      Account::ReceiverHost, Account::SenderHost, Account::Pcie,   Account::Latency};
+  return math::sum_by(kOfCommunication, [&](Account account) { return accounting[account]; });
+}
+
 void take_steps(const Diagnosis& diagnosis, ComparedRun& run) {
   run.steps = diagnosis.steps;
   if (!run.steps.source) {
@@ -319,6 +330,8 @@ void take_steps(const Diagnosis& diagnosis, ComparedRun& run) {
     set(run, Figure::LostMs, run.verdict.lost_ms_per_step, "the verdict");
     set(run, Figure::InputMs, (*run.accounting)[Account::Input], "the accounts of a step");
     set(run, Figure::StorageMs, (*run.accounting)[Account::Storage], "the accounts of a step");
+    set(run, Figure::ComputeMs, (*run.accounting)[Account::Compute], "the accounts of a step");
+    set(run, Figure::ExposedMs, exposed_ms(*run.accounting), "the accounts of a step");
   }
 }
 
@@ -334,6 +347,60 @@ std::optional<double> peak_memory(const RunData& data) {
     }
   }
   return most;
+}
+
+// Of the job's GPUs while it was watched: their mean power for that time.
+std::optional<double> gpu_energy_j(const RunData& data) {
+  std::optional<double> sum;
+  for (const NodeData& node : data.nodes) {
+    for (const SeriesData* series : node.find(record::kGpuPower)) {
+      if (const auto watts = mean_level(*series, node.span)) {
+        sum = sum.value_or(0) + *watts * seconds(node.span.length_ns());
+      }
+    }
+  }
+  return sum;
+}
+
+// Packets of the job's connections, each way by the end that saw more.
+std::optional<double> retransmits(const RunData& data) {
+  std::optional<double> sum;
+  for (const Connection& connection : data.connections) {
+    for (std::size_t way = 0; way < 2; ++way) {
+      std::optional<std::int64_t> most;
+      for (const std::optional<FlowPlace>& place : connection.ends) {
+        if (!place) continue;
+        const record::Figure seen = data.flow(*place).totals.at(way).retransmitted_packets;
+        if (seen.known()) most = std::max(most.value_or(0), seen.value());
+      }
+      sum = most ? sum.value_or(0) + static_cast<double>(*most) : sum;
+    }
+  }
+  return sum;
+}
+
+// As the job's sockets saw it under load.
+std::optional<double> median_rtt_ms(const RunData& data) {
+  std::vector<double> samples;
+  for (const Connection& connection : data.connections) {
+    for (const std::optional<FlowPlace>& place : connection.ends) {
+      if (!place) continue;
+      for (const auto& sockets : data.flow(*place).sockets) {
+        for (const record::SocketSample& sample : sockets) {
+          if (const auto rtt_us = sample.rtt_us.value_or(0); rtt_us > 0) {
+            samples.push_back(static_cast<double>(rtt_us) / 1000);
+          }
+        }
+      }
+    }
+  }
+  return math::median(samples);
+}
+
+// By the names that probes' documents have for them.
+void take_paths(const RunData& data, ComparedRun& run) {
+  set(run, *figure_of("retransmits"), retransmits(data), "packets of the job's connections");
+  set(run, *figure_of("rtt_ms"), median_rtt_ms(data), "samples of the job's sockets");
 }
 
 void note(const RunSummary& summary, ComparedRun& run) {
@@ -376,6 +443,8 @@ ComparedRun figures_of(const RunParts& parts, const std::string& samples_label) 
   set(run, Figure::EpochS, second_epoch_s(data, rows));
   set(run, Figure::DurationS, summary.duration_s, "the longest of its nodes' records");
   set(run, Figure::GpuMemoryBytes, peak_memory(data), "gpu.memory_bytes");
+  set(run, Figure::EnergyJ, gpu_energy_j(data), "gpu.power_w");
+  take_paths(data, run);
   run.step_ms = rows == nullptr ? std::vector<double>() : settled_step_ms(*rows);
   for (const NodeData& node : data.nodes) {
     run.hosts.push_back(

@@ -131,6 +131,55 @@ TEST(FiguresOfARun, OneNodesRecordTellsBothWays) {
   EXPECT_NEAR(value(run, Figure::NetworkMbps), 1600, 1e-6);
 }
 
+// Two GPUs of 250 W on one node and one of 100 W on the other, for ten seconds.
+TEST(FiguresOfARun, EnergyIsThatOfAllGpus) {
+  RunMaker run;
+  NodeMaker& a = run.node({.name = "a"});
+  NodeMaker& b = run.node({.name = "b", .address = "10.0.0.2", .rank = 1});
+  for (const auto& [node, gpu, watts] :
+       {std::tuple{&a, "GPU-0", 250.0}, std::tuple{&a, "GPU-1", 250.0},
+        std::tuple{&b, "GPU-0", 100.0}}) {
+    node->gauge("gpu.power_w", gpu, {{.ms = 0, .value = watts}, {.ms = 10'000, .value = watts}});
+  }
+  EXPECT_NEAR(value(read(run), Figure::EnergyJ), 6000, 60);
+}
+
+// As the sender's packets and sockets tell; the other end saw fewer of the retransmissions.
+TEST(FiguresOfARun, RetransmissionsAndRoundTripsOfTheJobsConnections) {
+  RunMaker run;
+  NodeMaker& a = run.node({.name = "a", .address = "10.0.0.1", .rank = 0});
+  NodeMaker& b = run.node({.name = "b", .address = "10.0.0.2", .rank = 1});
+  const std::int64_t there = a.flow("10.0.0.1:4000", "10.0.0.2:5000");
+  const std::int64_t here = b.flow("10.0.0.1:4000", "10.0.0.2:5000");
+  const auto traffic = [](std::int64_t retransmitted) {
+    return Traffic{
+        .to_ms = 1000, .bytes_per_s = 1e8, .like = {.retransmitted_packets = retransmitted}};
+  };
+  a.traffic(there, record::Direction::AToB, traffic(2));
+  b.traffic(here, record::Direction::AToB, traffic(1));
+  a.sockets(there, record::Direction::AToB,
+            {.to_ms = 1000, .first = {.rtt_us = 4000}, .last = {.rtt_us = 4000}});
+  const ComparedRun compared = read(run);
+  EXPECT_NEAR(value(compared, *figure_of("retransmits")), 200, 1e-6);
+  EXPECT_NEAR(value(compared, *figure_of("rtt_ms")), 4, 1e-6);
+}
+
+TEST(FiguresOfARun, ComputingAndExposedCommunicationOfAStep) {
+  MadeRecords runs;
+  const ComparedRun run = read(runs.add({.nodes = 2, .step_ms = 100, .copying_ms = 30}));
+  EXPECT_NEAR(value(run, Figure::ComputeMs), 70, 5);
+  EXPECT_NEAR(value(run, Figure::ExposedMs), 30, 5);
+}
+
+TEST(FiguresOfARun, WhatNobodyRecordedIsUnknown) {
+  RunMaker run;
+  run.node({.world_size = 1});
+  const ComparedRun compared = read(run);
+  for (const char* figure : {"energy_j", "retransmits", "rtt_ms", "compute_ms", "exposed_ms"}) {
+    EXPECT_FALSE(compared[*figure_of(figure)]) << figure;
+  }
+}
+
 TEST(FiguresOfARun, EpochsByStepsThatBeginAgain) {
   RunMaker run;
   NodeMaker& node = run.node({.world_size = 1});
