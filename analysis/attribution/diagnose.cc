@@ -149,7 +149,9 @@ Inquiry look_into(const RunData& run, const DiagnoseOptions& options) {
   add_nccl_waits(input, findings);
   judge(input, std::move(findings), diagnosis);
   add_ranks(input, diagnosis);
-  diagnosis.uncertainty = uncertainty_of(step_accounts(run, options, inquiry));
+  const std::vector<StepAccounts> accounts = step_accounts(run, options, inquiry);
+  diagnosis.uncertainty = uncertainty_of(accounts);
+  diagnosis.what_ifs = what_ifs_of(run, inquiry, accounts);
   return inquiry;
 }
 

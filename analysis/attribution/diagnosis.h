@@ -118,6 +118,13 @@ struct StepTimes {
   std::optional<double> p99_ms = {};
 };
 
+// What the step would take if what stands in one account took half as long (what_if.cc).
+struct WhatIf {
+  Account account = Account::Compute;
+  double step_ms = 0;
+  double gained_ms = 0;
+};
+
 struct RankFigures {
   std::int64_t rank = 0;
   std::string node = {};
@@ -135,6 +142,7 @@ struct Diagnosis {
   // Half the width of the 95 % interval of each account's mean, by how the steps differ; what the
   // model of a step is wrong by is not in it.
   std::optional<Accounting> uncertainty = {};
+  std::vector<WhatIf> what_ifs = {};  // empty where the run cannot be replayed
   Verdict verdict = {};
   std::vector<Verdict> others = {};  // the largest first
   std::vector<RankFigures> ranks = {};

@@ -125,6 +125,11 @@ void explain_loss(const DiagnosisInput& input, Verdict& verdict);
 // runners-up, and the confidence in both.
 constexpr double kMattersPercent = 5;  // of the step; a smaller cause is not reported
 void judge(const DiagnosisInput& input, Findings findings, Diagnosis& diagnosis);
+// what_if.cc: what a step would gain if a cause cost half, of the accounts that take enough of the
+// step: the run replayed with the shares of each step's exchanges and computing that they have.
+// Empty where the record does not permit a replay.
+std::vector<WhatIf> what_ifs_of(const RunData& run, const Inquiry& inquiry,
+                                const std::vector<StepAccounts>& steps);
 // What to change, with the command to type, and what would show that the verdict is wrong.
 void advise(const DiagnosisInput& input, Verdict& verdict);
 

@@ -24,13 +24,13 @@ std::string variable_of(const NodeData& node, const char* variable) {
   return fact_text(node, "environment", "ranks", variable);
 }
 
-struct Meeting {
+struct MeetingPoint {
   std::string address = {};
   net::Family family = net::Family::Ipv4;
 };
 
 // The first connection of another host to MASTER_PORT, else MASTER_ADDR where it is no name.
-std::optional<Meeting> meeting_of(const RunData& run) {
+std::optional<MeetingPoint> meeting_of(const RunData& run) {
   for (const NodeData& node : run.nodes) {
     const auto port =
         sys::parse_number<std::int64_t>(variable_of(node, "MASTER_PORT")).value_or(-1);
@@ -39,11 +39,11 @@ std::optional<Meeting> meeting_of(const RunData& run) {
       const bool is_b = flow.row.b_port == port;
       const auto address = net::Address::parse(is_a ? flow.row.a_address : flow.row.b_address);
       if ((is_a || is_b) && address && flow.row.a_address != flow.row.b_address) {
-        return Meeting{address->text(), address->family()};
+        return MeetingPoint{address->text(), address->family()};
       }
     }
     if (const auto address = net::Address::parse(variable_of(node, "MASTER_ADDR"))) {
-      return Meeting{address->text(), address->family()};
+      return MeetingPoint{address->text(), address->family()};
     }
   }
   return std::nullopt;
@@ -74,7 +74,7 @@ bool has_data_over(const RunData& run, net::Family family) {
   });
 }
 
-Evidence met(const Meeting& meeting) {
+Evidence met(const MeetingPoint& meeting) {
   return {.what = fmt::format("the ranks meet at {}, over {}", meeting.address,
                               words_for(meeting.family)),
           .from = "environment and connections"};

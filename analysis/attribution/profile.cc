@@ -5,7 +5,6 @@
 #include <map>
 #include <string_view>
 
-#include "analysis/limits/blame.h"
 #include "analysis/phases/phases.h"
 #include "analysis/phases/pipeline.h"
 #include "analysis/predict/tiers.h"
@@ -79,28 +78,6 @@ std::int64_t ranks_of(const RunData& run) {
     }
   }
   return ranks;
-}
-
-void describe_path(const RunData& run, const Blame& blame, JobProfile& profile) {
-  const DirectionBlame* main =
-      math::most_by(blame.directions, [](const DirectionBlame& each) { return each.busy.sum(); });
-  if (main == nullptr) {
-    return;
-  }
-  if (main->facts.min_rtt_us > 0) {
-    profile.path.rtt_ms = main->facts.min_rtt_us / 1e3;
-  }
-  if (main->facts.is_lossy) {
-    profile.path.loss = main->facts.retransmitted / main->facts.packets;
-  }
-  const bool is_full = main->held[Limit::LinkFull] > main->held.sum() / 2;
-  if (is_full && main->rate_mbps > 0) {
-    profile.path.rate_mbps = main->rate_mbps;
-  } else if (main->view.sender) {
-    const NodeData& node = run.nodes[*main->view.sender];
-    const Interface* interface = node.interface(main->view.at_sender->row.interface);
-    profile.path.rate_mbps = interface == nullptr ? std::nullopt : interface->speed_mbps;
-  }
 }
 
 const char* backend_of(const Traffic& traffic) {
@@ -235,7 +212,37 @@ std::optional<double> rank_power_w(const RunData& run, double ranks) {
 
 }  // namespace
 
+MeasuredPath path_of(const RunData& run, const Blame& blame) {
+  MeasuredPath measured;
+  const DirectionBlame* main =
+      math::most_by(blame.directions, [](const DirectionBlame& each) { return each.busy.sum(); });
+  if (main == nullptr) {
+    return measured;
+  }
+  PathProfile& path = measured.path;
+  if (main->facts.min_rtt_us > 0) {
+    path.rtt_ms = main->facts.min_rtt_us / 1e3;
+  }
+  if (main->facts.is_lossy) {
+    path.loss = main->facts.retransmitted / main->facts.packets;
+  }
+  measured.is_full = main->held[Limit::LinkFull] > main->held.sum() / 2 && main->rate_mbps > 0;
+  if (measured.is_full) {
+    path.rate_mbps = main->rate_mbps;
+  } else if (main->view.sender) {
+    const NodeData& node = run.nodes[*main->view.sender];
+    const Interface* interface = node.interface(main->view.at_sender->row.interface);
+    path.rate_mbps = interface == nullptr ? std::nullopt : interface->speed_mbps;
+  }
+  return measured;
+}
+
 Result<JobProfile> profile_of(const RunData& run) {
+  TRY(MeasuredJob job, measured_job_of(run));
+  return std::move(job.profile);
+}
+
+Result<MeasuredJob> measured_job_of(const RunData& run) {
   const Clocks clocks = fit_clocks(run);
   const StepLine steps = choose_steps(run, clocks);
   const Phases phases = phases_of(run, clocks, steps);
@@ -271,9 +278,12 @@ Result<JobProfile> profile_of(const RunData& run) {
                 "give the job in figures, like --parameters or --parallelism rpc --request, and "
                 "--compute");
   }
-  describe_path(run, blame_of(run, clocks, phases.communicating), profile);
   profile.power_w = rank_power_w(run, static_cast<double>(profile.ranks));
-  return profile;
+  const MeasuredPath path = path_of(run, blame_of(run, clocks, phases.communicating));
+  profile.path = path.path;
+  std::optional<Replay> replay =
+      Replay::of({.run = run, .clocks = clocks, .steps = steps, .phases = phases, .path = path});
+  return MeasuredJob{.profile = std::move(profile), .replay = std::move(replay)};
 }
 
 }  // namespace chokepoint::analysis

@@ -104,6 +104,18 @@ struct Fields<analysis::RankFigures> {
 };
 
 template <>
+struct Fields<analysis::WhatIf> {
+  using W = analysis::WhatIf;
+  static constexpr std::tuple kList{
+      computed<W>(
+          "account", [](const W& what_if) { return name_of(what_if.account); },
+          "of accounting_ms_per_step"),
+      field("step_ms", &W::step_ms, "what a step takes if this account's time is halved")
+          .at_least(0),
+      field("gained_ms", &W::gained_ms, "by which that is less than it took").at_least(0)};
+};
+
+template <>
 struct Fields<analysis::Verdict> {
   using V = analysis::Verdict;
   static std::optional<std::string> cause(const V& verdict) {
@@ -153,6 +165,8 @@ struct Fields<analysis::Diagnosis> {
       field("accounting_ms_per_step", &D::accounting, "sums to the step; null without steps"),
       field("accounting_uncertainty_ms", &D::uncertainty,
             "half of each account's 95 % interval, by how steps differ; null below three steps"),
+      field("what_ifs", &D::what_ifs,
+            "the run replayed with one account at half; empty where it cannot be"),
       field("verdict", &D::verdict, "the largest part that a change could remove"),
       field("others", &D::others, "runners-up, the largest first"),
       field("ranks", &D::ranks, "by rank"),

@@ -136,6 +136,17 @@ void print_accounts(std::ostream& out, const cli::Terminal& terminal, const Diag
   print_below(out, terminal, table);
 }
 
+void print_what_ifs(std::ostream& out, const cli::Terminal& terminal, const Diagnosis& diagnosis) {
+  const double sum = diagnosis.accounting->sum();
+  cli::Table table(
+      {{"if this were halved"}, {"a step gains", Align::Right}, {"and takes", Align::Right}});
+  for (const WhatIf& what_if : diagnosis.what_ifs) {
+    table.add({words_of(what_if.account), part_text(what_if.gained_ms, sum),
+               whole_text(what_if.step_ms)});
+  }
+  print_below(out, terminal, table);
+}
+
 void print_evidence(std::ostream& out, const cli::Terminal& terminal, const Verdict& verdict) {
   cli::Table table({{"evidence"}, {"value", Align::Right}, {"from"}});
   for (const Evidence& each : verdict.evidence) {
@@ -365,6 +376,9 @@ std::string with_command(const std::string& text, const std::string& command, in
 void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagnosis& diagnosis) {
   if (diagnosis.accounting) {
     print_accounts(out, terminal, diagnosis);
+  }
+  if (diagnosis.accounting && !diagnosis.what_ifs.empty()) {
+    print_what_ifs(out, terminal, diagnosis);
   }
   if (!diagnosis.verdict.evidence.empty()) {
     print_evidence(out, terminal, diagnosis.verdict);

@@ -66,6 +66,11 @@ Result<std::vector<std::string>> judge_curve_of(const JobProfile& profile, const
 std::vector<std::string> assumptions_of(const JobProfile& profile, const Target& target,
                                         const Prediction& prediction) {
   std::vector<std::string> lines;
+  if (prediction.models_step_ms) {
+    lines.push_back(
+        fmt::format("the run, replayed with this change alone; the models without it say {}",
+                    math::format_ms(*prediction.models_step_ms)));
+  }
   const bool is_of_run = profile.step_ms > 0 && profile.is_library_measured;
   if (!is_of_run) {
     if (profile.calls) {
@@ -117,6 +122,19 @@ constexpr std::array kUsualLinks{UsualLink{"1 GbE", 1e3},     UsualLink{"5 GbE",
                                  UsualLink{"10 GbE", 10e3},   UsualLink{"25 GbE", 25e3},
                                  UsualLink{"100 GbE", 100e3}, UsualLink{"400 GbE", 400e3}};
 
+// By the replayed run where there is one, else by the models alone.
+Prediction predict_on(const Predicted& predicted, const Target& target) {
+  const Prediction prediction = predict(predicted.profile, target);
+  if (!predicted.replay) return prediction;
+  ReplayChange change = predicted.change;
+  change.path = target.path;
+  const std::optional<double> step_ms = predicted.replay->step_ms(change);
+  if (!step_ms) return prediction;
+  change.late_times = 1;
+  return replayed(prediction, predicted.profile, *step_ms,
+                  predicted.replay->step_ms(change).value_or(*step_ms) - *step_ms);
+}
+
 Alternative alternative(const Predicted& predicted, std::string name, double mbps,
                         std::optional<double> nics = {}) {
   Target target = predicted.target;
@@ -125,8 +143,7 @@ Alternative alternative(const Predicted& predicted, std::string name, double mbp
   target.path.payload_mbps.reset();
   target.back_mbps.reset();
   target.curve.reset();  // it was measured on another link
-  return {
-      .name = std::move(name), .link_mbps = mbps, .prediction = predict(predicted.profile, target)};
+  return {.name = std::move(name), .link_mbps = mbps, .prediction = predict_on(predicted, target)};
 }
 
 bool is_inside_one_host(const Predicted& predicted) {
@@ -207,7 +224,8 @@ class PredictCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& context) override;
 
  private:
-  Result<JobProfile> profile(Target& target) const;
+  Result<> take_run(Predicted& predicted) const;
+  Result<> take_figures(Predicted& predicted) const;
   Result<> choose_link(Predicted& predicted) const;
 
   PredictFlags flags_;
@@ -231,6 +249,7 @@ cli::Summary PredictCommand::summary() const {
            "data parallel over a fast link"},
           {"chokepoint predict --from runs/a --link 10G --rtt 0.1ms --nodes 4",
            "a run, on another network and more nodes"},
+          {"chokepoint predict --from runs/a --late 0", "the same run, if no rank were late"},
           {"chokepoint predict --parallelism pp --hidden 768 --batch 16 --sequence 1024 "
            "--micro-batches 8 --ranks 2 --compute 277ms --type fp16 --link 1G",
            "a pipeline over Ethernet"},
@@ -248,20 +267,33 @@ cli::Summary PredictCommand::summary() const {
 
 void PredictCommand::define(cli::Flags& flags) { analysis::define(flags, flags_); }
 
-Result<JobProfile> PredictCommand::profile(Target& target) const {
-  if (!flags_.from.empty()) {
-    TRY(refuse_figures(flags_));
-    TRY(RecordedJob job, recorded_job(flags_.from));
-    TRY(change(target, flags_, job.profile, job.labels));
-    return std::move(job.profile);
+Result<> PredictCommand::take_run(Predicted& predicted) const {
+  TRY(refuse_figures(flags_));
+  TRY(const auto change_of_run, replay_change_of(flags_, predicted.target));
+  TRY(RecordedJob job, recorded_job(flags_.from));
+  TRY(change(predicted.target, flags_, job.profile, job.labels));
+  predicted.profile = std::move(job.profile);
+  if (change_of_run) {
+    predicted.change = *change_of_run;
+    predicted.replay = std::move(job.replay);
   }
+  if (!flags_.late.empty() && !predicted.replay) {
+    return fail(ErrorKind::NotFound, "--late", flags_.from,
+                "the record does not show when each rank came to what it exchanged",
+                "record with Gloo's messages or NCCL's plugin: see docs/guide/run.md");
+  }
+  return {};
+}
+
+Result<> PredictCommand::take_figures(Predicted& predicted) const {
+  TRY(replay_change_of(flags_, predicted.target));
   TRY(const Figures figures, figures_of(flags_));
-  Result<JobProfile> profile = profile_from(figures);
-  if (profile && profile->step_ms > 0 && profile->exposed_ms < 0) {
+  TRY(predicted.profile, profile_from(figures));
+  if (predicted.profile.step_ms > 0 && predicted.profile.exposed_ms < 0) {
     return fail(ErrorKind::Usage, "", "--measured-time", "is less than computing alone takes",
                 "check --single-time, --ranks and --steps");
   }
-  return profile;
+  return {};
 }
 
 // Without --link, takes the link that explains the measured time.
@@ -294,7 +326,7 @@ Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   TRY(const Money money, money_of(flags_));
   Predicted predicted;
   TRY(predicted.target, target_of(flags_));
-  TRY(predicted.profile, profile(predicted.target));
+  TRY(flags_.from.empty() ? take_figures(predicted) : take_run(predicted));
   TRY(check_tiers(predicted));
   if (is_inside_one_host(predicted) && !money.upgrades.empty()) {
     return fail(ErrorKind::Usage, "", "--upgrade", "all ranks are on one host",
@@ -304,7 +336,7 @@ Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   TRY(predicted.epochs, epochs_of(flags_));
   TRY(add_memory(predicted, flags_));
   TRY(const std::vector<std::string> of_curve, judge_curve_of(predicted.job(), predicted.target));
-  predicted.prediction = predict(predicted.profile, predicted.target);
+  predicted.prediction = predict_on(predicted, predicted.target);
   predicted.sent = load_of(predicted.job(), predicted.target.algorithm, predicted.ranks());
   predicted.assumptions = assumptions_of(predicted.job(), predicted.target, predicted.prediction);
   std::ranges::copy(of_curve, std::back_inserter(predicted.assumptions));

@@ -14,6 +14,7 @@
 #include "analysis/predict/memory.h"
 #include "analysis/predict/predict.h"
 #include "analysis/predict/upgrade.h"
+#include "analysis/replay/replay.h"
 #include "base/cli/context.h"
 #include "base/cli/flags.h"
 #include "base/cli/output.h"
@@ -69,6 +70,7 @@ struct PredictFlags {
   std::string transport = "auto";
   std::string algorithm = "ring";
   std::string curve = {};
+  std::string late = {};
   // Money.
   std::vector<std::string> upgrades = {};
   std::string runs = {};
@@ -95,6 +97,11 @@ Optimizer optimizer_of(const PredictFlags& given);
 Result<> change(Target& target, const PredictFlags& given, const JobProfile& profile,
                 const std::map<std::string, std::string>& labels);
 
+// What the run is replayed with: the target's path, and --late. nullopt where the flags ask for
+// what a replay does not answer: another job, other ranks, a curve.
+Result<std::optional<ReplayChange>> replay_change_of(const PredictFlags& given,
+                                                     const Target& target);
+
 struct Money {
   std::vector<Upgrade> upgrades = {};
   double runs = 1;
@@ -108,6 +115,7 @@ struct RecordedJob {
   JobProfile profile = {};
   std::map<std::string, std::string> labels = {};
   std::optional<double> volume_bytes = {};  // frames that its hosts sent each other
+  std::optional<Replay> replay = {};        // where its record permits one
 };
 
 Result<RecordedJob> recorded_job(const std::string& folder);
@@ -130,6 +138,9 @@ struct MemoryWay {
 struct Predicted {
   JobProfile profile = {};
   Target target = {};
+  // Of --from, where record and flags permit it.
+  std::optional<Replay> replay = {};
+  ReplayChange change = {};
   Prediction prediction = {};
   std::optional<double> explaining_mbps = {};  // the link that makes the measured time
   std::vector<Alternative> alternatives = {};

@@ -248,10 +248,11 @@ std::vector<CheckedRun> check_all(cli::Context& context, const PredictFlags& giv
 Result<RecordedJob> recorded_job(const std::string& folder) {
   TRY(record::Run records, records_of(folder));
   const RunData data = load_run(records);
-  TRY(JobProfile profile, profile_of(data));
-  return RecordedJob{.profile = std::move(profile),
+  TRY(MeasuredJob job, measured_job_of(data));
+  return RecordedJob{.profile = std::move(job.profile),
                      .labels = data.nodes.front().labels,
-                     .volume_bytes = summarize(records, {.count_rows = false}).volume.sent_bytes};
+                     .volume_bytes = summarize(records, {.count_rows = false}).volume.sent_bytes,
+                     .replay = std::move(job.replay)};
 }
 
 Result<cli::ExitCode> check_runs(cli::Context& context, const PredictFlags& given) {

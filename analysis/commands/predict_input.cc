@@ -273,6 +273,8 @@ void define_network(cli::Flags& flags, PredictFlags& given) {
               "algorithm of NCCL's all-reduce; hierarchical: inside each host first")
       .option("curve", &given.curve, "FILE",
               "measured all-reduce times: the output of 'probe collective --json'")
+      .option("late", &given.late, "SHARE",
+              "--from: what is left of late ranks' lateness, 0 (none) to 1 (all of it)")
       .group("Cost of an upgrade")
       .option("upgrade", &given.upgrades, "LINK=COST",
               "a link to compare with, and its price: 5GbE=41000, switch:10G=60000, 2x10GbE=9000")
@@ -451,6 +453,36 @@ Result<> change(Target& target, const PredictFlags& given, const JobProfile& pro
   TRY(read_count("--steps", given.steps, &steps));
   if (steps > 0) target.job->steps = static_cast<std::int64_t>(steps);
   return read_power(given.power, &target.job->power_w);
+}
+
+Result<std::optional<ReplayChange>> replay_change_of(const PredictFlags& given,
+                                                     const Target& target) {
+  const bool is_other_job = !given.parallelism.empty() || !given.type.empty() ||
+                            !given.batch.empty() || !given.backend.empty() ||
+                            !given.ranks.empty() || !given.nodes.empty();
+  const bool is_other_path = target.curve || target.inside_mbps || target.nics > 1 ||
+                             target.path.payload_mbps || target.path.window_bytes ||
+                             target.transport != Transport::Unknown ||
+                             target.algorithm != Algorithm::Ring;
+  std::optional<double> late;
+  std::optional<double> overlap;
+  std::optional<double> bucket_bytes;
+  TRY(read_share("--late", given.late, 1, &late));
+  TRY(read_share("--overlap", given.overlap, 1, &overlap));
+  TRY(read_bucket(given, &bucket_bytes));
+  if (late && given.from.empty()) {
+    return fail(ErrorKind::Usage, "", "--late", "is of a recorded run", "give --from DIR, too");
+  }
+  if (late && (is_other_job || is_other_path)) {
+    return fail(ErrorKind::Usage, "", "--late", "replays the run, on another path at most",
+                "give it with --link, --rtt and --loss alone");
+  }
+  if (given.from.empty() || is_other_job || is_other_path) return std::optional<ReplayChange>();
+  return ReplayChange{.path = target.path,
+                      .congestion = target.congestion,
+                      .late_times = late.value_or(1),
+                      .bucket_bytes = bucket_bytes,
+                      .overlap = overlap};
 }
 
 Result<Money> money_of(const PredictFlags& given) {

@@ -359,7 +359,8 @@ Json inputs_of(const PredictFlags& given, const Predicted& predicted) {
       {"buffer_bytes", value_or_null(path.window_bytes)},
       {"congestion", given.congestion},
       {"algorithm", given.algorithm},
-      {"curve", text_or_null(given.curve)}};
+      {"curve", text_or_null(given.curve)},
+      {"late", given.late.empty() ? Json() : Json(predicted.change.late_times)}};
 }
 
 void add(Json& to, const Prediction& prediction) {
@@ -371,6 +372,8 @@ void add(Json& to, const Prediction& prediction) {
                         {"exposed", prediction.exposed_ms},
                         {"bubble", prediction.bubble_ms},
                         {"other", prediction.other_ms}};
+  to["method"] = prediction.models_step_ms ? "replay" : "models";
+  to["models_step_ms"] = prediction.models_step_ms.value_or(prediction.step_ms);
   to["total_s"] = value_or_null(prediction.total_s);
   to["speedup"] = value_or_null(prediction.speedup);
   const bool is_known = prediction.rate_mbps > 0;  // 0 where --curve replaces it

@@ -294,6 +294,15 @@ Prediction from_figures(const JobProfile& profile, const Target& target) {
   return prediction;
 }
 
+void set_range(Prediction& prediction, const JobProfile& profile) {
+  const double margin_ms = kRunMargin * prediction.step_ms +
+                           kChangeMargin * std::abs(prediction.step_ms - profile.step_ms);
+  const double computing_ms = prediction.compute_ms + prediction.bubble_ms;
+  prediction.low_ms = std::clamp(prediction.step_ms - margin_ms,
+                                 std::min(computing_ms, prediction.step_ms), prediction.step_ms);
+  prediction.high_ms = prediction.step_ms + margin_ms;
+}
+
 Prediction from_run(const JobProfile& profile, const Target& target) {
   const Correction correction = correction_of(profile, target);
   const JobProfile& job = job_of(profile, target);
@@ -310,12 +319,7 @@ Prediction from_run(const JobProfile& profile, const Target& target) {
       profile.step_ms - profile.compute_ms - profile.exposed_ms - correction.bubble_ms;
   prediction.step_ms =
       prediction.compute_ms + prediction.bubble_ms + prediction.exposed_ms + prediction.other_ms;
-  const double margin_ms = kRunMargin * prediction.step_ms +
-                           kChangeMargin * std::abs(prediction.step_ms - profile.step_ms);
-  const double computing_ms = prediction.compute_ms + prediction.bubble_ms;
-  prediction.low_ms = std::clamp(prediction.step_ms - margin_ms,
-                                 std::min(computing_ms, prediction.step_ms), prediction.step_ms);
-  prediction.high_ms = prediction.step_ms + margin_ms;
+  set_range(prediction, profile);
   return prediction;
 }
 
@@ -387,6 +391,24 @@ Prediction predict(const JobProfile& profile, const Target& target) {
   limit_by_credit(prediction, profile, target);
   add_totals(prediction, profile, target);
   add_energy(prediction, profile, target);
+  return prediction;
+}
+
+Prediction replayed(Prediction prediction, const JobProfile& profile, double step_ms,
+                    double less_late_ms) {
+  const double times = step_ms / prediction.step_ms;
+  prediction.models_step_ms = prediction.step_ms;
+  prediction.compute_ms = std::max(0.0, prediction.compute_ms - less_late_ms);
+  prediction.exposed_ms =
+      std::max(0.0, prediction.exposed_ms + step_ms + less_late_ms - prediction.step_ms);
+  prediction.communication_ms = std::max(prediction.communication_ms, prediction.exposed_ms);
+  prediction.step_ms = step_ms;
+  const double known_ms = prediction.bubble_ms + prediction.exposed_ms;
+  prediction.compute_ms = std::clamp(step_ms - known_ms, 0.0, prediction.compute_ms);
+  prediction.other_ms = std::max(0.0, step_ms - known_ms - prediction.compute_ms);
+  if (prediction.total_s) *prediction.total_s *= times;
+  if (prediction.speedup) *prediction.speedup /= times;
+  set_range(prediction, profile);
   return prediction;
 }
 

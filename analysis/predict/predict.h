@@ -45,6 +45,8 @@ struct Prediction {
   double communication_ms = 0;  // hidden by computing or not
   double exposed_ms = 0;
   double other_ms = 0;  // of a measured step: neither of these
+  // What the models alone say, where the step is of the replayed run.
+  std::optional<double> models_step_ms = {};
   std::optional<double> total_s = {};
   std::optional<double> speedup = {};   // over one processor alone; of a run over the run
   double rate_mbps = 0;                 // of payload, that a host's NICs carry for its ranks
@@ -54,6 +56,11 @@ struct Prediction {
 };
 
 Prediction predict(const JobProfile& profile, const Target& target);
+
+// The same of a measured job whose run, replayed on the target, has steps of this length; of what a
+// step gained, so much was a late rank's, which counts as computing.
+Prediction replayed(Prediction prediction, const JobProfile& profile, double step_ms,
+                    double less_late_ms);
 
 // What is predicted of this profile: it, or the target's.
 const JobProfile& job_of(const JobProfile& profile, const Target& target);

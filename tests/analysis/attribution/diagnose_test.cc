@@ -408,6 +408,21 @@ TEST_F(Diagnosed, WhatIsLessThanTheUnexplainedIsNoHeadline) {
   EXPECT_LT(found.others.front().lost_ms_per_step, found.verdict.lost_ms_per_step);
 }
 
+// 60 ms of 100 are exchanged over a full link, and 40 computed.
+TEST_F(Diagnosed, SaysWhatHalfOfEachAccountWouldGain) {
+  send(full_link());
+  made_.collectives(60, {0, 0});
+  const Diagnosis found = diagnosis();
+  const auto of = [&](Account account) {
+    const auto what_if = std::ranges::find(found.what_ifs, account, &WhatIf::account);
+    return what_if == found.what_ifs.end() ? WhatIf{} : *what_if;
+  };
+  EXPECT_NEAR(of(Account::Link).gained_ms, (*found.accounting)[Account::Link] / 2, 2);
+  EXPECT_NEAR(of(Account::Link).step_ms, 100 - of(Account::Link).gained_ms, 1e-6);
+  EXPECT_NEAR(of(Account::Compute).gained_ms, 20, 2);
+  EXPECT_EQ(of(Account::Straggler).gained_ms, 0);
+}
+
 // Steps that are all alike leave little doubt; steps of which every second one waits do.
 TEST_F(Diagnosed, AccountsSayWhatTheyAreUnsureBy) {
   send(full_link());

@@ -10,9 +10,9 @@ namespace {
 
 using testing::HasSubstr;
 
-class Meeting : public testing::Test {
+class MeetingFamily : public testing::Test {
  protected:
-  Meeting() {
+  MeetingFamily() {
     for (const char* host : {"a", "b"}) {
       made_.host(host);
       NodeData& node = made_.node(host);
@@ -42,7 +42,7 @@ std::string evidence(const Verdict& verdict) {
   return text;
 }
 
-TEST_F(Meeting, ExplainsAFailureWhereRpcsInterfaceIsOfferedByItsOtherFamily) {
+TEST_F(MeetingFamily, ExplainsAFailureWhereRpcsInterfaceIsOfferedByItsOtherFamily) {
   name_interface("TP_SOCKET_IFNAME");
   const Diagnosis found = diagnose(made_.data);
   EXPECT_EQ(found.verdict.verdict, VerdictClass::WrongPath);
@@ -53,27 +53,27 @@ TEST_F(Meeting, ExplainsAFailureWhereRpcsInterfaceIsOfferedByItsOtherFamily) {
   EXPECT_FALSE(found.verdict.advice.empty());
 }
 
-TEST_F(Meeting, ExplainsAFailureWhereGloosInterfaceIsOfferedByItsOtherFamily) {
+TEST_F(MeetingFamily, ExplainsAFailureWhereGloosInterfaceIsOfferedByItsOtherFamily) {
   name_interface("GLOO_SOCKET_IFNAME");
   EXPECT_THAT(evidence(diagnose(made_.data).verdict), HasSubstr("by GLOO_SOCKET_IFNAME=eth0"));
 }
 
-TEST_F(Meeting, ExplainsAFailureWhereTheNameLeadsToTheOtherFamily) {
+TEST_F(MeetingFamily, ExplainsAFailureWhereTheNameLeadsToTheOtherFamily) {
   tell(made_.node("b"), "name", "", "address", "10.0.0.2");
   EXPECT_EQ(diagnose(made_.data).verdict.cause, Cause::MeetingFamily);
 }
 
-TEST_F(Meeting, ExplainsNothingWhereBothAreOfOneFamily) {
+TEST_F(MeetingFamily, ExplainsNothingWhereBothAreOfOneFamily) {
   EXPECT_EQ(diagnose(made_.data).verdict.cause, Cause::JobFailed);
 }
 
-TEST_F(Meeting, ExplainsNothingWhereTheOtherFamilyPassed) {
+TEST_F(MeetingFamily, ExplainsNothingWhereTheOtherFamilyPassed) {
   name_interface("TP_SOCKET_IFNAME");
   made_.way(made_.connect("a", "b"), record::Direction::AToB, {});
   EXPECT_NE(diagnose(made_.data).verdict.cause, Cause::MeetingFamily);
 }
 
-TEST_F(Meeting, IsRemarkedOfAJobThatGoesOn) {
+TEST_F(MeetingFamily, IsRemarkedOfAJobThatGoesOn) {
   made_.way(made_.connect("a", "b"), record::Direction::AToB, full_link());
   for (const char* host : {"a", "b"}) made_.node(host).exit_status = 0;
   const Diagnosis found = diagnose(made_.data);

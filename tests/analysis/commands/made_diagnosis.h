@@ -17,6 +17,7 @@ inline Diagnosis full_link() {
                 .median_ms = 204.0,
                 .p99_ms = 230.0},
       .accounting = Accounting(),
+      .what_ifs = {{.account = Account::Link, .step_ms = 134, .gained_ms = 71.5}},
       .verdict = {.verdict = VerdictClass::LanBandwidth,
                   .cause = Cause::LineRate,
                   .where = {.from = "a", .to = "b"},

@@ -290,6 +290,23 @@ TEST_F(PredictFromRun, RefusesWhatDoesNotFollowFromTheRun) {
   }
 }
 
+TEST_F(PredictFromRun, ReplaysTheRunWhereOnlyItsPathIsAnother) {
+  const json slow = told({"--link", "100M"});
+  EXPECT_EQ(slow["method"], "replay");
+  EXPECT_NE(slow["models_step_ms"], slow["step_ms"]);
+  EXPECT_GT(slow["step_ms"], 800);  // 4 MB each way take 340 ms, twice a step
+  EXPECT_EQ(told({"--backend", "nccl"})["method"], "models");
+  EXPECT_EQ(told({"--nodes", "4"})["method"], "models");
+  EXPECT_EQ(told({"--late", "0"})["inputs"]["late"], 0.0);
+  EXPECT_EQ(predict_with(words({"--late", "0", "--nodes", "4"})).code, cli::ExitCode::Usage);
+}
+
+TEST(PredictCommand, LatenessIsOfARun) {
+  const fakes::CliRun run =
+      predict_with({"--parameters", "1M", "--compute", "10ms", "--link", "1G", "--late", "0"});
+  EXPECT_EQ(run.code, cli::ExitCode::Usage);
+}
+
 TEST_F(PredictFromRun, NeverPromisesLessThanComputing) {
   const json fast = told({"--link", "400G"});
   EXPECT_GE(fast["low_ms"], fast["breakdown_ms"]["compute"]);

@@ -1,0 +1,479 @@
+#include "analysis/replay/graph.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "analysis/phases/overlap.h"
+#include "analysis/replay/graph_builder.h"
+#include "base/math/statistics.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr double kSameSize = 0.1;      // of an exchange: smaller ones hardly slow it down
+constexpr double kBackward = 2.0 / 3;  // of a step's computing
+constexpr double kMostPace = 2;        // times what overlap.h expects, may computing go on unseen
+
+// How much of the computing that the model of overlap.h expects behind exchanges there is, by what
+// the processors worked or the phases have it.
+double pace_factor(const GraphInput& input, const std::vector<std::vector<Line>>& lines) {
+  double most_ns = 0;
+  for (const auto& of_list : lines) {
+    for (const Line& line : of_list) {
+      double hidden_ns = 0;
+      for (const Burst& burst : line.bursts) {
+        const std::int64_t at_ns = line.gaps[burst.first].exchange->own_ready_ns;
+        hidden_ns += covers(input.steps.settled, at_ns) ? burst.hidden_ns : 0;
+      }
+      most_ns = std::max(most_ns, hidden_ns);
+    }
+  }
+  const auto count = static_cast<double>(input.steps.settled.size());
+  const double known_ns = input.phases.hidden_ms * 1e6 * count;
+  return most_ns > 0 ? std::clamp(known_ns / most_ns, 0.0, kMostPace) : 0;
+}
+
+class LineBuilder {
+ public:
+  LineBuilder(GraphBuilder& builder, std::size_t list, const LateBy& late, double pace_factor)
+      : builder_(builder), list_(list), late_(late), pace_factor_(pace_factor) {}
+
+  void add(const Line& line, BucketPlan& buckets) {
+    for (std::size_t place = 0; place < line.gaps.size();) {
+      const BucketPlan::Pass* pass = buckets.at(list_, place);
+      if (pass != nullptr && !running_.empty()) {
+        add_pass(line, *pass, buckets);
+        place += pass->count;
+      } else {
+        add_one(line, place);
+        ++place;
+      }
+    }
+  }
+
+ private:
+  Part part_of(const StageGap& gap) const {
+    const Exchange* const first = builder_.input().exchanges[list_].data();
+    return {list_, static_cast<std::size_t>(gap.exchange - first)};
+  }
+
+  void add_one(const Line& line, std::size_t place) {
+    if (line.gaps[place].queued) {
+      add_queued(line.gaps[place]);
+    } else {
+      add_first(line, place);
+    }
+  }
+
+  void add_pass(const Line& line, const BucketPlan::Pass& pass, BucketPlan& buckets) {
+    const std::size_t over = builder_.add_last_of(running_);
+    const auto gaps = std::span(line.gaps).subspan(pass.first, pass.count);
+    std::int64_t ready_ns = gaps.front().exchange->own_ready_ns;
+    const auto first_ns = static_cast<double>(ready_ns - builder_.t_ns(over));
+    double bytes = 0;
+    for (const StageGap& gap : gaps) {
+      const auto pace_ns = static_cast<std::int64_t>(pace_factor_ * gap.pace_ns);
+      ready_ns = gap.queued ? std::min(ready_ns + pace_ns, gap.exchange->own_ready_ns)
+                            : gap.exchange->own_ready_ns;
+      bytes += gap.exchange->bytes;
+      builder_.drop(part_of(gap));
+    }
+    const auto computing_ns = static_cast<double>(ready_ns - builder_.t_ns(over));
+    const double hidden_ns = computing_ns - first_ns;
+    const double first_share = gaps.front().exchange->bytes / bytes;
+    const double backward_ns =
+        hidden_ns > 0 && first_share < 1 ? hidden_ns / (1 - first_share) : kBackward * computing_ns;
+    // What was not hidden although it could have been stays so, unless that is what is asked for.
+    const bool stays_behind = hidden_ns <= 0 && pass.count > 1 && !builder_.input().buckets.overlap;
+    running_ =
+        buckets.add(pass, over, std::max(computing_ns, 0.0),
+                    stays_behind ? 0 : std::clamp(backward_ns, 0.0, std::max(computing_ns, 0.0)),
+                    late_.at(part_of(gaps.front())));
+    issued_ = running_.back();
+  }
+
+  void add_first(const Line& line, std::size_t place) {
+    const Part part = part_of(line.gaps[place]);
+    const std::size_t ready = builder_.ready_of(part);
+    if (place > 0 && line.gaps[place - 1].unwaited && !line.gaps[place - 1].queued) {
+      const Part before = part_of(line.gaps[place - 1]);
+      builder_.add(ready, {.from = builder_.end_of(before)});
+      builder_.add_since(ready, builder_.ready_of(before), Cost::Computing, late_.at(part));
+    } else if (!running_.empty()) {
+      const std::size_t over = builder_.add_last_of(running_);
+      builder_.add_since(ready, over, Cost::Computing, late_.at(part));
+      running_.clear();
+    }
+    issued_ = ready;
+    running_.push_back(builder_.end_of(part));
+  }
+
+  // It is ready when the computing behind the burst has come so far, and begins when one before it
+  // is over.
+  void add_queued(const StageGap& gap) {
+    const Part part = part_of(gap);
+    const std::size_t ready = builder_.ready_of(part);
+    const auto pace_ns = static_cast<std::int64_t>(pace_factor_ * gap.pace_ns);
+    const std::int64_t issued_ns = builder_.t_ns(issued_) + pace_ns;
+    const std::size_t issued = builder_.add_moment(std::min(issued_ns, gap.exchange->own_ready_ns));
+    builder_.add_since(issued, issued_, Cost::Computing);
+    builder_.add(ready, {.from = issued});
+    if (const std::size_t free = latest_over(gap.exchange->own_ready_ns); free != kNowhere) {
+      builder_.add_since(ready, free, Cost::Overhead);
+    }
+    issued_ = issued;
+    running_.push_back(builder_.end_of(part));
+  }
+
+  // Whose end made room for it.
+  std::size_t latest_over(std::int64_t t_ns) const {
+    std::size_t latest = kNowhere;
+    for (const std::size_t end : running_) {
+      const bool is_over = builder_.t_ns(end) <= t_ns;
+      const bool is_later = latest == kNowhere || builder_.t_ns(end) > builder_.t_ns(latest);
+      latest = is_over && is_later ? end : latest;
+    }
+    return latest;
+  }
+
+  GraphBuilder& builder_;
+  std::size_t list_;
+  const LateBy& late_;
+  double pace_factor_;
+  std::size_t issued_ = 0;
+  std::vector<std::size_t> running_ = {};  // ends since the rank last waited for all of them
+};
+
+// Of a rank that waits for whatever it began: one thing after the other.
+void add_sequence(GraphBuilder& builder, std::size_t list, const LateBy& late) {
+  std::vector<std::size_t> overs;  // when all up to each were over
+  for (std::size_t place = 0; place < builder.input().exchanges[list].size(); ++place) {
+    const Part part{list, place};
+    const std::size_t ready = builder.ready_of(part);
+    const auto before = std::find_if(overs.rbegin(), overs.rend(), [&](std::size_t over) {
+      return builder.t_ns(over) <= builder.t_ns(ready);
+    });
+    if (before != overs.rend()) {
+      builder.add_since(ready, *before, Cost::Computing, late.at(part));
+    }
+    const std::size_t end = builder.end_of(part);
+    overs.push_back(overs.empty() ? end : builder.add_last_of({overs.back(), end}));
+  }
+}
+
+bool has_messages(const std::vector<Exchange>& exchanges) {
+  return std::ranges::any_of(exchanges, is_message);
+}
+
+// False where other buckets are asked for, and no gradients were recognised.
+bool add_ranks(GraphBuilder& builder, const LateBy& late, std::vector<bool>& replaced) {
+  const GraphInput& input = builder.input();
+  std::vector<std::vector<Line>> lines(input.exchanges.size());
+  for (std::size_t list = 0; list < lines.size(); ++list) {
+    if (!has_messages(input.exchanges[list])) {
+      lines[list] = lines_of(input.exchanges[list]);
+    }
+    for (Line& line : lines[list]) {
+      mark_unwaited(line, input.steps.settled);
+    }
+  }
+  const double factor = pace_factor(input, lines);
+  std::vector<Line> own;
+  for (const auto& of_list : lines) {
+    own.push_back(of_list.size() == 1 ? of_list.front() : Line{});
+  }
+  BucketPlan buckets(builder, own);
+  if (input.buckets.is_cut && !buckets.is_enough()) {
+    return false;
+  }
+  for (std::size_t list = 0; list < lines.size(); ++list) {
+    if (!has_messages(input.exchanges[list])) {
+      for (const Line& line : lines[list]) {
+        LineBuilder(builder, list, late, factor).add(line, buckets);
+      }
+    } else if (announces_ahead(input.exchanges[list])) {
+      add_stage(builder, list, late);
+    } else {
+      add_sequence(builder, list, late);
+    }
+  }
+  buckets.finish();
+  for (std::size_t meeting = 0; meeting < replaced.size(); ++meeting) {
+    replaced[meeting] = buckets.is_replaced(meeting);
+  }
+  return true;
+}
+
+// A meeting's parts whose ranks had come when the part was over: of a broadcast, the root may leave
+// before others come.
+std::vector<Part> needed_by(const Exchanges& exchanges, const Meeting& meeting, Part part) {
+  std::vector<Part> needed;
+  for (const Part other : meeting) {
+    if (at(exchanges, other).own_ready_ns <= at(exchanges, part).end_ns) {
+      needed.push_back(other);
+    }
+  }
+  return needed;
+}
+
+void add_collective(GraphBuilder& builder, const Meeting& meeting, std::size_t transfer) {
+  const Exchanges& exchanges = builder.input().exchanges;
+  for (const Part part : meeting) {
+    const std::size_t end = builder.end_of(part);
+    const std::vector<Part> needed = needed_by(exchanges, meeting, part);
+    std::int64_t ready_ns = at(exchanges, part).own_ready_ns;
+    for (const Part other : needed) {
+      ready_ns = std::max(ready_ns, at(exchanges, other).own_ready_ns);
+    }
+    const std::int64_t took_ns = std::max<std::int64_t>(at(exchanges, part).end_ns - ready_ns, 0);
+    for (const Part other : needed) {
+      builder.add(end, {.from = builder.ready_of(other),
+                        .cost = Cost::Transfer,
+                        .ns = took_ns,
+                        .transfer = transfer});
+    }
+  }
+}
+
+// Messages of one way, from one rank to another, in the order in which they were ready.
+using Ways = std::map<std::pair<std::size_t, std::size_t>, std::vector<std::pair<Part, Part>>>;
+
+void add_messages(GraphBuilder& builder, Ways ways) {
+  const Exchanges& exchanges = builder.input().exchanges;
+  for (auto& [way, messages] : ways) {
+    std::ranges::sort(messages, {}, [&](const auto& message) {
+      return at(exchanges, message.first).own_ready_ns;
+    });
+    std::optional<Part> before;
+    for (const auto& [sent, received] : messages) {
+      add_message(builder, sent, received, before);
+      before = received;
+    }
+  }
+}
+
+void add_exchanges(GraphBuilder& builder, const std::vector<bool>& replaced) {
+  const Exchanges& exchanges = builder.input().exchanges;
+  Ways ways;
+  for (std::size_t number = 0; number < builder.input().meetings.size(); ++number) {
+    const Meeting& meeting = builder.input().meetings[number];
+    const Exchange& first = at(exchanges, meeting.front());
+    if (replaced[number] || std::ranges::none_of(meeting, [&](Part part) {
+          return builder.is_inside(at(exchanges, part));
+        })) {
+      continue;
+    }
+    if (is_message(first) && meeting.size() == 2) {
+      const bool is_sent = first.kind == record::CollectiveKind::Send;
+      const Part sent = is_sent ? meeting.front() : meeting.back();
+      const Part received = is_sent ? meeting.back() : meeting.front();
+      ways[{sent.list, received.list}].emplace_back(sent, received);
+    } else {
+      add_collective(builder, meeting, builder.add_transfer(transfer_of(exchanges, meeting)));
+    }
+  }
+  add_messages(builder, std::move(ways));
+}
+
+// How many large exchanges between hosts were under way together, on average over each one's time.
+void count_at_once(RunGraph& graph) {
+  struct Under {
+    Span span = {};
+    std::size_t transfer = 0;
+  };
+  std::vector<Under> all;
+  for (const GraphMoment& moment : graph.moments) {
+    for (const Arc& arc : moment.arcs) {
+      const bool is_first = all.empty() || all.back().transfer != arc.transfer;
+      if (arc.cost == Cost::Transfer && is_first && arc.transfer != kNowhere) {
+        const Transfer& own = graph.transfers[arc.transfer];
+        const bool shares =
+            own.is_between_hosts && own.took_ns > 0 && own.kind != record::CollectiveKind::Send;
+        if (shares) all.push_back({{moment.t_ns - own.took_ns, moment.t_ns}, arc.transfer});
+      }
+    }
+  }
+  std::ranges::sort(all, {}, &Under::transfer);
+  const auto same = std::ranges::unique(all, {}, &Under::transfer);
+  all.erase(same.begin(), same.end());
+  std::ranges::sort(all, {}, [](const Under& each) { return each.span.start_ns; });
+  for (std::size_t one = 0; one < all.size(); ++one) {
+    for (std::size_t other = one + 1;
+         other < all.size() && all[other].span.start_ns < all[one].span.end_ns; ++other) {
+      Transfer& a = graph.transfers[all[one].transfer];
+      Transfer& b = graph.transfers[all[other].transfer];
+      const std::int64_t both_ns =
+          std::min(all[one].span.end_ns, all[other].span.end_ns) - all[other].span.start_ns;
+      if (b.bytes >= kSameSize * a.bytes) {
+        a.at_once += static_cast<double>(both_ns) / static_cast<double>(a.took_ns);
+      }
+      if (a.bytes >= kSameSize * b.bytes) {
+        b.at_once += static_cast<double>(both_ns) / static_cast<double>(b.took_ns);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Transfer transfer_of(const Exchanges& exchanges, const Meeting& meeting) {
+  const Exchange& first = at(exchanges, meeting.front());
+  Transfer transfer{.source = first.source,
+                    .kind = kind_at_both(first.kind),
+                    .group = first.group,
+                    .ranks = static_cast<double>(std::max<std::size_t>(meeting.size(), 2)),
+                    .is_between_hosts = meeting.size() == 1};
+  std::int64_t ready_ns = first.own_ready_ns;
+  std::int64_t end_ns = first.end_ns;
+  for (const Part part : meeting) {
+    const Exchange& own = at(exchanges, part);
+    transfer.bytes = std::max(transfer.bytes, own.bytes);
+    transfer.is_between_hosts = transfer.is_between_hosts || own.node != first.node;
+    ready_ns = std::max(ready_ns, own.own_ready_ns);
+    end_ns = std::max(end_ns, own.end_ns);
+  }
+  transfer.took_ns = std::max<std::int64_t>(end_ns - ready_ns, 0);
+  return transfer;
+}
+
+GraphBuilder::GraphBuilder(const GraphInput& input) : input_(input) {
+  std::size_t count = 0;
+  for (const auto& of_rank : input.exchanges) {
+    base_.push_back(count);
+    count += of_rank.size();
+    for (const Exchange& exchange : of_rank) {
+      graph_.moments.push_back({.t_ns = exchange.own_ready_ns});
+      graph_.moments.push_back({.t_ns = exchange.end_ns});
+    }
+  }
+}
+
+bool GraphBuilder::is_inside(const Exchange& exchange) const {
+  const Spans& steps = input_.steps.settled;
+  return exchange.own_ready_ns >= steps.front().start_ns &&
+         exchange.own_ready_ns < steps.back().end_ns;
+}
+
+void GraphBuilder::add_since(std::size_t to, std::size_t from, Cost cost, std::int64_t late_ns) {
+  const std::int64_t ns = std::max<std::int64_t>(t_ns(to) - t_ns(from), 0);
+  add(to, {.from = from, .cost = cost, .ns = ns, .late_ns = std::min(late_ns, ns)});
+}
+
+std::size_t GraphBuilder::add_moment(std::int64_t t_ns) {
+  graph_.moments.push_back({.t_ns = t_ns});
+  return graph_.moments.size() - 1;
+}
+
+std::size_t GraphBuilder::add_last_of(const std::vector<std::size_t>& moments) {
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  for (const std::size_t moment : moments) {
+    last_ns = std::max(last_ns, t_ns(moment));
+  }
+  const std::size_t last = add_moment(last_ns);
+  for (const std::size_t moment : moments) {
+    add(last, {.from = moment});
+  }
+  return last;
+}
+
+std::size_t GraphBuilder::add_transfer(const Transfer& transfer) {
+  graph_.transfers.push_back(transfer);
+  return graph_.transfers.size() - 1;
+}
+
+void GraphBuilder::note_steps() {
+  const Spans& steps = input_.steps.settled;
+  for (GraphMoment& moment : graph_.moments) {
+    // What comes as one step ends and the next begins is of the one that ends.
+    const auto after = std::ranges::lower_bound(steps, moment.t_ns, {}, &Span::start_ns);
+    if (after != steps.begin() && moment.t_ns <= std::prev(after)->end_ns) {
+      moment.step = static_cast<std::size_t>(std::prev(after) - steps.begin());
+    }
+  }
+}
+
+void GraphBuilder::drop(Part part) {
+  for (const std::size_t moment : {ready_of(part), end_of(part)}) {
+    graph_.moments[moment] = {.t_ns = std::numeric_limits<std::int64_t>::min()};
+  }
+}
+
+std::optional<RunGraph> GraphBuilder::finish() {
+  if (graph_.transfers.empty()) {
+    return std::nullopt;
+  }
+  note_steps();
+  std::vector<std::size_t> lacks(graph_.moments.size(), 0);
+  std::vector<std::vector<std::size_t>> next(graph_.moments.size());
+  for (std::size_t moment = 0; moment < graph_.moments.size(); ++moment) {
+    for (const Arc& arc : graph_.moments[moment].arcs) {
+      ++lacks[moment];
+      next[arc.from].push_back(moment);
+    }
+    if (lacks[moment] == 0) {
+      graph_.order.push_back(moment);
+    }
+  }
+  for (std::size_t place = 0; place < graph_.order.size(); ++place) {
+    for (const std::size_t later : next[graph_.order[place]]) {
+      if (--lacks[later] == 0) {
+        graph_.order.push_back(later);
+      }
+    }
+  }
+  if (graph_.order.size() != graph_.moments.size()) {
+    return std::nullopt;
+  }
+  count_at_once(graph_);
+  return std::move(graph_);
+}
+
+LateBy::LateBy(const GraphInput& input) {
+  std::map<std::tuple<std::size_t, std::int64_t, std::int64_t>, std::int64_t> of_messages;
+  for (const auto& of_rank : input.exchanges) {
+    ns_.emplace_back(of_rank.size(), 0);
+  }
+  for (const Late& late : input.phases.late) {
+    const auto lost_ns = static_cast<std::int64_t>(late.lost_ns);
+    if (!late.meeting || *late.meeting >= input.meetings.size()) {
+      of_messages[{late.node, late.rank, late.waited.end_ns}] = lost_ns;
+      continue;
+    }
+    for (const Part part : input.meetings[*late.meeting]) {
+      const Exchange& own = analysis::at(input.exchanges, part);
+      if (own.node == late.node && own.rank == late.rank) {
+        ns_[part.list][part.place] = lost_ns;
+      }
+    }
+  }
+  for (std::size_t list = 0; list < ns_.size(); ++list) {
+    for (std::size_t place = 0; place < ns_[list].size(); ++place) {
+      const Exchange& own = input.exchanges[list][place];
+      const auto found = of_messages.find({own.node, own.rank, own.own_ready_ns});
+      if (own.kind == record::CollectiveKind::Send && found != of_messages.end()) {
+        ns_[list][place] = found->second;
+      }
+    }
+  }
+}
+
+std::int64_t LateBy::at(Part part) const { return ns_[part.list][part.place]; }
+
+std::optional<RunGraph> graph_of(const GraphInput& input) {
+  if (input.steps.settled.empty()) {
+    return std::nullopt;
+  }
+  GraphBuilder builder(input);
+  const LateBy late(input);
+  std::vector<bool> replaced(input.meetings.size(), false);
+  if (!add_ranks(builder, late, replaced)) {
+    return std::nullopt;
+  }
+  add_exchanges(builder, replaced);
+  return builder.finish();
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,161 @@
+#include "analysis/replay/replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "analysis/replay/transfer_times.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+// The unchanged run, replayed, may be off by this: more says that the graph is not the run's.
+constexpr double kMostOff = 0.05;
+
+constexpr std::size_t kLeastSteps = 3;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// From the end of the first settled step's moments to that of the last one's, so that each step
+// between is whole. `t_ns_of` a moment's place.
+template <class TimeOf>
+double length_ms_between(const RunGraph& graph, const TimeOf& t_ns_of) {
+  double first_ns = -kNever;
+  double last_ns = -kNever;
+  for (std::size_t place = 0; place < graph.moments.size(); ++place) {
+    const std::size_t step = graph.moments[place].step;
+    if (step == 0) first_ns = std::max(first_ns, t_ns_of(place));
+    if (step != kNowhere) last_ns = std::max(last_ns, t_ns_of(place));
+  }
+  return std::isfinite(first_ns) && last_ns > first_ns ? (last_ns - first_ns) / 1e6 : 0;
+}
+
+bool is_path_changed(const PathProfile& path) { return path.rate_mbps || path.rtt_ms || path.loss; }
+
+}  // namespace
+
+std::optional<Replay> Replay::of(const ReplayInput& input) {
+  if (input.phases.source != PhaseSource::Library) {
+    return std::nullopt;
+  }
+  const Exchanges exchanges = exchanges_of(input.run, input.clocks);
+  return of({.exchanges = exchanges,
+             .meetings = meetings_of(exchanges),
+             .steps = input.steps,
+             .phases = input.phases},
+            input.path);
+}
+
+std::optional<Replay> Replay::of(const GraphInput& input, const MeasuredPath& path) {
+  std::optional<RunGraph> graph = graph_of(input);
+  if (!graph || input.steps.settled.size() < kLeastSteps) {
+    return std::nullopt;
+  }
+  Replay replay;
+  replay.graph_ = *std::move(graph);
+  replay.path_ = path;
+  replay.work_ms_ = input.phases.exchange_work_ms;
+  replay.step_ms_ = input.phases.step_ms;
+  replay.steps_ = count_between(input.steps.settled) - 1;
+  replay.source_ = std::make_shared<const Source>(
+      Source{input.exchanges, input.meetings, input.steps, input.phases});
+  replay.length_ms_ = length_ms(
+      replay.graph_, [](const Arc& arc, std::size_t) { return static_cast<double>(arc.ns); });
+  const double wanted_ms = length_ms_between(replay.graph_, [&](std::size_t place) {
+    return static_cast<double>(replay.graph_.moments[place].t_ns);
+  });
+  if (wanted_ms <= 0 || std::abs(replay.length_ms_ - wanted_ms) > kMostOff * wanted_ms) {
+    return std::nullopt;
+  }
+  return replay;
+}
+
+double Replay::length_ms(const RunGraph& graph,
+                         const std::function<double(const Arc&, std::size_t step)>& ns_of) {
+  std::vector<double> times(graph.moments.size(), 0);
+  for (const std::size_t place : graph.order) {
+    const GraphMoment& moment = graph.moments[place];
+    double t_ns = -kNever;
+    for (const Arc& arc : moment.arcs) {
+      t_ns = std::max(t_ns, times[arc.from] + std::max(0.0, ns_of(arc, moment.step)));
+    }
+    times[place] = moment.arcs.empty() ? static_cast<double>(moment.t_ns) : t_ns;
+  }
+  return length_ms_between(graph, [&](std::size_t place) { return times[place]; });
+}
+
+double Replay::step_ms_of(double length_ms, double unchanged_ms) const {
+  return std::max(0.0, step_ms_ + (length_ms - unchanged_ms) / steps_);
+}
+
+std::optional<RunGraph> Replay::graph_with(const Buckets& buckets) const {
+  return graph_of({.exchanges = source_->exchanges,
+                   .meetings = source_->meetings,
+                   .steps = source_->steps,
+                   .phases = source_->phases,
+                   .buckets = buckets});
+}
+
+std::optional<double> Replay::step_ms(const ReplayChange& change) const {
+  const double rtt_ms = path_.path.rtt_ms.value_or(0);
+  const auto as_recorded = [](const Arc& arc, std::size_t) { return static_cast<double>(arc.ns); };
+  double unchanged_ms = length_ms_;
+  std::optional<RunGraph> other;
+  if (change.bucket_bytes || change.overlap) {
+    const std::optional<RunGraph> same = graph_with({.rtt_ms = rtt_ms, .is_cut = true});
+    other = graph_with({.bytes = change.bucket_bytes,
+                        .overlap = change.overlap,
+                        .rtt_ms = rtt_ms,
+                        .is_cut = true});
+    if (!same || !other) {
+      return std::nullopt;
+    }
+    unchanged_ms = length_ms(*same, as_recorded);
+  }
+  const RunGraph& graph = other ? *other : graph_;
+  const TransferTimes times(graph.transfers, {.before = path_,
+                                              .after = change.path,
+                                              .congestion = change.congestion,
+                                              .work_ms = work_ms_,
+                                              .steps = steps_});
+  const double way_times = change.path.rtt_ms && rtt_ms > 0 ? *change.path.rtt_ms / rtt_ms : 1;
+  const bool is_path = is_path_changed(change.path);
+  const double changed_ms = length_ms(graph, [&](const Arc& arc, std::size_t) {
+    const auto ns = static_cast<double>(arc.ns);
+    switch (arc.cost) {
+      case Cost::Computing:
+        return ns - (1 - change.late_times) * static_cast<double>(arc.late_ns);
+      case Cost::Way:
+        return ns * way_times;
+      case Cost::Transfer:
+        return is_path ? times.ns(arc.transfer, ns) : ns;
+      case Cost::Overhead:
+        return ns;
+    }
+    return ns;
+  });
+  return step_ms_of(changed_ms, unchanged_ms);
+}
+
+double Replay::step_ms(const std::vector<CauseShares>& shares, double times) const {
+  const auto of_step = [&](std::size_t step) {
+    return step < shares.size() ? shares[step] : CauseShares{};
+  };
+  const double changed_ms = length_ms(graph_, [&](const Arc& arc, std::size_t step) {
+    const auto ns = static_cast<double>(arc.ns);
+    const auto late_ns = static_cast<double>(arc.late_ns);
+    const CauseShares own = of_step(step);
+    switch (arc.cost) {
+      case Cost::Computing:
+        return ns - (1 - times) * (own.late * late_ns + own.computing * (ns - late_ns));
+      case Cost::Way:
+      case Cost::Transfer:
+        return ns * (1 - (1 - times) * own.transfer);
+      case Cost::Overhead:
+        return ns;
+    }
+    return ns;
+  });
+  return step_ms_of(changed_ms, length_ms_);
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,94 @@
+// A recorded run replayed with one thing changed: what its steps would take then.
+//
+//   const auto replay = Replay::of(input);
+//   replay->step_ms({.path = {.rate_mbps = 2000}})     another link
+//   replay->step_ms({.late_times = 0})                 no rank is late
+//   replay->step_ms(parts, 0.5)                        a cause costs half
+//
+// The graph's moments are taken in order, and each comes when all that it waits for has come; what
+// is not changed takes as long as recorded. How long an exchange takes on another path is a model's
+// answer, fitted to what the run's own exchanges took (transfer_times.h). Values, which own all
+// they need; any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "analysis/predict/job_profile.h"
+#include "analysis/predict/wire.h"
+#include "analysis/replay/graph.h"
+
+namespace chokepoint::analysis {
+
+// The path under the run.
+struct MeasuredPath {
+  PathProfile path = {};
+  bool is_full = false;  // its link is what held the exchanges back; then rate_mbps is of payload
+};
+
+struct ReplayInput {
+  const RunData& run;
+  const Clocks& clocks;
+  const StepLine& steps;
+  const Phases& phases;
+  MeasuredPath path = {};
+};
+
+// What is empty or 1 stays as it was.
+struct ReplayChange {
+  PathProfile path = {};
+  Congestion congestion = Congestion::Cubic;
+  double late_times = 1;  // of what late ranks come later than the others
+  std::optional<double> bucket_bytes = {};
+  std::optional<double> overlap = {};  // 0 to 1, as of Buckets
+};
+
+// Of one step's time, what shares some cause has.
+struct CauseShares {
+  double computing = 0;
+  double transfer = 0;
+  double late = 0;
+};
+
+class Replay {
+ public:
+  // nullopt where the record does not show who exchanged what when, or the unchanged run, replayed,
+  // takes another time than it took.
+  static std::optional<Replay> of(const ReplayInput& input);
+  static std::optional<Replay> of(const GraphInput& input, const MeasuredPath& path);
+
+  double step_ms() const { return step_ms_; }
+  // nullopt where other buckets or overlap are asked for, and no gradients were recognised.
+  std::optional<double> step_ms(const ReplayChange& change) const;
+  // Where these shares of each settled step take `times` as long.
+  double step_ms(const std::vector<CauseShares>& shares, double times) const;
+
+ private:
+  Replay() = default;
+  // From the end of the first settled step to that of the last one.
+  static double length_ms(const RunGraph& graph,
+                          const std::function<double(const Arc&, std::size_t step)>& ns_of);
+  // Where the unchanged run's length by the same rules is this.
+  double step_ms_of(double length_ms, double unchanged_ms) const;
+  std::optional<RunGraph> graph_with(const Buckets& buckets) const;
+
+  // What the graph was made of, for others like it.
+  struct Source {
+    Exchanges exchanges = {};
+    std::vector<Meeting> meetings = {};
+    StepLine steps = {};
+    Phases phases = {};
+  };
+
+  std::shared_ptr<const Source> source_ = {};
+  RunGraph graph_;
+  MeasuredPath path_;
+  double work_ms_ = 0;  // of the processors for exchanges, a step
+  double steps_ = 0;    // after the first
+  double step_ms_ = 0;  // as measured
+  double length_ms_ = 0;
+};
+
+}  // namespace chokepoint::analysis

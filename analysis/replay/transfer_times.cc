@@ -1,0 +1,200 @@
+#include "analysis/replay/transfer_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "analysis/predict/exchange_time.h"
+#include "base/math/statistics.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using record::CollectiveKind;
+
+constexpr double kSizesApart = 4;     // classes of size to a doubling
+constexpr double kHeldByLink = 0.7;   // of a full link's rate: what exchanges at it reach at least
+constexpr double kMostOfLink = 1.06;  // likewise at most: what lies in queues before
+constexpr double kElementBytes = 4;
+constexpr double kLeastMbps = 1e-3;
+constexpr double kMostMbps = 1e7;
+constexpr double kQuick = 0.1;  // quantile of those alike: hit by no loss
+constexpr double kPayloadOfLine = kSegmentBytes / kFrameBytes;
+
+double bytes_ms(double bytes, double mbps) { return bytes * 8 / (mbps * 1000); }
+
+Collective collective_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::AllGather:
+      return Collective::AllGather;
+    case CollectiveKind::ReduceScatter:
+      return Collective::ReduceScatter;
+    case CollectiveKind::AllToAll:
+      return Collective::AllToAll;
+    case CollectiveKind::AllReduce:
+    case CollectiveKind::Unknown:
+      return Collective::AllReduce;
+    default:
+      return Collective::Broadcast;
+  }
+}
+
+// What a rank sends at most: Gloo's rows have what passed both ways.
+double sent_bytes(const Transfer& transfer) {
+  if (transfer.source == record::CollectiveSource::Nccl) {
+    return transfer.bytes * bus_factor(collective_of(transfer.kind), transfer.ranks);
+  }
+  switch (transfer.kind) {
+    case CollectiveKind::Broadcast:
+    case CollectiveKind::Scatter:
+    case CollectiveKind::Gather:
+    case CollectiveKind::Send:
+      return transfer.bytes;
+    case CollectiveKind::Reduce:  // all but an n-th twice to the root, once from it
+      return transfer.bytes * 2 / 3;
+    default:
+      return transfer.bytes / 2;
+  }
+}
+
+double nccl_ms(const Transfer& transfer, double rtt_ms, double rate_mbps) {
+  return ring_ms(collective_of(transfer.kind), transfer.bytes, transfer.ranks,
+                 {.alpha_ms = rtt_ms / 2, .bytes_per_ms = rate_mbps * 1000 / 8});
+}
+
+double gloo_ms(const Transfer& transfer, double rtt_ms, double rate_mbps) {
+  const double sent = sent_bytes(transfer);
+  const double data_ms = bytes_ms(sent, rate_mbps);
+  const double tensor = sent / bus_factor(Collective::AllReduce, transfer.ranks);
+  switch (transfer.kind) {
+    case CollectiveKind::AllReduce:
+    case CollectiveKind::Unknown: {
+      // Segments without an element are not sent: then no credit is waited for twice.
+      const bool is_tiny = tensor < kElementBytes * 2 * transfer.ranks;
+      return gloo_ring_ms(tensor, is_tiny ? 2 : transfer.ranks, rtt_ms, rate_mbps * 1000 / 8);
+    }
+    case CollectiveKind::ReduceScatter:
+      return gloo_ring_ms(tensor * 2, transfer.ranks, rtt_ms, rate_mbps * 1000 / 8) / 2;
+    case CollectiveKind::Reduce:  // the first half of a ring, then each rank's part to the root
+      return gloo_ring_ms(sent, transfer.ranks, rtt_ms, rate_mbps * 1000 / 8) / 2 + rtt_ms +
+             bytes_ms(sent / transfer.ranks, rate_mbps);
+    case CollectiveKind::AllGather:
+      return (transfer.ranks - 1) * rtt_ms + data_ms;
+    case CollectiveKind::Broadcast:
+      return std::ceil(std::log2(transfer.ranks)) * rtt_ms + data_ms;
+    default:
+      return rtt_ms + data_ms;
+  }
+}
+
+using Likeness = std::tuple<record::CollectiveSource, CollectiveKind, std::int64_t, bool, double>;
+
+Likeness likeness_of(const Transfer& transfer) {
+  const double size = std::round(kSizesApart * std::log2(std::max(transfer.bytes, 1.0)));
+  return {transfer.source, transfer.kind, transfer.group, transfer.is_between_hosts, size};
+}
+
+struct Sample {
+  Transfer usual = {};
+  std::vector<double> took_ms = {};
+  std::vector<double> at_once = {};
+};
+
+// What the path gives to one of `share` exchanges that have it together, and by the record had
+// `fitted` each.
+double after_mbps(const PathChange& change, double fitted, double share) {
+  const double whole = fitted * share;
+  const double link_before =
+      change.before.path.rate_mbps.value_or(0) * (change.before.is_full ? 1 : kPayloadOfLine);
+  const bool is_held = change.before.is_full && whole > kHeldByLink * link_before;
+  double after = is_held && change.after.rate_mbps ? kMostMbps : whole;
+  if (change.after.rate_mbps) {
+    const double reached = is_held ? std::min(whole / link_before, kMostOfLink) : 1;
+    after = std::min(after, *change.after.rate_mbps * kPayloadOfLine * reached);
+  }
+  const double loss = change.after.loss.value_or(0);
+  const double rtt_ms = change.after.rtt_ms.value_or(change.before.path.rtt_ms.value_or(0));
+  if (loss > change.before.path.loss.value_or(0) && rtt_ms > 0) {
+    const auto limit = tcp_limit({.rtt_ms = rtt_ms, .loss = loss}, change.congestion);
+    after = limit ? std::min(after, limit->rate_mbps) : after;
+  }
+  return after / share;
+}
+
+}  // namespace
+
+double transfer_ms(const Transfer& transfer, double rtt_ms, double rate_mbps) {
+  if (transfer.kind == CollectiveKind::Send) {
+    return bytes_ms(transfer.bytes, rate_mbps);  // its ways are moments of the graph
+  }
+  return transfer.source == record::CollectiveSource::Nccl ? nccl_ms(transfer, rtt_ms, rate_mbps)
+                                                           : gloo_ms(transfer, rtt_ms, rate_mbps);
+}
+
+double fitted_mbps(const Transfer& transfer, double rtt_ms, double took_ms) {
+  double low = std::log(kLeastMbps);
+  double high = std::log(kMostMbps);
+  for (int round = 0; round < 60; ++round) {
+    const double middle = (low + high) / 2;
+    (transfer_ms(transfer, rtt_ms, std::exp(middle)) > took_ms ? low : high) = middle;
+  }
+  return std::exp(high);
+}
+
+TransferTimes::TransferTimes(const std::vector<Transfer>& transfers, const PathChange& change)
+    : transfers_(transfers) {
+  std::map<Likeness, std::size_t> places;
+  std::vector<Sample> samples;
+  double all_bytes = 0;
+  for (const Transfer& transfer : transfers) {
+    const auto place = places.try_emplace(likeness_of(transfer), samples.size()).first->second;
+    samples.resize(places.size());
+    samples[place].usual = transfer;
+    samples[place].took_ms.push_back(static_cast<double>(transfer.took_ns) / 1e6);
+    samples[place].at_once.push_back(transfer.at_once);
+    alike_of_.push_back(place);
+    all_bytes += sent_bytes(transfer);
+  }
+  const double rtt_before_ms = change.before.path.rtt_ms.value_or(0);
+  const double rtt_after_ms = change.after.rtt_ms.value_or(rtt_before_ms);
+  const double loss_before = change.before.path.loss.value_or(0);
+  const double loss_after = change.after.loss.value_or(loss_before);
+  for (const Sample& sample : samples) {
+    const double took_ms = math::median(sample.took_ms).value_or(0);
+    Alike alike{.before_ms = took_ms, .after_ms = took_ms};
+    alike.free_ms = math::quantile(sample.took_ms, kQuick).value_or(took_ms);
+    alike.loss_times = loss_before > 0 ? std::min(loss_after / loss_before, 1.0) : 1;
+    if (sample.usual.is_between_hosts && took_ms > 0) {
+      const double share = math::median(sample.at_once).value_or(1);
+      const double fitted = fitted_mbps(sample.usual, rtt_before_ms, took_ms);
+      // Where the model takes longer at any rate, its round trips are not all waited for.
+      const double model_ms = transfer_ms(sample.usual, rtt_before_ms, fitted);
+      const double times = model_ms > took_ms ? took_ms / model_ms : 1;
+      const double work_ms =
+          all_bytes > 0 ? change.work_ms * change.steps * sent_bytes(sample.usual) / all_bytes : 0;
+      const double after_ms =
+          transfer_ms(sample.usual, rtt_after_ms, after_mbps(change, fitted, share));
+      alike.after_ms =
+          std::max(took_ms + times * (after_ms - model_ms), std::min(work_ms, took_ms));
+    }
+    alike_.push_back(alike);
+  }
+}
+
+double TransferTimes::ns(std::size_t transfer, double took_ns) const {
+  const Transfer& own = transfers_[transfer];
+  const Alike& alike = alike_[alike_of_[transfer]];
+  if (own.took_ns <= 0 || alike.before_ms <= 0) {
+    return took_ns;
+  }
+  const double part = std::min(1.0, took_ns / static_cast<double>(own.took_ns));
+  const double free_ns = std::min(took_ns, alike.free_ms * 1e6 * part);
+  const double left_ns = free_ns + alike.loss_times * (took_ns - free_ns);
+  const double more_ns = (alike.after_ms - alike.before_ms) * 1e6 * part;
+  // What is longer than usual is so for reasons of its own, and stays.
+  return more_ns >= 0 ? left_ns + more_ns
+                      : std::max(left_ns + more_ns, left_ns * alike.after_ms / alike.before_ms);
+}
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,171 @@
+// Replayed runs of two ranks whose every moment is known, so that what a change makes of a step can
+// be worked out by hand.
+#include <gtest/gtest.h>
+
+#include "analysis/replay/replay.h"
+#include "tests/analysis/phases/timelines.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+constexpr int kSteps = 12;
+
+// Two ranks that compute, the second one for longer, and then exchange:
+//
+//   rank 0   computes 60 ├ waits 20 ┤ exchange 40 │
+//   rank 1   computes    80         ┤ exchange 40 │
+struct TwoRanks {
+  double computing_ms = 60;
+  double late_ms = 20;
+  double exchange_ms = 40;
+  double bytes = 2e7;  // both ways: 10 MB each, 2 Gb/s in 40 ms
+
+  double step_ms() const { return computing_ms + late_ms + exchange_ms; }
+
+  Exchanges exchanges() const {
+    Exchanges ranks(2);
+    for (int step = 0; step < kSteps; ++step) {
+      const double begin = 1000 + step * step_ms();
+      for (const std::size_t rank : {0U, 1U}) {
+        const double ready = begin + computing_ms + (rank == 1 ? late_ms : 0);
+        ranks[rank].push_back(all_reduce(rank, step, ready, begin + step_ms(), bytes,
+                                         begin + computing_ms + late_ms));
+        ranks[rank].back().rank = static_cast<std::int64_t>(rank);
+      }
+    }
+    return ranks;
+  }
+};
+
+class ReplayTest : public testing::Test {
+ protected:
+  std::optional<Replay> replay(const Exchanges& exchanges, double step_ms,
+                               const MeasuredPath& path = {}) {
+    steps_.settled = steps_.all = steps_ms(kSteps, step_ms, 1000);
+    phases_.source = PhaseSource::Library;
+    phases_.step_ms = step_ms;
+    const std::vector<Meeting> meetings = meetings_of(exchanges);
+    phases_.late = late_arrivals(exchanges, meetings, steps_.settled);
+    return Replay::of(
+        {.exchanges = exchanges, .meetings = meetings, .steps = steps_, .phases = phases_}, path);
+  }
+
+  StepLine steps_;
+  Phases phases_;
+};
+
+TEST_F(ReplayTest, TakesWhatItTookWhereNothingChanges) {
+  const TwoRanks run;
+  const auto same = replay(run.exchanges(), run.step_ms());
+  ASSERT_TRUE(same);
+  EXPECT_DOUBLE_EQ(same->step_ms(), 120);
+  EXPECT_DOUBLE_EQ(*same->step_ms({}), 120);
+}
+
+TEST_F(ReplayTest, WithoutTheLateRankAStepIsShorterByItsLateness) {
+  const TwoRanks run;
+  const auto recorded = replay(run.exchanges(), run.step_ms());
+  EXPECT_NEAR(*recorded->step_ms({.late_times = 0}), 100, 1e-6);
+  EXPECT_NEAR(*recorded->step_ms({.late_times = 0.5}), 110, 1e-6);
+}
+
+TEST_F(ReplayTest, AFullLinkTwiceAsFastHalvesTheExchange) {
+  const TwoRanks run;
+  const auto recorded = replay(run.exchanges(), run.step_ms(),
+                               {.path = {.rate_mbps = 2000, .rtt_ms = 0.1}, .is_full = true});
+  const double line_mbps = 4000 * kFrameBytes / kSegmentBytes;
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 100, 0.2);
+}
+
+TEST_F(ReplayTest, WhatTheHostHeldBackNoLinkMakesFaster) {
+  const TwoRanks run;
+  const MeasuredPath path{.path = {.rate_mbps = 10'000, .rtt_ms = 0.1}};
+  const auto recorded = replay(run.exchanges(), run.step_ms(), path);
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = 100'000}}), 120, 0.1);
+  // A link of 1 Gb/s of payload takes 80 ms for its 10 MB.
+  const double line_mbps = 1000 * kFrameBytes / kSegmentBytes;
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 160, 0.5);
+}
+
+// Both phases of a ring of two have two segments of 1 MB each at 2 Gb/s: 4 ms. Over 20 ms they wait
+// for credits: 20 + 4 + 4 instead of 0 + 8.
+TEST_F(ReplayTest, CreditsTakeRoundTrips) {
+  const TwoRanks run{.late_ms = 0, .exchange_ms = 16, .bytes = 8e6};
+  const auto recorded = replay(run.exchanges(), run.step_ms(),
+                               {.path = {.rate_mbps = 2000, .rtt_ms = 1e-6}, .is_full = true});
+  EXPECT_NEAR(recorded->step_ms(), 76, 1e-9);
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rtt_ms = 20}}), 76 + 2 * (20 + 4 + 4) - 16, 0.1);
+}
+
+TEST_F(ReplayTest, WithoutLossAllTakeWhatTheQuickOnesTook) {
+  TwoRanks run{.late_ms = 0};
+  Exchanges exchanges = run.exchanges();
+  double shift = 0;
+  for (int step = 0; step < kSteps; ++step) {
+    const double lost = step % 3 == 0 ? 60 : 0;  // in every third step
+    for (auto& rank : exchanges) {
+      Exchange& own = rank[static_cast<std::size_t>(step)];
+      own.own_ready_ns += ms_ns(shift);
+      own.all_ready_ns += ms_ns(shift);
+      own.end_ns += ms_ns(shift + lost);
+    }
+    shift += lost;
+  }
+  const auto recorded =
+      replay(exchanges, 120, {.path = {.rate_mbps = 2000, .rtt_ms = 0.1, .loss = 0.001}});
+  EXPECT_NEAR(*recorded->step_ms({.path = {.loss = 0}}), 100, 2);
+  EXPECT_NEAR(*recorded->step_ms({.path = {.loss = 0.0005}}), 110, 1);
+}
+
+// Four buckets of 25 ms each, one behind the other, while computing goes on: it ends when the last
+// one begins at the latest.
+//
+//   computes 100 ├ bucket 25 ┤ bucket 25 ┤ bucket 25 ┤ bucket 25 │
+class BucketsTest : public ReplayTest {
+ protected:
+  static Exchanges exchanges() {
+    Exchanges ranks(2);
+    for (int step = 0; step < kSteps; ++step) {
+      for (const std::size_t rank : {0U, 1U}) {
+        for (int bucket = 0; bucket < 4; ++bucket) {
+          const double ready = 1000 + step * 200 + 100 + bucket * 25;
+          ranks[rank].push_back(all_reduce(rank, step * 4 + bucket, ready, ready + 25, 1e7));
+          ranks[rank].back().rank = static_cast<std::int64_t>(rank);
+        }
+      }
+    }
+    return ranks;
+  }
+
+  static double half(const Replay& replay) {
+    return replay.step_ms(std::vector<CauseShares>(kSteps, {.transfer = 1}), 0.5);
+  }
+};
+
+TEST_F(BucketsTest, HalvingThemGainsHalfWhereNothingIsHidden) {
+  phases_.hidden_ms = 0;
+  EXPECT_NEAR(half(*replay(exchanges(), 200)), 150, 1);
+}
+
+// A backward pass of 100 / (0.5 + 1/4) = 133 ms, of which 75 ms were hidden: its three other
+// quarters, scaled to that, take 25 ms each. The first bucket's end gains nothing, the last one's
+// 12.5 ms.
+TEST_F(BucketsTest, HalvingThemGainsWhatComputingDoesNotHide) {
+  phases_.hidden_ms = 75;
+  EXPECT_NEAR(half(*replay(exchanges(), 200)), 187.5, 1);
+}
+
+TEST_F(BucketsTest, OtherBucketsAreHeldAgainstTheSameOnesCutAlike) {
+  phases_.hidden_ms = 75;
+  const auto recorded = replay(exchanges(), 200, {.path = {.rate_mbps = 1600}, .is_full = true});
+  EXPECT_NEAR(*recorded->step_ms({.overlap = 1}), 200, 1);
+  // Behind all computing, which ends at 175 ms, they take 100 ms.
+  EXPECT_NEAR(*recorded->step_ms({.overlap = 0}), 275, 1);
+  // One bucket of all 20 MB waits for the end of computing, too.
+  EXPECT_NEAR(*recorded->step_ms({.bucket_bytes = 1e8}), 275, 12);
+}
+
+TEST_F(ReplayTest, NothingToReplayWithoutExchanges) { EXPECT_FALSE(replay(Exchanges(2), 100)); }
+
+}  // namespace
+}  // namespace chokepoint::analysis
