@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
                    {
                        probe::doctor_command(),
                        preflight::preflight_command(),
+                       preflight::ask_command(),
                        probe::serve_command(
                            std::vector<probe::ServiceFactory>{rdma_service, preflight_service}),
                        probe::tcp_command(),
@@ -57,6 +58,7 @@ int main(int argc, char** argv) {
                        probe::path_command(),
                        probe::paths_command(),
                        probe::pcie_command(),
+                       probe::processor_command(),
                        probe::storage_command(),
                        probe::collective_command(collective_backends()),
                        rdma_test(rdma::Verb::Write),

@@ -70,26 +70,6 @@ LaunchWanted launch_wanted(const Conduct& conduct, int interrupt, const cli::Con
   return wanted;
 }
 
-CrewOptions crew_options(const Conduct& conduct, int interrupt, const cli::Context& context) {
-  CrewOptions options{
-      .family = conduct.family,
-      .own = {.program = conduct.wanted.program, .host = sys::host_name(context.root)},
-      .preflight = control::random_id(),
-      .interrupt = interrupt,
-      .appear = conduct.appear};
-  options.resolve = [own = options.own.host](const std::string& name,
-                                             std::optional<net::Family> only) {
-    return resolve_here(name, only, own);
-  };
-  for (const lead::HostWanted& host : conduct.wanted.hosts) {
-    options.hosts.push_back({host.name, host.port});
-  }
-  if (!conduct.key.empty()) {
-    options.key = control::secret_of(conduct.key);
-  }
-  return options;
-}
-
 lead::LeadResult lead_all(const Conduct& conduct, Agents& agents, const cli::Context& context) {
   cli::Progress bar(context, "preflight", kSteps);
   const auto show = [&](const lead::Progress& progress) {
@@ -109,6 +89,26 @@ std::string announcement(const lead::Wanted& wanted) {
 }
 
 }  // namespace
+
+CrewOptions crew_options(const Conduct& conduct, int interrupt, const cli::Context& context) {
+  CrewOptions options{
+      .family = conduct.family,
+      .own = {.program = conduct.wanted.program, .host = sys::host_name(context.root)},
+      .preflight = control::random_id(),
+      .interrupt = interrupt,
+      .appear = conduct.appear};
+  options.resolve = [own = options.own.host](const std::string& name,
+                                             std::optional<net::Family> only) {
+    return resolve_here(name, only, own);
+  };
+  for (const lead::HostWanted& host : conduct.wanted.hosts) {
+    options.hosts.push_back({host.name, host.port});
+  }
+  if (!conduct.key.empty()) {
+    options.key = control::secret_of(conduct.key);
+  }
+  return options;
+}
 
 // A host that did not come yet and that the launcher failed on.
 std::optional<Event> LaunchedAgents::failed() {

@@ -1,6 +1,6 @@
-// What the sources of `chokepoint preflight` share: preflight.cc reads the flags, hosts.cc finds
-// the hosts, conduct.cc runs the tests, show.cc judges and prints the result. One thread; Crew has
-// its own for names.
+// What the sources of `chokepoint preflight` and `chokepoint ask` share: preflight.cc reads the
+// flags, hosts.cc finds the hosts, conduct.cc runs the tests, show.cc judges and prints the result.
+// One thread; Crew has its own for names.
 #pragma once
 
 #include <chrono>
@@ -48,6 +48,10 @@ struct Conduct {
   std::string tarball = {};
   std::chrono::milliseconds appear{0};  // for so long an agent may not be there yet
 };
+
+struct CrewOptions;
+// How the agents of its hosts are called.
+CrewOptions crew_options(const Conduct& conduct, int interrupt, const cli::Context& context);
 
 // Starts agents if wanted, connects to them and runs the plan; owns them until it returns. Returns
 // what was measured, also if it was interrupted or the connections failed.

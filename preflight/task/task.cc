@@ -21,8 +21,13 @@ bool is_odd(char letter) {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// Of its own host alone: it calls no server.
+bool is_local(TaskKind kind) {
+  return kind == TaskKind::Doctor || kind == TaskKind::Processor || kind == TaskKind::Storage;
+}
+
 bool has_peer(TaskKind kind) {
-  return kind != TaskKind::Doctor && kind != TaskKind::Names && kind != TaskKind::Collective;
+  return !is_local(kind) && kind != TaskKind::Names && kind != TaskKind::Collective;
 }
 
 bool has_hosts(TaskKind kind) { return kind == TaskKind::Names || kind == TaskKind::Collective; }
@@ -50,6 +55,18 @@ milliseconds gap_of(const Task& task) {
   return std::clamp(task.time / 500, milliseconds(1), milliseconds(10));
 }
 
+// So large that a disk's own cache does not hold it all, and soon gone.
+constexpr const char* kFileSize = "--size=256M";
+
+Words tcp_words(const Task& task, const std::string& time) {
+  Words words{std::string(direction_of(task)), "--share", fmt::format("--streams={}", task.streams),
+              "--time=" + time};
+  if (task.rate_bits_per_s > 0) {
+    words.push_back(fmt::format("--pace={:.0f}", task.rate_bits_per_s));
+  }
+  return words;
+}
+
 std::string joined(const std::vector<std::string>& hosts) {
   return fmt::format("{}", fmt::join(hosts, ","));
 }
@@ -70,8 +87,7 @@ Words own_words(const Task& task) {
     case TaskKind::Path:
       return {"--time=" + time};
     case TaskKind::Tcp:
-      return {std::string(direction_of(task)), "--share", fmt::format("--streams={}", task.streams),
-              "--time=" + time};
+      return tcp_words(task, time);
     case TaskKind::Flows:
       return {fmt::format("--rate={:.0f}", task.rate_bits_per_s), "--time=" + time};
     case TaskKind::Rates:
@@ -83,6 +99,13 @@ Words own_words(const Task& task) {
     case TaskKind::Collective:
       return {"--backend=gloo", "--hosts=" + joined(task.hosts),
               fmt::format("--bytes={}", task.bytes), "--time=" + time};
+    case TaskKind::Loaded:
+      return {"--idle=" + text_of(task.time), "--time=" + time, "--gap=" + text_of(gap_of(task)),
+              "--interval=" + text_of(std::max(task.time / 12, milliseconds(1)))};
+    case TaskKind::Processor:
+      return {"--time=" + time};
+    case TaskKind::Storage:
+      return {kFileSize, "--time=" + time};
   }
   return {};
 }
@@ -97,6 +120,9 @@ Words head_of(const Task& task) {
   if (has_peer(task.kind)) {
     words.push_back(task.peer);
   }
+  if (task.kind == TaskKind::Storage) {
+    words.push_back(task.folder);
+  }
   return words;
 }
 
@@ -105,6 +131,15 @@ Words head_of(const Task& task) {
 bool is_host_text(std::string_view text) {
   return !text.empty() && text.size() <= kMaxHostBytes && !text.starts_with('-') &&
          std::ranges::none_of(text, is_odd);
+}
+
+bool is_folder_text(std::string_view text) {
+  constexpr unsigned char kDelete = 0x7f;
+  return text.starts_with('/') && text.size() <= kMaxFolderBytes &&
+         std::ranges::none_of(text, [](char letter) {
+           const auto byte = static_cast<unsigned char>(letter);
+           return byte < ' ' || byte == kDelete;
+         });
 }
 
 Result<Task> task_in(const control::Json& body) {
@@ -142,6 +177,12 @@ milliseconds longest(const Task& task) {
       return task.time + kSlowAnswer;
     case TaskKind::Collective:
       return 8 * task.time + kMeeting + kRank * static_cast<std::int64_t>(task.hosts.size());
+    case TaskKind::Loaded:
+      return 4 * task.time + kAnswer;
+    case TaskKind::Processor:
+      return 3 * task.time + kAnswer;
+    case TaskKind::Storage:
+      return 6 * task.time + kSlowAnswer;
   }
   return kAnswer;
 }
@@ -153,6 +194,7 @@ std::string_view command_name(TaskKind kind) {
     case TaskKind::Names:
       return "";
     case TaskKind::Latency:
+    case TaskKind::Loaded:
       return "probe latency";
     case TaskKind::Loss:
       return "probe udp";
@@ -168,6 +210,10 @@ std::string_view command_name(TaskKind kind) {
       return "rdma write";
     case TaskKind::Collective:
       return "probe collective";
+    case TaskKind::Processor:
+      return "probe processor";
+    case TaskKind::Storage:
+      return "probe storage";
   }
   return "";
 }
@@ -180,7 +226,7 @@ std::vector<std::string> command_of(const Task& task, const std::string& program
   add(head_of(task));
   add(own_words(task));
   add({"--json", "--quiet"});
-  if (task.kind == TaskKind::Doctor) {
+  if (is_local(task.kind)) {
     return command;
   }
   add({fmt::format("--port={}", task.port)});
@@ -212,6 +258,9 @@ const char* Fields<preflight::Task>::wrong(const T& task) {
   }
   if ((task.kind == Kind::Loss || task.kind == Kind::Flows) && task.rate_bits_per_s <= 0) {
     return "'rate_bits_per_s' above 0";
+  }
+  if (task.kind == Kind::Storage && !preflight::is_folder_text(task.folder)) {
+    return "an absolute path as 'folder'";
   }
   return task.kind == Kind::Collective && task.bytes <= 0 ? "'bytes' above 0" : nullptr;
 }

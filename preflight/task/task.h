@@ -28,9 +28,13 @@ enum class TaskKind : std::uint8_t {
   RdmaBandwidth,
   RdmaLatency,
   Collective,  // probe collective over `hosts`, which this agent leads
+  Loaded,      // probe latency, idle and then under load each way
+  Processor,   // probe processor: what each of this host's processors computes
+  Storage,     // probe storage below `folder`
 };
 
-inline constexpr std::size_t kMaxHostBytes = 255;    // a name's, or an address's
+inline constexpr std::size_t kMaxHostBytes = 255;  // a name's, or an address's
+inline constexpr std::size_t kMaxFolderBytes = 4096;
 inline constexpr std::size_t kMaxHostsInTask = 512;  // a task has to fit into a client's message
 
 struct Task {
@@ -41,9 +45,10 @@ struct Task {
   bool sends = true;  // to the peer; with `receives` both ways at once
   bool receives = false;
   int streams = 1;
-  double rate_bits_per_s = 0;           // Loss, Flows
+  double rate_bits_per_s = 0;           // Loss, Flows; of Tcp the most, 0: whatever it carries
   std::int64_t bytes = 0;               // Collective
   std::vector<std::string> hosts = {};  // Names, Collective
+  std::string folder = {};              // Storage
 
   bool operator==(const Task&) const = default;
 };
@@ -63,6 +68,8 @@ std::vector<std::string> command_of(const Task& task, const std::string& program
 // Whether a host's name or address from elsewhere may be an argument of a command line: no flag, no
 // list, no control characters, no longer than names may be.
 bool is_host_text(std::string_view text);
+// Whether a folder's name from elsewhere may be: absolute, without control characters.
+bool is_folder_text(std::string_view text);
 
 // What the Names task found out about one of its hosts: an item of chokepoint.names/1.
 struct NameLookup {
@@ -92,7 +99,10 @@ struct EnumNames<preflight::TaskKind> {
                                                              {K::Rates, "rates"},
                                                              {K::RdmaBandwidth, "rdma_bandwidth"},
                                                              {K::RdmaLatency, "rdma_latency"},
-                                                             {K::Collective, "collective"}});
+                                                             {K::Collective, "collective"},
+                                                             {K::Loaded, "loaded"},
+                                                             {K::Processor, "processor"},
+                                                             {K::Storage, "storage"}});
 };
 
 template <>
@@ -107,12 +117,16 @@ struct Fields<preflight::Task> {
       field("sends", &T::sends, "whether this host sends"),
       field("receives", &T::receives, "whether the peer sends; with `sends` at the same time"),
       field("streams", &T::streams, "TCP connections").between(1, 128),
-      field("rate_bits_per_s", &T::rate_bits_per_s, "what `loss` and `flows` send")
+      field("rate_bits_per_s", &T::rate_bits_per_s,
+            "what `loss` and `flows` send, and `tcp` at most; 0: no limit")
           .between(0, 1e13),
       // Each rank holds them in memory.
       field("bytes", &T::bytes, "what `collective` reduces").between(0, 1LL << 34),
       field("hosts", &T::hosts, "whose names are looked up, or which take part in the collective")
-          .up_to_items(preflight::kMaxHostsInTask)};
+          .up_to_items(preflight::kMaxHostsInTask),
+      field("folder", &T::folder, "below which `storage` is tested")
+          .or_default()
+          .up_to_bytes(preflight::kMaxFolderBytes)};
   static const char* wrong(const T& task);
 };
 

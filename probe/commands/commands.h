@@ -28,6 +28,7 @@ cli::CommandFactory latency_command();
 cli::CommandFactory path_command();
 cli::CommandFactory paths_command();
 cli::CommandFactory pcie_command();
+cli::CommandFactory processor_command();
 cli::CommandFactory storage_command();
 cli::CommandFactory collective_command(std::vector<collective::Backend> backends);
 

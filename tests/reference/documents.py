@@ -47,6 +47,7 @@ def documents_of_a_job(program, run):
 
 def documents_without_a_run(program):
     yield printed(program, "explain", "--json")
+    yield printed(program, "probe", "processor", "--time", "20ms", "--json")
     figures = [program, "predict", "--parameters", "708M", "--compute", "100ms", "--json"]
     yield printed(*figures, "--link", "10G")
     yield printed(*figures, "--link", "1G", "--rtt", "20ms", "--loss", "0.1%", "--steps", "100",

@@ -16,10 +16,11 @@ using std::chrono::milliseconds;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::array kAll{TaskKind::Doctor,      TaskKind::Names,     TaskKind::Latency,
-                          TaskKind::Loss,        TaskKind::Path,      TaskKind::Tcp,
-                          TaskKind::Flows,       TaskKind::Rates,     TaskKind::RdmaBandwidth,
-                          TaskKind::RdmaLatency, TaskKind::Collective};
+constexpr std::array kAll{TaskKind::Doctor,      TaskKind::Names,      TaskKind::Latency,
+                          TaskKind::Loss,        TaskKind::Path,       TaskKind::Tcp,
+                          TaskKind::Flows,       TaskKind::Rates,      TaskKind::RdmaBandwidth,
+                          TaskKind::RdmaLatency, TaskKind::Collective, TaskKind::Loaded,
+                          TaskKind::Processor,   TaskKind::Storage};
 
 Task whole(TaskKind kind) {
   return {.kind = kind,
@@ -31,7 +32,8 @@ Task whole(TaskKind kind) {
           .streams = 4,
           .rate_bits_per_s = 2e6,
           .bytes = 1 << 20,
-          .hosts = {"gpu1", "fe80::1%eth0"}};
+          .hosts = {"gpu1", "fe80::1%eth0"},
+          .folder = "/data/set 1"};
 }
 
 Json with(TaskKind kind, const char* name, Json value) {
@@ -90,6 +92,21 @@ TEST(Task, WhatAKindNeedsHasToBeThere) {
   EXPECT_TRUE(task_in(with(TaskKind::Doctor, "peer", "")));
 }
 
+TEST(Task, AFolderIsAPathAndNothingElse) {
+  for (const char* folder : {"", "data", "--size=1T", "/a\nb", "../etc"}) {
+    EXPECT_FALSE(task_in(with(TaskKind::Storage, "folder", folder))) << folder;
+  }
+  EXPECT_FALSE(task_in(with(TaskKind::Storage, "folder", "/" + std::string(5000, 'a'))));
+  EXPECT_TRUE(task_in(with(TaskKind::Storage, "folder", "/mnt/data set")));
+}
+
+// A coordinator that knows no folders asks for none.
+TEST(Task, AFolderMayBeAbsent) {
+  Json body = json::to_json(whole(TaskKind::Tcp));
+  body.erase("folder");
+  EXPECT_EQ(task_in(body).value().folder, "");
+}
+
 TEST(Task, ATaskHasSoManyHostsAndNoMore) {
   const Json most(Json::array_t(kMaxHostsInTask, "gpu1"));
   EXPECT_TRUE(task_in(with(TaskKind::Names, "hosts", most)));
@@ -143,6 +160,21 @@ TEST(Command, IsThisProgramsOwn) {
             "chokepoint rdma write lat b --time=1000ms --json --quiet --port=5210");
   EXPECT_EQ(line_of({.kind = TaskKind::Collective, .bytes = 1024, .hosts = {"a", "b:9"}}),
             "chokepoint probe collective --backend=gloo --hosts=a,b:9 --bytes=1024 --time=1000ms "
+            "--json --quiet --port=5210");
+}
+
+TEST(Command, OfTheHostAloneCallsNoServer) {
+  EXPECT_EQ(line_of({.kind = TaskKind::Processor}, true),
+            "chokepoint probe processor --time=1000ms --json --quiet");
+  EXPECT_EQ(line_of({.kind = TaskKind::Storage, .folder = "/data"}, true),
+            "chokepoint probe storage /data --size=256M --time=1000ms --json --quiet");
+}
+
+TEST(Command, OfAPathMayBeHeldToAPaceOrLoaded) {
+  EXPECT_THAT(line_of({.kind = TaskKind::Tcp, .peer = "b", .rate_bits_per_s = 5e8}),
+              HasSubstr("--time=1000ms --pace=500000000 "));
+  EXPECT_EQ(line_of({.kind = TaskKind::Loaded, .peer = "b", .time = milliseconds(2400)}),
+            "chokepoint probe latency b --idle=2400ms --time=2400ms --gap=4ms --interval=200ms "
             "--json --quiet --port=5210");
 }
 

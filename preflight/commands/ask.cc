@@ -1,0 +1,169 @@
+// chokepoint ask: one test on another host, by its `chokepoint serve`, as a preflight asks for it.
+// What it prints is that test's own document. One thread; Crew has its own for names.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/cli/command.h"
+#include "base/cli/output.h"
+#include "base/control/client.h"
+#include "base/control/handshake.h"
+#include "base/json/codec.h"
+#include "base/sys/signals.h"
+#include "preflight/agents/crew.h"
+#include "preflight/commands/commands.h"
+#include "preflight/commands/preflight.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Beyond what the agent itself takes for the test: to be called, and to gather its host's facts.
+constexpr std::chrono::seconds kCall{60};
+constexpr TaskNumber kOnly = 1;
+
+std::vector<std::string> kinds() {
+  std::vector<std::string> names;
+  for (const auto& [kind, name] : EnumNames<TaskKind>::kNames) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+class AskCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override;
+  void define(cli::Flags& flags) override;
+  Result<cli::ExitCode> run(cli::Context& context) override;
+
+ private:
+  Result<Task> task() const;
+  Result<Conduct> conduct_of(const cli::Context& context) const;
+  Result<control::Json> answer_of(Crew& crew, const Task& task) const;
+
+  std::string host_;
+  std::string kind_ = "doctor";
+  Task task_;
+  std::chrono::nanoseconds time_ = std::chrono::seconds(1);
+  bool receive_ = false;
+  bool both_ = false;
+  std::int64_t streams_ = 1;
+  math::Rate rate_;
+  math::Bytes bytes_{std::uint64_t{1} << 20};
+  std::int64_t port_ = control::kPort;
+  bool ipv4_ = false;
+  bool ipv6_ = false;
+  std::string key_file_;
+};
+
+cli::Summary AskCommand::summary() const {
+  return {
+      .name = "ask",
+      .purpose = "one test on another host, run there by its server",
+      .description =
+          "Asks the 'chokepoint serve' of a host to run one of this program's own tests there: a "
+          "probe to a third host, or of that host alone. It prints the document that the test "
+          "itself prints with --json. This is how 'diagnose --confirm' tests the hosts of a job, "
+          "and each of its tests can be repeated by hand.\n\n"
+          "The server must offer preflight, as one with --key-file does; with --peer or --hosts "
+          "the other hosts need one, too, with the same key. It runs nothing else while another "
+          "preflight or another 'ask' is at it.",
+      .examples = {{"chokepoint ask gpu1 tcp --peer gpu2 --key-file KEY",
+                    "what TCP carries from gpu1 to gpu2"},
+                   {"chokepoint ask gpu1 collective --hosts gpu1 --hosts gpu2 --bytes 25M "
+                    "--key-file KEY",
+                    "an all-reduce of both, led by gpu1"},
+                   {"chokepoint ask gpu1 storage --folder /data --key-file KEY",
+                    "what the storage below /data does there"}}};
+}
+
+void AskCommand::define(cli::Flags& flags) {
+  flags.positional("HOST", &host_, "HOST or HOST:PORT, which runs 'chokepoint serve'")
+      .positional("TEST", &kind_, fmt::format("{}", fmt::join(kinds(), ", ")))
+      .group("The test")
+      .option("peer", &task_.peer, "HOST", "the other host, by its name or address as HOST sees it")
+      .option("hosts", &task_.hosts, "HOST", "of a collective or of names; may be repeated")
+      .option("time,t", &time_, "TIME", "duration")
+      .toggle("receive,R", &receive_, "from the peer to HOST")
+      .toggle("both", &both_, "both ways at once")
+      .option("streams,P", &streams_, "N", "connections of tcp", 1, 128)
+      .option("rate", &rate_, "RATE", "what loss and flows send, and tcp at most")
+      .option("bytes", &bytes_, "SIZE", "of a collective")
+      .option("folder", &task_.folder, "PATH", "of storage: a folder of HOST, as an absolute path")
+      .group("How to reach HOST")
+      .option("port,p", &port_, "PORT", "control port, of the other hosts, too", 1, 65535)
+      .toggle("ipv4,4", &ipv4_, "IPv4 only")
+      .toggle("ipv6,6", &ipv6_, "IPv6 only")
+      .option("key-file", &key_file_, "FILE", "the key that its 'chokepoint serve' was given");
+}
+
+// Checked here by the rules by which the agent checks it.
+Result<Task> AskCommand::task() const {
+  Task task = task_;
+  const auto kind = named<TaskKind>(kind_);
+  if (!kind) {
+    return fail(ErrorKind::Usage, "", kind_, "is no test",
+                fmt::format("one of {}", fmt::join(kinds(), ", ")));
+  }
+  task.kind = *kind;
+  task.port = static_cast<std::uint16_t>(port_);
+  task.time = std::chrono::ceil<milliseconds>(time_);
+  task.sends = both_ || !receive_;
+  task.receives = both_ || receive_;
+  task.streams = static_cast<int>(streams_);
+  task.rate_bits_per_s = rate_.bits_per_second;
+  task.bytes = static_cast<std::int64_t>(bytes_.count);
+  return task_in(json::to_json(task));
+}
+
+Result<Conduct> AskCommand::conduct_of(const cli::Context& context) const {
+  Conduct conduct;
+  TRY(const auto peer, net::parse_host_port(host_, static_cast<std::uint16_t>(port_)));
+  conduct.wanted.hosts = {{.name = peer.host, .port = peer.port}};
+  conduct.wanted.program = "chokepoint " + context.version;
+  TRY(conduct.family, control::family_of(ipv4_, ipv6_));
+  if (!key_file_.empty()) {
+    TRY(conduct.key, control::read_key_text(key_file_));
+  }
+  return conduct;
+}
+
+Result<control::Json> AskCommand::answer_of(Crew& crew, const Task& task) const {
+  const net::Patience patience = net::Patience::of(longest(task) + kCall);
+  while (true) {
+    TRY(std::optional<Event> event, crew.next(patience));
+    if (!event) {
+      return fail(ErrorKind::Timeout, "", host_, "its server did not answer in time");
+    }
+    if (std::holds_alternative<Came>(*event)) {
+      crew.ask(0, kOnly, task);
+    } else if (const Went* went = std::get_if<Went>(&*event)) {
+      return fail(went->error);
+    } else {
+      return std::get<Answered>(*event).document;
+    }
+  }
+}
+
+Result<cli::ExitCode> AskCommand::run(cli::Context& context) {
+  TRY(const Task wanted, task());
+  TRY(const Conduct conduct, conduct_of(context));
+  TRY(const sys::Signals signals, sys::Signals::watch_for_end());
+  TRY(const std::unique_ptr<Crew> crew,
+      Crew::make(crew_options(conduct, signals.descriptor(), context)));
+  TRY(const control::Json document, answer_of(*crew, wanted));
+  cli::print(context, document);
+  return cli::ExitCode::Done;
+}
+
+}  // namespace
+
+cli::CommandFactory ask_command() { return cli::command<AskCommand>(); }
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,119 @@
+// chokepoint probe processor: what this host's processors compute. The document
+// chokepoint.probe.processor/1, and the table for people. One thread, and those that compute.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <chrono>
+
+#include "base/baseline/baseline.h"
+#include "base/cli/command.h"
+#include "base/cli/output.h"
+#include "base/cli/table.h"
+#include "base/json/codec.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/signals.h"
+#include "probe/commands/commands.h"
+#include "probe/processor/measure.h"
+
+namespace chokepoint {
+
+template <>
+struct Fields<probe::processor::Pace> {
+  using P = probe::processor::Pace;
+  static constexpr std::tuple kList{
+      field("processor", &P::processor, "its number; null: the kernel chose"),
+      field("million_steps_per_s", &P::million_steps_per_s,
+            "of a chain of multiplications, in the fifth of the time that went best"),
+      field("got_percent", &P::got_percent, "of the time that the thread was on a processor")};
+};
+
+template <>
+struct Fields<probe::processor::Outcome> {
+  using O = probe::processor::Outcome;
+  static constexpr std::tuple kList{
+      field("alone", &O::alone, "one thread with nothing else on"),
+      field("processors", &O::together, "a thread pinned to each, all at once"),
+      computed<O>(
+          "total_million_steps_per_s", [](const O& o) { return o.total_million_steps_per_s(); },
+          "of all of them"),
+      computed<O>(
+          "least_got_percent", [](const O& o) { return o.least_got_percent(); },
+          "of the processor that gave the least of its time"),
+      field("interrupted", &O::interrupted, "the user ended it before its time")};
+};
+
+}  // namespace chokepoint
+
+namespace chokepoint::probe {
+namespace {
+
+void print_page(const cli::Context& context, const processor::Outcome& outcome) {
+  using cli::Align;
+  cli::Table table({{"processor"}, {"steps", Align::Right}, {"of its time", Align::Right}});
+  const auto add = [&](const std::string& name, const processor::Pace& pace) {
+    table.add({name, fmt::format("{:.0f} M/s", pace.million_steps_per_s),
+               fmt::format("{:.1f} %", pace.got_percent)});
+  };
+  add("one thread alone", outcome.alone);
+  for (const processor::Pace& pace : outcome.together) {
+    add(fmt::format("{}", pace.processor.value_or(0)), pace);
+  }
+  table.print(context.out, context.out_terminal);
+  if (outcome.interrupted) {
+    context.out << "Interrupted: these are the results until then.\n";
+  }
+}
+
+class ProbeProcessorCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override {
+    return {
+        .name = "probe processor",
+        .purpose = "what the processors of this host compute, and how much of their time",
+        .description =
+            "Computes with one thread alone, then with a thread pinned to each processor that "
+            "this process may use, and reports the pace of each and the share of the time that "
+            "it got. A lower pace than that of an equal host is a lower clock; less than all "
+            "of the time is another program, or a quota of this process's control group. The "
+            "pace is that of the best fifth of the time: what others do for a moment does not "
+            "count.\n\n"
+            "It loads every processor for --time. The steps are of a chain of "
+            "multiplications: they compare hosts with equal processors, not different ones.",
+        .examples = {{"chokepoint probe processor", "a second of one thread, then of all"},
+                     {"chokepoint probe processor --time 0.2 --json", "the same for a script"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    flags.group("What to measure")
+        .option("time,t", &time_, "TIME", "duration of each of the two parts");
+    baseline::define(flags, baseline_);
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(baseline::check(baseline_));
+    if (time_ < std::chrono::milliseconds(10) || time_ > std::chrono::hours(1)) {
+      return fail(ErrorKind::Usage, "", "--time", "must be from 10 ms to 1 h");
+    }
+    TRY(const sys::Signals signals, sys::Signals::watch_for_end());
+    cli::Json document = cli::document(context, "chokepoint.probe.processor/1");
+    cli::show_progress(context, "computing");
+    TRY(const processor::Outcome outcome,
+        processor::measure({.time = time_, .stopped = [interrupt = signals.descriptor()] {
+                              return sys::is_readable(interrupt);
+                            }}));
+    document.update(json::to_json(outcome));
+    return baseline::answer(context, baseline_,
+                            {.kind = "processor", .document = std::move(document)},
+                            outcome.interrupted, [&] { print_page(context, outcome); });
+  }
+
+ private:
+  baseline::Flags baseline_;
+  std::chrono::nanoseconds time_ = std::chrono::seconds(1);
+};
+
+}  // namespace
+
+cli::CommandFactory processor_command() { return cli::command<ProbeProcessorCommand>(); }
+
+}  // namespace chokepoint::probe
