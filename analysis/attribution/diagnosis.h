@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/attribution/confirmation.h"
 #include "base/record/samples.h"
 
 namespace chokepoint::analysis {
@@ -68,6 +69,10 @@ struct Evidence {
   std::string unit = {};
   std::string from = {};
 };
+
+// Behind a disk's name, of the share of time in which it had requests: without the rest the rate of
+// what a job read is no more than a part of what the disk gave it.
+inline constexpr const char* kAtWork = "was at work, of the time";
 
 // `command` is one to type as it is, but for DIR, which stands for the run's folder; empty where
 // words are all there is.
@@ -146,7 +151,9 @@ struct Diagnosis {
   Verdict verdict = {};
   std::vector<Verdict> others = {};  // the largest first
   std::vector<RankFigures> ranks = {};
-  std::vector<Ceiling> ceilings = {};     // that probes measured, those of paths first
+  std::vector<Ceiling> ceilings = {};  // that probes measured, those of paths first
+  std::vector<PlannedTest> plan = {};  // what may confirm the verdict, where it was asked for
+  std::optional<Confirmation> confirmation = {};  // by tests after the job
   std::string pause = {};                 // why no step ends at present, where that may be meant so
   std::vector<std::string> missing = {};  // what the data lack, a line each
   bool is_complete = false;               // the job was seen to its end

@@ -122,7 +122,7 @@ class Storage {
       }
     } else if (!disk_.empty() && bytes > 0) {
       const double busy_s = grown(node_, record::kDiskBusy, disk_, span_) / 1e9;
-      evidence.push_back({fmt::format("{} was at work, of the time", disk_),
+      evidence.push_back({fmt::format("{} {}", disk_, kAtWork),
                           std::min(100.0, 100 * busy_s / seconds_of(span_)), "%",
                           source_of(record::kDiskBusy)});
       add_share(evidence, record::kJobReadBytes, grown(node_, record::kJobReadBytes, "", span_),

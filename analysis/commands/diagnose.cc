@@ -18,7 +18,10 @@ class DiagnoseCommand final : public cli::Command {
 
  private:
   std::string folder_;
+  Result<DiagnosedRun> diagnosed();
+
   DiagnoseOptions options_;
+  ConfirmFlags confirm_;
   std::vector<std::string> ceilings_;
   bool all_ = false;
   bool brief_ = false;
@@ -37,6 +40,12 @@ cli::Summary DiagnoseCommand::summary() const {
           "changed.\n\n"
           "If the data are not sufficient, the verdict is 'unknown', and the missing data are "
           "listed. A run that no link, path or host slows down is 'compute'.\n\n"
+          "With --confirm the verdict is put to the test once the job is over: probes over the "
+          "path in question and beside it, of the host's processors or its storage, the collective "
+          "without the job. Each runs where a rank ran, by the 'chokepoint serve' of that host, "
+          "within a bound of time and rate. The result is kept beside the run, as "
+          "confirmation.json; the confidence follows it. For an unknown verdict the tests look "
+          "for the cause.\n\n"
           "The exit code is 0 for any result; with --exit-code it is 3 if a bottleneck was found, "
           "that is for every verdict but 'compute' and 'unknown'.",
       .examples = {
@@ -44,6 +53,8 @@ cli::Summary DiagnoseCommand::summary() const {
           {"chokepoint diagnose runs/a --all", "with all accounts, evidence and runners-up"},
           {"chokepoint diagnose runs/a --ceiling before.json",
            "beside what 'chokepoint probe tcp HOST --json' printed before the run"},
+          {"chokepoint diagnose runs/a --confirm --key-file KEY",
+           "tested on the job's hosts, each of which runs 'chokepoint serve --key-file KEY'"},
           {"chokepoint diagnose runs/a --json", "the same for a script"},
           {"chokepoint diagnose runs/a --exit-code", "is there a bottleneck? exit code 3: yes"}}};
 }
@@ -57,13 +68,23 @@ void DiagnoseCommand::define(cli::Flags& flags) {
       .toggle("exit-code", &exit_code_, "exit code 3 if a bottleneck was found");
   define_judging(flags, options_);
   define_ceilings(flags, ceilings_);
+  define_confirm(flags, confirm_);
+}
+
+Result<DiagnosedRun> DiagnoseCommand::diagnosed() {
+  return confirm_.is_wanted ? diagnose_unconfirmed(folder_, options_, ceilings_)
+                            : diagnose_folder(folder_, options_, ceilings_);
 }
 
 Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
   TRY(check_judging(options_));
   TRY(folder_, choose_run(context, "diagnose", folder_));
-  TRY(const DiagnosedRun run, diagnose_folder(folder_, options_, ceilings_));
+  TRY(DiagnosedRun run, diagnosed());
   print_troubles(context, "diagnose", run.troubles);
+  bool is_interrupted = false;
+  if (confirm_.is_wanted) {
+    TRY(is_interrupted, confirm_run(context, folder_, options_, confirm_, run));
+  }
   const Diagnosis& diagnosis = run.inquiry.diagnosis;
   if (context.json) {
     cli::print(context, document_of(context, diagnosis));
@@ -78,7 +99,9 @@ Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
       print_details(context.out, context.out_terminal, diagnosis);
     }
   }
-  return exit_code_ ? exit_code_of(diagnosis.verdict) : cli::ExitCode::Done;
+  return is_interrupted ? cli::ExitCode::Interrupted
+         : exit_code_   ? exit_code_of(diagnosis.verdict)
+                        : cli::ExitCode::Done;
 }
 
 }  // namespace

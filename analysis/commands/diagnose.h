@@ -1,8 +1,11 @@
 // chokepoint diagnose: where a run's time goes, what holds it back, and what to change.
-// diagnose.cc reads the run; diagnose_page.cc and diagnose_document.cc show the diagnosis; `live`,
-// `compare` and `report` use their parts. The caller's thread.
+// diagnose.cc reads the run; confirm.cc puts its verdict to the test; diagnose_page.cc and
+// diagnose_document.cc show the diagnosis; `live`, `compare` and `report` use their parts. The
+// caller's thread.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +14,10 @@
 #include "analysis/attribution/diagnosis.h"
 #include "base/cli/command.h"
 #include "base/cli/context.h"
+#include "base/cli/flags.h"
 #include "base/cli/output.h"
+#include "base/math/units.h"
+#include "base/sys/error.h"
 
 namespace chokepoint::analysis {
 
@@ -61,5 +67,28 @@ std::string advice_text(const Advice& advice);
 // the words stands whole on a line of its own.
 std::string with_command(const std::string& text, const std::string& command, int width,
                          int indent);
+
+// confirm.cc: the tests of --confirm, run after the job on its hosts, one after the other, each as
+// `chokepoint ask` would be typed, and kept beside the run.
+
+struct DiagnosedRun;
+
+struct ConfirmFlags {
+  bool is_wanted = false;
+  std::chrono::nanoseconds time = std::chrono::minutes(2);  // of all tests together
+  math::Rate most = {};                                     // of each test; 0: no limit
+  std::int64_t share_percent = 100;       // of the time in which a path or processors are loaded
+  std::vector<std::string> servers = {};  // NODE=HOST[:PORT]
+  std::int64_t port = 0;                  // 0: the usual one
+  std::string key_file = {};
+};
+
+void define_confirm(cli::Flags& flags, ConfirmFlags& confirm);
+
+// Runs the tests and gives the diagnosis its confirmation. Whether the user ended it early; what
+// was measured until then is kept. An Error where none measured anything.
+Result<bool> confirm_run(const cli::Context& context, const std::string& folder,
+                         const DiagnoseOptions& options, const ConfirmFlags& flags,
+                         DiagnosedRun& diagnosed);
 
 }  // namespace chokepoint::analysis

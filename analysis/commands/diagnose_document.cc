@@ -171,6 +171,9 @@ struct Fields<analysis::Diagnosis> {
       field("others", &D::others, "runners-up, the largest first"),
       field("ranks", &D::ranks, "by rank"),
       field("ceilings", &D::ceilings, "what probes measured of what the job used"),
+      field("plan", &D::plan,
+            "tests that may confirm the verdict, where it is unknown or was asked for"),
+      field("confirmation", &D::confirmation, "what tests after the job say of the verdict"),
       field("pause", &D::pause, "why no step ends at present, where that may be meant so")
           .null_if_empty(),
       field("missing", &D::missing, "what the data lack, a line each for people")};

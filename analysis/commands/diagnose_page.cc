@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/ceilings.h"
@@ -90,6 +91,10 @@ std::string why_text(const Diagnosis& diagnosis) {
 
 std::string confidence_text(const Diagnosis& diagnosis) {
   std::string text = fmt::format("{:.0f} %", diagnosis.verdict.confidence * 100);
+  if (diagnosis.confirmation && diagnosis.confirmation->state != Confirmation::State::Open) {
+    text += fmt::format(", {:.0f} % without the tests",
+                        diagnosis.confirmation->confidence_before * 100);
+  }
   if (!diagnosis.missing.empty() && !diagnosis.verdict.evidence.empty()) {
     const std::size_t more = diagnosis.missing.size() - 1;
     text +=
@@ -99,6 +104,20 @@ std::string confidence_text(const Diagnosis& diagnosis) {
     text += "; lowered, because " + diagnosis.verdict.against;
   }
   return text + "; all details";
+}
+
+// "4 tests on a and b may show the cause, in 12 s"
+std::string plan_text(const std::vector<PlannedTest>& plan) {
+  std::vector<std::string> nodes;
+  double seconds = 0;
+  for (const PlannedTest& test : plan) {
+    seconds += test.time_s;
+    if (std::ranges::find(nodes, test.on) == nodes.end()) {
+      nodes.push_back(test.on);
+    }
+  }
+  return fmt::format("{} test{} on {} may show the cause, in {:.0f} s", plan.size(),
+                     plan.size() == 1 ? "" : "s", fmt::join(nodes, ", "), seconds);
 }
 
 constexpr double kShownInSecondsMs = 1e4;  // from here on times are written in seconds
@@ -172,6 +191,17 @@ void print_ceilings(std::ostream& out, const cli::Terminal& terminal,
     table.add({each.probe + ": " + each.what, where, quantity_text(each.probe_value, each.unit),
                each.job_value ? quantity_text(*each.job_value, each.unit) : "",
                share ? fmt::format("{:.0f} %", *share) : "", name_of(each.says), each.source});
+  }
+  print_below(out, terminal, table);
+}
+
+void print_tests(std::ostream& out, const cli::Terminal& terminal,
+                 const Confirmation& confirmation) {
+  cli::Table table({{"test"}, {"verdict"}, {"measured"}});
+  for (const TestResult& each : confirmation.tests) {
+    table.add({std::string(name_of(each.kind)),
+               each.says == TestSays::Nothing ? "" : std::string(name_of(each.says)),
+               each.failure.empty() ? each.sentence : each.failure});
   }
   print_below(out, terminal, table);
 }
@@ -288,6 +318,13 @@ void print_page(std::ostream& out, const cli::Terminal& terminal, const Diagnosi
   }
   print_line(out, terminal, "step", step_text(diagnosis));
   print_line(out, terminal, "why", why_text(diagnosis));
+  if (diagnosis.confirmation) {
+    print_line(out, terminal, "tested", diagnosis.confirmation->sentence);
+  } else if (!diagnosis.plan.empty()) {
+    const std::array confirm{std::string("chokepoint"), std::string("diagnose"), diagnosis.run,
+                             std::string("--confirm")};
+    print_line(out, terminal, "test", plan_text(diagnosis.plan), record::shell_line(confirm));
+  }
   const Advice advice = advice_of(diagnosis);
   print_line(out, terminal, "do", advice.what, advice.command);
   const std::array more{std::string("chokepoint"), std::string("diagnose"), diagnosis.run,
@@ -385,6 +422,13 @@ void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagn
   }
   if (!diagnosis.ceilings.empty()) {
     print_ceilings(out, terminal, diagnosis.ceilings);
+  }
+  if (diagnosis.confirmation) {
+    print_tests(out, terminal, *diagnosis.confirmation);
+  } else {
+    std::vector<std::string> commands;
+    std::ranges::transform(diagnosis.plan, std::back_inserter(commands), &PlannedTest::command);
+    print_list(out, terminal, "tests that --confirm runs", commands);
   }
   if (!diagnosis.verdict.disproof.empty()) {
     print_list(out, terminal, "the verdict is wrong if", {diagnosis.verdict.disproof});

@@ -12,6 +12,7 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/commands.h"
+#include "analysis/confirm/plan.h"
 #include "base/checks/traps.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
@@ -33,6 +34,7 @@ struct Topic {
   std::string passes = {};              // of a check
   std::string otherwise = {};
   std::vector<std::string> advice = {};
+  std::vector<std::string> tests = {};  // by which 'diagnose --confirm' holds it
   std::string source = {};  // of a trap
 };
 
@@ -78,6 +80,15 @@ void add_advice(const std::array<AdviceText, 3>& all, Topic& topic) {
   }
 }
 
+// Of a class its own, of a cause those that it has instead.
+void add_tests(VerdictClass verdict, Cause cause, Topic& topic) {
+  for (const confirm::Check& check : confirm::check_table()) {
+    if (check.verdict == verdict && check.cause == cause) {
+      topic.tests.push_back(confirm::text_of(check));
+    }
+  }
+}
+
 Topic topic_of(const VerdictDescription& verdict) {
   Topic topic{.name = verdict.name,
               .kind = "class",
@@ -89,6 +100,7 @@ Topic topic_of(const VerdictDescription& verdict) {
     }
   }
   add_advice(verdict.advice, topic);
+  add_tests(verdict.verdict, Cause::None, topic);
   return topic;
 }
 
@@ -103,6 +115,7 @@ Topic topic_of(const CauseDescription& cause) {
     topic.means += topic.means.empty() ? "" : "; ";
     topic.means += without_places(under.sentence.empty() ? verdict.sentence : under.sentence);
     add_advice(under.advice, topic);
+    add_tests(*under.verdict, cause.cause, topic);
   }
   return topic;
 }
@@ -198,6 +211,9 @@ void print_topic(const cli::Context& context, const Topic& topic) {
   line("shown by", topic.shown_by);
   line(under_title(topic), fmt::format("{}", fmt::join(topic.under, ", ")));
   line("wrong if", topic.wrong_if);
+  for (std::size_t number = 0; number < topic.tests.size(); ++number) {
+    line(number == 0 ? "tested with --confirm by" : "and", topic.tests[number]);
+  }
   for (std::size_t number = 0; number < topic.advice.size(); ++number) {
     line(number == 0 ? "what to do" : "or", topic.advice[number]);
   }
@@ -275,6 +291,7 @@ class ExplainCommand final : public cli::Command {
                                       {"passes", text_or_null(topic.passes)},
                                       {"otherwise", text_or_null(topic.otherwise)},
                                       {"wrong_if", text_or_null(topic.wrong_if)},
+                                      {"tests", topic.tests},
                                       {"advice", topic.advice},
                                       {"source", text_or_null(topic.source)}});
       }

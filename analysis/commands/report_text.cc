@@ -54,6 +54,11 @@ Section verdict_of(const Report& report) {
   if (!diagnosis.verdict.against.empty()) {
     section.lines.push_back("The confidence is lowered: " + diagnosis.verdict.against + ".");
   }
+  if (diagnosis.confirmation) {
+    section.lines.push_back(fmt::format(
+        "Tests after the job: {}. Without them the confidence is {:.0f} %.",
+        diagnosis.confirmation->sentence, 100 * diagnosis.confirmation->confidence_before));
+  }
   return section;
 }
 

@@ -11,6 +11,9 @@
 #include <fstream>
 #include <string_view>
 
+#include "analysis/confirm/judge.h"
+#include "analysis/confirm/kept.h"
+#include "analysis/confirm/plan.h"
 #include "base/cli/output.h"
 #include "base/record/runs.h"
 #include "base/record/schema.h"
@@ -130,8 +133,41 @@ void print_troubles(const cli::Context& context, std::string_view command,
   }
 }
 
+namespace {
+
+// What tests of this run said; where its verdict is unknown the tests that may tell.
+void add_kept(const std::string& folder, const DiagnoseOptions& options, DiagnosedRun& diagnosed) {
+  Result<std::vector<TestResult>> results = confirm::read_results(folder);
+  if (!results) {
+    diagnosed.troubles.push_back(without_operation(results.error()));
+    return;
+  }
+  Inquiry& inquiry = diagnosed.inquiry;
+  Diagnosis& diagnosis = inquiry.diagnosis;
+  const bool is_open = diagnosis.verdict.verdict == VerdictClass::Unknown &&
+                       diagnosis.verdict.cause == Cause::None && diagnosed.run.nodes.size() > 1;
+  if (results->empty() && !is_open) {
+    return;
+  }
+  diagnosis.plan = confirm::plan_of(diagnosed.run, inquiry);
+  if (!results->empty()) {
+    const bool is_wan = confirm::is_wide_area(diagnosed.run, inquiry.clocks, options.wan_rtt_ms);
+    confirm::apply(confirm::judge(diagnosis.verdict, diagnosis.plan, std::move(*results), is_wan),
+                   diagnosis);
+  }
+}
+
+}  // namespace
+
 Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options,
                                      const std::vector<std::string>& ceilings) {
+  TRY(DiagnosedRun diagnosed, diagnose_unconfirmed(folder, options, ceilings));
+  add_kept(folder, options, diagnosed);
+  return diagnosed;
+}
+
+Result<DiagnosedRun> diagnose_unconfirmed(const std::string& folder, const DiagnoseOptions& options,
+                                          const std::vector<std::string>& ceilings) {
   std::vector<GivenProbe> given;
   for (const std::string& file : ceilings) {
     TRY(const std::string text, read_document(file, kMaxGivenBytes));

@@ -75,6 +75,9 @@ struct DiagnosedRun {
 // in `troubles`.
 Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options,
                                      const std::vector<std::string>& ceilings = {});
+// The same without what tests after the job said, which are kept beside it.
+Result<DiagnosedRun> diagnose_unconfirmed(const std::string& folder, const DiagnoseOptions& options,
+                                          const std::vector<std::string>& ceilings = {});
 // The same of records that are open; `name` is what advised commands call the run's folder.
 DiagnosedRun diagnose_records(record::Run records, const std::string& name,
                               const DiagnoseOptions& options,

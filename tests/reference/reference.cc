@@ -19,6 +19,7 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/diagnose.h"
+#include "analysis/confirm/plan.h"
 #include "analysis/live/live_run.h"
 #include "base/checks/check.h"
 #include "base/checks/traps.h"
@@ -172,12 +173,31 @@ void add_causes_under(std::string& page, analysis::VerdictClass verdict) {
   }
 }
 
+void add_tests(std::string& page, analysis::VerdictClass verdict) {
+  bool is_first = true;
+  for (const analysis::confirm::Check& check : analysis::confirm::check_table()) {
+    if (check.verdict != verdict) {
+      continue;
+    }
+    if (std::exchange(is_first, false)) {
+      page += "\n| tested by | of cause | speaks for it | speaks against it |\n|---|---|---|---|\n";
+    }
+    const auto& rule = analysis::confirm::describe(check.rule);
+    page += fmt::format("| {} | {} | {} | {} |\n", analysis::confirm::describe(check.test).text,
+                        check.cause == analysis::Cause::None
+                            ? "any other"
+                            : fmt::format("`{}`", name_of(check.cause)),
+                        rule.says_for, rule.says_against);
+  }
+}
+
 std::string causes_page() {
   std::string page = fmt::format(
       "# Verdicts and causes\n{}\nHow to read a diagnosis: "
       "[reading-a-verdict.md](../guide/reading-a-verdict.md). Words in "
       "braces are filled in from the run. A cause's own sentence and advice stand before those of "
-      "its class; where it has none, the class's are said.\n",
+      "its class; where it has none, the class's are said. The tests are those "
+      "of [`diagnose --confirm`](../guide/confirm.md).\n",
       kMade);
   for (const analysis::VerdictDescription& verdict : analysis::verdict_table()) {
     page += fmt::format("\n## {}\nSays: {}.\n", verdict.name, verdict.sentence);
@@ -193,6 +213,7 @@ std::string causes_page() {
       }
     }
     add_causes_under(page, verdict.verdict);
+    add_tests(page, verdict.verdict);
   }
   return page;
 }

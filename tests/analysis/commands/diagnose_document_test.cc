@@ -56,8 +56,28 @@ TEST(DiagnoseDocument, IsThatOfTheContract) {
   EXPECT_EQ(told["missing"].size(), 2U);
 }
 
+TEST(DiagnoseDocument, HasWhatTestsSaid) {
+  Diagnosis diagnosis = full_link();
+  diagnosis.plan = {{.kind = TestKind::Loss, .on = "a", .to = "b", .time_s = 2}};
+  diagnosis.confirmation = {
+      .state = Confirmation::State::NotConfirmed,
+      .sentence = "not confirmed: it carries more",
+      .confidence_before = 0.9,
+      .tests = {
+          {.kind = TestKind::OtherProcessor, .on = "b", .value = 7, .says = TestSays::Against}}};
+  const Json told = document(diagnosis);
+  EXPECT_EQ(told["plan"][0]["test"], "loss");
+  const Json& confirmation = told["confirmation"];
+  EXPECT_EQ(confirmation["state"], "not-confirmed");
+  EXPECT_EQ(confirmation["leads_to"], nullptr);
+  EXPECT_EQ(confirmation["tests"][0]["test"], "other-processor");
+  EXPECT_EQ(confirmation["tests"][0]["says"], "against");
+  EXPECT_EQ(confirmation["tests"][0]["failure"], nullptr);
+}
+
 TEST(DiagnoseDocument, WhatIsUnknownIsNull) {
   const Json told = document({});
+  EXPECT_EQ(told["confirmation"], nullptr);
   EXPECT_TRUE(told["steps"]["count"].is_null());
   EXPECT_TRUE(told["steps"]["median_ms"].is_null());
   EXPECT_TRUE(told["accounting_ms_per_step"].is_null());

@@ -40,6 +40,42 @@ std::string details_of(const Diagnosis& diagnosis, const cli::Terminal& terminal
   return out.str();
 }
 
+Diagnosis tested_link() {
+  Diagnosis diagnosis = full_link();
+  diagnosis.confirmation = {
+      .state = Confirmation::State::Confirmed,
+      .sentence = "confirmed: probe tcp carries 198 Mb/s alone",
+      .confidence_before = 0.92,
+      .tests = {{.kind = TestKind::Throughput,
+                 .on = "a",
+                 .to = "b",
+                 .says = TestSays::For,
+                 .sentence = "probe tcp carries 198 Mb/s alone"},
+                {.kind = TestKind::OtherWay, .on = "a", .to = "b", .failure = "no route"}}};
+  diagnosis.verdict.confidence = 0.97;
+  return diagnosis;
+}
+
+TEST(DiagnosePage, SaysWhatTestsAfterTheJobSay) {
+  EXPECT_THAT(page_of(tested_link()),
+              AllOf(HasSubstr("  tested     confirmed: probe tcp carries 198 Mb/s alone\n"),
+                    HasSubstr("  confidence 97 %, 92 % without the tests; ")));
+  EXPECT_THAT(details_of(tested_link()),
+              AllOf(HasSubstr("throughput"), HasSubstr("for      probe tcp carries"),
+                    HasSubstr("no route")));
+}
+
+TEST(DiagnosePage, OfAnUnknownVerdictSaysWhichTestsMayTell) {
+  Diagnosis diagnosis = full_link();
+  diagnosis.verdict = {};
+  diagnosis.plan = {{.on = "a", .time_s = 2, .command = "chokepoint ask 10.0.0.1 tcp"},
+                    {.on = "b", .time_s = 1}};
+  EXPECT_THAT(page_of(diagnosis),
+              HasSubstr("  test       2 tests on a, b may show the cause, in 3 s: chokepoint "
+                        "diagnose runs/a --confirm\n"));
+  EXPECT_THAT(details_of(diagnosis), HasSubstr("chokepoint ask 10.0.0.1 tcp"));
+}
+
 TEST(DiagnosePage, IsFiveLines) {
   const std::vector<std::string> lines = lines_of(page_of(full_link()));
   ASSERT_THAT(lines, SizeIs(5));

@@ -74,6 +74,13 @@ function against(verdict: Ref): Child {
     : h("p", "disproof", h("b", {}, "Against it: "), said(ref), ". The confidence is lowered by it.");
 }
 
+function tested(diagnosis: Ref): Child {
+  const sentence = diagnosis.at("confirmation", "sentence");
+  return sentence.text === null
+    ? null
+    : h("p", "disproof", h("b", {}, "Tested after the job: "), said(sentence), ".");
+}
+
 function details(verdict: Ref): Child[] {
   return [against(verdict), advice(verdict), evidence(verdict), disproof(verdict)];
 }
@@ -116,6 +123,7 @@ export function verdictSection(report: Ref): HTMLElement {
         confidence.number === null ? null : meter("confidence", confidence, "share", confidence.number),
       ),
     ),
+    tested(diagnosis),
     ...details(verdict),
     others.length > 0 ? h("div", "others", h("h3", {}, "Also found"), ...others.map(other)) : null,
   );

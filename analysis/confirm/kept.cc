@@ -1,0 +1,87 @@
+#include "analysis/confirm/kept.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+namespace chokepoint::analysis::confirm {
+namespace {
+
+using json::Json;
+namespace fs = std::filesystem;
+
+Result<TestResult> result_in(const Json& item) {
+  TRY(TestResult result, json::from_json<TestResult>(item, "test"));
+  const Json document = item.value("document", Json());
+  result.document = document.is_object() ? document.dump() : "";
+  // These follow from the document.
+  result.value = {};
+  result.job_value = {};
+  result.unit.clear();
+  result.sentence.clear();
+  result.says = TestSays::Nothing;
+  return result;
+}
+
+}  // namespace
+
+fs::path kept_file(const fs::path& run) {
+  std::error_code failed;
+  return (fs::is_directory(run, failed) ? run : run.parent_path()) / "confirmation.json";
+}
+
+void add_results(Json& document, const std::vector<TestResult>& results) {
+  document["tests"] = Json::array();
+  for (const TestResult& result : results) {
+    Json item = json::to_json(result);
+    item["document"] = json::object_or_null(result.document);
+    document["tests"].push_back(std::move(item));
+  }
+}
+
+Result<std::vector<TestResult>> results_in(std::string_view text) {
+  TRY(const Json document, json::parse_object(text, kMaxKeptBytes, "document"));
+  const Json schema = document.value("schema", Json());
+  if (!schema.is_string() || schema.get_ref<const std::string&>() != kKeptSchema) {
+    return fail(ErrorKind::Malformed, "", "document", fmt::format("is no {}", kKeptSchema));
+  }
+  const Json tests = document.value("tests", Json());
+  if (!tests.is_array() || tests.size() > kMaxKeptTests) {
+    return fail(ErrorKind::Malformed, "", "document",
+                fmt::format("has no list of at most {} tests", kMaxKeptTests));
+  }
+  std::vector<TestResult> results;
+  for (const Json& item : tests) {
+    TRY(TestResult result, result_in(item));
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+Result<std::vector<TestResult>> read_results(const fs::path& run) {
+  const fs::path file = kept_file(run);
+  std::error_code failed;
+  if (!fs::is_regular_file(file, failed)) {
+    return std::vector<TestResult>();
+  }
+  std::ifstream in(file, std::ios::binary);
+  if (!in.is_open()) {
+    return fail(from_errno(errno, "read", file.string()));
+  }
+  const auto size = static_cast<std::size_t>(fs::file_size(file, failed));
+  std::string text(std::min(kMaxKeptBytes, size) + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  Result<std::vector<TestResult>> results = results_in(text);
+  if (!results) {
+    return fail(ErrorKind::Malformed, "", file.string(), describe(results.error()),
+                "remove it, and run 'chokepoint diagnose --confirm' again");
+  }
+  return results;
+}
+
+}  // namespace chokepoint::analysis::confirm

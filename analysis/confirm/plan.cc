@@ -1,0 +1,462 @@
+#include "analysis/confirm/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "analysis/attribution/job_paths.h"
+#include "analysis/load/connections.h"
+#include "base/math/statistics.h"
+#include "base/net/address.h"
+#include "base/record/schema.h"
+
+namespace chokepoint::analysis::confirm {
+namespace {
+
+// To show that a path carries twice what the job sent, a test need not send more than this.
+constexpr double kPaceOfJob = 2.5;
+constexpr double kLossPaceOfJob = 0.5;
+constexpr double kMinLossMbps = 1;
+constexpr double kMaxLossMbps = 200;
+constexpr std::size_t kMaxPaths = 4;  // of an unknown verdict
+constexpr std::size_t kMaxHosts = 4;  // likewise
+constexpr std::size_t kMaxRanks = 64;
+
+constexpr std::array kTests{
+#define CONFIRM_TEST(enumerator, name_, task_, seconds_, loads_, text_) \
+  TestDescription{.task = task_, .seconds = seconds_, .loads = loads_, .text = text_},
+#include "analysis/attribution/tests.def"
+};
+
+constexpr std::array kRules{
+#define RULE(enumerator, for_, against_) \
+  RuleDescription{.says_for = for_, .says_against = against_},
+#include "analysis/attribution/tests.def"
+};
+
+constexpr std::array kChecks{
+#define CHECK(class_, cause_, test_, rule_) \
+  Check{.verdict = VerdictClass::class_,    \
+        .cause = Cause::cause_,             \
+        .test = TestKind::test_,            \
+        .rule = TestRule::rule_},
+#include "analysis/attribution/tests.def"
+};
+
+struct UsualCollective {
+  std::int64_t bytes = 0;
+  double ms = 0;  // with the time that a rank waits there for others, at the rank that waits most
+};
+
+// nullopt where none were seen.
+std::optional<UsualCollective> usual_collective(const RunData& run) {
+  std::vector<double> sizes;
+  const auto is_one = [](const record::Collective& row) {
+    return row.kind == record::CollectiveKind::AllReduce && row.merged == 1 &&
+           row.bytes.value_or(0) > 0 && row.end_ns > row.start_ns;
+  };
+  for (const NodeData& node : run.nodes) {
+    for (const record::Collective& row : node.collectives) {
+      if (is_one(row)) {
+        sizes.push_back(static_cast<double>(row.bytes.value_or(0)));
+      }
+    }
+  }
+  const auto usual = math::median(sizes);
+  if (!usual) {
+    return std::nullopt;
+  }
+  constexpr double kAlike = 1.2;
+  UsualCollective collective{.bytes = static_cast<std::int64_t>(*usual)};
+  for (const NodeData& node : run.nodes) {
+    std::vector<double> took_ms;
+    for (const record::Collective& row : node.collectives) {
+      const auto bytes = static_cast<double>(row.bytes.value_or(0));
+      if (is_one(row) && bytes * kAlike >= *usual && bytes <= kAlike * *usual) {
+        took_ms.push_back(static_cast<double>(row.end_ns - row.start_ns) / 1e6);
+      }
+    }
+    collective.ms = std::max(collective.ms, math::median(took_ms).value_or(0));
+  }
+  return collective.ms > 0 ? std::optional(collective) : std::nullopt;
+}
+
+bool is_between(const JobPath& path, const std::string& one, const std::string& other) {
+  return (path.from == one && path.to == other) || (path.from == other && path.to == one);
+}
+
+bool touches(const JobPath& path, const std::string& node) {
+  return !node.empty() && (path.from == node || path.to == node);
+}
+
+// Of a record's address with the length of its prefix the network, as text; empty for one that
+// leads nowhere from another host.
+std::string network_of(const std::string& own) {
+  const std::size_t slash = own.find('/');
+  const auto address = net::Address::parse(own.substr(0, slash));
+  if (slash == std::string::npos || !address || address->is_loopback() ||
+      address->is_link_local()) {
+    return "";
+  }
+  int prefix = 0;
+  for (const char digit : own.substr(slash + 1)) {
+    constexpr int kLongest = 128;
+    if (digit < '0' || digit > '9' || prefix > kLongest) {
+      return "";
+    }
+    prefix = 10 * prefix + (digit - '0');
+  }
+  return fmt::format("{}/{}", address->network(prefix).text(), prefix);
+}
+
+class Planner {
+ public:
+  Planner(const RunData& run, const Inquiry& inquiry, const PlanOptions& options)
+      : run_(run),
+        verdict_(inquiry.diagnosis.verdict),
+        options_(options),
+        paths_(job_paths(run, inquiry.clocks)),
+        collective_(usual_collective(run)) {
+    // Only acknowledgements go the other way.
+    std::erase_if(paths_, [](const JobPath& path) { return path.bytes <= 0; });
+    std::ranges::stable_sort(paths_, std::ranges::greater{}, &JobPath::bytes);
+    choose_path();
+  }
+
+  std::vector<PlannedTest> plan() {
+    for (const Check& check : checks_of(verdict_.verdict, verdict_.cause)) {
+      add(check);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  bool is_unknown() const { return verdict_.verdict == VerdictClass::Unknown; }
+
+  // That the verdict blames; else the one with most data of the node that it blames.
+  void choose_path() {
+    const Where& where = verdict_.where;
+    const auto take = [&](auto matches) {
+      const auto found = std::ranges::find_if(paths_, matches);
+      if (path_ == nullptr && found != paths_.end()) {
+        path_ = &*found;
+      }
+    };
+    take([&](const JobPath& path) { return path.from == where.from && path.to == where.to; });
+    take([&](const JobPath& path) { return is_between(path, where.from, where.to); });
+    take([&](const JobPath& path) { return path.from == where.node; });
+    for (const std::string& node : {where.node, where.from, where.to}) {
+      take([&](const JobPath& path) { return touches(path, node); });
+    }
+    if (where.from.empty() && where.to.empty() && where.node.empty()) {
+      take([](const JobPath& /*path*/) { return true; });
+    }
+  }
+
+  std::string suspect() const {
+    const Where& where = verdict_.where;
+    const std::string& by_path = verdict_.verdict == VerdictClass::ReceiverHost ? where.to
+                                 : verdict_.verdict == VerdictClass::SenderHost ? where.from
+                                                                                : where.node;
+    return !by_path.empty()      ? by_path
+           : !where.node.empty() ? where.node
+           : run_.nodes.empty()  ? ""
+                                 : run_.nodes.front().name;
+  }
+
+  // Where its peers reached it in the job; else its first address in a network.
+  std::string address_of(const std::string& node) const {
+    for (const JobPath& path : paths_) {
+      if (path.from == node) {
+        return path.addresses[0].front();
+      }
+      if (path.to == node) {
+        return path.addresses[1].front();
+      }
+    }
+    for (const NodeData& each : run_.nodes) {
+      for (const Interface& interface : each.interfaces) {
+        for (const std::string& address : interface.addresses) {
+          if (each.name == node && !network_of(address).empty()) {
+            return plain_address(address);
+          }
+        }
+      }
+    }
+    return "";
+  }
+
+  std::string server_of(const std::string& node) const {
+    const auto given = options_.servers.find(node);
+    return given == options_.servers.end() ? address_of(node) : given->second;
+  }
+
+  void add(const Check& check) {
+    switch (check.test) {
+      case TestKind::Throughput:
+      case TestKind::Latency:
+      case TestKind::LoadedLatency:
+      case TestKind::Loss:
+        return add_paths(check);
+      case TestKind::Neighbour:
+        return add_neighbour(check);
+      case TestKind::OtherWay:
+        return add_other_ways(check);
+      case TestKind::Collective:
+        return add_collective(check);
+      case TestKind::Processor:
+        return add_host(check, suspect());
+      case TestKind::OtherProcessor:
+        return add_other_hosts(check);
+      case TestKind::Storage:
+        return add_storage(check);
+    }
+  }
+
+  void add_paths(const Check& check) {
+    if (!is_unknown()) {
+      if (path_ != nullptr) {
+        add_path(check, *path_, path_->addresses[1].front());
+      }
+      return;
+    }
+    for (std::size_t at = 0; at < std::min(kMaxPaths, paths_.size()); ++at) {
+      if (check.test != TestKind::Loss || !is_tested_back(paths_[at])) {
+        add_path(check, paths_[at], paths_[at].addresses[1].front());
+      }
+    }
+  }
+
+  // A test of loss goes both ways.
+  bool is_tested_back(const JobPath& path) const {
+    return std::ranges::any_of(plan_, [&](const PlannedTest& test) {
+      return test.kind == TestKind::Loss && test.on == path.to && test.to == path.from;
+    });
+  }
+
+  void add_path(const Check& check, const JobPath& path, const std::string& to_address) {
+    const auto peak = path.pace.pace(path.rtt_ms).peak_mbps;
+    PlannedTest test{.kind = check.test,
+                     .rule = check.rule,
+                     .on = path.from,
+                     .to = path.to,
+                     .on_address = server_of(path.from),
+                     .to_address = to_address};
+    switch (check.test) {
+      case TestKind::Loss:
+        test.job_value = path.loss_percent();
+        test.pace_mbps = std::clamp(kLossPaceOfJob * peak.value_or(0), kMinLossMbps, kMaxLossMbps);
+        break;
+      case TestKind::Latency:
+      case TestKind::LoadedLatency:
+        test.job_value = path.rtt_ms;
+        break;
+      default:
+        test.job_value = check.rule == TestRule::LosesUnderLoad ? path.loss_percent() : peak;
+        test.pace_mbps =
+            peak.value_or(0) * (check.rule == TestRule::LosesUnderLoad ? 1 : kPaceOfJob);
+    }
+    if (options_.most_mbps > 0 && check.test == TestKind::LoadedLatency) {
+      return;  // its load has no bound
+    }
+    if (options_.most_mbps > 0 && check.test != TestKind::Latency) {
+      test.pace_mbps =
+          test.pace_mbps > 0 ? std::min(test.pace_mbps, options_.most_mbps) : options_.most_mbps;
+    }
+    keep(std::move(test));
+  }
+
+  void add_neighbour(const Check& check) {
+    const auto is_beside = [&](const JobPath& path) {
+      return !is_between(path, path_->from, path_->to) &&
+             (path.from == path_->from || path.to == path_->to);
+    };
+    const auto found = path_ == nullptr ? paths_.end() : std::ranges::find_if(paths_, is_beside);
+    if (found != paths_.end()) {
+      add_path(check, *found, found->addresses[1].front());
+    }
+  }
+
+  const NodeData* node(const std::string& name) const {
+    const auto found = std::ranges::find(run_.nodes, name, &NodeData::name);
+    return found == run_.nodes.end() ? nullptr : &*found;
+  }
+
+  // Addresses of the receiver in networks that both have, but for the one that the job used.
+  void add_other_ways(const Check& check) {
+    const NodeData* from = path_ == nullptr ? nullptr : node(path_->from);
+    const NodeData* to = path_ == nullptr ? nullptr : node(path_->to);
+    if (from == nullptr || to == nullptr) {
+      return;
+    }
+    std::vector<std::string> networks;
+    for (const Interface& interface : from->interfaces) {
+      std::ranges::transform(interface.addresses, std::back_inserter(networks), network_of);
+    }
+    constexpr std::size_t kMaxWays = 2;
+    std::size_t ways = 0;
+    for (const Interface& interface : to->interfaces) {
+      for (const std::string& address : interface.addresses) {
+        const std::string network = network_of(address);
+        const std::string plain = plain_address(address);
+        if (ways < kMaxWays && !network.empty() && plain != path_->addresses[1].front() &&
+            std::ranges::find(networks, network) != networks.end()) {
+          add_path(check, *path_, plain);
+          ++ways;
+        }
+      }
+    }
+  }
+
+  void add_collective(const Check& check) {
+    if (!collective_ || run_.nodes.size() < 2 || run_.nodes.size() > kMaxRanks) {
+      return;
+    }
+    PlannedTest test{.kind = check.test,
+                     .rule = check.rule,
+                     .on = run_.nodes.front().name,
+                     .on_address = server_of(run_.nodes.front().name),
+                     .bytes = collective_->bytes,
+                     .job_value = collective_->ms};
+    for (const NodeData& each : run_.nodes) {
+      test.hosts.push_back(address_of(each.name));
+    }
+    if (std::ranges::find(test.hosts, "") == test.hosts.end()) {
+      keep(std::move(test));
+    }
+  }
+
+  void add_host(const Check& check, const std::string& node) {
+    keep({.kind = check.test, .rule = check.rule, .on = node, .on_address = server_of(node)});
+  }
+
+  void add_other_hosts(const Check& check) {
+    std::size_t left = is_unknown() ? kMaxHosts - 1 : 1;
+    for (const NodeData& each : run_.nodes) {
+      if (each.name != suspect() && left > 0) {
+        add_host(check, each.name);
+        --left;
+      }
+    }
+  }
+
+  void add_storage(const Check& check) {
+    const Where& where = verdict_.where;
+    if (where.node.empty() || where.mount.empty()) {
+      return;
+    }
+    keep({.kind = check.test,
+          .rule = check.rule,
+          .on = where.node,
+          .on_address = server_of(where.node),
+          .folder = where.mount,
+          .job_value = storage_rate()});
+  }
+
+  // In MB/s, while the step waited for it; over the whole of it the storage had nothing to do for a
+  // part of the time. Where loaders read meanwhile, the disk's own counter knows better.
+  std::optional<double> storage_rate() const {
+    const auto rate = std::ranges::find(verdict_.evidence, "MB/s", &Evidence::unit);
+    if (rate == verdict_.evidence.end() || !rate->value) {
+      return std::nullopt;
+    }
+    if (verdict_.verdict == VerdictClass::Storage) {
+      return rate->value;  // of the writes alone already
+    }
+    const auto busy = std::ranges::find_if(
+        verdict_.evidence, [](const Evidence& each) { return each.what.ends_with(kAtWork); });
+    const double busy_percent = busy == verdict_.evidence.end() ? 0 : busy->value.value_or(0);
+    return *rate->value * 100 /
+           std::clamp(std::max(busy_percent, verdict_.share_percent), 1.0, 100.0);
+  }
+
+  void keep(PlannedTest test) {
+    if (test.on_address.empty()) {
+      return;
+    }
+    test.time_s = describe(test.kind).seconds;
+    std::vector<std::string> line = words_of(test);
+    line.insert(line.begin(), "chokepoint");
+    test.command = record::shell_line(line);
+    plan_.push_back(std::move(test));
+  }
+
+  const RunData& run_;
+  const Verdict& verdict_;
+  const PlanOptions& options_;
+  std::vector<JobPath> paths_;
+  std::optional<UsualCollective> collective_;
+  const JobPath* path_ = nullptr;
+  std::vector<PlannedTest> plan_;
+};
+
+}  // namespace
+
+const TestDescription& describe(TestKind kind) { return kTests.at(static_cast<std::size_t>(kind)); }
+
+const RuleDescription& describe(TestRule rule) { return kRules.at(static_cast<std::size_t>(rule)); }
+
+std::span<const Check> check_table() { return kChecks; }
+
+std::string text_of(const Check& check) {
+  const RuleDescription& rule = describe(check.rule);
+  std::string text = describe(check.test).text;
+  const auto add = [&](std::string_view says, std::string_view when) {
+    text += when.empty() ? "" : fmt::format("; {} it: {}", says, when);
+  };
+  add("for", rule.says_for);
+  add("against", rule.says_against);
+  return check.rule == TestRule::Beside ? text + "; shown beside the others" : text;
+}
+
+std::vector<Check> checks_of(VerdictClass verdict, Cause cause) {
+  const auto rows = [&](Cause of) {
+    std::vector<Check> found;
+    std::ranges::copy_if(kChecks, std::back_inserter(found), [&](const Check& check) {
+      return check.verdict == verdict && check.cause == of;
+    });
+    return found;
+  };
+  std::vector<Check> own = rows(cause);
+  return own.empty() ? rows(Cause::None) : own;
+}
+
+std::vector<PlannedTest> plan_of(const RunData& run, const Inquiry& inquiry,
+                                 const PlanOptions& options) {
+  return Planner(run, inquiry, options).plan();
+}
+
+bool is_wide_area(const RunData& run, const Clocks& clocks, double wan_rtt_ms) {
+  const std::vector<JobPath> paths = job_paths(run, clocks);
+  const JobPath* most = math::most_by(paths, &JobPath::bytes);
+  return most != nullptr && most->rtt_ms.value_or(0) >= wan_rtt_ms;
+}
+
+std::vector<std::string> words_of(const PlannedTest& test) {
+  std::vector<std::string> words{"ask", test.on_address, describe(test.kind).task};
+  const auto add = [&](const char* flag, const std::string& value) {
+    words.emplace_back(flag);
+    words.push_back(value);
+  };
+  if (!test.to_address.empty()) {
+    add("--peer", test.to_address);
+  }
+  for (const std::string& host : test.hosts) {
+    add("--hosts", host);
+  }
+  if (test.bytes > 0) {
+    add("--bytes", fmt::format("{}", test.bytes));
+  }
+  if (!test.folder.empty()) {
+    add("--folder", test.folder);
+  }
+  if (test.pace_mbps > 0) {
+    add("--rate", fmt::format("{:.0f}k", test.pace_mbps * 1e3));
+  }
+  add("--time", fmt::format("{:g}", test.time_s));
+  return words;
+}
+
+}  // namespace chokepoint::analysis::confirm

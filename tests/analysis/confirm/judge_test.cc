@@ -1,0 +1,264 @@
+#include "analysis/confirm/judge.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+namespace chokepoint::analysis::confirm {
+namespace {
+
+using State = Confirmation::State;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string tcp(double mbps, double retransmits = 0) {
+  return fmt::format(R"({{"direction":"send","throughput_mbps":{},"retransmits":{},
+      "mss_bytes":1000,"bytes":10000000}})",
+                     mbps, retransmits);
+}
+
+std::string udp(int sent, int lost) {
+  return fmt::format(R"({{"send":{{"packets_sent":{0},"lost":{1}}},
+      "receive":{{"packets_sent":{0},"lost":0}}}})",
+                     sent, lost);
+}
+
+std::string processor(double steps) {
+  return fmt::format(R"({{"processors":[{{"million_steps_per_s":{}}},
+      {{"million_steps_per_s":1000}}]}})",
+                     steps);
+}
+
+std::string collective(double ms) {
+  return fmt::format(R"({{"sizes":[{{"time_us":{{"median":{}}}}}]}})", ms * 1e3);
+}
+
+// Tests of a verdict, each with what it measured.
+class Tests {
+ public:
+  explicit Tests(VerdictClass verdict, double confidence = 0.9) {
+    diagnosis_.verdict = {
+        .verdict = verdict, .where = {.from = "a", .to = "b"}, .confidence = confidence};
+  }
+  Tests& add(TestKind kind, TestRule rule, std::optional<double> job_value,
+             const std::string& document, const std::string& on = "a", double pace_mbps = 0) {
+    plan_.push_back({.kind = kind,
+                     .rule = rule,
+                     .on = on,
+                     .to = "b",
+                     .to_address = fmt::format("10.0.0.{}", plan_.size()),
+                     .pace_mbps = pace_mbps,
+                     .bytes = 1'000'000,
+                     .job_value = job_value});
+    results_.push_back({.kind = kind, .on = on, .to = "b", .document = document});
+    results_.back().address = plan_.back().to_address;
+    return *this;
+  }
+  Confirmation judged() const { return judge(diagnosis_.verdict, plan_, results_, false); }
+  Diagnosis applied() const {
+    Diagnosis diagnosis = diagnosis_;
+    apply(judged(), diagnosis);
+    return diagnosis;
+  }
+
+ private:
+  Diagnosis diagnosis_;
+  std::vector<PlannedTest> plan_;
+  std::vector<TestResult> results_;
+};
+
+State of_full_link(double job_mbps, double alone_mbps, double pace_mbps = 0) {
+  return Tests(VerdictClass::LanBandwidth)
+      .add(TestKind::Throughput, TestRule::IsFull, job_mbps, tcp(alone_mbps), "a", pace_mbps)
+      .judged()
+      .state;
+}
+
+TEST(Judge, AFullLinkCarriesNoMoreAlone) {
+  const Diagnosis found = Tests(VerdictClass::LanBandwidth)
+                              .add(TestKind::Throughput, TestRule::IsFull, 690, tcp(710))
+                              .applied();
+  ASSERT_TRUE(found.confirmation);
+  EXPECT_EQ(found.confirmation->sentence,
+            "confirmed: probe tcp carries 710 Mb/s alone from a to b, the job 690 Mb/s");
+  EXPECT_NEAR(found.verdict.confidence, 0.97, 1e-9);
+  EXPECT_EQ(found.confirmation->confidence_before, 0.9);
+  ASSERT_EQ(found.verdict.evidence.size(), 1U);
+  EXPECT_EQ(found.verdict.evidence[0].value, 710);
+}
+
+TEST(Judge, ALinkThatWasFullOnlyDuringTheJobIsNotConfirmed) {
+  const Diagnosis found = Tests(VerdictClass::LanBandwidth)
+                              .add(TestKind::Throughput, TestRule::IsFull, 200, tcp(9400))
+                              .applied();
+  EXPECT_EQ(found.confirmation->state, State::NotConfirmed);
+  EXPECT_THAT(found.confirmation->sentence,
+              HasSubstr("not confirmed: probe tcp carries 9.40 Gb/s"));
+  EXPECT_NEAR(found.verdict.confidence, 0.36, 1e-9);
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::LanBandwidth);
+}
+
+TEST(Judge, BetweenBothNothingIsDecided) {
+  EXPECT_EQ(of_full_link(100, 133), State::Confirmed);
+  EXPECT_EQ(of_full_link(100, 150), State::Open);
+  EXPECT_EQ(of_full_link(100, 200), State::NotConfirmed);
+}
+
+TEST(Judge, WhatWasHeldToAPaceShowsOnlyThatThePathCarriesThat) {
+  EXPECT_EQ(of_full_link(100, 100, 100), State::Open);
+  EXPECT_EQ(of_full_link(100, 250, 250), State::NotConfirmed);
+  EXPECT_EQ(of_full_link(100, 110, 250), State::Confirmed);
+}
+
+TEST(Judge, ALossIsConfirmedByOneTestThatFindsIt) {
+  const auto judged = [](int lost, double retransmits) {
+    return Tests(VerdictClass::LanLoss)
+        .add(TestKind::Loss, TestRule::Loses, 0.5, udp(10'000, lost))
+        .add(TestKind::Throughput, TestRule::LosesUnderLoad, 0.5, tcp(100, retransmits))
+        .judged()
+        .state;
+  };
+  EXPECT_EQ(judged(40, 0), State::Confirmed);
+  EXPECT_EQ(judged(0, 100), State::Confirmed);
+  EXPECT_EQ(judged(0, 0), State::NotConfirmed);
+  EXPECT_EQ(judged(1, 0), State::Open);
+}
+
+TEST(Judge, TooFewPacketsToLoseAnyDecideNothing) {
+  EXPECT_EQ(Tests(VerdictClass::LanLoss)
+                .add(TestKind::Loss, TestRule::Loses, 0.01, udp(10'000, 0))
+                .judged()
+                .state,
+            State::Open);
+}
+
+TEST(Judge, TestsThatContradictEachOtherDecideNothing) {
+  const Confirmation found =
+      Tests(VerdictClass::WanLatency)
+          .add(TestKind::Latency, TestRule::IsFar, 15.0, R"({"idle_ms":{"min":15}})")
+          .add(TestKind::Throughput, TestRule::HasRoom, 100, tcp(101))
+          .judged();
+  EXPECT_EQ(found.state, State::Open);
+  EXPECT_THAT(found.sentence, AllOf(HasSubstr("not confirmed: probe tcp carries"),
+                                    HasSubstr("; but a round trip")));
+}
+
+TEST(Judge, ALateRankIsLateOnlyInTheJob) {
+  const auto judged = [](double alone_ms, double steps) {
+    return Tests(VerdictClass::Straggler)
+        .add(TestKind::Collective, TestRule::IsQuick, 120, collective(alone_ms))
+        .add(TestKind::Processor, TestRule::IsSlow, {}, processor(steps), "b")
+        .add(TestKind::OtherProcessor, TestRule::Beside, {}, processor(1000))
+        .judged();
+  };
+  EXPECT_EQ(judged(12, 990).state, State::Confirmed);
+  EXPECT_EQ(judged(119, 990).state, State::NotConfirmed);
+  EXPECT_EQ(judged(90, 990).state, State::Open);
+  EXPECT_THAT(judged(90, 400).sentence,
+              HasSubstr("confirmed: the slowest processor of b computes 400 million steps/s, of "
+                        "another host 1000"));
+}
+
+TEST(Judge, AHealthyJobHasHostsThatAreAlikeAndPathsThatLoseNothing) {
+  const auto judged = [](double steps, int lost) {
+    return Tests(VerdictClass::Compute)
+        .add(TestKind::Loss, TestRule::LosesNothing, 0.0, udp(5000, lost))
+        .add(TestKind::Processor, TestRule::IsAlike, {}, processor(steps), "b")
+        .add(TestKind::OtherProcessor, TestRule::Beside, {}, processor(900))
+        .judged()
+        .state;
+  };
+  EXPECT_EQ(judged(890, 0), State::Confirmed);
+  EXPECT_EQ(judged(500, 50), State::NotConfirmed);
+  EXPECT_EQ(judged(500, 0), State::Open);
+}
+
+TEST(Judge, SlowStorageIsAsSlowAlone) {
+  const auto judged = [](double read, TestRule rule) {
+    return Tests(VerdictClass::Input)
+        .add(TestKind::Storage, rule, 10,
+             fmt::format(R"({{"mount":{{"point":"/data"}},"read_cold":true,
+                 "read_mb_per_s":{}}})",
+                         read))
+        .judged()
+        .state;
+  };
+  EXPECT_EQ(judged(11, TestRule::ReadsSlowly), State::Confirmed);
+  EXPECT_EQ(judged(200, TestRule::ReadsSlowly), State::NotConfirmed);
+  EXPECT_EQ(judged(200, TestRule::ReadsFast), State::Confirmed);
+}
+
+TEST(Judge, AnotherWayIsBetterThanTheOneThatWasTested) {
+  const auto judged = [](double other) {
+    return Tests(VerdictClass::WrongPath)
+        .add(TestKind::Throughput, TestRule::Beside, 100, tcp(100))
+        .add(TestKind::OtherWay, TestRule::IsBetter, 100, tcp(other))
+        .judged()
+        .state;
+  };
+  EXPECT_EQ(judged(900), State::Confirmed);
+  EXPECT_EQ(judged(100), State::NotConfirmed);
+  EXPECT_EQ(judged(115), State::Open);
+}
+
+TEST(Judge, AnUnknownVerdictIsLedToACause) {
+  const auto judged = [](double alone_mbps, int lost, double alone_ms) {
+    return Tests(VerdictClass::Unknown, 0)
+        .add(TestKind::Collective, TestRule::IsQuick, 100, collective(alone_ms))
+        .add(TestKind::Loss, TestRule::LosesNothing, 0.0, udp(5000, lost))
+        .add(TestKind::Throughput, TestRule::IsFull, 100, tcp(alone_mbps))
+        .judged();
+  };
+  EXPECT_EQ(judged(1000, 20, 10).leads_to, "lan-loss");
+  EXPECT_EQ(judged(101, 0, 10).leads_to, "lan-bandwidth");
+  EXPECT_EQ(judged(1000, 0, 99).leads_to, "lan-latency");
+  EXPECT_EQ(judged(1000, 0, 10).leads_to, "straggler");
+  EXPECT_EQ(judged(1000, 0, 80).leads_to, "");
+  EXPECT_THAT(judged(101, 0, 80).sentence, HasSubstr("the tests lead to lan-bandwidth: probe tcp"));
+}
+
+TEST(Judge, WhatDidNotRunSaysWhy) {
+  Diagnosis diagnosis{.verdict = {.verdict = VerdictClass::LanBandwidth, .confidence = 0.8}};
+  const std::vector<PlannedTest> plan{{.kind = TestKind::Throughput, .rule = TestRule::IsFull}};
+  const Confirmation found =
+      judge(diagnosis.verdict, plan, {{.kind = TestKind::Throughput, .failure = "refused"}}, false);
+  EXPECT_EQ(found.sentence, "not confirmed: no test could be run: refused");
+  EXPECT_EQ(found.state, State::Open);
+  EXPECT_EQ(confidence_after(found.state, 0.8), 0.8);
+}
+
+TEST(Judge, ATestOfAnotherPathSaysNothing) {
+  const std::vector<PlannedTest> plan{{.kind = TestKind::Throughput,
+                                       .rule = TestRule::IsFull,
+                                       .on = "a",
+                                       .to = "b",
+                                       .job_value = 100}};
+  const Confirmation found =
+      judge({.verdict = VerdictClass::LanBandwidth}, plan,
+            {{.kind = TestKind::Throughput, .on = "a", .to = "c", .document = tcp(100)}}, false);
+  EXPECT_EQ(found.state, State::Open);
+}
+
+TEST(Judge, ADocumentThatIsNoneSaysNothing) {
+  for (const char* document : {"", "[]", "{}", "x", R"({"sizes":[1],"send":3,"processors":[[]]})",
+                               R"({"direction":"send","throughput_mbps":"fast"})"}) {
+    Tests tests(VerdictClass::Unknown);
+    tests.add(TestKind::Collective, TestRule::IsQuick, 100, document)
+        .add(TestKind::Loss, TestRule::LosesNothing, 1.0, document)
+        .add(TestKind::Throughput, TestRule::IsFull, 100, document)
+        .add(TestKind::Processor, TestRule::IsAlike, {}, document)
+        .add(TestKind::OtherProcessor, TestRule::Beside, {}, document)
+        .add(TestKind::Latency, TestRule::IsFar, 1.0, document)
+        .add(TestKind::Storage, TestRule::ReadsSlowly, 1.0, document);
+    EXPECT_EQ(tests.judged().leads_to, "") << document;
+  }
+}
+
+TEST(Confidence, NeverLeavesItsBounds) {
+  EXPECT_EQ(confidence_after(State::Confirmed, 0), 0.67);
+  EXPECT_EQ(confidence_after(State::Confirmed, 0.99), 0.99);
+  EXPECT_EQ(confidence_after(State::Confirmed, 1), 1);
+  EXPECT_EQ(confidence_after(State::NotConfirmed, 0.95), 0.38);
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis::confirm

@@ -1,0 +1,80 @@
+#include "analysis/confirm/kept.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+namespace chokepoint::analysis::confirm {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+std::string kept(const std::vector<TestResult>& results) {
+  json::Json document{{"schema", kKeptSchema}};
+  add_results(document, results);
+  return document.dump();
+}
+
+TEST(Kept, ComesBackWithItsDocumentsAndWithoutWhatFollows) {
+  const auto results = results_in(
+      kept({{.kind = TestKind::Loss,
+             .on = "a",
+             .to = "b",
+             .address = "10.0.0.2",
+             .at = "2026-11-27T04:00:00.000Z",
+             .command = "chokepoint ask",
+             .document = R"({"lost":3})",
+             .value = 3,
+             .unit = "%",
+             .says = TestSays::For,
+             .sentence = "lost"},
+            {.kind = TestKind::Storage, .on = "a", .folder = "/data", .failure = "refused"}}));
+  ASSERT_TRUE(results) << describe(results.error());
+  ASSERT_THAT(*results, SizeIs(2));
+  EXPECT_EQ(results->at(0).document, R"({"lost":3})");
+  EXPECT_EQ(results->at(0).address, "10.0.0.2");
+  EXPECT_EQ(results->at(0).says, TestSays::Nothing);
+  EXPECT_FALSE(results->at(0).value);
+  EXPECT_EQ(results->at(1).failure, "refused");
+  EXPECT_EQ(results->at(1).document, "");
+}
+
+TEST(Kept, IsRefusedWhereItIsSomethingElse) {
+  const std::string long_name(300, 'a');
+  for (const std::string& text :
+       {std::string(), std::string("[]"), std::string("{}"),
+        std::string(R"({"schema":"chokepoint.run/1","tests":[]})"),
+        std::string(R"({"schema":"chokepoint.confirmation/1"})"),
+        std::string(R"({"schema":"chokepoint.confirmation/1","tests":[1]})"),
+        std::string(
+            R"({"schema":"chokepoint.confirmation/1","tests":[{"test":"shell","on":"a"}]})"),
+        std::string(R"({"schema":"chokepoint.confirmation/1","tests":[{"test":"loss"}]})"),
+        kept({{.on = long_name}}), kept(std::vector<TestResult>(kMaxKeptTests + 1))}) {
+    EXPECT_FALSE(results_in(text)) << text.substr(0, 100);
+  }
+}
+
+TEST(Kept, LiesBesideTheRecords) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / "chokepoint-kept";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  EXPECT_THAT(read_results(folder).value(), IsEmpty());
+  EXPECT_EQ(kept_file(folder / "a.db"), folder / "confirmation.json");
+  std::ofstream(kept_file(folder)) << kept({{.on = "a", .failure = "refused"}});
+  EXPECT_THAT(read_results(folder).value(), SizeIs(1));
+  EXPECT_THAT(read_results(folder / "a.db").value(), SizeIs(1));
+  std::ofstream(kept_file(folder)) << "{";
+  const auto broken = read_results(folder);
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(describe(broken.error()), HasSubstr("confirmation.json"));
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis::confirm
