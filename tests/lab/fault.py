@@ -47,5 +47,8 @@ class Fault:
     def end(self, jobs):
         pass
 
+    def slow_down(self, process):
+        """What else runs on the hosts is as slow as the job, where the fault is of processes."""
+
     def close(self):
         pass

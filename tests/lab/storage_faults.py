@@ -58,6 +58,10 @@ class SlowDisk(OfTheRank):
                 rates.take(pid)
                 memory.take(pid)
 
+    def slow_down(self, process):
+        for pid in tree_of(process.pid):
+            self.groups[0].take(pid)
+
     def end(self, jobs):
         for group in self.groups:
             group.close()
@@ -86,8 +90,9 @@ def disk_of_files(folder, words):
     """Read from the disk when they are read first."""
     folder.mkdir(parents=True)
     size = words["kb"] * 1000
+    spare = LEAST_DISK + words.get("spare_mb", 0) * disks.MEGABYTE
     with disks.of_a_file(folder.parent / f"{folder.name}.image", folder,
-                         LEAST_DISK + words["files"] * size * 3 // 2):
+                         spare + words["files"] * size * 3 // 2):
         for number in range(words["files"]):
             with open(folder / f"sample-{number}", "wb") as file:
                 file.write(bytes(size))
