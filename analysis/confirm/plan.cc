@@ -26,13 +26,13 @@ constexpr std::size_t kMaxRanks = 64;
 
 constexpr std::array kTests{
 #define CONFIRM_TEST(enumerator, name_, task_, seconds_, loads_, text_) \
-  TestDescription{.task = task_, .seconds = seconds_, .loads = loads_, .text = text_},
+  TestDescription{.task = (task_), .seconds = (seconds_), .loads = (loads_), .text = (text_)},
 #include "analysis/attribution/tests.def"
 };
 
 constexpr std::array kRules{
 #define RULE(enumerator, for_, against_) \
-  RuleDescription{.says_for = for_, .says_against = against_},
+  RuleDescription{.says_for = (for_), .says_against = (against_)},
 #include "analysis/attribution/tests.def"
 };
 
