@@ -5,7 +5,7 @@
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/compare.h"
 #include "analysis/commands/diagnose.h"
-#include "analysis/compare/noise.h"
+#include "analysis/compare/compare.h"
 #include "analysis/load/run_summary.h"
 #include "analysis/report/json_values.h"
 #include "base/cli/table.h"

@@ -10,9 +10,9 @@
 
 #include "analysis/commands/compare.h"
 #include "analysis/commands/run_files.h"
+#include "analysis/compare/compared_run.h"
 #include "analysis/compare/keys.h"
 #include "analysis/compare/probe_runs.h"
-#include "analysis/compare/run_figures.h"
 #include "base/json/codec.h"
 
 namespace chokepoint::analysis {

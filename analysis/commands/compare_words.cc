@@ -7,7 +7,7 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/compare.h"
-#include "analysis/compare/noise.h"
+#include "analysis/compare/compare.h"
 #include "base/cli/text.h"
 #include "base/math/statistics.h"
 #include "base/math/units.h"

@@ -1,4 +1,6 @@
 // The tests of `diagnose --confirm`: a child process of `chokepoint ask` each.
+#include "analysis/confirm/confirm.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -10,9 +12,6 @@
 
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/run_files.h"
-#include "analysis/confirm/judge.h"
-#include "analysis/confirm/kept.h"
-#include "analysis/confirm/plan.h"
 #include "base/cli/output.h"
 #include "base/cli/text.h"
 #include "base/record/runs.h"

@@ -12,7 +12,7 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/commands.h"
-#include "analysis/confirm/plan.h"
+#include "analysis/confirm/confirm.h"
 #include "base/checks/traps.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
@@ -35,7 +35,7 @@ struct Topic {
   std::string otherwise = {};
   std::vector<std::string> advice = {};
   std::vector<std::string> tests = {};  // by which 'diagnose --confirm' holds it
-  std::string source = {};  // of a trap
+  std::string source = {};              // of a trap
 };
 
 // Texts of causes.def have places of a run in braces.

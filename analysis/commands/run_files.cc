@@ -11,9 +11,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "analysis/confirm/judge.h"
-#include "analysis/confirm/kept.h"
-#include "analysis/confirm/plan.h"
+#include "analysis/confirm/confirm.h"
 #include "base/cli/output.h"
 #include "base/record/runs.h"
 #include "base/record/schema.h"

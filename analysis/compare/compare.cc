@@ -11,7 +11,6 @@
 
 #include "analysis/compare/grouping.h"
 #include "analysis/compare/keys.h"
-#include "analysis/compare/noise.h"
 
 namespace chokepoint::analysis {
 namespace {

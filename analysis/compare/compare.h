@@ -1,10 +1,13 @@
-// Puts runs side by side: rows, figures, scaling, differences. Pure: the same runs give the same
-// comparison. Any thread.
+// Runs beside each other: rows, their differences, and which of these are beyond noise.
 #pragma once
 
+#include "analysis/compare/comparison.h"
 #include "analysis/compare/grouping.h"
 
 namespace chokepoint::analysis {
+
+// Puts runs side by side: rows, figures, scaling, differences. Pure: the same runs give the same
+// comparison. Any thread.
 
 struct CompareOptions {
   std::vector<std::string> keys = {};  // empty: usual_keys()
@@ -28,5 +31,19 @@ std::vector<AccountChange> causes_of(const Accounting& before, const Accounting&
 // reference. T_1 is the row with one GPU that is otherwise the same; if there is none, the
 // baseline, if a condition for one was given.
 void fill_scaling(Comparison& comparison, const std::optional<Condition>& baseline);
+
+// Whether a row differs from its baseline by more than noise, and by which test;
+// docs/guide/compare.md gives the reasons. Pure functions; any thread.
+
+struct NoiseTestTexts {
+  const char* name;  // "mann-whitney"
+  const char* by;    // "by the ranks of the runs"
+};
+
+const NoiseTestTexts& texts_of(NoiseTest test);
+
+// Fills test, p and interval of each row's difference from its baseline, corrects all p together,
+// and marks what is beyond noise. Baselines are set.
+void test_differences(Comparison& comparison);
 
 }  // namespace chokepoint::analysis

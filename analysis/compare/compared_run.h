@@ -1,7 +1,4 @@
-// One run as a comparison needs it: its figures and where each came from, its accounts and verdict,
-// and its steps for the tests of noise. A probe's document is such a run, too: without steps and
-// verdict, with the figures that its kind of document declares (base/trials/figures.h). What is not
-// known is empty. Values; pure functions; any thread.
+// One run as a comparison needs it, and how its figures are taken from its records.
 #pragma once
 
 #include <array>
@@ -15,10 +12,17 @@
 #include <vector>
 
 #include "analysis/attribution/diagnosis.h"
+#include "analysis/load/run_data.h"
+#include "analysis/load/run_summary.h"
 #include "base/host/settings.h"
 #include "base/trials/figures.h"
 
 namespace chokepoint::analysis {
+
+// One run as a comparison needs it: its figures and where each came from, its accounts and verdict,
+// and its steps for the tests of noise. A probe's document is such a run, too: without steps and
+// verdict, with the figures that its kind of document declares (base/trials/figures.h). What is not
+// known is empty. Values; pure functions; any thread.
 
 // The figures by which runs are compared; compared_run.cc has the table of their names, units and
 // which way is better. Behind these follow those of probes' documents, one for each key of their
@@ -118,5 +122,17 @@ struct ComparedRun {
     return figures[place_of(figure)];
   }
 };
+
+// One run's figures, from its records and its diagnosis. Pure; any thread.
+
+// All three of the same run.
+struct RunParts {
+  const RunSummary& summary;
+  const RunData& data;
+  const Diagnosis& diagnosis;
+};
+
+// Path and folder are the caller's to fill in.
+ComparedRun figures_of(const RunParts& parts, const std::string& samples_label);
 
 }  // namespace chokepoint::analysis

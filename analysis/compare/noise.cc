@@ -1,9 +1,8 @@
-#include "analysis/compare/noise.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "analysis/compare/compare.h"
 #include "analysis/compare/grouping.h"
 #include "base/math/statistics.h"
 

@@ -1,5 +1,3 @@
-#include "analysis/compare/run_figures.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/attribution/causes.h"
+#include "analysis/compare/compared_run.h"
 #include "analysis/compare/host_facts.h"
 #include "analysis/compare/keys.h"
 #include "analysis/predict/job_profile.h"

@@ -1,5 +1,3 @@
-#include "analysis/confirm/judge.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/confirm/plan.h"
+#include "analysis/confirm/confirm.h"
 #include "analysis/load/connections.h"
 #include "analysis/load/probe_document.h"
 #include "base/json/codec.h"

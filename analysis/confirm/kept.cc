@@ -1,5 +1,3 @@
-#include "analysis/confirm/kept.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <fstream>
 
 #include <nlohmann/json.hpp>
+
+#include "analysis/confirm/confirm.h"
 
 namespace chokepoint::analysis::confirm {
 namespace {

@@ -1,5 +1,3 @@
-#include "analysis/confirm/plan.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <iterator>
 
 #include "analysis/attribution/job_paths.h"
+#include "analysis/confirm/confirm.h"
 #include "analysis/load/connections.h"
 #include "base/math/statistics.h"
 #include "base/net/address.h"

@@ -1,11 +1,10 @@
-#include "analysis/export/csv.h"
-
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/export/formats.h"
 #include "analysis/export/tables.h"
 #include "base/cli/output.h"
 #include "base/cli/table.h"

@@ -1,9 +1,8 @@
-#include "analysis/export/json.h"
-
 #include <fmt/format.h>
 
 #include <iterator>
 
+#include "analysis/export/formats.h"
 #include "analysis/export/tables.h"
 #include "base/cli/text.h"
 

@@ -1,5 +1,3 @@
-#include "analysis/export/prometheus.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "analysis/export/formats.h"
 #include "analysis/load/run_summary.h"
 #include "base/cli/text.h"
 #include "base/math/saturating.h"

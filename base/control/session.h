@@ -111,6 +111,13 @@ class Session {
   std::vector<bool> taken_;  // the numbers that have been there
 };
 
+// The server's end of a test that lasts until its client says Stop: calls `work` over and over,
+// which waits for what the test has to do and returns within a fraction of a second. An error where
+// `work` fails, the client says anything else or nothing in time, or the server stops. `kind` is
+// the test's; the session's thread.
+Result<> until_stopped(Session& session, std::string_view kind, const net::Patience& patience,
+                       const std::function<Result<>()>& work);
+
 // A kind of test as the server offers it. One object serves all sessions, each from its own thread.
 //
 //   Request ──► check ──► turn taken ──► serve: Ready, data, Report…, ──► Result

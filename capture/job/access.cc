@@ -1,5 +1,3 @@
-#include "capture/job/access.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -15,6 +13,7 @@
 #include "base/host/kernel_text.h"
 #include "base/host/process.h"
 #include "base/sys/number.h"
+#include "capture/job/attached.h"
 
 namespace chokepoint::capture::job {
 namespace {

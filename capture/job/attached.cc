@@ -5,7 +5,6 @@
 
 #include <cerrno>
 
-#include "capture/job/access.h"
 #include "capture/job/process.h"
 
 namespace chokepoint::capture::job {

@@ -10,7 +10,7 @@
 #include "base/cli/table.h"
 #include "base/control/bodies.h"
 #include "base/math/units.h"
-#include "probe/commands/latency_report.h"
+#include "probe/commands/reports.h"
 
 namespace chokepoint {
 

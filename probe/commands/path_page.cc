@@ -6,7 +6,7 @@
 #include "base/cli/table.h"
 #include "base/control/bodies.h"
 #include "base/math/units.h"
-#include "probe/commands/path_report.h"
+#include "probe/commands/reports.h"
 #include "probe/path/mtu_search.h"
 #include "probe/path/trace_analysis.h"
 

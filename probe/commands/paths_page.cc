@@ -8,7 +8,7 @@
 #include "base/control/bodies.h"
 #include "base/math/groups.h"
 #include "base/math/units.h"
-#include "probe/commands/paths_report.h"
+#include "probe/commands/reports.h"
 #include "probe/paths/hops.h"
 
 namespace chokepoint::probe {

@@ -9,7 +9,7 @@
 #include "base/cli/text.h"
 #include "base/control/bodies.h"
 #include "base/math/units.h"
-#include "probe/commands/pcie_report.h"
+#include "probe/commands/reports.h"
 #include "probe/pcie/findings.h"
 
 namespace chokepoint {

@@ -17,7 +17,7 @@
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
 #include "probe/commands/commands.h"
-#include "probe/commands/latency_report.h"
+#include "probe/commands/reports.h"
 #include "probe/latency/load.h"
 #include "probe/latency/responder.h"
 

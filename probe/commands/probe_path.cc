@@ -9,7 +9,7 @@
 #include "base/control/client.h"
 #include "base/sys/signals.h"
 #include "probe/commands/commands.h"
-#include "probe/commands/path_report.h"
+#include "probe/commands/reports.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/sys/process.h"
 #include "base/sys/signals.h"
 #include "probe/commands/commands.h"
-#include "probe/commands/paths_report.h"
+#include "probe/commands/reports.h"
 #include "probe/paths/hops.h"
 #include "probe/paths/rates.h"
 #include "probe/paths/sweep.h"

@@ -12,7 +12,7 @@
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
 #include "probe/commands/commands.h"
-#include "probe/commands/pcie_report.h"
+#include "probe/commands/reports.h"
 #include "probe/pcie/findings.h"
 
 namespace chokepoint::probe {

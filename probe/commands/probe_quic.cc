@@ -17,7 +17,7 @@
 #include "probe/commands/commands.h"
 #include "probe/commands/directions.h"
 #include "probe/commands/foreign_peer.h"
-#include "probe/commands/quic_report.h"
+#include "probe/commands/reports.h"
 #include "probe/quic/connection.h"
 #include "probe/quic/outcome.h"
 #include "probe/quic/perf.h"

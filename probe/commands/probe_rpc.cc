@@ -19,7 +19,7 @@
 #include "base/trials/trials.h"
 #include "probe/commands/commands.h"
 #include "probe/commands/directions.h"
-#include "probe/commands/rpc_report.h"
+#include "probe/commands/reports.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -15,7 +15,7 @@
 #include "probe/commands/commands.h"
 #include "probe/commands/directions.h"
 #include "probe/commands/foreign_peer.h"
-#include "probe/commands/udp_report.h"
+#include "probe/commands/reports.h"
 #include "probe/udp/packet.h"
 #include "probe/udp/parameters.h"
 #include "probe/udp/search.h"

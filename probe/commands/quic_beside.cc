@@ -4,7 +4,7 @@
 
 #include "base/control/client.h"
 #include "base/math/units.h"
-#include "probe/commands/quic_report.h"
+#include "probe/commands/reports.h"
 #include "probe/tcp/outcome.h"
 #include "probe/tcp/trial.h"
 #include "probe/udp/outcome.h"

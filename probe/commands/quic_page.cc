@@ -8,7 +8,7 @@
 #include "base/json/codec.h"
 #include "base/math/units.h"
 #include "probe/commands/directions.h"
-#include "probe/commands/quic_report.h"
+#include "probe/commands/reports.h"
 
 namespace chokepoint {
 namespace probe {

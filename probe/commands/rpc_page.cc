@@ -11,7 +11,7 @@
 #include "base/control/bodies.h"
 #include "base/json/codec.h"
 #include "base/math/units.h"
-#include "probe/commands/rpc_report.h"
+#include "probe/commands/reports.h"
 
 namespace chokepoint {
 template <>

@@ -6,7 +6,7 @@
 #include "base/control/bodies.h"
 #include "base/math/units.h"
 #include "probe/commands/directions.h"
-#include "probe/commands/udp_report.h"
+#include "probe/commands/reports.h"
 
 namespace chokepoint {
 namespace probe {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/control/until_stopped.h"
+#include "base/control/session.h"
 #include "base/json/codec.h"
 #include "base/math/units.h"
 #include "base/net/socket.h"

@@ -7,7 +7,7 @@
 #include <array>
 #include <cerrno>
 
-#include "base/control/until_stopped.h"
+#include "base/control/session.h"
 #include "base/json/codec.h"
 #include "base/net/socket.h"
 #include "base/sys/clock.h"

@@ -16,8 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/export/csv.h"
-#include "analysis/export/json.h"
+#include "analysis/export/formats.h"
 #include "analysis/export/perfetto/perfetto.h"
 #include "analysis/export/tables.h"
 #include "tests/analysis/run_maker.h"

@@ -4,9 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "analysis/confirm/judge.h"
-#include "analysis/confirm/kept.h"
-#include "analysis/confirm/plan.h"
+#include "analysis/confirm/confirm.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -19,7 +19,7 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/diagnose.h"
-#include "analysis/confirm/plan.h"
+#include "analysis/confirm/confirm.h"
 #include "analysis/live/live_run.h"
 #include "base/checks/check.h"
 #include "base/checks/traps.h"

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "analysis/compare/compare.h"
-#include "analysis/compare/noise.h"
 #include "tests/analysis/compare/made_comparison.h"
 
 namespace chokepoint::analysis {

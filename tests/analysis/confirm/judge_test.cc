@@ -1,7 +1,7 @@
-#include "analysis/confirm/judge.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include "analysis/confirm/confirm.h"
 
 namespace chokepoint::analysis::confirm {
 namespace {

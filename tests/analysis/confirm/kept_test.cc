@@ -1,11 +1,11 @@
-#include "analysis/confirm/kept.h"
-
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
+
+#include "analysis/confirm/confirm.h"
 
 namespace chokepoint::analysis::confirm {
 namespace {

@@ -1,9 +1,8 @@
-#include "analysis/confirm/plan.h"
-
 #include <gmock/gmock.h>
 
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/diagnose.h"
+#include "analysis/confirm/confirm.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis::confirm {

@@ -9,10 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/attribution/diagnose.h"
-#include "analysis/export/csv.h"
-#include "analysis/export/json.h"
+#include "analysis/export/formats.h"
 #include "analysis/export/perfetto/perfetto.h"
-#include "analysis/export/prometheus.h"
 #include "base/cli/text.h"
 #include "base/record/database.h"
 #include "base/record/row.h"

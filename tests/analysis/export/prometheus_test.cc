@@ -1,5 +1,3 @@
-#include "analysis/export/prometheus.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <set>
 
 #include "analysis/attribution/diagnose.h"
+#include "analysis/export/formats.h"
 #include "tests/analysis/export/made_export.h"
 
 namespace chokepoint::analysis {

@@ -9,8 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/export/csv.h"
-#include "analysis/export/json.h"
+#include "analysis/export/formats.h"
 #include "tests/analysis/export/made_export.h"
 
 namespace chokepoint::analysis {

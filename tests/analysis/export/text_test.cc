@@ -5,8 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/export/exported_run.h"
-#include "analysis/export/json.h"
-#include "analysis/export/prometheus.h"
+#include "analysis/export/formats.h"
 #include "base/cli/table.h"
 
 namespace chokepoint::analysis {

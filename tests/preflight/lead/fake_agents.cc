@@ -116,6 +116,10 @@ Json document_for(const Task& task) {
            {"failure", nullptr},
            {"sizes",
             {{{"bytes", task.bytes}, {"busbw_mbps", 800.0}, {"time_us", {{"median", 50.0}}}}}}});
+    case TaskKind::Loaded:
+    case TaskKind::Processor:
+    case TaskKind::Storage:
+      break;  // no preflight asks for them
   }
   return {};
 }

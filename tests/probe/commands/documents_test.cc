@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "probe/commands/path_report.h"
-#include "probe/commands/pcie_report.h"
-#include "probe/commands/udp_report.h"
+#include "probe/commands/reports.h"
 
 namespace chokepoint::probe {
 namespace {

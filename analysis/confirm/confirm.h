@@ -1,0 +1,104 @@
+// The tests after a job by which its verdict is confirmed or not: planned, judged, and kept beside
+// the run.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "analysis/attribution/confirmation.h"
+#include "analysis/attribution/diagnose.h"
+#include "analysis/attribution/diagnosis.h"
+#include "base/json/codec.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::analysis::confirm {
+
+// Which tests confirm the verdict of a run, by the rows of attribution/tests.def: each with the
+// host that runs it, the addresses that the job used, a bound of its rate and time, and what the
+// job itself reached, which the result is held against. Pure; any thread.
+
+struct PlanOptions {
+  // Of nodes whose server is reached elsewhere than at the address that the job used: HOST[:PORT].
+  std::map<std::string, std::string> servers = {};
+  double most_mbps = 0;  // of each test; 0: no limit beyond the plan's own
+};
+
+// Empty where no test can tell. `inquiry` is of this run.
+std::vector<PlannedTest> plan_of(const RunData& run, const Inquiry& inquiry,
+                                 const PlanOptions& options = {});
+
+// Whether most of the job's data went over a path with at least this unloaded round trip.
+bool is_wide_area(const RunData& run, const Clocks& clocks, double wan_rtt_ms);
+
+// What is typed behind "chokepoint".
+std::vector<std::string> words_of(const PlannedTest& test);
+
+struct TestDescription {
+  const char* task = "";
+  double seconds = 0;
+  bool loads = false;
+  const char* text = "";
+};
+const TestDescription& describe(TestKind kind);
+
+struct RuleDescription {
+  const char* says_for = "";
+  const char* says_against = "";
+};
+const RuleDescription& describe(TestRule rule);
+
+struct Check {
+  VerdictClass verdict = VerdictClass::Unknown;
+  Cause cause = Cause::None;
+  TestKind test = TestKind::Throughput;
+  TestRule rule = TestRule::Beside;
+};
+std::span<const Check> check_table();
+
+// "probe tcp over the path in question: for it if …; against it if …"
+std::string text_of(const Check& check);
+
+// The rows for a cause, or those of its class where it has none of its own.
+std::vector<Check> checks_of(VerdictClass verdict, Cause cause);
+
+// What the tests of a verdict measured, held against it: which of them speak for it and which
+// against, in words, and what becomes of its confidence. Pure; any thread.
+
+// The result of a test that is not planned for this verdict says nothing. `results` may come from a
+// file that anybody wrote.
+Confirmation judge(const Verdict& verdict, std::span<const PlannedTest> plan,
+                   std::vector<TestResult> results, bool is_wan);
+
+// Of a verdict with this confidence, after its tests.
+double confidence_after(Confirmation::State state, double confidence);
+
+// Gives the diagnosis its confirmation: the verdict's confidence follows it, and what was measured
+// is evidence.
+void apply(Confirmation confirmation, Diagnosis& diagnosis);
+
+// The results of tests, kept beside a run's records as confirmation.json, so that each later
+// diagnosis and report shows them. The file may come from anybody: bounded, and what is wrong with
+// it is an Error that names the place. Pure but for the file that is read; any thread.
+
+inline constexpr std::string_view kKeptSchema = "chokepoint.confirmation/1";
+inline constexpr std::size_t kMaxKeptBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxKeptTests = 256;
+
+// `run`: a run's folder, or the record of one of its nodes.
+std::filesystem::path kept_file(const std::filesystem::path& run);
+
+// Into `document`, which has its head already.
+void add_results(json::Json& document, const std::vector<TestResult>& results);
+
+Result<std::vector<TestResult>> results_in(std::string_view text);
+
+// Empty where nothing is kept.
+Result<std::vector<TestResult>> read_results(const std::filesystem::path& run);
+
+}  // namespace chokepoint::analysis::confirm

@@ -1,0 +1,86 @@
+// The formats of an exported run that are made of text.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/attribution/diagnosis.h"
+#include "analysis/export/exported_run.h"
+#include "base/cli/output.h"
+
+namespace chokepoint::analysis {
+
+// A run as a folder of CSV files: one for each table that has rows, all nodes in it, with a `node`
+// column; `nodes.csv` says what is known of each node and its clock, `columns.csv` what the columns
+// mean. The files get their names together when all are complete. The caller's thread.
+
+struct WrittenFile {
+  std::filesystem::path path = {};
+  std::uintmax_t bytes = 0;
+};
+
+// Creates the folder, but not its parent. An export that fails or is stopped leaves nothing.
+Result<std::vector<WrittenFile>> write_csv(ExportedRun& run, const std::filesystem::path& folder);
+
+// A run as one JSON document, chokepoint.export/1, written as the rows come: for each node what is
+// known of it and its clock, and its tables as a list of columns and a list of rows, each a list of
+// values. The caller's thread.
+
+// `head`: the fields that every document begins with. out.finish() returns its Error.
+void write_json(ExportedRun& run, const nlohmann::ordered_json& head, cli::Output& out);
+
+// Appends the text as a JSON string with its quotes. Names and commands may hold anything: quotes,
+// control characters, bytes that are not UTF-8; the result is valid. Pure; any thread.
+void append_json(std::string& out, std::string_view text);
+
+// A run's final figures in Prometheus' text format, for the textfile collector of node_exporter:
+// what `run --metrics` serves while a job runs, as it stood at the end, and the verdict. Every
+// sample names its run, so that files of several runs may lie in one folder. No times: the
+// collector refuses them. Pure.
+
+std::string prometheus_text(ExportedRun& run, const Diagnosis& diagnosis);
+
+// Writes Prometheus' text format: each family once with its HELP and TYPE and all its samples.
+// Samples may be added in any order; one with the name and labels of an earlier one replaces it. A
+// value.
+
+class MetricText {
+ public:
+  using Labels = std::vector<std::pair<std::string, std::string>>;
+
+  // `common`: labels of every sample.
+  explicit MetricText(Labels common) : common_(std::move(common)) {}
+
+  // An unknown value adds nothing.
+  void counter(const std::string& name, std::string_view help, std::optional<double> value,
+               const Labels& labels = {});
+  void gauge(const std::string& name, std::string_view help, std::optional<double> value,
+             const Labels& labels = {});
+  std::string text() const;
+
+ private:
+  struct Family {
+    const char* type = "";
+    std::string_view help = {};
+    std::vector<std::pair<std::string, double>> samples = {};  // by labels, as they are written
+  };
+  void add(const std::string& name, const char* type, std::string_view help,
+           std::optional<double> value, const Labels& labels);
+  std::string written(const Labels& labels) const;
+
+  Labels common_;
+  std::vector<std::string> order_;
+  std::map<std::string, Family> families_;
+};
+
+// A valid name of a label: all but letters, digits and _ become _.
+std::string label_name(const std::string& text);
+
+}  // namespace chokepoint::analysis

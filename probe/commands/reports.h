@@ -1,0 +1,188 @@
+// What probes measured, and how each shows it: the rest of its document, and its page for people.
+// One thread.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/checks/check.h"
+#include "base/cli/context.h"
+#include "base/cli/output.h"
+#include "base/control/client.h"
+#include "base/net/address.h"
+#include "base/sys/root.h"
+#include "probe/latency/outcome.h"
+#include "probe/path/families.h"
+#include "probe/path/outcome.h"
+#include "probe/paths/exchange.h"
+#include "probe/paths/outcome.h"
+#include "probe/pcie/slots.h"
+#include "probe/pcie/survey.h"
+#include "probe/quic/outcome.h"
+#include "probe/quic/test.h"
+#include "probe/rpc/outcome.h"
+#include "probe/rpc/test.h"
+#include "probe/udp/outcome.h"
+#include "probe/udp/search.h"
+
+namespace chokepoint::probe {
+
+// What 'chokepoint probe udp' measured and how it is shown (udp_page.cc): the document
+// chokepoint.probe.udp/1, the table for people, and the live lines. One thread.
+
+struct UdpMeasured {
+  udp::Parameters parameters = {};
+  udp::RunPlan plan = {};
+  udp::RunResult result = {};
+  double max_loss = 0.001;  // a share of 1; more ends a trial of the search
+  bool searched = false;
+  bool only_trials = false;  // the search found no rate, or was interrupted
+  int trials = 0;
+  std::optional<udp::Trial> obstacle = {};
+  std::optional<udp::ClockOffset> clock = {};  // the peer's less this host's
+};
+
+// Each direction with its verdict, and without delays that the clocks are too far apart to show.
+std::vector<udp::Outcome> judge_all(const UdpMeasured& measured, const std::string& own,
+                                    const std::string& peer);
+
+// Into `document`, which has its head already.
+void add_to(cli::Json& document, const UdpMeasured& measured,
+            const std::vector<udp::Outcome>& directions);
+
+void print_page(const cli::Context& context, const UdpMeasured& measured,
+                const std::vector<udp::Outcome>& directions);
+
+// Lines on standard error, on a terminal only: one per trial, one per interval.
+class UdpLive {
+ public:
+  explicit UdpLive(const cli::Context& context);
+  void show(const udp::Trial& trial, udp::TrialEnd end) const;
+  void show(const udp::Live& live, udp::Direction direction, std::chrono::nanoseconds interval);
+
+ private:
+  void line(std::string_view arrow, double elapsed_s, const udp::LiveCounts& now,
+            const udp::LiveCounts& before) const;
+
+  const cli::Context& context_;
+  bool visible_;
+  std::int64_t shown_ = 0;  // intervals
+  udp::Live last_ = {};
+};
+
+// What `probe latency` measured, as its document chokepoint.probe.latency/1 and as the page for
+// people. Values and pure functions.
+
+struct LatencyMeasured {
+  std::chrono::nanoseconds gap = {};
+  bool udp = false;
+  std::string udp_problem = {};
+  latency::Idle idle = {};
+  // By where the load went; `both`: both ways at once.
+  std::optional<latency::Loaded> send = {};
+  std::optional<latency::Loaded> receive = {};
+  std::optional<latency::Loaded> both = {};
+  bool interrupted = false;
+};
+
+// Into `document`, which has its head already.
+void add_to(cli::Json& document, const LatencyMeasured& measured);
+void print_page(const cli::Context& context, const LatencyMeasured& measured);
+
+// What 'chokepoint probe path' found and how it is shown (path_page.cc): the document
+// chokepoint.probe.path/1, and for people the hops of both ways beside each other. One thread.
+
+struct PathFindings {
+  path::HostFacts host = {};
+  path::Parameters parameters = {};
+  path::FamilyOutcome ipv4 = {};
+  path::FamilyOutcome ipv6 = {};
+  std::optional<std::string> dual_stack_finding = {};
+
+  const path::FamilyOutcome& of(net::Family family) const {
+    return family == net::Family::Ipv4 ? ipv4 : ipv6;
+  }
+};
+
+// Into `document`, which has its head already.
+void add_to(cli::Json& document, const PathFindings& found);
+
+void print_page(const cli::Context& context, const PathFindings& found);
+
+// What 'chokepoint probe paths' measured and how it is shown (paths_page.cc): the document
+// chokepoint.probe.paths/1, and for people what is wrong with which flows. One thread.
+
+struct PathsShown {
+  std::string peer = {};  // as the user named it
+  net::Family family = net::Family::Ipv4;
+  paths::Parameters parameters = {};
+  paths::Expectation expectation = {};
+  std::chrono::nanoseconds time = {};  // of the sweep
+  paths::Outcome outcome = {};
+  bool interrupted = false;
+};
+
+// Into `document`, which has its head and the peer already.
+void add_to(cli::Json& document, const PathsShown& shown);
+
+void print_page(const cli::Context& context, const PathsShown& shown);
+
+// What 'chokepoint probe quic' answers: the rest of its document, its page for people, and the
+// tests of TCP and UDP beside it.
+
+// What TCP and UDP carried in one direction; nullopt where the user interrupted.
+struct Beside {
+  control::Direction direction = control::Direction::Send;
+  std::optional<double> tcp_mbps = {};
+  std::optional<double> udp_mbps = {};  // that arrived, as fast as the sender could
+  std::optional<double> udp_loss_percent = {};
+};
+
+// After the QUIC test, which has ended.
+Result<std::vector<Beside>> run_beside(control::Client& client, const quic::Parameters& parameters,
+                                       const sys::Root& root, int interrupt);
+
+struct QuicMeasured {
+  quic::Trial trial = {};
+  std::vector<quic::Outcome> directions = {};
+  std::vector<Beside> beside = {};  // empty, or for each direction
+};
+
+// Into `document`, which has its head already.
+void add_to(cli::Json& document, const QuicMeasured& measured);
+void print_page(const cli::Context& context, const QuicMeasured& measured);
+
+// What 'chokepoint probe rpc' answers: the rest of its document, and its page for people.
+
+struct RpcMeasured {
+  rpc::Trial trial = {};
+  rpc::Outcome outcome = {};
+  net::Family family = net::Family::Ipv4;  // that was used
+  // nullopt where the peer was given as an address.
+  std::optional<path::HostFacts> name = {};
+  std::optional<rpc::FamilyLook> other_family = {};
+  std::optional<std::string> dual_stack_finding = {};
+};
+
+// Into `document`, which has its head already.
+void add_to(cli::Json& document, const RpcMeasured& measured);
+void print_page(const cli::Context& context, const RpcMeasured& measured);
+
+// What 'chokepoint probe pcie' measured and how it is shown (pcie_page.cc): the document
+// chokepoint.pcie/1, and the tables for people. One thread.
+
+struct PcieShown {
+  pcie::Slots slots = {};
+  std::optional<pcie::Measured> measured = {};  // nullopt if no copies were asked for
+  checks::Checks checks = {};
+};
+
+// Into `document`, which has its head already.
+void add_to(cli::Json& document, const PcieShown& shown);
+
+// `all`: every check in full, also those that passed.
+void print_page(const cli::Context& context, const PcieShown& shown, bool all);
+
+}  // namespace chokepoint::probe
