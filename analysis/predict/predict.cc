@@ -407,6 +407,7 @@ Prediction replayed(Prediction prediction, const JobProfile& profile, double ste
   prediction.compute_ms = std::clamp(step_ms - known_ms, 0.0, prediction.compute_ms);
   prediction.other_ms = std::max(0.0, step_ms - known_ms - prediction.compute_ms);
   if (prediction.total_s) *prediction.total_s *= times;
+  if (prediction.energy_j) *prediction.energy_j *= times;
   if (prediction.speedup) *prediction.speedup /= times;
   set_range(prediction, profile);
   return prediction;

@@ -119,7 +119,7 @@ class Processes : public testing::Test {
             .port = port_,
             .time = milliseconds(200),
             .receives = true,
-            .rate_bits_per_s = 1e6};
+            .rate_bits_per_s = kind == TaskKind::Loss || kind == TaskKind::Flows ? 1e6 : 0};
   }
   // A test that takes its time, and the process that is at it.
   pid_t begin_a_long_one(Client& client) { return begin_a_long_one(client, port_); }
