@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 
 #include "analysis/commands/commands.h"
 
@@ -124,14 +125,14 @@ constexpr std::array kUsualLinks{UsualLink{"1 GbE", 1e3},     UsualLink{"5 GbE",
 
 // By the replayed run where there is one, else by the models alone.
 Prediction predict_on(const Predicted& predicted, const Target& target) {
-  const Prediction prediction = predict(predicted.profile, target);
+  Prediction prediction = predict(predicted.profile, target);
   if (!predicted.replay) return prediction;
   ReplayChange change = predicted.change;
   change.path = target.path;
   const std::optional<double> step_ms = predicted.replay->step_ms(change);
   if (!step_ms) return prediction;
   change.late_times = 1;
-  return replayed(prediction, predicted.profile, *step_ms,
+  return replayed(std::move(prediction), predicted.profile, *step_ms,
                   predicted.replay->step_ms(change).value_or(*step_ms) - *step_ms);
 }
 

@@ -105,7 +105,7 @@ class ForeignServers {
   // A thread, where there are listeners.
   template <class Options>
   Result<> start_one(const char* name, std::vector<sys::Descriptor>& listeners,
-                     Serve<Options> serve, Options options);
+                     Serve<Options> serve, const Options& options);
 
   sys::Descriptor stop_;
   std::vector<sys::Descriptor> iperf3_;
@@ -173,7 +173,7 @@ Result<ForeignServers> ForeignServers::open(const ForeignServerFlags& flags,
 
 template <class Options>
 Result<> ForeignServers::start_one(const char* name, std::vector<sys::Descriptor>& listeners,
-                                   Serve<Options> serve, Options options) {
+                                   Serve<Options> serve, const Options& options) {
   if (listeners.empty()) {
     return {};
   }

@@ -27,14 +27,14 @@ std::string alert_text(std::uint64_t alert) {
 
 #ifdef CHOKEPOINT_NGTCP2_1
 using CloseError = ngtcp2_ccerr;
-constexpr auto* set_no_error = ngtcp2_ccerr_default;
-constexpr auto* set_library_error = ngtcp2_ccerr_set_liberr;
-constexpr auto* set_tls_alert = ngtcp2_ccerr_set_tls_alert;
+constexpr auto* kSetNoError = ngtcp2_ccerr_default;
+constexpr auto* kSetLibraryError = ngtcp2_ccerr_set_liberr;
+constexpr auto* kSetTlsAlert = ngtcp2_ccerr_set_tls_alert;
 #else
 using CloseError = ngtcp2_connection_close_error;
-constexpr auto* set_no_error = ngtcp2_connection_close_error_default;
-constexpr auto* set_library_error = ngtcp2_connection_close_error_set_transport_error_liberr;
-constexpr auto* set_tls_alert = ngtcp2_connection_close_error_set_transport_error_tls_alert;
+constexpr auto* kSetNoError = ngtcp2_connection_close_error_default;
+constexpr auto* kSetLibraryError = ngtcp2_connection_close_error_set_transport_error_liberr;
+constexpr auto* kSetTlsAlert = ngtcp2_connection_close_error_set_transport_error_tls_alert;
 #endif
 
 }  // namespace
@@ -167,11 +167,11 @@ Result<> Ngtcp2Connection::expire(std::int64_t now_ns) {
 std::size_t Ngtcp2Connection::close(std::span<std::byte> into, std::int64_t now_ns) {
   CloseError reason;
   if (failed_ == NGTCP2_ERR_CRYPTO) {
-    set_tls_alert(&reason, ngtcp2_conn_get_tls_alert(connection_), nullptr, 0);
+    kSetTlsAlert(&reason, ngtcp2_conn_get_tls_alert(connection_), nullptr, 0);
   } else if (failed_ != 0) {
-    set_library_error(&reason, failed_, nullptr, 0);
+    kSetLibraryError(&reason, failed_, nullptr, 0);
   } else {
-    set_no_error(&reason);
+    kSetNoError(&reason);
   }
   ngtcp2_pkt_info info{};
   ngtcp2_path way = path();

@@ -36,16 +36,12 @@ struct Certificate {
 
 // Nobody looks at its dates: a peer compares the fingerprint. Without an extension rustls takes no
 // certificate.
-Result<> sign_itself(Certificate& own) {
+Result<> describe_itself(Certificate& own) {
   constexpr std::time_t kDay = 86'400;
   const std::time_t now = std::time(nullptr);
   constexpr std::array<unsigned char, 1> kSerial{1};
   constexpr std::string_view kName = "chokepoint";
   const char* problem = nullptr;
-  TRY_TLS("make", gnutls_x509_privkey_init(&own.key));
-  TRY_TLS("make",
-          gnutls_x509_privkey_generate(own.key, GNUTLS_PK_ECDSA,
-                                       GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0));
   TRY_TLS("make", gnutls_x509_crt_init(&own.certificate));
   TRY_TLS("make", gnutls_x509_crt_set_version(own.certificate, 3));
   TRY_TLS("make", gnutls_x509_crt_set_serial(own.certificate, kSerial.data(), kSerial.size()));
@@ -55,6 +51,15 @@ Result<> sign_itself(Certificate& own) {
                                                kName.size(), GNUTLS_FSAN_SET));
   TRY_TLS("make", gnutls_x509_crt_set_activation_time(own.certificate, now - kDay));
   TRY_TLS("make", gnutls_x509_crt_set_expiration_time(own.certificate, now + 30 * kDay));
+  return {};
+}
+
+Result<> sign_itself(Certificate& own) {
+  TRY_TLS("make", gnutls_x509_privkey_init(&own.key));
+  TRY_TLS("make",
+          gnutls_x509_privkey_generate(own.key, GNUTLS_PK_ECDSA,
+                                       GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0));
+  TRY(describe_itself(own));
   TRY_TLS("make", gnutls_x509_crt_set_key(own.certificate, own.key));
   TRY_TLS("make",
           gnutls_x509_crt_sign2(own.certificate, own.certificate, own.key, GNUTLS_DIG_SHA256, 0));
