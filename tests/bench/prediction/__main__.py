@@ -78,30 +78,17 @@ def document_of(asked, out):
             "judgements": judgements}
 
 
-def percent(value):
-    return "–" if value is None else f"{100 * value:.1f} %"
-
-
 def summary(document):
     return [HEAD, *([kind, str(found["pairs"]), str(found["predicted"]),
-                     percent(found["median_off"]), percent(found["p90_off"]),
-                     percent(found["within_range"]), percent(found["median_off_if_unchanged"])]
+                     predicting.percent(found["median_off"]), predicting.percent(found["p90_off"]),
+                     predicting.percent(found["within_range"]), predicting.percent(found["median_off_if_unchanged"])]
                     for kind, found in document["figures"].items())]
 
 
 def rows(judgements):
     return [PAIR, *([one["known"], one["wanted"], one["kind"], f"{one['true_ms']:.1f}",
-                     one["failure"] or f"{one['told_ms']:.1f}", percent(one["off"])]
+                     one["failure"] or f"{one['told_ms']:.1f}", predicting.percent(one["off"])]
                     for one in judgements)]
-
-
-def badness(one):
-    return abs(one["off"]) if one["off"] is not None else float("inf")
-
-
-def table(rows):
-    head, *rest = (f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows)
-    return "\n".join([head, "|" + "---|" * len(rows[0]), *rest])
 
 
 def main():
@@ -112,10 +99,10 @@ def main():
         return 0
     document = document_of(asked, asked.predict_only or asked.out)
     asked.report.write_text(json.dumps(document, indent=1) + "\n")
-    worst = sorted(document["judgements"], key=badness, reverse=True)
+    worst = sorted(document["judgements"], key=predicting.badness, reverse=True)
     asked.report.with_suffix(".md").write_text(
-        f"{table(summary(document))}\n\n{table(rows(worst))}\n")
-    print(f"{table(summary(document))}\n\nThe worst:\n{table(rows(worst[:WORST]))}")
+        f"{predicting.table(summary(document))}\n\n{predicting.table(rows(worst))}\n")
+    print(f"{predicting.table(summary(document))}\n\nThe worst:\n{predicting.table(rows(worst[:WORST]))}")
     return 0
 
 

@@ -63,3 +63,16 @@ def figures(judgements):
             "p90_off": sorted(offs)[int(0.9 * (len(offs) - 1))] if offs else None,
             "within_range": statistics.mean(within) if within else None,
             "median_off_if_unchanged": statistics.median(unchanged) if unchanged else None}
+
+
+def percent(value):
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def badness(one):
+    return abs(one["off"]) if one["off"] is not None else float("inf")
+
+
+def table(lines):
+    head, *rest = (f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
+    return "\n".join([head, "|" + "---|" * len(lines[0]), *rest])

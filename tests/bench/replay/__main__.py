@@ -121,35 +121,22 @@ def document_of(asked, out, wanted):
             "judgements": judgements}
 
 
-def percent(value):
-    return "–" if value is None else f"{100 * value:.1f} %"
-
-
 def number(value):
     return "–" if value is None else f"{value:.1f}"
 
 
 def summary(document):
     return [HEAD, *([name, str(found["pairs"]), str(found["replayed"]),
-                     percent(found["median_off"]), percent(found["p90_off"]),
+                     predicting.percent(found["median_off"]), predicting.percent(found["p90_off"]),
                      f"{found['signs_right']} of {found['signs']}",
-                     percent(found["models_median_off"]), percent(found["median_off_if_unchanged"])]
+                     predicting.percent(found["models_median_off"]), predicting.percent(found["median_off_if_unchanged"])]
                     for name, found in document["figures"].items())]
 
 
 def rows(judgements):
     return [PAIR, *([one["pair"], one["job"], one["failure"] or " ".join(one["words"]),
                      number(one["known_ms"]), number(one["true_ms"]), number(one["told_ms"]),
-                     percent(one["off"]), percent(one["models_off"])] for one in judgements)]
-
-
-def badness(one):
-    return abs(one["off"]) if one["off"] is not None else float("inf")
-
-
-def table(lines):
-    head, *rest = (f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
-    return "\n".join([head, "|" + "---|" * len(lines[0]), *rest])
+                     predicting.percent(one["off"]), predicting.percent(one["models_off"])] for one in judgements)]
 
 
 def main():
@@ -160,10 +147,10 @@ def main():
         play(asked, wanted)
     document = document_of(asked, asked.replay_only or asked.out, wanted)
     asked.report.write_text(json.dumps(document, indent=1) + "\n")
-    worst = sorted(document["judgements"], key=badness, reverse=True)
+    worst = sorted(document["judgements"], key=predicting.badness, reverse=True)
     asked.report.with_suffix(".md").write_text(
-        f"{table(summary(document))}\n\n{table(rows(worst))}\n")
-    print(f"{table(summary(document))}\n\nThe worst:\n{table(rows(worst[:WORST]))}")
+        f"{predicting.table(summary(document))}\n\n{predicting.table(rows(worst))}\n")
+    print(f"{predicting.table(summary(document))}\n\nThe worst:\n{predicting.table(rows(worst[:WORST]))}")
     return 0
 
 
