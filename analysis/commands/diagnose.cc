@@ -22,7 +22,7 @@ class DiagnoseCommand final : public cli::Command {
 
   DiagnoseOptions options_;
   ConfirmFlags confirm_;
-  std::vector<std::string> ceilings_;
+  GivenFiles given_;
   bool all_ = false;
   bool brief_ = false;
   bool exit_code_ = false;
@@ -55,6 +55,8 @@ cli::Summary DiagnoseCommand::summary() const {
            "beside what 'chokepoint probe tcp HOST --json' printed before the run"},
           {"chokepoint diagnose runs/a --confirm --key-file KEY",
            "tested on the job's hosts, each of which runs 'chokepoint serve --key-file KEY'"},
+          {"chokepoint diagnose runs/a --with dumps --with sacct.txt --all",
+           "beside PyTorch's dumps and Slurm's accounts of the same job"},
           {"chokepoint diagnose runs/a --json", "the same for a script"},
           {"chokepoint diagnose runs/a --exit-code", "is there a bottleneck? exit code 3: yes"}}};
 }
@@ -67,13 +69,13 @@ void DiagnoseCommand::define(cli::Flags& flags) {
       .toggle("brief", &brief_, "one line: the verdict, or whose records it still needs")
       .toggle("exit-code", &exit_code_, "exit code 3 if a bottleneck was found");
   define_judging(flags, options_);
-  define_ceilings(flags, ceilings_);
+  define_given(flags, given_);
   define_confirm(flags, confirm_);
 }
 
 Result<DiagnosedRun> DiagnoseCommand::diagnosed() {
-  return confirm_.is_wanted ? diagnose_unconfirmed(folder_, options_, ceilings_)
-                            : diagnose_folder(folder_, options_, ceilings_);
+  return confirm_.is_wanted ? diagnose_unconfirmed(folder_, options_, given_)
+                            : diagnose_folder(folder_, options_, given_);
 }
 
 Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {

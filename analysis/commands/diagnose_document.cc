@@ -5,6 +5,7 @@
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/ceilings.h"
 #include "analysis/commands/diagnose.h"
+#include "analysis/evidence/tool_file.h"
 #include "analysis/load/run_summary.h"
 #include "base/json/codec.h"
 #include "base/json/schema.h"
@@ -95,6 +96,25 @@ struct Fields<analysis::Ceiling> {
 };
 
 template <>
+struct Fields<analysis::GivenClaim> {
+  using G = analysis::GivenClaim;
+  static constexpr std::tuple kList{
+      field("tool", &G::tool, "whose file it is"),
+      field("what", &G::what, "that it says"),
+      field("theirs", &G::theirs, "its figure; null: it is none"),
+      field("ours", &G::ours, "this program's of the same; null: it has none"),
+      field("unit", &G::unit, "of both").null_if_empty(),
+      computed<G>(
+          "says",
+          [](const G& g) {
+            const std::string name = name_of(g.says);
+            return name.empty() ? std::nullopt : std::optional(name);
+          },
+          "for or against what this program says"),
+      field("from", &G::from, "the file")};
+};
+
+template <>
 struct Fields<analysis::RankFigures> {
   using R = analysis::RankFigures;
   static constexpr std::tuple kList{field("rank", &R::rank, "in the job").at_least(0),
@@ -146,7 +166,7 @@ struct Fields<analysis::Verdict> {
       field("confidence", &V::confidence, "a calibrated frequency").between(0, 1),
       field("evidence", &V::evidence, "the most important first"),
       field("disproof", &V::disproof, "what would show that it is wrong").null_if_empty(),
-      field("against", &V::against, "what a probe measured that it does not go with")
+      field("against", &V::against, "what a probe or another tool says that it does not go with")
           .null_if_empty(),
       computed<V>("advice", advice, "what to change, the most useful first"),
       computed<V>("commands", commands, "those of the advice, ready to type")};
@@ -171,6 +191,7 @@ struct Fields<analysis::Diagnosis> {
       field("others", &D::others, "runners-up, the largest first"),
       field("ranks", &D::ranks, "by rank"),
       field("ceilings", &D::ceilings, "what probes measured of what the job used"),
+      field("given", &D::given, "what other tools' files say, with --with"),
       field("plan", &D::plan,
             "tests that may confirm the verdict, where it is unknown or was asked for"),
       field("confirmation", &D::confirmation, "what tests after the job say of the verdict"),
@@ -220,6 +241,12 @@ cli::Json diagnosis_schema() {
   name_classes_and_causes(parts["others"]["items"]);
   parts["ceilings"]["items"]["properties"]["says"]["enum"] = {
       name_of(Ceiling::Says::For), name_of(Ceiling::Says::Against), nullptr};
+  parts["given"]["items"]["properties"]["says"]["enum"] =
+      parts["ceilings"]["items"]["properties"]["says"]["enum"];
+  cli::Json& tools = parts["given"]["items"]["properties"]["tool"]["enum"];
+  for (const auto& each : EnumNames<Tool>::kNames) {
+    tools.push_back(each.second);
+  }
   // Where no step was accounted for, nothing is known to be lost.
   for (const char* unknown : {"lost_ms_per_step", "share_percent"}) {
     parts["verdict"]["properties"][unknown]["type"] = {"number", "null"};

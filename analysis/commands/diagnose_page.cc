@@ -206,6 +206,26 @@ void print_tests(std::ostream& out, const cli::Terminal& terminal,
   print_below(out, terminal, table);
 }
 
+void print_given(std::ostream& out, const cli::Terminal& terminal,
+                 const std::vector<GivenClaim>& given) {
+  cli::Table table({{"other tools"},
+                    {"theirs", Align::Right},
+                    {"ours", Align::Right},
+                    {"verdict"},
+                    {"from"},
+                    {"what they say"}});
+  const auto figure = [](std::optional<double> value, const std::string& unit) {
+    return !value           ? std::string()
+           : unit == "rank" ? fmt::format("rank {:.0f}", *value)
+                            : quantity_text(*value, unit);
+  };
+  for (const GivenClaim& each : given) {
+    table.add({each.tool, figure(each.theirs, each.unit), figure(each.ours, each.unit),
+               name_of(each.says), each.from, each.what});
+  }
+  print_below(out, terminal, table);
+}
+
 void print_others(std::ostream& out, const cli::Terminal& terminal,
                   const std::vector<Verdict>& others) {
   cli::Table table({{"runner-up"}, {"a step", Align::Right}, {"share", Align::Right}, {"what"}});
@@ -422,6 +442,9 @@ void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagn
   }
   if (!diagnosis.ceilings.empty()) {
     print_ceilings(out, terminal, diagnosis.ceilings);
+  }
+  if (!diagnosis.given.empty()) {
+    print_given(out, terminal, diagnosis.given);
   }
   if (diagnosis.confirmation) {
     print_tests(out, terminal, *diagnosis.confirmation);

@@ -16,6 +16,7 @@
 #include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "base/math/units.h"
+#include "base/otlp/otlp.h"
 #include "base/sys/signals.h"
 
 namespace chokepoint::analysis {
@@ -26,6 +27,27 @@ struct Exported {
   std::optional<std::uint64_t> events = {};  // of a trace
   std::uint64_t left_out = 0;                // see TraceFigures
 };
+
+// To a collector, which has taken each document or is named in an Error.
+Result<Exported> send_otlp(const std::string& url, ExportedRun& run, const DiagnoseOptions& options,
+                           const cli::Context& context) {
+  constexpr std::chrono::seconds kPatience{10};
+  TRY(const otlp::Collector collector, otlp::Collector::of(url));
+  Result<> sent;
+  Exported exported;
+  exported.events = write_otlp(run, diagnose(run.data(), options), context.version,
+                               [&](OtlpSignal signal, const std::string& document) {
+                                 sent = signal == OtlpSignal::Metrics
+                                            ? collector.send_metrics(document, kPatience)
+                                            : collector.send_traces(document, kPatience);
+                                 return sent.has_value() && !run.is_stopped();
+                               });
+  if (run.is_stopped()) {
+    return fail(ErrorKind::Interrupted, "", url, "stopped", "a part was sent");
+  }
+  TRY(std::move(sent));
+  return exported;
+}
 
 // A browser holds a trace of this size in memory without effort; of a larger one a part is advised.
 constexpr double kLargeTraceBytes = 500e6;
@@ -47,6 +69,12 @@ Result<Exported> export_to(const std::string& format, const std::string& place, 
     const TraceFigures figures = write_perfetto(run, *out);
     exported.events = figures.events;
     exported.left_out = figures.left_out;
+  } else if (format == "otlp") {
+    exported.events = write_otlp(run, diagnose(run.data(), options), context.version,
+                                 [&](OtlpSignal /*signal*/, const std::string& document) {
+                                   out->write(document + "\n");
+                                   return !run.is_stopped();
+                                 });
   } else if (format == "json") {
     write_json(run, cli::document(context, "chokepoint.export/1"), *out);
   } else {
@@ -75,9 +103,11 @@ void print_written(const cli::Context& context, const ExportedRun& run, const Ex
                                               exported.files.front().path.parent_path().string());
   fmt::print(context.err, "{}: {}, {} rows", place, math::format_bytes(bytes), run.rows());
   if (exported.events) {
+    const bool is_otlp = place.ends_with(".jsonl");
     fmt::print(context.err, ", {} events; {}", *exported.events,
-               bytes > kLargeTraceBytes ? "large for a browser: --from and --until shorten it"
-                                        : "open it at https://ui.perfetto.dev");
+               is_otlp ? "a document a line, for a collector's otlpjsonfile receiver"
+               : bytes > kLargeTraceBytes ? "large for a browser: --from and --until shorten it"
+                                          : "open it at https://ui.perfetto.dev");
   }
   context.err << '\n';
 }
@@ -114,6 +144,7 @@ std::string format_named_by(const std::string& output) {
   return ending == ".json"      ? "json"
          : ending == ".prom"    ? "prometheus"
          : ending == ".pftrace" ? "perfetto"
+         : ending == ".jsonl"   ? "otlp"
                                 : "";
 }
 
@@ -130,6 +161,7 @@ class ExportCommand final : public cli::Command {
   std::string folder_;
   std::string to_;
   std::string output_;
+  std::string send_;
   std::chrono::nanoseconds from_ = {};   // 0: from its beginning
   std::chrono::nanoseconds until_ = {};  // 0: to its end
   DiagnoseOptions options_;
@@ -143,8 +175,9 @@ cli::Summary ExportCommand::summary() const {
           "Writes the complete records of a run's nodes, on one clock, for other tools: 'perfetto' "
           "is a trace for ui.perfetto.dev, with one process per rank and one per node; "
           "'prometheus' the final figures and the verdict for node_exporter's textfile collector; "
-          "'csv' a folder with one file per table; 'json' one document. The records are not "
-          "changed.\n\n"
+          "'csv' a folder with one file per table; 'json' one document; 'otlp' the final figures "
+          "and a trace with a span of each step for OpenTelemetry, as a file of OTLP/JSON or, with "
+          "--send, to a collector. The records are not changed.\n\n"
           "A file gets its name when it is complete: an export that fails or is stopped leaves no "
           "file. Without --output all formats but CSV go to standard output.",
       .examples = {{"chokepoint export runs/a --to perfetto -o a.pftrace",
@@ -154,6 +187,8 @@ cli::Summary ExportCommand::summary() const {
                    {"chokepoint export runs/a --to csv -o a-csv", "a folder of tables"},
                    {"chokepoint export runs/a --to prometheus -o /var/lib/node_exporter/a.prom",
                     "the final figures, for node_exporter"},
+                   {"chokepoint export runs/a --send http://127.0.0.1:4318",
+                    "figures and steps, to a collector of OpenTelemetry"},
                    {"chokepoint export runs/a --to json | jq '.nodes[].node'", "for a script"}}};
 }
 
@@ -161,9 +196,13 @@ void ExportCommand::define(cli::Flags& flags) {
   flags.positional("DIR", &folder_,
                    "the run's folder, or one node's .db file; default: the newest run here", false);
   flags.group("What to write")
-      .choice("to", &to_, {"perfetto", "prometheus", "csv", "json"},
-              "output format; without it that of --output's ending, .pftrace, .prom or .json")
+      .choice(
+          "to", &to_, {"perfetto", "prometheus", "csv", "json", "otlp"},
+          "output format; without it that of --output's ending, .pftrace, .prom, .json or .jsonl")
       .option("output,o", &output_, "FILE", "output file; a folder for CSV")
+      .option(
+          "send", &send_, "URL",
+          "send it to a collector of OpenTelemetry that takes OTLP over HTTP; implies --to otlp")
       .group("A part of the run")
       .option("from", &from_, "TIME",
               "skip samples and events before this time after the job's start")
@@ -175,8 +214,17 @@ void ExportCommand::define(cli::Flags& flags) {
 Result<> ExportCommand::check(const cli::Context& context) const {
   if (to_.empty()) {
     return fail(ErrorKind::Usage, "", "--to", "missing",
-                "give perfetto, prometheus, csv or json, or a file with -o that ends with "
-                ".pftrace, .prom or .json");
+                "give perfetto, prometheus, csv, json or otlp, or a file with -o that ends with "
+                ".pftrace, .prom, .json or .jsonl");
+  }
+  if (!send_.empty()) {
+    if (to_ != "otlp" || !output_.empty()) {
+      return fail(ErrorKind::Usage, "", "--send",
+                  "is for OpenTelemetry, and takes the file's place",
+                  "give it without --to and -o");
+    }
+    TRY(otlp::Collector::of(send_));
+    return check_judging(options_);
   }
   if (output_.empty() && (to_ == "csv" || context.json)) {
     return fail(
@@ -208,7 +256,7 @@ std::optional<Span> ExportCommand::wanted() const {
 
 Result<cli::ExitCode> ExportCommand::run(cli::Context& context) {
   if (to_.empty()) {
-    to_ = format_named_by(output_);
+    to_ = send_.empty() ? format_named_by(output_) : "otlp";
   }
   TRY(check(context));
   TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
@@ -225,7 +273,8 @@ Result<cli::ExitCode> ExportCommand::run(cli::Context& context) {
     progress->update(done);
   };
   ExportedRun run(name_of_folder(folder_), records, wanted(), watch);
-  const Result<Exported> exported = export_to(to_, output_, run, options_, context);
+  const Result<Exported> exported = send_.empty() ? export_to(to_, output_, run, options_, context)
+                                                  : send_otlp(send_, run, options_, context);
   progress.reset();
   if (!exported) {
     return fail(exported.error());
@@ -233,6 +282,9 @@ Result<cli::ExitCode> ExportCommand::run(cli::Context& context) {
   warn(context, run, *exported);
   if (context.json) {
     cli::print(context, document_of(context, to_, run, *exported));
+  } else if (!send_.empty() && !context.quiet) {
+    fmt::print(context.err, "{}: took the figures and {} spans\n", cli::printable(send_),
+               exported->events.value_or(0));
   } else if (!output_.empty() && !context.quiet) {
     print_written(context, run, *exported);
   }

@@ -107,7 +107,7 @@ class ReportCommand : public cli::Command {
   std::string output_;
   std::string format_;
   DiagnoseOptions options_;
-  std::vector<std::string> ceilings_;
+  GivenFiles given_;
 };
 
 cli::Summary ReportCommand::summary() const {
@@ -140,7 +140,7 @@ void ReportCommand::define(cli::Flags& flags) {
       .choice("format", &format_, {"html", "text", "markdown", "json"},
               "output format; without -o, text and markdown go to standard output");
   define_judging(flags, options_);
-  define_ceilings(flags, ceilings_);
+  define_given(flags, given_);
 }
 
 Result<> ReportCommand::check(const cli::Context& context) {
@@ -210,7 +210,7 @@ std::string ReportCommand::file_for(const std::string& folder) const {
 }
 
 Result<> ReportCommand::report(cli::Context& context, const std::string& folder) const {
-  TRY(DiagnosedRun diagnosed, diagnose_folder(folder, options_, ceilings_));
+  TRY(DiagnosedRun diagnosed, diagnose_folder(folder, options_, given_));
   print_troubles(context, "report", diagnosed.troubles);
   const Report report = report_of(diagnosed.records, diagnosed.run, diagnosed.inquiry, options_);
   const bool is_on_screen = output_ == kStandardOutput;

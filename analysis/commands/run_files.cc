@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "analysis/attribution/given_claims.h"
 #include "analysis/confirm/confirm.h"
 #include "base/cli/output.h"
 #include "base/record/runs.h"
@@ -155,39 +156,79 @@ void add_kept(const std::string& folder, const DiagnoseOptions& options, Diagnos
   }
 }
 
+constexpr std::size_t kMostGivenFiles = 4096;
+
+// A folder's files by name, so that the same folder gives the same answer.
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code failed;
+  for (fs::directory_iterator at(folder, failed);
+       !failed && at != fs::directory_iterator() && files.size() < kMostGivenFiles;
+       at.increment(failed)) {
+    if (at->is_regular_file(failed)) {
+      files.push_back(at->path().string());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+// Of a folder's files those of no known kind are told, not fatal: a job's folder holds others, too.
+Result<> read_given(const std::string& path, std::vector<ToolFile>& into,
+                    std::vector<Error>& troubles) {
+  std::error_code failed;
+  if (!fs::is_directory(path, failed)) {
+    TRY(ToolFile file, read_tool_file(path));
+    into.push_back(std::move(file));
+    return {};
+  }
+  for (const std::string& name : files_in(path)) {
+    if (Result<ToolFile> file = read_tool_file(name)) {
+      into.push_back(*std::move(file));
+    } else {
+      troubles.push_back(file.error());
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options,
-                                     const std::vector<std::string>& ceilings) {
-  TRY(DiagnosedRun diagnosed, diagnose_unconfirmed(folder, options, ceilings));
+                                     const GivenFiles& given) {
+  TRY(DiagnosedRun diagnosed, diagnose_unconfirmed(folder, options, given));
   add_kept(folder, options, diagnosed);
   return diagnosed;
 }
 
 Result<DiagnosedRun> diagnose_unconfirmed(const std::string& folder, const DiagnoseOptions& options,
-                                          const std::vector<std::string>& ceilings) {
-  std::vector<GivenProbe> given;
-  for (const std::string& file : ceilings) {
+                                          const GivenFiles& given) {
+  std::vector<ToolFile> files;
+  std::vector<Error> troubles;
+  for (const std::string& file : given.ceilings) {
     TRY(const std::string text, read_document(file, kMaxGivenBytes));
     TRY(GivenProbe probe, given_probe(text, file));
-    given.push_back(std::move(probe));
+    files.push_back({.tool = Tool::Chokepoint, .file = file, .ceilings = {std::move(probe)}});
+  }
+  for (const std::string& path : given.with) {
+    TRY(read_given(path, files, troubles));
   }
   TRY(record::Run records, records_of(folder));
-  return diagnose_records(std::move(records), name_of_folder(folder), options, given);
+  DiagnosedRun run =
+      diagnose_records(std::move(records), name_of_folder(folder), options, std::move(files));
+  std::ranges::move(troubles, std::back_inserter(run.troubles));
+  return run;
 }
 
 DiagnosedRun diagnose_records(record::Run records, const std::string& name,
-                              const DiagnoseOptions& options,
-                              const std::vector<GivenProbe>& ceilings) {
+                              const DiagnoseOptions& options, std::vector<ToolFile> given) {
   DiagnosedRun result{.records = std::move(records)};
   result.run = load_run(result.records);
   std::vector<Error> unused;
-  for (const GivenProbe& given : ceilings) {
-    if (const Result<> added = add_to(result.run, given); !added) {
-      unused.push_back(added.error());
-    }
-  }
+  given = of_run(result.run, std::move(given), unused);
+  add_ceilings(result.run, given, unused);
   result.inquiry = inquire(result.run, options);
+  hold_against(claims_of(given), result.run, options, result.inquiry);
   result.troubles = troubles_of(result.run);
   std::ranges::move(unused, std::back_inserter(result.troubles));
   Diagnosis& diagnosis = result.inquiry.diagnosis;
@@ -206,10 +247,15 @@ void define_judging(cli::Flags& flags, DiagnoseOptions& options) {
               "a path with at least this unloaded round trip is wide-area");
 }
 
-void define_ceilings(cli::Flags& flags, std::vector<std::string>& files) {
-  flags.option("ceiling", &files, "FILE",
-               "what a probe or an RDMA test of these hosts printed with --json: a limit that the "
-               "job is held against, as those in its record are");
+void define_given(cli::Flags& flags, GivenFiles& files) {
+  flags
+      .option("ceiling", &files.ceilings, "FILE",
+              "what a probe or an RDMA test of these hosts printed with --json: a limit that the "
+              "job is held against, as those in its record are")
+      .option("with", &files.with, "FILE",
+              "what another tool wrote of the same job, or a folder of such files: dumps of "
+              "PyTorch's Flight Recorder, traces of its profiler, NCCL Inspector's and RAS's "
+              "output, sacct's, nccl-tests' and perftest's");
 }
 
 Result<> check_judging(const DiagnoseOptions& options) {

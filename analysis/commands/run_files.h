@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/attribution/diagnose.h"
-#include "analysis/load/given_probes.h"
+#include "analysis/evidence/tool_file.h"
 #include "analysis/load/run_data.h"
 #include "base/cli/context.h"
 #include "base/cli/flags.h"
@@ -21,8 +21,14 @@ namespace chokepoint::analysis {
 // The flags that set how a run is judged, the same for every command that shows a verdict, so that
 // two commands never contradict each other.
 void define_judging(cli::Flags& flags, DiagnoseOptions& options);
-// Beside these, --ceiling.
-void define_ceilings(cli::Flags& flags, std::vector<std::string>& files);
+// Files beside a run's records, by their names.
+struct GivenFiles {
+  std::vector<std::string> ceilings = {};  // documents of probes
+  std::vector<std::string> with = {};      // of other tools; a folder stands for the files in it
+};
+
+// Beside these, --ceiling and --with.
+void define_given(cli::Flags& flags, GivenFiles& files);
 // An Error of kind Usage where a value makes no sense.
 Result<> check_judging(const DiagnoseOptions& options);
 
@@ -70,18 +76,18 @@ struct DiagnosedRun {
   std::vector<Error> troubles = {};  // records that cannot be read, or only in part
 };
 
-// An Error where there is no record, or none that can be read. `ceilings`: files with documents of
-// probes, which are added to the run's own probes; one that belongs to no node of the run is named
-// in `troubles`.
+// An Error where there is no record, or none that can be read, or a given file that cannot be.
+// What probes measured is taken together with the run's own probes. A file that belongs to no node
+// or not to the time of the run is told among the troubles, as is one of a given folder that is of
+// no known kind.
 Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options,
-                                     const std::vector<std::string>& ceilings = {});
+                                     const GivenFiles& given = {});
 // The same without what tests after the job said, which are kept beside it.
 Result<DiagnosedRun> diagnose_unconfirmed(const std::string& folder, const DiagnoseOptions& options,
-                                          const std::vector<std::string>& ceilings = {});
+                                          const GivenFiles& given = {});
 // The same of records that are open; `name` is what advised commands call the run's folder.
 DiagnosedRun diagnose_records(record::Run records, const std::string& name,
-                              const DiagnoseOptions& options,
-                              const std::vector<GivenProbe>& ceilings = {});
+                              const DiagnoseOptions& options, std::vector<ToolFile> given = {});
 
 // What -o calls standard output.
 constexpr const char* kStandardOutput = "-";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,6 +47,9 @@ void append_json(std::string& out, std::string_view text);
 // collector refuses them. Pure.
 
 std::string prometheus_text(ExportedRun& run, const Diagnosis& diagnosis);
+class MetricText;
+// The same figures, for other forms than text.
+MetricText metrics_of(ExportedRun& run, const Diagnosis& diagnosis);
 
 // Writes Prometheus' text format: each family once with its HELP and TYPE and all its samples.
 // Samples may be added in any order; one with the name and labels of an earlier one replaces it. A
@@ -65,22 +69,43 @@ class MetricText {
              const Labels& labels = {});
   std::string text() const;
 
- private:
-  struct Family {
-    const char* type = "";
-    std::string_view help = {};
-    std::vector<std::pair<std::string, double>> samples = {};  // by labels, as they are written
+  struct Sample {
+    std::string written = {};  // the labels, as they are in the text
+    Labels labels = {};        // without the common ones
+    double value = 0;
   };
+  struct Family {
+    std::string name = {};
+    const char* type = "";  // "counter" or "gauge"
+    std::string_view help = {};
+    std::vector<Sample> samples = {};
+  };
+  const std::vector<Family>& families() const { return families_; }
+
+ private:
   void add(const std::string& name, const char* type, std::string_view help,
            std::optional<double> value, const Labels& labels);
   std::string written(const Labels& labels) const;
 
   Labels common_;
-  std::vector<std::string> order_;
-  std::map<std::string, Family> families_;
+  std::vector<Family> families_;
+  std::map<std::string, std::size_t> places_;
 };
 
 // A valid name of a label: all but letters, digits and _ become _.
 std::string label_name(const std::string& text);
+
+// A run for OpenTelemetry: its final figures as metrics, under the names that Prometheus gets, and
+// one trace with a span of the run, one of each node and one of each step. Documents of OTLP's JSON
+// form (base/otlp), a limited number of spans in each. The caller's thread.
+
+enum class OtlpSignal : std::uint8_t { Metrics, Traces };
+
+// Each document as it is made; false stops the export.
+using OnOtlp = std::function<bool(OtlpSignal signal, const std::string& document)>;
+
+// How many spans it wrote.
+std::uint64_t write_otlp(ExportedRun& run, const Diagnosis& diagnosis,
+                         const std::string& program_version, const OnOtlp& on_document);
 
 }  // namespace chokepoint::analysis

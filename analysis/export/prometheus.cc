@@ -63,7 +63,7 @@ class Figures {
   Figures(ExportedRun& run, const Diagnosis& diagnosis)
       : run_(run), diagnosis_(diagnosis), text_({{"run", run.name()}}) {}
 
-  std::string text() {
+  MetricText made() {
     for (std::size_t node = 0; node < run_.nodes(); ++node) {
       add_node(node);
     }
@@ -73,7 +73,7 @@ class Figures {
       add_packets(run_.data().nodes[node]);
       add_counters(node);
     }
-    return text_.text();
+    return std::move(text_);
   }
 
  private:
@@ -217,17 +217,17 @@ void MetricText::add(const std::string& name, const char* type, std::string_view
     return;
   }
   const std::string full = "chokepoint_" + name;
-  const auto [family, is_new] = families_.try_emplace(full, Family{type, help, {}});
+  const auto [place, is_new] = places_.emplace(full, families_.size());
   if (is_new) {
-    order_.push_back(full);
+    families_.push_back({.name = full, .type = type, .help = help});
   }
-  auto& samples = family->second.samples;
+  auto& samples = families_[place->second].samples;
   const std::string own = written(labels);
-  const auto same = std::ranges::find(samples, own, &std::pair<std::string, double>::first);
+  const auto same = std::ranges::find(samples, own, &Sample::written);
   if (same == samples.end()) {
-    samples.emplace_back(own, *value);
+    samples.push_back({.written = own, .labels = labels, .value = *value});
   } else {
-    same->second = *value;
+    same->value = *value;
   }
 }
 
@@ -246,11 +246,11 @@ std::string MetricText::written(const Labels& labels) const {
 
 std::string MetricText::text() const {
   std::string text;
-  for (const std::string& name : order_) {
-    const Family& family = families_.at(name);
-    text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, family.help, name, family.type);
-    for (const auto& [labels, value] : family.samples) {
-      text += fmt::format("{}{} {}\n", name, labels, value);
+  for (const Family& family : families_) {
+    text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", family.name, family.help, family.name,
+                        family.type);
+    for (const Sample& sample : family.samples) {
+      text += fmt::format("{}{} {}\n", family.name, sample.written, sample.value);
     }
   }
   return text;
@@ -263,8 +263,12 @@ std::string label_name(const std::string& text) {
   return name;
 }
 
+MetricText metrics_of(ExportedRun& run, const Diagnosis& diagnosis) {
+  return Figures(run, diagnosis).made();
+}
+
 std::string prometheus_text(ExportedRun& run, const Diagnosis& diagnosis) {
-  return Figures(run, diagnosis).text();
+  return metrics_of(run, diagnosis).text();
 }
 
 }  // namespace chokepoint::analysis

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/math/units.h"
 #include "base/net/address.h"
-#include "base/net/socket.h"
+#include "base/net/http.h"
 #include "base/sys/number.h"
 
 namespace chokepoint::analysis {
@@ -216,43 +215,17 @@ Result<Scraper> Scraper::of(std::string_view address) {
 }
 
 std::string Scraper::address() const {
-  return host_.contains(':') ? fmt::format("[{}]:{}", host_, port_)
-                             : fmt::format("{}:{}", host_, port_);
+  return net::HttpPlace{.host = host_, .port = port_}.authority();
 }
 
 Result<std::string> Scraper::fetch(std::chrono::milliseconds wait) const {
-  const net::Patience patience = net::Patience::of(wait);
-  TRY(const std::vector<net::Address> addresses, net::resolve(host_, std::nullopt));
-  Result<sys::Descriptor> connected = fail(no_answer("no address", host_));
-  for (const net::Address& each : addresses) {
-    connected = net::connect({each, port_}, {}, patience);
-    if (connected) {
-      break;
-    }
-  }
-  TRY(const sys::Descriptor socket, std::move(connected));
-  const std::string request =
-      fmt::format("GET {} HTTP/1.0\r\nHost: {}\r\nConnection: close\r\n\r\n", kPath, address());
-  TRY(net::send_all(socket.get(), std::as_bytes(std::span(request)), patience, address()));
-  std::string answer;
-  std::array<std::byte, 16'384> piece{};
-  for (;;) {
-    TRY(const std::size_t bytes, net::receive_some(socket.get(), piece, patience, address()));
-    if (bytes == 0) {
-      break;
-    }
-    answer.append(reinterpret_cast<const char*>(piece.data()), bytes);
-    if (answer.size() > kMostAnswerBytes) {
-      return fail(no_answer("its answer is too long for metrics", address()));
-    }
-  }
-  constexpr std::string_view kBlank = "\r\n\r\n";
-  const std::size_t head = answer.find(kBlank);
-  const std::string_view status = std::string_view(answer).substr(0, answer.find("\r\n"));
-  if (head == std::string::npos || !status.starts_with("HTTP/1.") || !status.contains(" 200")) {
+  TRY(net::HttpAnswer answer,
+      net::exchange({.host = host_, .port = port_, .path = std::string(kPath)}, {},
+                    kMostAnswerBytes, net::Patience::of(wait)));
+  if (answer.status != 200) {
     return fail(no_answer("serves no metrics of chokepoint", address()));
   }
-  return answer.substr(head + kBlank.size());
+  return std::move(answer.body);
 }
 
 LiveNode Scraper::read(std::chrono::milliseconds wait) {

@@ -10,6 +10,7 @@
 
 #include "analysis/load/connections.h"
 #include "base/json/codec.h"
+#include "base/record/names.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -58,12 +59,50 @@ std::string direction_of(const Json& document, const std::string& kind) {
   return text_in(document, "direction");
 }
 
-bool has_peer(const NodeData& node, const GivenProbe& given) {
+bool has_address(const NodeData& node, const std::string& wanted) {
   return std::ranges::any_of(node.interfaces, [&](const Interface& interface) {
     return std::ranges::any_of(interface.addresses, [&](const std::string& address) {
-      return plain_address(address) == given.peer_address;
+      return plain_address(address) == wanted;
     });
   });
+}
+
+bool has_device(const NodeData& node, const std::string& device) {
+  return std::ranges::any_of(node.find(record::kRdmaSentBytes), [&](const SeriesData* series) {
+    return series->row.subject.starts_with(device + "/");
+  });
+}
+
+bool ran_it(const NodeData& node, const GivenProbe& given) {
+  const bool is_named = node.name == given.host || node.host == given.host;
+  return is_named && (given.peer_address.empty() || !has_address(node, given.peer_address));
+}
+
+std::vector<NodeData*> nodes_where(RunData& run, const auto& holds) {
+  std::vector<NodeData*> found;
+  for (NodeData& node : run.nodes) {
+    if (holds(node)) {
+      found.push_back(&node);
+    }
+  }
+  return found;
+}
+
+std::vector<NodeData*> probers_of(RunData& run, const GivenProbe& given) {
+  if (!given.host.empty() || given.device.empty()) {
+    return nodes_where(run, [&](const NodeData& node) { return ran_it(node, given); });
+  }
+  auto found =
+      nodes_where(run, [&](const NodeData& node) { return has_address(node, given.own_address); });
+  return !found.empty() ? found : nodes_where(run, [&](const NodeData& node) {
+    return has_device(node, given.device);
+  });
+}
+
+std::string place_of(const GivenProbe& given) {
+  return !given.host.empty()     ? given.host
+         : !given.device.empty() ? "a host with " + given.device
+                                 : "an unknown host";
 }
 
 }  // namespace
@@ -96,20 +135,12 @@ Result<GivenProbe> given_probe(std::string_view text, const std::string& file) {
 }
 
 Result<> add_to(RunData& run, const GivenProbe& given) {
-  std::vector<NodeData*> probers;
-  for (NodeData& node : run.nodes) {
-    const bool is_named = node.name == given.host || node.host == given.host;
-    if (is_named && (given.peer_address.empty() || !has_peer(node, given))) {
-      probers.push_back(&node);
-    }
-  }
+  const std::vector<NodeData*> probers = probers_of(run, given);
   if (probers.size() != 1) {
-    return fail(ErrorKind::NotFound, "", given.file,
-                probers.empty()
-                    ? fmt::format("was measured on {}, and no node of this run is that host",
-                                  given.host.empty() ? "an unknown host" : given.host)
-                    : fmt::format("was measured on {}, and several nodes of this run are that host",
-                                  given.host));
+    return fail(
+        ErrorKind::NotFound, "", given.file,
+        fmt::format("was measured on {}, and {} of this run {} that host", place_of(given),
+                    probers.empty() ? "no node" : "several nodes", probers.empty() ? "is" : "are"));
   }
   NodeData& node = *probers.front();
   record::Probe row = given.row;

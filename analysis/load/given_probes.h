@@ -20,6 +20,8 @@ struct GivenProbe {
   std::string file = {};
   std::string host = {};          // that ran it
   std::string peer_address = {};  // empty: it has no peer
+  std::string own_address = {};   // of a tool that does not name its host
+  std::string device = {};        // of RDMA, likewise
   std::int64_t wall_ns = 0;       // when it began
   record::Probe row = {};         // but for its moment
 };
@@ -27,8 +29,9 @@ struct GivenProbe {
 Result<GivenProbe> given_probe(std::string_view text, const std::string& file);
 
 // Among the probes of the node that ran it: by its host's name, and where several nodes have that,
-// as namespaces of one machine do, the one of two that has not the peer's address. An Error where
-// no node can be told.
+// as namespaces of one machine do, the one of two that has not the peer's address. What names no
+// host belongs to the node that has its own address, else to the only one that has its device. An
+// Error where no node can be told.
 Result<> add_to(RunData& run, const GivenProbe& given);
 
 // "probe 3 tcp of a"; of a given one its file.

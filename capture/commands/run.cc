@@ -319,6 +319,9 @@ class RunCommand final : public cli::Command {
         .group("Meanwhile")
         .option("live", &live_, "TIME", "how often to print progress; 'auto': on a terminal; 'off'")
         .option("metrics", &metrics_, "ADDRESS:PORT", "serve live metrics to Prometheus")
+        .option("otlp", &otlp_, "URL",
+                "send figures and a span of each step to a collector of OpenTelemetry, by OTLP "
+                "over HTTP: http://HOST:4318")
         .option("stall-after", &stall_after_, "TIME",
                 "tell what holds the job up after so long without a step, and five usual steps")
         .option("on-stall", &stall_hook_, "COMMAND",
@@ -376,6 +379,7 @@ class RunCommand final : public cli::Command {
                          .step_expression = step_expression_,
                          .runtime_folder = runtime_folder(context),
                          .metrics_address = metrics_,
+                         .otlp_url = otlp_,
                          .stall_after_ns = stall_after_.count(),
                          .stall_hook = stall_hook_,
                          .starts_job = !attaches(),
@@ -491,6 +495,7 @@ class RunCommand final : public cli::Command {
   std::string packets_ = "auto";
   std::vector<std::string> interfaces_;
   std::string metrics_;
+  std::string otlp_;
   std::chrono::nanoseconds stall_after_ = std::chrono::seconds(10);
   std::string stall_hook_;
   std::string live_ = "auto";

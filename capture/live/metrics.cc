@@ -395,6 +395,28 @@ std::vector<MetricFamily> families_of(const Figures& figures) {
   return families;
 }
 
+std::vector<otlp::Point> points_of(const Figures& figures, std::int64_t began_wall_ns,
+                                   std::int64_t now_wall_ns) {
+  std::vector<otlp::Point> points;
+  for (const MetricFamily& family : families_of(figures)) {
+    for (const prometheus::ClientMetric& metric : family.metric) {
+      const bool is_counter = family.type == MetricType::Counter;
+      otlp::Point point{.name = family.name,
+                        .description = family.help,
+                        .unit = otlp::unit_in_name(family.name),
+                        .is_counter = is_counter,
+                        .start_ns = began_wall_ns,
+                        .time_ns = now_wall_ns,
+                        .value = is_counter ? metric.counter.value : metric.gauge.value};
+      for (const auto& label : metric.label) {
+        point.attributes.emplace_back(label.name, label.value);
+      }
+      points.push_back(std::move(point));
+    }
+  }
+  return points;
+}
+
 Result<> Metrics::check(const std::string& address) {
   const auto endpoint = parse_metrics_address(address);
   return endpoint ? try_to_listen(*endpoint) : fail(endpoint.error());

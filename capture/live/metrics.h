@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/otlp/otlp.h"
 #include "base/sys/error.h"
 #include "capture/live/figures.h"
 
@@ -39,5 +40,8 @@ class Metrics {
 // to
 // 1. Unknown values have no sample.
 std::vector<prometheus::MetricFamily> families_of(const Figures& figures);
+// The same for OpenTelemetry; none in a build without prometheus-cpp.
+std::vector<otlp::Point> points_of(const Figures& figures, std::int64_t began_wall_ns,
+                                   std::int64_t now_wall_ns);
 
 }  // namespace chokepoint::capture::live

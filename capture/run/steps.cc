@@ -30,7 +30,12 @@ Result<std::unique_ptr<Steps>> Steps::make(const Options& options, const sys::Cl
 Steps::Steps(const Options& options, record::Writer& writer,
              std::unique_ptr<step::OutputSteps> output)
     : ledger_(writer, options.samples_per_step),
-      on_step_([this](const step::Step& step) { ledger_.take(step); }),
+      on_step_([this](const step::Step& step) {
+        ledger_.take(step);
+        if (also_) {
+          also_(step);
+        }
+      }),
       output_(std::move(output)) {}
 
 std::filesystem::path Steps::marks_path() const {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/record/writer.h"
@@ -32,6 +33,9 @@ class Steps {
   static Result<std::unique_ptr<Steps>> make(const Options& options, const sys::Clock& clock,
                                              record::Writer& writer);
 
+  // Also told of each step, by the thread of take_output() and attend().
+  void tell(step::OnStep also) { also_ = std::move(also); }
+
   void take_output(const job::OutputPiece& piece);
   // False if there were none.
   bool take_marks(const job::JobProcesses& processes);
@@ -55,6 +59,7 @@ class Steps {
 
   step::Ledger ledger_;
   step::OnStep on_step_;
+  step::OnStep also_;
   std::unique_ptr<step::OutputSteps> output_;
   std::unique_ptr<step::Marks> marks_;
   std::optional<std::string> remark_;

@@ -93,6 +93,7 @@ bool are_several(const std::vector<gloo::RankedProcess>& ranks) {
 Result<std::unique_ptr<Watch>> Watch::open(const Options& options, const sys::Root& root,
                                            const sys::Clock& clock) {
   TRY(check_words(options));
+  TRY(options.otlp_url.empty() ? Result<>() : live::OtlpSender::check(options.otlp_url));
   const Result<> can_serve =
       options.metrics_address.empty() ? Result<>() : live::Metrics::check(options.metrics_address);
   if (!can_serve && (options.is_strict || can_serve.error().kind == ErrorKind::Usage)) {
@@ -236,6 +237,7 @@ void Watch::begin(const job::Selection& selection) {
   packets_->begin();
   nccl_->begin([this] { return roster_->processes(); });
   serve_metrics();
+  send_otlp();
   socket_ticker_ =
       std::make_unique<Ticker>("sockets", clock_, [this] { return look_at_sockets(); });
   counter_ticker_ =
@@ -273,6 +275,20 @@ void Watch::serve_metrics() {
   }
 }
 
+void Watch::send_otlp() {
+  if (options_.otlp_url.empty()) {
+    return;
+  }
+  const std::string run = std::filesystem::path(options_.folder).lexically_normal().filename();
+  auto sender = live::OtlpSender::open(options_.otlp_url, run, clock_);
+  if (sender) {
+    otlp_ = std::move(*sender);
+    steps_->tell([this](const step::Step& step) { otlp_->take(step); });
+  } else {
+    remarks_.push_back("no OTLP: " + describe(sender.error()));
+  }
+}
+
 void Watch::take_output(const job::OutputPiece& piece) { steps_->take_output(piece); }
 
 std::shared_ptr<const job::JobProcesses> Watch::processes() const { return roster_->processes(); }
@@ -304,6 +320,9 @@ void Watch::attend() {
   gather();
   if (metrics_) {
     metrics_->update(figures_);
+  }
+  if (otlp_) {
+    otlp_->update(figures_);
   }
 }
 
@@ -370,6 +389,11 @@ void Watch::look_last(std::optional<int> exit_status) {
   take_last_marks();
   steps_->finish(now_ns);
   gather();
+  if (otlp_) {
+    otlp_->update(figures_);
+    otlp_->finish();
+    gather();
+  }
 }
 
 record::WriterStatus Watch::close(std::optional<int> exit_status) {

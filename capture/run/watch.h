@@ -33,6 +33,7 @@
 #include "capture/job/output.h"
 #include "capture/job/process.h"
 #include "capture/live/figures.h"
+#include "capture/live/otlp.h"
 #include "capture/run/options.h"
 #include "capture/stall/monitor.h"
 #include "capture/tap/job_flows.h"
@@ -152,6 +153,7 @@ class Watch {
   void keep_labels();
   void keep_facts();
   void serve_metrics();
+  void send_otlp();
   std::int64_t look_at_sockets();
   std::int64_t look_at_counters();
   void gather();
@@ -167,6 +169,7 @@ class Watch {
   book::FlowBook book_;
   std::unique_ptr<Steps> steps_;
   std::unique_ptr<live::Metrics> metrics_;
+  std::unique_ptr<live::OtlpSender> otlp_;
   record::Producer collective_rows_;
   std::unique_ptr<Packets> packets_;
   stall::Monitor stall_;

@@ -85,6 +85,9 @@ void Watch::gather() {
   add_each(figures.remarks, nccl_->remarks());
   add_each(figures.remarks, figures.sockets.remarks);
   add_each(figures.remarks, figures.counters.remarks);
+  if (const std::string lost = otlp_ ? otlp_->remark() : ""; !lost.empty()) {
+    figures.remarks.push_back(lost);
+  }
   keep_remarks(figures.remarks);
   figures_ = std::move(figures);
 }

@@ -1,0 +1,42 @@
+// What the files of other tools say of a job when they are laid side by side: which rank has not
+// come to a collective that others wait in, which one comes last, how long steps take and how much
+// of them is communication alone, how Slurm saw the job end. Nothing here knows of a run's record.
+// Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/evidence/tool_file.h"
+
+namespace chokepoint::analysis {
+
+struct Claim {
+  enum class About : std::uint8_t {
+    MissingRank,  // the others wait for it, and it has not come
+    OtherCall,    // it called another collective than the others, or with another size
+    NoneMissing,  // all ranks have come as far
+    LateRank,     // it comes last to collectives
+    Step,         // how long one takes
+    Exposed,      // communication that no computing hides, of a step
+    JobEnd,       // how it ended
+  };
+  Tool tool = Tool::Profiler;
+  About about = About::Step;
+  std::string what = {};  // for people
+  std::optional<std::int64_t> rank = {};
+  std::string collective = {};  // "all_reduce 101"
+  std::optional<double> value = {};
+  std::string unit = {};
+  double step_ms = 0;    // of the same files; 0: they say nothing of steps
+  bool is_firm = false;  // no moment of a healthy job looks like this
+  WallSpan span = {};
+  std::string from = {};  // the files
+};
+
+// In the order in which they matter. Of thousands of ranks that are missing the first ones, and a
+// claim's words say how many there are.
+std::vector<Claim> claims_of(const std::vector<ToolFile>& all);
+
+}  // namespace chokepoint::analysis

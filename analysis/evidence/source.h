@@ -1,0 +1,114 @@
+// The bytes of a file that is read in pieces, unpacked if it is gzip'd, and the parts that all
+// readers of analysis/evidence share. A ByteSource belongs to its reader's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "analysis/evidence/tool_file.h"
+#include "base/json/codec.h"
+
+namespace chokepoint::analysis {
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // How many bytes it wrote; 0 at the end, or where the rest cannot be read.
+  virtual std::size_t read(std::span<char> into) = 0;
+  // Why it ended before its end; empty: it did not.
+  virtual std::string flaw() const { return {}; }
+};
+
+Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path);
+std::unique_ptr<ByteSource> bytes_of(std::string_view bytes);
+
+// A source whose first bytes were looked at already.
+class Peeked final : public ByteSource {
+ public:
+  Peeked(ByteSource& below, std::size_t bytes);
+  std::string_view head() const { return head_; }
+  std::size_t read(std::span<char> into) override;
+  std::string flaw() const override { return below_.flaw(); }
+
+ private:
+  ByteSource& below_;
+  std::string head_;
+  std::size_t given_ = 0;
+};
+
+// All that is left; an Error beyond `most_bytes`, or if the file is damaged.
+Result<std::string> all_of(ByteSource& source, std::size_t most_bytes, const std::string& file);
+
+// The number behind "rank" in a file's name, as in "rank-3.Jul_15.pt.trace.json.gz"; where there is
+// no such word, the name's last number if `takes_any`.
+std::optional<std::int64_t> rank_in_name(const std::string& file, bool takes_any);
+
+// "2026-11-26T21:04:05", with a blank for the T; 0 of anything else. Of a time without a zone
+// nobody knows more than that it is the writer's own.
+std::int64_t wall_ns_of(std::string_view text);
+
+std::unexpected<Error> malformed(const std::string& file, std::string_view reason);
+
+// A JSON value of bounded depth, of objects with a bounded number of keys: Json looks for a key one
+// by one, so a hostile object of a million keys would take hours.
+Result<json::Json> parsed_json(std::string_view text, const std::string& file);
+
+// Python's pickles as values, without Python: a pickle is a program for a stack machine, and the
+// parts of it that import names, call them or build objects are refused. What remains are
+// dictionaries, lists, tuples, texts, numbers, true, false and none, which is all that PyTorch's
+// Flight Recorder writes. Tuples become lists; keys of dictionaries that are numbers become texts.
+// A value that is used twice is there twice; what dictionaries have under the key `skipped` is left
+// out. Bounded in values and depth; the Error's reason names the opcode that is refused.
+Result<json::Json> unpickled(std::string_view bytes, std::string_view skipped = {});
+
+// Of values that anybody wrote: bounded, and nothing where a value is not of the kind.
+const json::Json& member(const json::Json& object, const char* key);
+const json::Json& list_in(const json::Json& object, const char* key);    // empty if it is none
+const json::Json& object_in(const json::Json& object, const char* key);  // likewise
+std::string text_in(const json::Json& object, const char* key);
+std::optional<std::int64_t> whole_in(const json::Json& object, const char* key);
+std::optional<double> number_in(const json::Json& object, const char* key);
+std::optional<std::int64_t> whole_of(const json::Json& value);  // also "3"
+
+constexpr std::int64_t kMostRanks = 1 << 20;
+bool is_rank(std::optional<std::int64_t> rank);
+
+// The readers: a function each, in the source of its tool.
+Result<ToolFile> read_flight_recorder(std::string_view bytes, const std::string& file);
+Result<ToolFile> read_profiler(ByteSource& source, const std::string& file);
+Result<ToolFile> read_inspector(ByteSource& source, const std::string& file);
+Result<ToolFile> read_ras(std::string_view text, const std::string& file);
+Result<ToolFile> read_slurm(std::string_view text, const std::string& file);
+Result<ToolFile> read_nccl_tests(std::string_view text, const std::string& file);
+Result<ToolFile> read_perftest(std::string_view text, const std::string& file);
+
+// Lines and words of text that other programs print for people. Pure.
+
+// Calls visit(line) for each, without what ends it. Bounded by the text.
+template <class F>
+void each_line(std::string_view text, F&& visit) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) {
+      line.remove_suffix(1);
+    }
+    visit(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+// Between any of `blanks`, the first 64 of them; empty ones too if `blanks` is one letter.
+std::vector<std::string_view> words_of(std::string_view line, std::string_view blanks = " \t");
+
+// What stands behind `label` up to the next blank, or nothing.
+std::string_view word_behind(std::string_view text, std::string_view label);
+
+}  // namespace chokepoint::analysis

@@ -1,0 +1,143 @@
+// What other tools recorded of the same job, read from their files: dumps of PyTorch's Flight
+// Recorder, traces of its profiler, what NCCL Inspector and NCCL's RAS write, Slurm's accounts, and
+// benchmarks as ceilings. Files come from anybody: each reader is bounded, and what is wrong with a
+// file is an Error that names it. Nothing here is judged; claims.h makes statements of it, and
+// analysis/attribution holds those against a run. Values.
+//
+//   read_tool_file()  a file, packed or not ─ recognised by its content ─ one reader ─ ToolFile
+//   claims_of()      all of them together, since most statements compare ranks
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/load/given_probes.h"
+#include "base/json/fields.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::analysis {
+
+enum class Tool : std::uint8_t {
+  FlightRecorder,
+  Profiler,  // PyTorch's, and others' traces of the same form
+  Inspector,
+  Ras,
+  Slurm,
+  NcclTests,
+  Perftest,
+  Chokepoint,  // a document of this program
+};
+
+// Wall-clock nanoseconds since 1970; both 0: the file does not say.
+struct WallSpan {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+
+  bool is_known() const { return end_ns > 0; }
+  void include(std::int64_t from_ns, std::int64_t until_ns);
+};
+
+// One rank's part of one collective: the same group and number at every rank that took part.
+struct CollectiveTime {
+  std::uint32_t group = 0;  // in RankRecord::groups
+  std::uint64_t number = 0;
+  std::int64_t length_ns = 0;
+};
+
+// A collective that a rank asked for, as the Flight Recorder keeps it.
+struct Call {
+  std::string operation = {};  // "all_reduce"
+  std::string sizes = {};      // of its input, "[[3,4]]"
+  bool is_completed = false;
+};
+
+// How far a rank has come in a process group. -1: unknown.
+struct GroupState {
+  std::vector<std::int64_t> members = {};  // world ranks; empty: unknown
+  std::int64_t enqueued = -1;
+  std::int64_t completed = -1;
+  std::map<std::int64_t, Call> calls = {};  // the newest, by number
+};
+
+// Of a profiler's trace: the time on the GPU's streams between the first step's beginning and the
+// last one's end.
+struct GpuTime {
+  std::int64_t window_ns = 0;
+  std::int64_t computing_ns = 0;  // some kernel ran that is none of NCCL's
+  std::int64_t exposed_ns = 0;    // a kernel of NCCL ran and no other
+  std::int64_t copying_ns = 0;    // copies alone
+};
+
+struct RankRecord {
+  std::optional<std::int64_t> rank = {};
+  std::string host = {};
+  std::vector<WallSpan> steps = {};
+  std::optional<GpuTime> gpu = {};
+  std::vector<std::string> groups = {};  // names that collectives refer to
+  std::vector<CollectiveTime> collectives = {};
+  std::map<std::string, GroupState> states = {};  // by the process group's name
+};
+
+// What NCCL's RAS says of a rank that is not as the others.
+struct RasRank {
+  enum class State : std::uint8_t { Silent, Dead, Behind, Ahead };
+  State state = State::Silent;
+  std::int64_t rank = 0;  // the job's where is_world, else in its communicator
+  std::string host = {};  // an address
+  std::int64_t pid = 0;
+  std::string communicator = {};
+  bool is_world = false;       // known from the largest communicator, whose ranks are the job's
+  std::string operation = {};  // of Behind and Ahead: "AllGather"
+  std::int64_t count = 0;      // how many of them it has launched
+  std::int64_t others = 0;     // and most others
+};
+
+struct SlurmJob {
+  std::string id = {};
+  std::string name = {};
+  std::string state = {};   // "OUT_OF_MEMORY"
+  std::string reason = {};  // empty or "None": none
+  std::optional<std::int64_t> exit_code = {};
+  std::optional<std::int64_t> signal = {};
+  std::string nodes = {};  // as Slurm lists them
+  WallSpan span = {};
+};
+
+struct ToolFile {
+  Tool tool = Tool::Profiler;
+  std::string file = {};
+  WallSpan span = {};
+  std::vector<RankRecord> ranks = {};
+  std::vector<RasRank> ras = {};
+  bool ras_is_clean = false;  // RAS answered for every rank and found no difference
+  std::vector<SlurmJob> jobs = {};
+  std::vector<GivenProbe> ceilings = {};
+  std::vector<std::string> hosts = {};  // that took part in a benchmark, any of which may be a node
+  std::vector<std::string> left_out = {};  // for people: what of the file was not read, and why
+};
+
+// Recognises the file by its content. The Error is one line that says what can be read.
+Result<ToolFile> read_tool_file(const std::string& path);
+// The same of bytes in memory; `name` is the file's, which may say whose rank it is.
+Result<ToolFile> read_tool_file(std::string_view bytes, const std::string& name);
+
+}  // namespace chokepoint::analysis
+
+template <>
+struct chokepoint::EnumNames<chokepoint::analysis::Tool> {
+  using T = chokepoint::analysis::Tool;
+  static constexpr std::string_view kWhat = "tool";
+  static constexpr auto kNames = std::to_array<EnumName<T>>({{T::FlightRecorder, "flight-recorder"},
+                                                             {T::Profiler, "profiler"},
+                                                             {T::Inspector, "nccl-inspector"},
+                                                             {T::Ras, "nccl-ras"},
+                                                             {T::Slurm, "slurm"},
+                                                             {T::NcclTests, "nccl-tests"},
+                                                             {T::Perftest, "perftest"},
+                                                             {T::Chokepoint, "chokepoint"}});
+};

@@ -1,0 +1,42 @@
+// One request to an HTTP server and its whole answer: for what asks a server now and then, in plain
+// text, and trusts it with nothing. Each request has a connection of its own. Blocks up to its
+// patience, and in the resolver; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/net/address.h"
+#include "base/net/patience.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::net {
+
+struct HttpPlace {
+  std::string host = {};
+  std::uint16_t port = 80;
+  std::string path = "/";
+
+  std::string authority() const;  // "[::1]:4318"
+};
+
+// "http://host:port/path", also without scheme or path. https is refused: an Error says why.
+Result<HttpPlace> parse_http(std::string_view url, std::uint16_t default_port);
+
+struct HttpRequest {
+  std::string_view method = "GET";
+  std::string_view content_type = {};  // empty: it has no body
+  std::string_view body = {};
+};
+
+struct HttpAnswer {
+  int status = 0;
+  std::string body = {};
+};
+
+// An Error where nobody answers, or what answers is no HTTP, or is longer than `most_bytes`. Any
+// status is an answer.
+Result<HttpAnswer> exchange(const HttpPlace& place, const HttpRequest& request,
+                            std::size_t most_bytes, const Patience& patience);
+
+}  // namespace chokepoint::net

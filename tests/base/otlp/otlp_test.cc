@@ -1,0 +1,188 @@
+#include "base/otlp/otlp.h"
+
+#include <gmock/gmock.h>
+#include <poll.h>
+
+#include <array>
+#include <cmath>
+#include <span>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "base/net/socket.h"
+
+namespace chokepoint::otlp {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::chrono::seconds kWait{10};
+
+const Resource kResource{.attributes = {{"service.name", std::string("chokepoint")}},
+                         .program_version = "1"};
+
+TEST(OtlpMetrics, OfOneNameAreOneMetric) {
+  const json document = json::parse(
+      metrics_json(kResource, {{.name = "a_total",
+                                .unit = "1",
+                                .is_counter = true,
+                                .start_ns = 5,
+                                .time_ns = 9,
+                                .value = 2,
+                                .attributes = {{"node", std::string("x")}}},
+                               {.name = "b", .unit = "s", .time_ns = 9, .value = 0.5},
+                               {.name = "b", .unit = "s", .time_ns = 9, .value = std::nan("")},
+                               {.name = "a_total",
+                                .unit = "1",
+                                .is_counter = true,
+                                .start_ns = 5,
+                                .time_ns = 9,
+                                .value = 3}}));
+  const json& metrics = document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+  ASSERT_EQ(metrics.size(), 2U);
+  EXPECT_EQ(metrics[0]["sum"]["dataPoints"].size(), 2U);
+  EXPECT_EQ(metrics[0]["sum"]["aggregationTemporality"], 2);
+  EXPECT_EQ(metrics[0]["sum"]["isMonotonic"], true);
+  // 64-bit numbers are texts.
+  EXPECT_EQ(metrics[0]["sum"]["dataPoints"][0],
+            json::parse(R"({"attributes":[{"key":"node","value":{"stringValue":"x"}}],
+                            "startTimeUnixNano":"5","timeUnixNano":"9","asDouble":2.0})"));
+  EXPECT_EQ(metrics[1]["gauge"]["dataPoints"].size(), 1U);
+  EXPECT_EQ(document["resourceMetrics"][0]["resource"]["attributes"][0]["key"], "service.name");
+}
+
+TEST(OtlpSpans, HaveHexadecimalIdentifiers) {
+  const json document = json::parse(
+      traces_json(kResource, {{.trace = {.high = 1, .low = 0xabcdef},
+                               .id = 2,
+                               .parent = 3,
+                               .name = "step",
+                               .start_ns = 7,
+                               .end_ns = 6,
+                               .attributes = {{"n", std::int64_t{4}}, {"x", 0.5}, {"b", true}}}}));
+  EXPECT_EQ(document["resourceSpans"][0]["scopeSpans"][0]["spans"][0],
+            json::parse(R"({"traceId":"00000000000000010000000000abcdef",
+              "spanId":"0000000000000002","parentSpanId":"0000000000000003","name":"step","kind":1,
+              "startTimeUnixNano":"7","endTimeUnixNano":"7",
+              "attributes":[{"key":"n","value":{"intValue":"4"}},
+                            {"key":"x","value":{"doubleValue":0.5}},
+                            {"key":"b","value":{"boolValue":true}}]})"));
+}
+
+TEST(OtlpSpans, OfTheSameTextAreTheSameAndNeverNone) {
+  EXPECT_EQ(span_of("a"), span_of("a"));
+  EXPECT_NE(span_of("a"), span_of("b"));
+  EXPECT_NE(span_of(""), 0U);
+  EXPECT_NE(trace_of("a").high, trace_of("a").low);
+}
+
+TEST(AnOtlpMetric, HasTheUnitOfItsName) {
+  EXPECT_STREQ(unit_in_name("chokepoint_step_median_seconds"), "s");
+  EXPECT_STREQ(unit_in_name("chokepoint_interface_sent_bytes_total"), "By");
+  EXPECT_STREQ(unit_in_name("chokepoint_own_cpu_ratio"), "1");
+}
+
+// Takes one request whole and answers with these bytes.
+class FakeCollector {
+ public:
+  explicit FakeCollector(std::string answer) : answer_(std::move(answer)) {
+    auto listener = net::listen({*net::Address::parse("127.0.0.1"), 0}, 8, {});
+    EXPECT_TRUE(listener);
+    listener_ = std::move(*listener);
+    port_ = net::local_endpoint(listener_.get())->port;
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~FakeCollector() { wait(); }
+  void wait() {
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+  }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  const std::string& request() const { return request_; }
+
+ private:
+  void serve() {
+    const net::Patience patience = net::Patience::of(kWait);
+    if (!net::wait_for(listener_.get(), POLLIN, patience, "", "")) {
+      return;
+    }
+    auto client = net::accept(listener_.get());
+    if (!client || !*client) {
+      return;
+    }
+    while (!is_whole()) {
+      std::array<std::byte, 4096> piece{};
+      const auto got = net::receive_some((*client)->get(), piece, patience, "");
+      if (!got || *got == 0) {
+        return;
+      }
+      request_.append(reinterpret_cast<const char*>(piece.data()), *got);
+    }
+    std::ignore = net::send_all((*client)->get(), std::as_bytes(std::span(answer_)), patience, "");
+  }
+
+  bool is_whole() const {
+    constexpr std::string_view kLength = "Content-Length: ";
+    const std::size_t end = request_.find("\r\n\r\n");
+    const std::size_t length = request_.find(kLength);
+    return end != std::string::npos && length != std::string::npos &&
+           request_.size() >= end + 4 + std::stoul(request_.substr(length + kLength.size()));
+  }
+
+  std::string answer_;
+  sys::Descriptor listener_;
+  std::uint16_t port_ = 0;
+  std::string request_;
+  std::thread thread_;
+};
+
+TEST(ACollector, GetsADocumentByPost) {
+  FakeCollector fake("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{}");
+  const auto collector = Collector::of(fake.url() + "/otlp/");
+  ASSERT_TRUE(collector);
+  const auto sent = collector->send_traces(R"({"resourceSpans":[]})", kWait);
+  fake.wait();
+  EXPECT_TRUE(sent) << describe(sent.error());
+  EXPECT_THAT(fake.request(), AllOf(StartsWith("POST /otlp/v1/traces HTTP/1.0\r\n"),
+                                    HasSubstr("Content-Type: application/json\r\n"),
+                                    testing::EndsWith("\r\n\r\n{\"resourceSpans\":[]}")));
+}
+
+TEST(ACollector, ThatTakesNothingIsNamedWithItsAnswer) {
+  for (const auto& [answer, said] :
+       {std::pair("HTTP/1.1 415 Unsupported Media Type\r\n\r\nno JSON", "answered 415: no JSON"),
+        {"SSH-2.0-OpenSSH_9.2\r\n", "no HTTP"},
+        {"HTTP/1.1 999999\r\n", "no HTTP"}}) {
+    FakeCollector fake(answer);
+    const auto sent = Collector::of(fake.url())->send_metrics("{}", kWait);
+    ASSERT_FALSE(sent);
+    EXPECT_THAT(describe(sent.error()), AllOf(HasSubstr("127.0.0.1"), HasSubstr(said)));
+  }
+}
+
+TEST(ACollector, ThatIsNotThereIsAnError) {
+  const FakeCollector silent("");
+  for (const std::string& url : {std::string("http://127.0.0.1:1"), silent.url()}) {
+    const auto sent = Collector::of(url)->send_metrics("{}", kWait);
+    ASSERT_FALSE(sent);
+    EXPECT_FALSE(describe(sent.error()).empty());
+  }
+}
+
+TEST(ACollectorsAddress, IsPlainHttp) {
+  EXPECT_TRUE(Collector::of("localhost"));
+  EXPECT_TRUE(Collector::of("http://[::1]:4318/x"));
+  for (const char* wrong : {"https://a:4318", "http://", "http://a:x", "http://a b", ""}) {
+    const auto collector = Collector::of(wrong);
+    ASSERT_FALSE(collector) << wrong;
+    EXPECT_EQ(collector.error().kind, ErrorKind::Usage);
+  }
+}
+
+}  // namespace
+}  // namespace chokepoint::otlp

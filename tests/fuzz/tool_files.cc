@@ -1,0 +1,78 @@
+// Files of other tools, of any content: Flight Recorder's pickles and JSON, traces, NCCL Inspector,
+// RAS, sacct, nccl-tests, perftest. Whatever the bytes, values within their bounds or an error that
+// gives a reason, by the reader that the content asks for and by every other one.
+#include <cmath>
+#include <cstdlib>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/evidence/claims.h"
+#include "analysis/evidence/source.h"
+
+namespace {
+
+using namespace chokepoint;
+using namespace chokepoint::analysis;
+
+void check_that(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check(const ToolFile& file) {
+  for (const RankRecord& own : file.ranks) {
+    check_that(!own.rank || is_rank(own.rank));
+    for (const CollectiveTime& each : own.collectives) {
+      check_that(each.group < own.groups.size() && each.length_ns >= 0);
+    }
+    for (const auto& [name, state] : own.states) {
+      check_that(state.calls.size() <= 4096);
+    }
+  }
+  for (const RasRank& each : file.ras) {
+    check_that(is_rank(each.rank));
+  }
+  for (const GivenProbe& each : file.ceilings) {
+    check_that(json::parse_object(each.row.document, kMaxGivenBytes, "ceiling").has_value());
+  }
+}
+
+void look(const Result<ToolFile>& file) {
+  if (!file) {
+    check_that(!describe(file.error()).empty());
+    return;
+  }
+  check(*file);
+  // The same as two ranks', which is what claims compare.
+  ToolFile other = *file;
+  for (RankRecord& own : other.ranks) {
+    own.rank = own.rank.value_or(0) + 1;
+    for (CollectiveTime& each : own.collectives) {
+      each.length_ns /= 2;
+    }
+    for (auto& [name, state] : own.states) {
+      state.enqueued -= state.enqueued > INT64_MIN ? 1 : 0;
+    }
+  }
+  for (const Claim& claim : claims_of({*file, other})) {
+    check_that(!claim.what.empty() && (!claim.value || std::isfinite(*claim.value)));
+  }
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string bytes(data, data + size);
+  look(read_tool_file(bytes, "dump_3"));
+  look(read_flight_recorder(bytes, "dump_3"));
+  look(read_profiler(*bytes_of(bytes), "trace"));
+  look(read_inspector(*bytes_of(bytes), "inspector"));
+  look(read_ras(bytes, "ras"));
+  look(read_slurm(bytes, "sacct"));
+  look(read_nccl_tests(bytes, "all_reduce_perf"));
+  look(read_perftest(bytes, "write"));
+  if (const auto value = unpickled(bytes)) {
+    check_that(!value->dump(-1, ' ', false, json::Json::error_handler_t::replace).empty());
+  }
+  return 0;
+}
