@@ -134,7 +134,7 @@ struct StepTimes {
   std::optional<double> p99_ms = {};
 };
 
-// What the step would take if what stands in one account took half as long (what_if.cc).
+// What the step would take if what stands in one account took half as long (findings.h).
 struct WhatIf {
   Account account = Account::Compute;
   double step_ms = 0;

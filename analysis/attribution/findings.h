@@ -95,7 +95,7 @@ void remark_processors(const DiagnosisInput& input, Verdict& computing);
 // ranks.cc: whose failure ended the job: one rank's, which took the others along, or that of all
 // nodes.
 std::optional<Verdict> early_end(const RunData& run);
-// meeting.cc: of a job that failed on every node, whether it met over one address family and
+// route.cc: of a job that failed on every node, whether it met over one address family and
 // offered its peers addresses of the other, over which no data passed.
 void explain_failure(const RunData& run, Verdict& verdict);
 // Adds to the evidence of a job whose data do go over the other family.
@@ -109,7 +109,7 @@ void add_gpu_copies(const DiagnosisInput& input, Findings& findings);
 // What went by NVLink, beside computing: its exchanges are kernels, and look like that.
 void remark_nvlink(const DiagnosisInput& input, Verdict& computing);
 
-// idleness.cc: of a job on one host, moves from computing the time in which neither its GPU nor its
+// hosts.cc: of a job on one host, moves from computing the time in which neither its GPU nor its
 // threads worked: they waited for input, a disk or a lock.
 void add_idleness(const DiagnosisInput& input, Findings& findings);
 
@@ -125,7 +125,7 @@ void explain_loss(const DiagnosisInput& input, Verdict& verdict);
 // runners-up, and the confidence in both.
 constexpr double kMattersPercent = 5;  // of the step; a smaller cause is not reported
 void judge(const DiagnosisInput& input, Findings findings, Diagnosis& diagnosis);
-// what_if.cc: what a step would gain if a cause cost half, of the accounts that take enough of the
+// diagnose.cc: what a step would gain if a cause cost half, of the accounts that take enough of the
 // step: the run replayed with the shares of each step's exchanges and computing that they have.
 // Empty where the record does not permit a replay.
 std::vector<WhatIf> what_ifs_of(const RunData& run, const Inquiry& inquiry,

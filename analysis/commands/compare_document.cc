@@ -7,7 +7,7 @@
 #include "analysis/commands/diagnose.h"
 #include "analysis/compare/compare.h"
 #include "analysis/load/run_summary.h"
-#include "analysis/report/json_values.h"
+#include "analysis/report/document_parts.h"
 #include "base/cli/table.h"
 
 namespace chokepoint::analysis {

@@ -12,7 +12,7 @@
 #include "analysis/commands/run_files.h"
 #include "analysis/export/formats.h"
 #include "analysis/export/perfetto/perfetto.h"
-#include "analysis/report/json_values.h"
+#include "analysis/report/document_parts.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "base/math/units.h"

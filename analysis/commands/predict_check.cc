@@ -10,7 +10,7 @@
 #include "analysis/commands/run_files.h"
 #include "analysis/load/run_summary.h"
 #include "analysis/predict/check.h"
-#include "analysis/report/json_values.h"
+#include "analysis/report/document_parts.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/commands/predict.h"
-#include "analysis/report/json_values.h"
+#include "analysis/report/document_parts.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"

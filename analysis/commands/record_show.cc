@@ -1,9 +1,241 @@
-// chokepoint record show: what the records of a run hold.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+
 #include "analysis/commands/commands.h"
-#include "analysis/commands/record_views.h"
+#include "analysis/commands/text_views.h"
 #include "analysis/commands/run_files.h"
+#include "analysis/report/document_parts.h"
+#include "base/cli/table.h"
+#include "base/cli/text.h"
+#include "base/math/units.h"
 
 namespace chokepoint::analysis {
+
+namespace {
+
+constexpr std::size_t kEventsShown = 20;
+
+template <class F>
+std::string shown(std::optional<double> value, F&& format) {
+  return value ? format(*value) : "not measured";
+}
+
+std::string shown_seconds(std::optional<double> seconds) {
+  return shown(seconds, [](double value) { return math::format_ms(value * 1e3); });
+}
+
+std::string shown_exit(std::optional<std::int64_t> status) {
+  return status ? fmt::format("{}", *status) : "not known";
+}
+
+std::string state_of(const NodeSummary& node) {
+  return node.damage ? "cut short" : node.is_complete ? "complete" : "not ended";
+}
+
+void print_nodes(const cli::Context& context, const RunSummary& run) {
+  using cli::Align;
+  cli::Table table({{"node"},
+                    {"host"},
+                    {"state"},
+                    {"sessions", Align::Right},
+                    {"duration", Align::Right},
+                    {"sent", Align::Right},
+                    {"received", Align::Right},
+                    {"steps", Align::Right},
+                    {"dropped rows", Align::Right},
+                    {"file", Align::Right}});
+  for (const NodeSummary& node : run.nodes) {
+    table.add(
+        {node.name,
+         node.host,
+         {state_of(node), node.is_complete ? cli::Tint::None : cli::Tint::Notice},
+         fmt::format("{}", node.sessions),
+         shown_seconds(node.duration_s),
+         shown(node.volume.sent_bytes, math::format_bytes),
+         shown(node.volume.received_bytes, math::format_bytes),
+         node.steps.source ? fmt::format("{}", node.steps.count) : "not seen",
+         {fmt::format("{}", node.dropped), node.dropped > 0 ? cli::Tint::Bad : cli::Tint::None},
+         math::format_bytes(static_cast<double>(node.bytes))});
+  }
+  table.print(context.out, context.out_terminal);
+}
+
+void print_why_without_end(const cli::Context& context, const RunSummary& run) {
+  for (const NodeSummary& node : run.nodes) {
+    if (!node.is_complete && !node.damage) {
+      fmt::print(context.out, "{} has no end: {}\n", node.name, node.why_without_end);
+    }
+  }
+}
+
+void print_rows(const cli::Context& context, const RunSummary& run) {
+  std::vector<cli::Column> columns{{"rows of"}};
+  std::map<std::string, std::vector<std::int64_t>> rows;
+  for (std::size_t index = 0; index < run.nodes.size(); ++index) {
+    columns.push_back({run.nodes[index].name, cli::Align::Right});
+    for (const auto& [name, count] : run.nodes[index].rows) {
+      rows[name].resize(run.nodes.size());
+      rows[name][index] = count;
+    }
+  }
+  cli::Table table(columns);
+  for (const auto& [name, counts] : rows) {
+    std::vector<cli::Cell> cells{name};
+    for (const std::int64_t count : counts) {
+      cells.emplace_back(fmt::format("{}", count));
+    }
+    if (std::ranges::any_of(counts, [](std::int64_t count) { return count > 0; })) {
+      table.add(std::move(cells));
+    }
+  }
+  table.print(context.out, context.out_terminal);
+}
+
+void print_probes(const cli::Context& context, const RunSummary& run) {
+  cli::Table table({{"probe"}, {"node"}, {"peer"}, {"direction"}, {"at"}, {"verdict"}});
+  std::size_t count = 0;
+  for (const NodeSummary& node : run.nodes) {
+    for (const ProbeSummary& probe : node.probes) {
+      table.add({probe.kind, node.name, probe.peer, probe.direction, sys::rfc3339(probe.wall_ns),
+                 probe.verdict});
+      ++count;
+    }
+  }
+  if (count > 0) {
+    fmt::print(context.out, "\n");
+    table.print(context.out, context.out_terminal);
+  }
+}
+
+void print_events(const cli::Context& context, const RunSummary& run) {
+  cli::Table table({{"event"}, {"node"}, {"subject"}, {"detail"}});
+  std::size_t count = 0;
+  for (const NodeSummary& node : run.nodes) {
+    for (const record::Event& event : node.events) {
+      if (count++ < kEventsShown) {
+        table.add({event.kind, node.name, event.subject, event.detail});
+      }
+    }
+  }
+  if (count == 0) {
+    return;
+  }
+  fmt::print(context.out, "\n");
+  table.print(context.out, context.out_terminal);
+  if (count > kEventsShown) {
+    fmt::print(context.out, "and {} more\n", count - kEventsShown);
+  }
+}
+
+void print_head(const cli::Context& context, const RunSummary& run) {
+  fmt::print(context.out, "command   {}\n",
+             run.command.empty() ? "none" : cli::printable(run.command));
+  fmt::print(context.out, "exit      {}\n", shown_exit(run.exit_status));
+  fmt::print(context.out, "duration  {}\n", shown_seconds(run.duration_s));
+  for (const auto& [key, value] : run.labels) {
+    fmt::print(context.out, "label     {}={}\n", cli::printable(key), cli::printable(value));
+  }
+  if (run.steps.source) {
+    fmt::print(context.out, "steps     {}, median {}, 99 % within {} (from {})\n", run.steps.count,
+               shown(step_quantile_ms(run.steps, 0.5), math::format_ms),
+               shown(step_quantile_ms(run.steps, 0.99), math::format_ms),
+               name_of(*run.steps.source));
+  }
+  fmt::print(context.out, "\n");
+}
+
+using cli::Json;
+
+Json json_of(const Steps& steps) {
+  return {{"count", steps.source ? Json(steps.count) : Json()},
+          {"median_ms", value_or_null(step_quantile_ms(steps, 0.5))},
+          {"p99_ms", value_or_null(step_quantile_ms(steps, 0.99))},
+          {"source", steps.source ? Json(name_of(*steps.source)) : Json()}};
+}
+
+Json json_of(const Volume& volume, std::optional<double> duration_s) {
+  return {{"sent_bytes", value_or_null(volume.sent_bytes)},
+          {"received_bytes", value_or_null(volume.received_bytes)},
+          {"network_mbps_full_duplex", value_or_null(full_duplex_mbps(volume, duration_s))}};
+}
+
+Json json_of(const std::vector<ProbeSummary>& probes) {
+  Json list = Json::array();
+  for (const ProbeSummary& probe : probes) {
+    list.push_back({{"kind", probe.kind},
+                    {"peer", text_or_null(probe.peer)},
+                    {"direction", text_or_null(probe.direction)},
+                    {"at", sys::rfc3339(probe.wall_ns)},
+                    {"verdict", text_or_null(probe.verdict)}});
+  }
+  return list;
+}
+
+Json json_of(const NodeSummary& node) {
+  Json rows = Json::object();
+  for (const auto& [table, count] : node.rows) {
+    rows[table] = count;
+  }
+  return {{"name", node.name},
+          {"host", text_or_null(node.host)},
+          {"file", node.file},
+          {"kernel", text_or_null(node.kernel)},
+          {"program", text_or_null(node.program)},
+          {"sessions", node.sessions},
+          {"complete", node.is_complete},
+          {"damage", node.damage ? Json(describe(*node.damage)) : Json()},
+          {"exit_status", value_or_null(node.exit_status)},
+          {"duration_s", value_or_null(node.duration_s)},
+          {"bytes", node.bytes},
+          {"rows", std::move(rows)},
+          {"steps", json_of(node.steps)},
+          {"volume", json_of(node.volume, node.duration_s)},
+          {"overhead", {{"cpu_percent", value_or_null(node.overhead_percent)}}},
+          {"probes", json_of(node.probes)},
+          {"dropped", node.dropped}};
+}
+
+}  // namespace
+
+void print_page(const cli::Context& context, const RunSummary& run) {
+  print_head(context, run);
+  print_nodes(context, run);
+  print_why_without_end(context, run);
+  fmt::print(context.out, "\n");
+  print_rows(context, run);
+  print_probes(context, run);
+  print_events(context, run);
+}
+
+Json document_of(const cli::Context& context, const RunSummary& run) {
+  Json document = cli::document(context, "chokepoint.run/1");
+  document["command"] = text_or_null(run.command);
+  document["exit_status"] = value_or_null(run.exit_status);
+  document["labels"] = Json::object();
+  for (const auto& [key, value] : run.labels) {
+    document["labels"][key] = value;
+  }
+  document["nodes"] = Json::array();
+  for (const NodeSummary& node : run.nodes) {
+    document["nodes"].push_back(json_of(node));
+  }
+  document["unreadable"] = Json::array();
+  for (const Error& error : run.unreadable) {
+    document["unreadable"].push_back(describe(error));
+  }
+  document["duration_s"] = value_or_null(run.duration_s);
+  document["steps"] = json_of(run.steps);
+  document["volume"] = json_of(run.volume, run.duration_s);
+  document["volume"]["network_mbps"] = value_or_null(network_mbps(run));
+  document["overhead"] = {{"cpu_percent", value_or_null(run.overhead_percent)}};
+  document["dropped"] = run.dropped;
+  return document;
+}
+
+// chokepoint record show: what the records of a run hold.
+
 namespace {
 
 class RecordShowCommand final : public cli::Command {

@@ -9,8 +9,7 @@
 
 #include "analysis/commands/commands.h"
 #include "analysis/commands/diagnose.h"
-#include "analysis/commands/record_views.h"
-#include "analysis/commands/report_views.h"
+#include "analysis/commands/text_views.h"
 #include "analysis/commands/run_files.h"
 #include "analysis/report/document_parts.h"
 #include "base/page/page.h"

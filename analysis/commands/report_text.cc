@@ -7,7 +7,7 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/diagnose.h"
-#include "analysis/commands/report_views.h"
+#include "analysis/commands/text_views.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
 #include "base/sys/clock.h"

@@ -13,7 +13,7 @@
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/run_files.h"
 #include "analysis/load/run_summary.h"
-#include "analysis/report/json_values.h"
+#include "analysis/report/document_parts.h"
 #include "base/cli/output.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"

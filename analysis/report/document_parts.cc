@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "analysis/load/run_summary.h"
-#include "analysis/report/json_values.h"
 #include "base/json/codec.h"
 #include "base/sys/clock.h"
 

@@ -2,6 +2,9 @@
 // passed on as they are: who shows them must not take them for markup. Pure functions.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "analysis/report/flow_table.h"
 #include "analysis/report/host_picture.h"
 #include "analysis/report/path_picture.h"
@@ -23,5 +26,16 @@ cli::Json moments_document(const Timeline& timeline);
 // Null where time was not accounted for.
 cli::Json accounting_document(const Diagnosis& diagnosis, const std::vector<StepBar>& bars,
                               std::int64_t origin_ns);
+
+// What a document shows of a value that may not be known: null, never 0 and never an empty text.
+
+template <class T>
+cli::Json value_or_null(const std::optional<T>& value) {
+  return value ? cli::Json(*value) : cli::Json();
+}
+
+inline cli::Json text_or_null(const std::string& text) {
+  return text.empty() ? cli::Json() : cli::Json(text);
+}
 
 }  // namespace chokepoint::analysis

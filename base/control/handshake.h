@@ -11,7 +11,6 @@
 #include "base/control/key.h"
 #include "base/control/limits.h"
 #include "base/control/message.h"
-#include "base/control/seal.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::control {

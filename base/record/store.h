@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/record/folding.h"
-#include "base/record/queue.h"
+#include "base/record/sink.h"
 #include "base/record/syncer.h"
 
 namespace chokepoint::record {

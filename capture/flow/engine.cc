@@ -10,7 +10,6 @@
 
 #include "capture/flow/budget.h"
 #include "capture/flow/flow.h"
-#include "capture/flow/key.h"
 #include "capture/flow/tcp.h"
 #include "capture/packet/packet.h"
 

@@ -1,9 +1,9 @@
 // The rules for one TCP packet of a known flow. They update both halves; called by the engine, on
 // its thread.
 //
-//   tcp.cc          SYN, RST, keep-alives and probes, window limits
-//   tcp_data.cc     what the packet sends: new data, holes, retransmissions
-//   tcp_answer.cc   what it says about the other side's stream: acknowledgement, SACK, window
+//   tcp.cc        SYN, RST, keep-alives and probes, window limits; what the packet says about the
+//                 other side's stream: acknowledgement, SACK, window
+//   tcp_data.cc   what it sends: new data, holes, retransmissions
 //
 //   half  ── data ──▶ tap ──▶ other side
 //   half  ◀────────── tap ◀── acknowledgement: half.acked, half.edge, half.loss->sacked, half.rtt

@@ -1,5 +1,3 @@
-#include "capture/live/otlp.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

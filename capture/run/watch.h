@@ -33,7 +33,7 @@
 #include "capture/job/output.h"
 #include "capture/job/process.h"
 #include "capture/live/figures.h"
-#include "capture/live/otlp.h"
+#include "capture/live/metrics.h"
 #include "capture/run/options.h"
 #include "capture/stall/monitor.h"
 #include "capture/tap/job_flows.h"

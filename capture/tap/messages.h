@@ -2,7 +2,7 @@
 // That process opens the interface, gives up all privileges and only then reads packets; so what it
 // says is trusted no more than the packets are.
 //
-//   watch (capture/tap/process.h)                 chokepoint-capture tap (capture/tap/reader.h)
+//   watch (capture/tap/process.h)                 chokepoint-capture tap (capture/tap/reader.cc)
 //     Setup: interface, filter … ────────────────────▶ opens it, enters the sandbox
 //     ◀──────────────────────────────── Opened, Failed
 //     Begin ─────────────────────────────────────────▶ reads and analyses
@@ -141,6 +141,16 @@ bool send_values(int socket, Message kind, const std::vector<T>& values,
   }
   return is_sent;
 }
+
+// The captured end of capture/tap/messages.h: a process of its own for one interface.
+//
+//   main thread   messages of the watch
+//   packets       source, observer, the job's rows and volume
+//   rows          sends them
+
+// Until the watch says Stop or goes, or the interface goes. The socket speaks messages.h; nothing
+// else is open. Returns the process's exit status.
+int run_reader(int socket);
 
 }  // namespace chokepoint::capture::tap
 

@@ -1,4 +1,3 @@
-#include "capture/tap/reader.h"
 
 #include <poll.h>
 

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "preflight/lead/document.h"
 #include "preflight/lead/readings.h"
 #include "preflight/result/measured.h"
 

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/sys/error.h"
-#include "preflight/lead/document.h"
 #include "preflight/result/measured.h"
 #include "preflight/task/task.h"
 

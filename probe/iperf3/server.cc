@@ -1,4 +1,4 @@
-#include "probe/iperf3/server.h"
+#include "probe/iperf3/iperf3.h"
 
 #include <fmt/format.h>
 #include <poll.h>

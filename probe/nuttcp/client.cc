@@ -1,4 +1,4 @@
-#include "probe/nuttcp/client.h"
+#include "probe/nuttcp/nuttcp.h"
 
 #include <fmt/format.h>
 #include <poll.h>

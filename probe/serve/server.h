@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/control/door.h"
-#include "base/control/key_folder.h"
+#include "base/control/key.h"
 #include "base/control/session.h"
 
 namespace chokepoint::probe::serve {

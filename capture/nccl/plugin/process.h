@@ -10,7 +10,6 @@
 #include "capture/nccl/plugin/communicators.h"
 #include "capture/nccl/plugin/events.h"
 #include "capture/nccl/plugin/lanes.h"
-#include "capture/nccl/plugin/message_counts.h"
 #include "capture/nccl/plugin/next.h"
 
 namespace chokepoint::capture::nccl::plugin {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "analysis/commands/commands.h"
-#include "analysis/commands/report_views.h"
+#include "analysis/commands/text_views.h"
 #include "tests/analysis/commands/made_pair.h"
 
 namespace chokepoint::analysis {

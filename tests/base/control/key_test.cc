@@ -12,7 +12,6 @@
 #include <fstream>
 #include <thread>
 
-#include "base/control/key_folder.h"
 #include "base/sys/descriptor.h"
 #include "tests/fakes/temporary_file.h"
 

@@ -7,8 +7,7 @@
 #include <optional>
 
 #include "base/control/session.h"
-#include "probe/nuttcp/client.h"
-#include "probe/nuttcp/server.h"
+#include "probe/nuttcp/nuttcp.h"
 #include "tests/probe/nuttcp/own_server.h"
 #include "tests/probe/peer/script.h"
 

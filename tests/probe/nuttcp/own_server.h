@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/control/session.h"
-#include "probe/nuttcp/server.h"
+#include "probe/nuttcp/nuttcp.h"
 #include "tests/probe/peer/own_server.h"
 
 namespace chokepoint::probe::nuttcp {

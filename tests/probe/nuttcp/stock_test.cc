@@ -3,9 +3,8 @@
 
 #include <regex>
 
-#include "probe/nuttcp/client.h"
+#include "probe/nuttcp/nuttcp.h"
 #include "probe/nuttcp/protocol.h"
-#include "probe/nuttcp/server.h"
 #include "tests/probe/nuttcp/own_server.h"
 #include "tests/probe/peer/private_network.h"
 #include "tests/probe/peer/stock_program.h"

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "analysis/load/run_summary.h"
 #include "analysis/report/report.h"
 #include "base/cli/context.h"
+#include "base/cli/output.h"
 #include "base/cli/table.h"
 
 namespace chokepoint::analysis {
@@ -29,5 +31,10 @@ std::vector<Section> sections_of(const Report& report);
 
 void print_report(std::ostream& out, const cli::Terminal& terminal, const Report& report);
 std::string markdown_of(const Report& report);
+
+// What `record show` shows of a run: the chokepoint.run/1 document, and the page for people.
+
+cli::Json document_of(const cli::Context& context, const RunSummary& run);
+void print_page(const cli::Context& context, const RunSummary& run);
 
 }  // namespace chokepoint::analysis

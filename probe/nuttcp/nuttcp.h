@@ -3,8 +3,16 @@
 // the streams runs on the caller's thread.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/control/limits.h"
+#include "base/control/session.h"
 #include "base/net/address.h"
+#include "base/sys/descriptor.h"
 #include "base/sys/error.h"
+#include "base/sys/root.h"
 #include "probe/nuttcp/messages.h"
 #include "probe/peer/datagram_meter.h"
 #include "probe/peer/dial.h"
@@ -36,5 +44,27 @@ struct UdpTest {
 // One stream, whatever the parameters say: nuttcp has no more. What the server sends comes to
 // kDataPort of this host.
 Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& parameters);
+
+// Answers stock nuttcp clients, one after the other; a client that comes while another test fills
+// the path, of nuttcp's or of another kind, waits for its turn. Connections that send nothing, or
+// what is no nuttcp greeting, stay at the door and delay no test.
+//
+//   run() ── door's thread ──► waiting room ──► test's thread ── ServerSession
+//
+// Data connections and UDP come from and go to the address of the client's control connection
+// alone.
+
+struct ServerOptions {
+  // Shared with every other kind of test on this host, so that none runs into another. Outlives
+  // serve().
+  control::Turnstile& turnstile;
+  control::Limits limits = {};
+  sys::Root root = sys::Root("/");
+  // A line for the operator's log. Called from the test's thread.
+  std::function<void(const std::string& line)> log = [](const std::string&) {};
+};
+
+// Until `stop` is readable. Every thread has ended and every socket is closed on return.
+Result<> serve(std::vector<sys::Descriptor> listeners, const ServerOptions& options, int stop);
 
 }  // namespace chokepoint::probe::nuttcp
