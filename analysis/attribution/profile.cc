@@ -210,6 +210,46 @@ std::optional<double> rank_power_w(const RunData& run, double ranks) {
   return sum && ranks > 0 ? std::optional(*sum / ranks) : std::nullopt;
 }
 
+// The kernel keeps the least of its readings, a wrong one for good. Both ends of a connection go
+// round the same loop: where both send, and one end's least is far below the other's, that is one.
+double unloaded_rtt_us(const DirectionBlame& direction) {
+  constexpr double kAlike = 0.75;
+  constexpr double kBothSend = 0.1;
+  const DirectionView& view = direction.view;
+  const std::size_t side = side_of(view);
+  if (view.at_sender == nullptr || view.at_receiver == nullptr) {
+    return direction.facts.min_rtt_us;
+  }
+  const auto& there = view.at_sender->sockets.at(side);
+  const auto& back = view.at_receiver->sockets.at(1 - side);
+  const auto sent = [](const std::vector<record::SocketSample>& samples) {
+    double most = 0;
+    for (const record::SocketSample& sample : samples) {
+      most = std::max(most, static_cast<double>(sample.bytes_acked.value_or(0)));
+    }
+    return most;
+  };
+  const auto [less, more] = std::minmax({sent(there), sent(back)});
+  const auto [low_us, high_us] = std::minmax(
+      {static_cast<double>(least_rtt_us(there)), static_cast<double>(least_rtt_us(back))});
+  const bool is_wrong = less > kBothSend * more && low_us > 0 && low_us < kAlike * high_us;
+  return is_wrong ? std::max(high_us, direction.facts.min_rtt_us) : direction.facts.min_rtt_us;
+}
+
+// While the program gave it enough to send.
+double quick_mbps(const DirectionView& view) {
+  constexpr double kQuick = 0.95;
+  std::vector<double> mbps;
+  if (view.at_sender != nullptr) {
+    for (const record::SocketSample& sample : view.at_sender->sockets.at(side_of(view))) {
+      if (sample.delivery_bytes_per_s.known() && sample.app_limited.value_or(1) == 0) {
+        mbps.push_back(static_cast<double>(sample.delivery_bytes_per_s.value()) * 8 / 1e6);
+      }
+    }
+  }
+  return math::quantile(mbps, kQuick).value_or(0);
+}
+
 }  // namespace
 
 MeasuredPath path_of(const RunData& run, const Blame& blame) {
@@ -220,11 +260,12 @@ MeasuredPath path_of(const RunData& run, const Blame& blame) {
     return measured;
   }
   PathProfile& path = measured.path;
-  if (main->facts.min_rtt_us > 0) {
-    path.rtt_ms = main->facts.min_rtt_us / 1e3;
+  if (const double rtt_us = unloaded_rtt_us(*main); rtt_us > 0) {
+    path.rtt_ms = rtt_us / 1e3;
   }
   if (main->facts.is_lossy) {
     path.loss = main->facts.retransmitted / main->facts.packets;
+    measured.quick_mbps = quick_mbps(main->view);
   }
   measured.is_full = main->held[Limit::LinkFull] > main->held.sum() / 2 && main->rate_mbps > 0;
   if (measured.is_full) {

@@ -19,7 +19,10 @@ constexpr double kMostOfLink = 1.06;  // likewise at most: what lies in queues b
 constexpr double kElementBytes = 4;
 constexpr double kLeastMbps = 1e-3;
 constexpr double kMostMbps = 1e7;
-constexpr double kQuick = 0.1;  // quantile of those alike: hit by no loss
+constexpr double kQuick = 0.1;  // quantile of those alike
+// Of exchanges that lose so many packets on average, less than the quickest tenth loses none.
+constexpr double kManyLosses = 2.3;
+constexpr double kAlmost = 1.02;
 constexpr double kPayloadOfLine = kSegmentBytes / kFrameBytes;
 
 double bytes_ms(double bytes, double mbps) { return bytes * 8 / (mbps * 1000); }
@@ -95,6 +98,7 @@ Likeness likeness_of(const Transfer& transfer) {
   return {transfer.source, transfer.kind, transfer.group, transfer.is_between_hosts, size};
 }
 
+// Of exchanges that are alike.
 struct Sample {
   Transfer usual = {};
   std::vector<double> took_ms = {};
@@ -120,6 +124,28 @@ double after_mbps(const PathChange& change, double fitted, double share) {
     after = limit ? std::min(after, limit->rate_mbps) : after;
   }
   return after / share;
+}
+
+// What they would take without loss. Where nearly all lose something no row shows it; then the rate
+// says it that the connection reaches between two losses.
+double free_ms(const Sample& sample, double took_ms, const MeasuredPath& path) {
+  const double quick_ms = math::quantile(sample.took_ms, kQuick).value_or(took_ms);
+  const double lost =
+      path.path.loss.value_or(0) * 2 * sent_bytes(sample.usual) / kSegmentBytes;  // both ways
+  return lost < kManyLosses || path.quick_mbps <= 0
+             ? quick_ms
+             : std::min(quick_ms,
+                        transfer_ms(sample.usual, path.path.rtt_ms.value_or(0), path.quick_mbps));
+}
+
+// Where an exchange takes less than the model at any rate, some of its round trips passed before
+// its ranks were both ready. How many.
+double hidden_round_trips(const Transfer& transfer, double rtt_ms, double took_ms) {
+  if (rtt_ms <= 0) {
+    return 0;
+  }
+  const double least_ms = transfer_ms(transfer, rtt_ms, kMostMbps);
+  return std::ceil(std::max(least_ms - kAlmost * took_ms, 0.0) / rtt_ms);
 }
 
 }  // namespace
@@ -163,20 +189,21 @@ TransferTimes::TransferTimes(const std::vector<Transfer>& transfers, const PathC
   for (const Sample& sample : samples) {
     const double took_ms = math::median(sample.took_ms).value_or(0);
     Alike alike{.before_ms = took_ms, .after_ms = took_ms};
-    alike.free_ms = math::quantile(sample.took_ms, kQuick).value_or(took_ms);
+    alike.free_ms = free_ms(sample, took_ms, change.before);
     alike.loss_times = loss_before > 0 ? std::min(loss_after / loss_before, 1.0) : 1;
     if (sample.usual.is_between_hosts && took_ms > 0) {
       const double share = math::median(sample.at_once).value_or(1);
-      const double fitted = fitted_mbps(sample.usual, rtt_before_ms, took_ms);
-      // Where the model takes longer at any rate, its round trips are not all waited for.
-      const double model_ms = transfer_ms(sample.usual, rtt_before_ms, fitted);
-      const double times = model_ms > took_ms ? took_ms / model_ms : 1;
+      const double hidden = hidden_round_trips(sample.usual, rtt_before_ms, took_ms);
+      const double fitted =
+          fitted_mbps(sample.usual, rtt_before_ms, took_ms + hidden * rtt_before_ms);
+      const double model_ms =
+          transfer_ms(sample.usual, rtt_before_ms, fitted) - hidden * rtt_before_ms;
       const double work_ms =
           all_bytes > 0 ? change.work_ms * change.steps * sent_bytes(sample.usual) / all_bytes : 0;
       const double after_ms =
-          transfer_ms(sample.usual, rtt_after_ms, after_mbps(change, fitted, share));
-      alike.after_ms =
-          std::max(took_ms + times * (after_ms - model_ms), std::min(work_ms, took_ms));
+          transfer_ms(sample.usual, rtt_after_ms, after_mbps(change, fitted, share)) -
+          hidden * rtt_after_ms;
+      alike.after_ms = std::max(took_ms + after_ms - model_ms, std::min(work_ms, took_ms));
     }
     alike_.push_back(alike);
   }

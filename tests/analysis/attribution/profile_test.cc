@@ -127,6 +127,20 @@ TEST_F(Profiles, AreRefusedWhereNoCollectiveWasSeen) {
   EXPECT_NE(describe(profile.error()).find("no collective"), std::string::npos);
 }
 
+// Whose kernel took one packet for another, and keeps that as the least.
+TEST_F(Profiles, DoNotBelieveOneEndsLeastRoundTripAgainstTheOthers) {
+  reduce(0, 100, 120, 8'000'000);
+  const MadeWay way{.min_rtt_us = 8000, .rtt_us = 8000};
+  made_.way(ab_, record::Direction::AToB, way);
+  auto& samples = made_.data.nodes[0].flows.front().sockets.at(0);
+  for (std::size_t at = samples.size() / 2; at < samples.size(); ++at) {
+    samples[at].min_rtt_us = 4100;
+  }
+  EXPECT_EQ(profile_of(made_.data)->path.rtt_ms, 4.1) << "the other end sends nothing";
+  made_.way(ab_, record::Direction::BToA, way);
+  EXPECT_EQ(profile_of(made_.data)->path.rtt_ms, 8);
+}
+
 TEST_F(Profiles, OfAPipelineHaveItsMicroBatchesAndWhatAStageComputes) {
   const PipelinePlan plan{.stages = 2, .steps = 30, .batches = 4};
   pass(plan);

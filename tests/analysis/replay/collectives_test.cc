@@ -117,6 +117,23 @@ TEST_F(ReplayTest, WithoutLossAllTakeWhatTheQuickOnesTook) {
   EXPECT_NEAR(*recorded->step_ms({.path = {.loss = 0.0005}}), 110, 1);
 }
 
+// Of 10 MB 14 packets are lost, so no exchange shows what it takes without loss.
+TEST_F(ReplayTest, WhereAllLoseTheRateBetweenLossesSaysWhatTheyTakeWithout) {
+  const TwoRanks run{.late_ms = 0};
+  const auto recorded = replay(run.exchanges(), run.step_ms(),
+                               {.path = {.rtt_ms = 0.1, .loss = 0.001}, .quick_mbps = 4000});
+  EXPECT_NEAR(*recorded->step_ms({.path = {.loss = 0}}), 60 + 20, 0.5);
+  EXPECT_NEAR(*recorded->step_ms({.path = {.loss = 0.0005}}), 60 + 30, 0.5);
+}
+
+// Both phases of a ring wait for credits of 8 ms each, and yet it took 14 ms: one of the round
+// trips had passed before both ranks were ready. So its data take 6 ms.
+TEST_F(ReplayTest, ARoundTripBeforeAllWereReadyIsNotWaitedFor) {
+  const TwoRanks run{.late_ms = 0, .exchange_ms = 14, .bytes = 2.4e6};
+  const auto recorded = replay(run.exchanges(), run.step_ms(), {.path = {.rtt_ms = 8}});
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rtt_ms = 21}}), 60 + 21 + 6, 0.1);
+}
+
 // Four buckets of 25 ms each, one behind the other, while computing goes on: it ends when the last
 // one begins at the latest.
 //
