@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/attribution/diagnose.h"
 #include "analysis/attribution/diagnosis.h"
+#include "analysis/evidence/claims.h"
 #include "analysis/load/probe_document.h"
 #include "analysis/load/run_data.h"
 #include "analysis/timeline/clocks.h"
@@ -40,5 +42,19 @@ void hold_against(std::vector<Ceiling>& ceilings, Diagnosis& diagnosis);
 std::string sentence_of(const Ceiling& ceiling);
 
 const char* name_of(Ceiling::Says says);  // "for", "against", of nothing ""
+
+// What other tools' files say, beside a diagnosis. They join by the wall clock and by rank. Both
+// sides are shown; what contradicts a verdict lowers the confidence in it and never changes its
+// class. Only where the records name nobody a file that does gives the verdict. Pure.
+
+// What is of the run's time, and an Error for each file that is of another.
+std::vector<ToolFile> of_run(const RunData& run, std::vector<ToolFile> all,
+                             std::vector<Error>& troubles);
+
+// Into run.nodes[].probes those that were measured, as --ceiling does.
+void add_ceilings(RunData& run, const std::vector<ToolFile>& all, std::vector<Error>& troubles);
+
+void hold_against(const std::vector<Claim>& claims, const RunData& run,
+                  const DiagnoseOptions& options, Inquiry& inquiry);
 
 }  // namespace chokepoint::analysis

@@ -11,7 +11,6 @@
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
-
 namespace {
 
 StepTimes times_of(const StepLine& steps) {

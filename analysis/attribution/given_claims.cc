@@ -1,10 +1,9 @@
-#include "analysis/attribution/given_claims.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/attribution/ceilings.h"
 #include "analysis/attribution/findings.h"
 #include "base/math/statistics.h"
 

@@ -10,7 +10,6 @@
 #include "base/sys/number.h"
 
 namespace chokepoint::analysis {
-
 namespace {
 
 constexpr double kWaitsLong = 25;      // percent of the time

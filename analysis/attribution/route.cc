@@ -16,7 +16,6 @@
 #include "base/sys/number.h"
 
 namespace chokepoint::analysis {
-
 namespace {
 
 constexpr double kSlotUsed = 0.7;      // of what the slot carries, by payload: then it is full

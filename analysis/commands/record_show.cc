@@ -4,15 +4,14 @@
 #include <algorithm>
 
 #include "analysis/commands/commands.h"
-#include "analysis/commands/text_views.h"
 #include "analysis/commands/run_files.h"
+#include "analysis/commands/text_views.h"
 #include "analysis/report/document_parts.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
 
 namespace chokepoint::analysis {
-
 namespace {
 
 constexpr std::size_t kEventsShown = 20;

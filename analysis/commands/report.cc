@@ -9,8 +9,8 @@
 
 #include "analysis/commands/commands.h"
 #include "analysis/commands/diagnose.h"
-#include "analysis/commands/text_views.h"
 #include "analysis/commands/run_files.h"
+#include "analysis/commands/text_views.h"
 #include "analysis/report/document_parts.h"
 #include "base/page/page.h"
 

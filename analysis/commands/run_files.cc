@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "analysis/attribution/given_claims.h"
+#include "analysis/attribution/ceilings.h"
 #include "analysis/confirm/confirm.h"
 #include "base/cli/output.h"
 #include "base/record/runs.h"

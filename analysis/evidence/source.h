@@ -90,7 +90,8 @@ Result<ToolFile> read_slurm(std::string_view text, const std::string& file);
 Result<ToolFile> read_nccl_tests(std::string_view text, const std::string& file);
 Result<ToolFile> read_perftest(std::string_view text, const std::string& file);
 
-// Lines and words of text that other programs print for people: calls visit(line) for each, without what ends it. Bounded by the text.
+// Lines and words of text that other programs print for people: calls visit(line) for each, without
+// what ends it. Bounded by the text.
 template <class F>
 void each_line(std::string_view text, F&& visit) {
   while (!text.empty()) {

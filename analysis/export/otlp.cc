@@ -1,10 +1,10 @@
-#include "analysis/export/formats.h"
+#include "base/otlp/otlp.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "base/otlp/otlp.h"
+#include "analysis/export/formats.h"
 
 namespace chokepoint::analysis {
 namespace {

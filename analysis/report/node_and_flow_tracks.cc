@@ -14,7 +14,6 @@
 #include "base/record/series_table.h"
 
 namespace chokepoint::analysis {
-
 namespace {
 
 using record::TrackOf;

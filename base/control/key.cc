@@ -15,7 +15,6 @@
 #include "base/sys/descriptor.h"
 
 namespace chokepoint::control {
-
 namespace {
 
 constexpr std::size_t kMinKeyBytes = 16;

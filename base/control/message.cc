@@ -11,7 +11,6 @@
 #include "base/json/codec.h"
 
 namespace chokepoint::control {
-
 namespace {
 
 constexpr unsigned char kMagic0 = 'C';

@@ -3,8 +3,6 @@
 // are added by any thread.
 #pragma once
 
-#include <boost/lockfree/spsc_queue.hpp>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -13,6 +11,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <boost/lockfree/spsc_queue.hpp>
 
 #include "base/record/entities.h"
 #include "base/record/samples.h"

@@ -7,7 +7,6 @@
 #include "capture/packet/packet.h"
 
 namespace chokepoint::capture::flow {
-
 namespace {
 
 constexpr std::uint8_t kMaxWindowScale = 14;   // RFC 7323, 2.3

@@ -24,6 +24,10 @@
 #include "capture/live/figures.h"
 #include "capture/step/step.h"
 
+namespace prometheus {
+struct MetricFamily;
+}
+
 namespace chokepoint::capture::live {
 
 class Metrics {

@@ -1,5 +1,3 @@
-#include "probe/iperf3/iperf3.h"
-
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -13,6 +11,7 @@
 #include "base/net/patience.h"
 #include "base/net/socket.h"
 #include "probe/iperf3/channel.h"
+#include "probe/iperf3/iperf3.h"
 #include "probe/iperf3/protocol.h"
 #include "probe/iperf3/traffic.h"
 #include "probe/peer/dial.h"

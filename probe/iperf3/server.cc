@@ -1,5 +1,3 @@
-#include "probe/iperf3/iperf3.h"
-
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -20,6 +18,7 @@
 #include "base/net/socket.h"
 #include "base/sys/thread.h"
 #include "probe/iperf3/channel.h"
+#include "probe/iperf3/iperf3.h"
 #include "probe/iperf3/messages.h"
 #include "probe/iperf3/protocol.h"
 #include "probe/iperf3/traffic.h"

@@ -1,5 +1,3 @@
-#include "probe/nuttcp/nuttcp.h"
-
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -10,6 +8,7 @@
 
 #include "base/math/units.h"
 #include "base/net/socket.h"
+#include "probe/nuttcp/nuttcp.h"
 #include "probe/nuttcp/protocol.h"
 #include "probe/peer/dial.h"
 #include "probe/tcp/endpoint.h"

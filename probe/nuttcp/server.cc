@@ -1,5 +1,3 @@
-#include "probe/nuttcp/nuttcp.h"
-
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -19,6 +17,7 @@
 #include "base/sys/error.h"
 #include "base/sys/thread.h"
 #include "probe/nuttcp/messages.h"
+#include "probe/nuttcp/nuttcp.h"
 #include "probe/nuttcp/protocol.h"
 #include "probe/peer/datagram_meter.h"
 #include "probe/peer/dial.h"

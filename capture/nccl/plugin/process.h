@@ -10,6 +10,7 @@
 #include "capture/nccl/plugin/communicators.h"
 #include "capture/nccl/plugin/events.h"
 #include "capture/nccl/plugin/lanes.h"
+#include "capture/nccl/plugin/message_counts.h"
 #include "capture/nccl/plugin/next.h"
 
 namespace chokepoint::capture::nccl::plugin {

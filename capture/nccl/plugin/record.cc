@@ -7,7 +7,7 @@
 #include "capture/nccl/plugin/clocks.h"
 #include "capture/nccl/plugin/entries.h"
 #include "capture/nccl/plugin/interface.h"
-#include "capture/nccl/plugin/communicators.h"
+#include "capture/nccl/plugin/message_counts.h"
 #include "capture/nccl/plugin/process.h"
 #include "capture/nccl/ring/layout.h"
 

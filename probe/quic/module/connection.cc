@@ -254,14 +254,15 @@ bool Ngtcp2Connection::is_for_another(Packet packet) const {
 
 }  // namespace chokepoint::probe::quic::module
 
-extern "C" __attribute__((visibility("default"))) const chokepoint::probe::quic::module::Functions* chokepoint_quic_functions() {
+extern "C" __attribute__((visibility("default"))) const chokepoint::probe::quic::module::Functions*
+chokepoint_quic_functions() {
   namespace module = chokepoint::probe::quic::module;
   static constexpr module::Functions kFunctions{.layout = module::kLayout,
-                                        .compiler = module::kCompiler,
-                                        .library = "ngtcp2 " NGTCP2_VERSION,
-                                        .make_identity = module::make_identity,
-                                        .make_gate = module::make_gate,
-                                        .accept = module::accept_connection,
-                                        .connect = module::open_connection};
+                                                .compiler = module::kCompiler,
+                                                .library = "ngtcp2 " NGTCP2_VERSION,
+                                                .make_identity = module::make_identity,
+                                                .make_gate = module::make_gate,
+                                                .accept = module::accept_connection,
+                                                .connect = module::open_connection};
   return &kFunctions;
 }

@@ -1,8 +1,7 @@
-#include "analysis/attribution/given_claims.h"
-
 #include <gmock/gmock.h>
 
 #include "analysis/attribution/causes.h"
+#include "analysis/attribution/ceilings.h"
 #include "tests/analysis/attribution/sound.h"
 #include "tests/analysis/made_run.h"
 
@@ -113,6 +112,9 @@ TEST_F(GivenClaims, OfALittleLatenessGiveNone) {
 }
 
 TEST_F(GivenClaims, OfAMissingRankGiveTheVerdictWhereThereIsNone) {
+  for (NodeData& node : made_.data.nodes) {
+    node.exit_status.reset();
+  }
   const Diagnosis found = diagnosis({missing(1)});
   EXPECT_EQ(found.verdict.verdict, VerdictClass::Stalled);
   EXPECT_EQ(found.verdict.cause, Cause::RankReported);
@@ -237,6 +239,7 @@ TEST_F(GivenClaims, OfBenchmarksAreCeilings) {
   EXPECT_THAT(troubles, IsEmpty());
   EXPECT_THAT(made_.data.nodes[1].probes, SizeIs(1));
   // By address, by device, and by none.
+  file.tool = Tool::Perftest;
   file.hosts = {};
   file.ceilings = {
       {.file = "w", .own_address = "10.0.0.1", .device = "mlx5_0", .row = {.kind = "rdma"}}};

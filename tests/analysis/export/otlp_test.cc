@@ -1,10 +1,9 @@
-#include "analysis/export/formats.h"
-
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
 #include "analysis/attribution/diagnose.h"
+#include "analysis/export/formats.h"
 #include "tests/analysis/run_maker.h"
 
 namespace chokepoint::analysis {

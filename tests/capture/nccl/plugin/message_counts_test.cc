@@ -1,4 +1,4 @@
-#include "capture/nccl/plugin/communicators.h"
+#include "capture/nccl/plugin/message_counts.h"
 
 #include <gtest/gtest.h>
 
