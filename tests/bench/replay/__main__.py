@@ -96,11 +96,11 @@ def middle(values):
 
 def figures(judgements):
     told = [one for one in judgements if one["off"] is not None]
-    offs = sorted(abs(one["off"]) for one in told)
+    offs = [abs(one["off"]) for one in told]
     signs = [one["sign_right"] for one in told if one["sign_right"] is not None]
     return {"pairs": len(judgements),
             "replayed": sum(one["method"] == "replay" for one in judgements),
-            "median_off": middle(offs), "p90_off": offs[int(0.9 * (len(offs) - 1))] if offs else None,
+            "median_off": middle(offs), "p90_off": predicting.ninetieth(offs),
             "signs": len(signs), "signs_right": sum(signs),
             "models_median_off": middle([abs(one["models_off"]) for one in told]),
             "median_off_if_unchanged": middle([abs(one["known_ms"] / one["true_ms"] - 1)
