@@ -55,6 +55,13 @@ int status_in(std::string_view answer) {
   return sys::parse_number<int>(answer.substr(kBeforeStatus, kDigits)).value_or(0);
 }
 
+constexpr int kFirstError = 300;
+
+// Who refuses a request need not read it to its end, and resets the connection then.
+bool is_refusal(std::string_view answer) {
+  return answer.contains(kHeadEnd) && status_in(answer) >= kFirstError;
+}
+
 }  // namespace
 
 std::string HttpPlace::authority() const {
@@ -87,19 +94,27 @@ Result<HttpAnswer> exchange(const HttpPlace& place, const HttpRequest& request,
   const std::string subject = place.authority();
   TRY(const sys::Descriptor socket, connect_to(place, patience));
   const std::string head = head_of(place, request);
-  TRY(send_all(socket.get(), std::as_bytes(std::span(head)), patience, subject));
-  TRY(send_all(socket.get(), std::as_bytes(std::span(request.body)), patience, subject));
+  Result<> sent = send_all(socket.get(), std::as_bytes(std::span(head)), patience, subject);
+  if (sent) {
+    sent = send_all(socket.get(), std::as_bytes(std::span(request.body)), patience, subject);
+  }
   std::string answer;
   std::array<std::byte, 16'384> piece{};
   for (;;) {
-    TRY(const std::size_t bytes, receive_some(socket.get(), piece, patience, subject));
-    if (bytes == 0) {
+    const Result<std::size_t> bytes = receive_some(socket.get(), piece, patience, subject);
+    if (!bytes && !is_refusal(answer)) {
+      return fail(bytes.error());
+    }
+    if (!bytes || *bytes == 0) {
       break;
     }
-    answer.append(reinterpret_cast<const char*>(piece.data()), bytes);
+    answer.append(reinterpret_cast<const char*>(piece.data()), *bytes);
     if (answer.size() > most_bytes) {
       return fail(no_answer("its answer is too long", subject));
     }
+  }
+  if (!is_refusal(answer)) {
+    TRY(std::move(sent));
   }
   const std::size_t end = answer.find(kHeadEnd);
   const int status = status_in(answer);

@@ -89,7 +89,8 @@ TEST(AnOtlpMetric, HasTheUnitOfItsName) {
 // Takes one request whole and answers with these bytes.
 class FakeCollector {
  public:
-  explicit FakeCollector(std::string answer) : answer_(std::move(answer)) {
+  explicit FakeCollector(std::string answer, bool reads_all = true)
+      : answer_(std::move(answer)), reads_all_(reads_all) {
     auto listener = net::listen({*net::Address::parse("127.0.0.1"), 0}, 8, {});
     EXPECT_TRUE(listener);
     listener_ = std::move(*listener);
@@ -115,7 +116,7 @@ class FakeCollector {
     if (!client || !*client) {
       return;
     }
-    while (!is_whole()) {
+    while (reads_all_ ? !is_whole() : request_.empty()) {
       std::array<std::byte, 4096> piece{};
       const auto got = net::receive_some((*client)->get(), piece, patience, "");
       if (!got || *got == 0) {
@@ -135,6 +136,7 @@ class FakeCollector {
   }
 
   std::string answer_;
+  bool reads_all_;
   sys::Descriptor listener_;
   std::uint16_t port_ = 0;
   std::string request_;
@@ -163,6 +165,15 @@ TEST(ACollector, ThatTakesNothingIsNamedWithItsAnswer) {
     ASSERT_FALSE(sent);
     EXPECT_THAT(describe(sent.error()), AllOf(HasSubstr("127.0.0.1"), HasSubstr(said)));
   }
+}
+
+// As Prometheus does without a receiver of OTLP: it answers, and closes with what it left unread.
+TEST(ACollector, ThatRefusesBeforeItHasReadAllIsHeard) {
+  FakeCollector fake("HTTP/1.0 404 Not Found\r\n\r\n404 page not found", false);
+  const auto sent =
+      Collector::of(fake.url())->send_metrics(std::string(std::size_t{8} << 20, 'x'), kWait);
+  ASSERT_FALSE(sent);
+  EXPECT_THAT(describe(sent.error()), HasSubstr("answered 404: 404 page not found"));
 }
 
 TEST(ACollector, ThatIsNotThereIsAnError) {
