@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <iterator>
 
 #include "analysis/attribution/causes.h"
@@ -238,8 +239,14 @@ void print_others(std::ostream& out, const cli::Terminal& terminal,
   print_below(out, terminal, table);
 }
 
+// Of many ranks those that compute longest, since the others wait for them.
 void print_ranks(std::ostream& out, const cli::Terminal& terminal,
-                 const std::vector<RankFigures>& ranks) {
+                 const std::vector<RankFigures>& all) {
+  constexpr std::size_t kMost = 16;
+  std::vector<RankFigures> ranks = all;
+  std::ranges::stable_sort(ranks, std::greater<>(), &RankFigures::computing_ms);
+  ranks.resize(std::min(ranks.size(), kMost));
+  std::ranges::sort(ranks, {}, &RankFigures::rank);
   cli::Table table({{"rank", Align::Right},
                     {"node"},
                     {"computing", Align::Right},
@@ -249,6 +256,10 @@ void print_ranks(std::ostream& out, const cli::Terminal& terminal,
                math::format_ms(each.waiting_ms)});
   }
   print_below(out, terminal, table);
+  if (ranks.size() < all.size()) {
+    fmt::print(out, "the {} of {} ranks that compute longest; --json has all\n", ranks.size(),
+               all.size());
+  }
 }
 
 void print_list(std::ostream& out, const cli::Terminal& terminal, const char* title,

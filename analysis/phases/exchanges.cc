@@ -68,10 +68,13 @@ bool is_message_row(const record::Collective& row) {
   return row.kind == CollectiveKind::Send || row.kind == CollectiveKind::Receive;
 }
 
-// The recorder numbers NCCL's messages by sender, receiver and how many there were before.
+// The recorder numbers NCCL's messages by sender, receiver and how many there were before. The two
+// ranks are the communicator's: in each of a job's pipelines rank 0 sends to rank 1.
 constexpr unsigned kRanksAbove = 32;
-constexpr std::int64_t kMaxRanks = std::int64_t{1} << 15U;
-constexpr std::int64_t kNoConnection = std::int64_t{1} << 40U;  // none of the run's is as large
+constexpr unsigned kRankBits = 15;
+constexpr std::int64_t kRankMask = (std::int64_t{1} << kRankBits) - 1;
+constexpr std::int64_t kCommunicatorMask = (std::int64_t{1} << 23U) - 1;
+constexpr std::int64_t kNoConnection = std::int64_t{1} << 60U;  // none of the run's is as large
 
 constexpr std::int64_t kCountMask = (std::int64_t{1} << kRanksAbove) - 1;
 
@@ -80,9 +83,11 @@ std::int64_t ranks_of_message(const record::Collective& row) {
     return -1;
   }
   const std::int64_t ranks = row.number >> kRanksAbove;
-  const std::int64_t from = ranks / kMaxRanks;
-  const std::int64_t to = ranks % kMaxRanks;
-  return kNoConnection + std::min(from, to) * kMaxRanks + std::max(from, to);
+  const std::int64_t from = ranks >> kRankBits & kRankMask;
+  const std::int64_t to = ranks & kRankMask;
+  const std::int64_t communicator = row.communicator.value_or(0) & kCommunicatorMask;
+  return kNoConnection | communicator << (2 * kRankBits) | std::min(from, to) << kRankBits |
+         std::max(from, to);
 }
 
 // Whether the row tells when its rank came. Of Gloo's that was not seen where data followed the

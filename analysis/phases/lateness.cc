@@ -33,13 +33,14 @@ std::map<Way, double> usual_computes(const std::vector<std::vector<StageCompute>
   return usual;
 }
 
-// At a pipeline's turn, or when it begins again, a stage computes for both directions.
-double allowed_ns(const std::map<Way, double>& usual, std::int64_t connection) {
-  double sum_ns = 0;
-  for (const auto& [way, ns] : usual) {
-    sum_ns += std::get<0>(way) == connection ? ns : 0;
+// By connection: at a pipeline's turn, or when it begins again, a stage computes for both
+// directions.
+std::map<std::int64_t, double> allowed_ns(const std::vector<std::vector<StageCompute>>& computes) {
+  std::map<std::int64_t, double> sums_ns;
+  for (const auto& [way, ns] : usual_computes(computes)) {
+    sums_ns[std::get<0>(way)] += ns;
   }
-  return sum_ns;
+  return sums_ns;
 }
 
 std::map<const Exchange*, const Exchange*> receivers_of(const Exchanges& exchanges,
@@ -308,7 +309,7 @@ class Rounds {
 
 std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings) {
   const std::vector<std::vector<StageCompute>> computes = all_computes(exchanges);
-  const std::map<Way, double> usual = usual_computes(computes);
+  const std::map<std::int64_t, double> allowed = allowed_ns(computes);
   const auto receivers = receivers_of(exchanges, meetings);
   std::vector<Late> late;
   for (const auto& of_node : computes) {
@@ -318,7 +319,7 @@ std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeti
         continue;
       }
       const std::int64_t sent_ns = compute.sent->own_ready_ns;
-      const double excess_ns = compute.ns - allowed_ns(usual, compute.sent->connection);
+      const double excess_ns = compute.ns - allowed.at(compute.sent->connection);
       const double waited_ns = static_cast<double>(sent_ns - receiver->second->own_ready_ns);
       const double lost_ns = std::min(excess_ns, waited_ns);
       if (lost_ns > 0) {

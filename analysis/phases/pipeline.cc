@@ -76,14 +76,42 @@ const Exchange* first_sent_in(const std::vector<Exchange>& exchanges, const Span
   return nullptr;
 }
 
-std::size_t neighbours_of(const std::vector<Exchange>& exchanges) {
-  std::set<std::int64_t> connections;
-  for (const Exchange& exchange : exchanges) {
-    if (is_message(exchange) && exchange.connection >= 0) {
-      connections.insert(exchange.connection);
+// Of each list, the connections of its messages: one for each neighbour.
+std::vector<std::set<std::int64_t>> neighbours_of(const Exchanges& exchanges) {
+  std::vector<std::set<std::int64_t>> neighbours(exchanges.size());
+  for (std::size_t list = 0; list < exchanges.size(); ++list) {
+    for (const Exchange& exchange : exchanges[list]) {
+      if (is_message(exchange) && exchange.connection >= 0) {
+        neighbours[list].insert(exchange.connection);
+      }
     }
   }
-  return connections.size();
+  return neighbours;
+}
+
+// The lists that exchange messages with this one, also through others. Data parallel pipelines go
+// side by side, and none of them has the stages of another.
+std::set<std::size_t> pipeline_with(std::size_t first,
+                                    const std::vector<std::set<std::int64_t>>& neighbours) {
+  std::map<std::int64_t, std::vector<std::size_t>> at_connection;
+  for (std::size_t list = 0; list < neighbours.size(); ++list) {
+    for (const std::int64_t connection : neighbours[list]) {
+      at_connection[connection].push_back(list);
+    }
+  }
+  std::set<std::size_t> stages;
+  std::vector<std::size_t> open{first};
+  while (!open.empty()) {
+    const std::size_t list = open.back();
+    open.pop_back();
+    if (!stages.insert(list).second) {
+      continue;
+    }
+    for (const std::int64_t connection : neighbours[list]) {
+      std::ranges::copy(at_connection.at(connection), std::back_inserter(open));
+    }
+  }
+  return stages;
 }
 
 std::optional<Ends> ends_of(const Exchanges& exchanges, const Spans& steps) {
@@ -104,16 +132,20 @@ std::optional<Ends> ends_of(const Exchanges& exchanges, const Spans& steps) {
   }
   Ends ends;
   ends.first = static_cast<std::size_t>(std::ranges::max_element(begins) - begins.begin());
+  if (begins.empty() || begins[ends.first] == 0) {
+    return std::nullopt;
+  }
+  const auto neighbours = neighbours_of(exchanges);
+  const std::set<std::size_t> stages = pipeline_with(ends.first, neighbours);
+  ends.stages = stages.size();
   bool has_last = false;
-  for (std::size_t list = 0; list < exchanges.size(); ++list) {
-    const std::size_t neighbours = neighbours_of(exchanges[list]);
-    ends.stages += neighbours > 0 ? 1 : 0;
-    if (list != ends.first && neighbours == 1) {
+  for (const std::size_t list : stages) {
+    if (list != ends.first && neighbours[list].size() == 1) {
       ends.last = list;
       has_last = true;
     }
   }
-  return has_last && begins[ends.first] > 0 ? std::optional(ends) : std::nullopt;
+  return has_last ? std::optional(ends) : std::nullopt;
 }
 
 // A first stage that only sends begins a step when all messages of the last one have left.

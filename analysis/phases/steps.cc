@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <ranges>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/math/saturating.h"
 
@@ -188,6 +190,25 @@ std::vector<Span> only_reported(const std::vector<Span>& steps, const RunData& r
   return reported.size() >= kFewSteps ? reported : steps;
 }
 
+using RankIn = std::pair<std::int64_t, std::int64_t>;  // communicator, rank
+
+RankIn rank_in(const record::Collective& row) {
+  return {row.communicator.value_or(0), row.rank.value_or(-1)};
+}
+
+// In which communicators it is ever told what a rank did. Of what stays inside a host only kernels
+// tell, and not every version of NCCL is asked for these.
+std::set<RankIn> told_parts(const NodeData& node) {
+  std::set<RankIn> told;
+  for (const record::Collective& row : node.collectives) {
+    if (row.source == record::CollectiveSource::Nccl &&
+        (row.own_ready_ns.known() || row.last_data_ns.known())) {
+      told.insert(rank_in(row));
+    }
+  }
+  return told;
+}
+
 }  // namespace
 
 std::int64_t known_until_ns(const RunData& run, const Clocks& clocks) {
@@ -205,8 +226,10 @@ std::int64_t known_until_ns(const RunData& run, const Clocks& clocks) {
 Spans unreported_arrivals(const RunData& run, const Clocks& clocks) {
   Spans unreported;
   for (std::size_t place = 0; place < run.nodes.size(); ++place) {
+    const std::set<RankIn> told = told_parts(run.nodes[place]);
     for (const record::Collective& row : run.nodes[place].collectives) {
-      if (row.source == record::CollectiveSource::Nccl && !row.own_ready_ns.known()) {
+      if (row.source == record::CollectiveSource::Nccl && !row.own_ready_ns.known() &&
+          told.contains(rank_in(row))) {
         const std::int64_t start_ns = clocks.common_ns(place, row.start_ns);
         const std::int64_t end_ns = clocks.common_ns(place, row.end_ns);
         unreported.push_back({start_ns, std::max(end_ns, start_ns + 1)});

@@ -147,19 +147,39 @@ class Thinned {
   double share_;
 };
 
-Lane steps_lane(const RunData& run, const Inquiry& inquiry, std::size_t place, std::size_t most) {
-  const NodeData& node = run.nodes[place];
-  Lane lane{.node = node.name, .rank = node.rank(), .kind = "steps", .names = {"step"}};
+// A rank with lanes of its own.
+struct ShownRank {
+  std::size_t node = 0;
+  std::int64_t rank = -1;  // -1: not known
+  bool is_only = true;     // of its node: then all that the node's record tells is its
+
+  bool has(const record::Figure& of_row) const { return is_only || of_row.value_or(-1) == rank; }
+};
+
+Lane lane_of(const RunData& run, const ShownRank& shown, const char* kind) {
+  Lane lane{.node = run.nodes[shown.node].name, .kind = kind};
+  lane.rank = shown.is_only ? run.nodes[shown.node].rank() : std::optional(shown.rank);
+  return lane;
+}
+
+Lane steps_lane(const RunData& run, const Inquiry& inquiry, const ShownRank& shown,
+                std::size_t most) {
+  const NodeData& node = run.nodes[shown.node];
+  Lane lane = lane_of(run, shown, "steps");
+  lane.names = {"step"};
+  const auto is_shown = [&](const record::Step& step) {
+    return step.source == inquiry.steps.source && shown.has(step.rank);
+  };
   for (const record::Step& step : node.steps) {
-    if (step.source == inquiry.steps.source) {
+    if (is_shown(step)) {
       lane.all = math::saturated_sum(lane.all, std::max<std::int64_t>(step.merged, 1));
     }
   }
   const Thinned thinned(known_span(node), static_cast<std::size_t>(lane.all), most);
   for (const record::Step& step : node.steps) {
-    if (step.source == inquiry.steps.source && thinned.shows(step.start_ns)) {
+    if (is_shown(step) && thinned.shows(step.start_ns)) {
       lane.entries.push_back(
-          {.span = on_common_clock(inquiry.clocks, place, {step.start_ns, step.end_ns})});
+          {.span = on_common_clock(inquiry.clocks, shown.node, {step.start_ns, step.end_ns})});
     }
   }
   lane.source = fmt::format("steps of {}, by {}", node.name,
@@ -167,18 +187,17 @@ Lane steps_lane(const RunData& run, const Inquiry& inquiry, std::size_t place, s
   return lane;
 }
 
-Lane collectives_lane(const RunData& run, const Inquiry& inquiry, std::size_t place,
+Lane collectives_lane(const RunData& run, const Inquiry& inquiry, const ShownRank& shown,
                       std::size_t most) {
-  const NodeData& node = run.nodes[place];
-  Lane lane{.node = node.name,
-            .rank = node.rank(),
-            .kind = "collectives",
-            .all = static_cast<std::int64_t>(node.collectives.size()),
-            .source = "collectives of " + node.name};
-  const Thinned thinned(known_span(node), node.collectives.size(), most);
+  const NodeData& node = run.nodes[shown.node];
+  Lane lane = lane_of(run, shown, "collectives");
+  lane.all = std::ranges::count_if(
+      node.collectives, [&](const record::Collective& each) { return shown.has(each.rank); });
+  lane.source = "collectives of " + node.name;
+  const Thinned thinned(known_span(node), static_cast<std::size_t>(lane.all), most);
   std::map<record::CollectiveKind, std::size_t> names;
   for (const record::Collective& each : node.collectives) {
-    if (!thinned.shows(each.start_ns)) {
+    if (!shown.has(each.rank) || !thinned.shows(each.start_ns)) {
       continue;
     }
     const auto [name, is_new] = names.emplace(each.kind, lane.names.size());
@@ -186,8 +205,9 @@ Lane collectives_lane(const RunData& run, const Inquiry& inquiry, std::size_t pl
       const std::string_view word = word_of(each.kind);
       lane.names.emplace_back(word.empty() ? "unknown" : word);
     }
-    LaneEntry entry{.span = on_common_clock(inquiry.clocks, place, {each.start_ns, each.end_ns}),
-                    .name = name->second};
+    LaneEntry entry{
+        .span = on_common_clock(inquiry.clocks, shown.node, {each.start_ns, each.end_ns}),
+        .name = name->second};
     if (each.bytes.known()) {
       entry.bytes = static_cast<double>(each.bytes.value());
     }
@@ -196,33 +216,88 @@ Lane collectives_lane(const RunData& run, const Inquiry& inquiry, std::size_t pl
   return lane;
 }
 
-Lane waiting_lane(const RunData& run, const Inquiry& inquiry, std::size_t place, std::size_t most) {
-  const NodeData& node = run.nodes[place];
-  Lane lane{.node = node.name,
-            .rank = node.rank(),
-            .kind = "waiting",
-            .names = {"the others wait for " + node.name},
-            .source = "who came when to the collectives of all nodes"};
-  lane.all = std::ranges::count(inquiry.phases.late, place, &Late::node);
-  const Thinned thinned(on_common_clock(inquiry.clocks, place, known_span(node)),
+Lane waiting_lane(const RunData& run, const Inquiry& inquiry, const ShownRank& shown,
+                  std::size_t most) {
+  const NodeData& node = run.nodes[shown.node];
+  Lane lane = lane_of(run, shown, "waiting");
+  lane.names = {"the others wait for " +
+                (shown.is_only ? node.name : fmt::format("rank {}", shown.rank))};
+  lane.source = "who came when to the collectives of all nodes";
+  const auto is_waited_for = [&](const Late& late) {
+    return late.node == shown.node && (shown.is_only || late.rank == shown.rank);
+  };
+  lane.all = std::ranges::count_if(inquiry.phases.late, is_waited_for);
+  const Thinned thinned(on_common_clock(inquiry.clocks, shown.node, known_span(node)),
                         static_cast<std::size_t>(lane.all), most);
   for (const Late& late : inquiry.phases.late) {
-    if (late.node == place && thinned.shows(late.waited.start_ns)) {
+    if (is_waited_for(late) && thinned.shows(late.waited.start_ns)) {
       lane.entries.push_back({.span = late.waited});
     }
   }
   return lane;
 }
 
-// Of each node: its steps, its collectives, and how long others waited for it.
-std::vector<Lane> lanes_of(const RunData& run, const Inquiry& inquiry,
-                           const TimelineLimits& limits) {
-  const std::size_t nodes = std::max<std::size_t>(1, run.nodes.size());
-  std::vector<Lane> lanes;
+// In order. Of a rank nothing else need be known than that it exchanged something.
+std::vector<std::int64_t> ranks_on(const NodeData& node) {
+  std::vector<std::int64_t> ranks;
+  for (const record::Collective& each : node.collectives) {
+    if (each.rank.known()) {
+      ranks.push_back(each.rank.value());
+    }
+  }
+  sort_unique(ranks);
+  return ranks;
+}
+
+double lateness_ms(const Phases& phases, std::size_t node, std::int64_t rank) {
+  const auto found = std::ranges::find_if(phases.ranks, [&](const RankLateness& each) {
+    return each.node == node && each.rank == rank;
+  });
+  return found == phases.ranks.end() ? 0 : found->late_ms;
+}
+
+// Of each node those that others waited for longest.
+std::vector<ShownRank> shown_ranks(const RunData& run, const Inquiry& inquiry, std::size_t most,
+                                   std::vector<std::string>& remarks) {
+  const std::size_t each =
+      std::max<std::size_t>(1, most / std::max<std::size_t>(1, run.nodes.size()));
+  std::vector<ShownRank> shown;
+  std::size_t all = 0;
   for (std::size_t place = 0; place < run.nodes.size(); ++place) {
-    for (Lane lane : {steps_lane(run, inquiry, place, limits.steps / nodes),
-                      collectives_lane(run, inquiry, place, limits.collectives / nodes),
-                      waiting_lane(run, inquiry, place, limits.collectives / nodes)}) {
+    std::vector<std::int64_t> ranks = ranks_on(run.nodes[place]);
+    if (ranks.size() < 2) {
+      shown.push_back({.node = place});
+      ++all;
+      continue;
+    }
+    all += ranks.size();
+    std::ranges::stable_sort(ranks, std::greater<>(), [&](std::int64_t rank) {
+      return lateness_ms(inquiry.phases, place, rank);
+    });
+    ranks.resize(std::min(ranks.size(), each));
+    std::ranges::sort(ranks);
+    for (const std::int64_t rank : ranks) {
+      shown.push_back({.node = place, .rank = rank, .is_only = false});
+    }
+  }
+  if (shown.size() < all) {
+    remarks.push_back(
+        fmt::format("of {} ranks {} have lanes: of each node those that others waited for longest",
+                    all, shown.size()));
+  }
+  return shown;
+}
+
+// Of each rank: its steps, its collectives, and how long others waited for it.
+std::vector<Lane> lanes_of(const RunData& run, const Inquiry& inquiry, const TimelineLimits& limits,
+                           std::vector<std::string>& remarks) {
+  const std::vector<ShownRank> ranks = shown_ranks(run, inquiry, limits.ranks, remarks);
+  const std::size_t count = std::max<std::size_t>(1, ranks.size());
+  std::vector<Lane> lanes;
+  for (const ShownRank& rank : ranks) {
+    for (Lane lane : {steps_lane(run, inquiry, rank, limits.steps / count),
+                      collectives_lane(run, inquiry, rank, limits.collectives / count),
+                      waiting_lane(run, inquiry, rank, limits.collectives / count)}) {
       if (!lane.entries.empty()) {
         lanes.push_back(std::move(lane));
       }
@@ -425,7 +500,7 @@ Timeline timeline_of(const RunData& run, const Inquiry& inquiry,
   remark_on_windows(timeline, timeline.remarks);
   add_tracks(run, inquiry, limits, timeline);
   timeline.steps = shown_steps(inquiry.steps, limits.steps);
-  timeline.lanes = lanes_of(run, inquiry, limits);
+  timeline.lanes = lanes_of(run, inquiry, limits, timeline.remarks);
   timeline.communicating = joined(inquiry.phases.communicating, limits.communicating);
   timeline.moments = moments_of(run, inquiry, steps, limits.moments, timeline.remarks);
   return timeline;

@@ -24,6 +24,7 @@ struct TimelineLimits {
   std::size_t flows = 64;             // with tracks
   std::size_t steps = 6000;           // shown one by one; of more, several are shown as one
   std::size_t collectives = 12'000;   // of all nodes
+  std::size_t ranks = 16;             // with lanes; one of each node at least
   std::size_t communicating = 6000;   // spans; the shortest pauses between more are not shown
   std::size_t moments = 200;
   std::int64_t shortest_bin_ns = 20'000'000;  // as often as sockets are read

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -448,16 +449,24 @@ struct RankCollectives {
            (is_lost ? std::clamp(looked / 4, kMinLostInterval, kMaxLostInterval) : kSearchInterval);
   }
 
-  void look() {
+  // `leaving`: the groups that are seen to leave the host. Of a rank that has such groups others do
+  // not count: layers inside a host exchange many times what is reduced between hosts once a step.
+  void look(const std::set<std::int64_t>& leaving) {
     looked = count;
+    const bool is_any_leaving =
+        std::ranges::any_of(groups, [&](const auto& each) { return leaving.contains(each.first); });
+    const auto is_left_out = [&](std::int64_t number) {
+      return is_any_leaving && !leaving.contains(number);
+    };
     double bytes = 0;
     for (auto& [number, group] : groups) {
       group.look();
-      bytes += group.bytes();
+      bytes += is_left_out(number) ? 0 : group.bytes();
     }
     leader = nullptr;
     for (auto& [number, group] : groups) {
-      const bool counts = group.has_cycle() && group.bytes() >= kMinLeaderShare * bytes;
+      const bool counts =
+          !is_left_out(number) && group.has_cycle() && group.bytes() >= kMinLeaderShare * bytes;
       if (counts && (leader == nullptr || group.period_ns() > leader->period_ns())) {
         leader = &group;
       }
@@ -469,6 +478,7 @@ struct RankCollectives {
 
 struct CollectiveCycle::State {
   std::map<int, RankCollectives> ranks = {};  // -1: not known
+  std::set<std::int64_t> leaving = {};  // groups, of whose data some rank here saw the network
 
   static void walk(int rank, RankCollectives& part, bool to_end, const OnStep& on_step) {
     if (part.leader != nullptr) {
@@ -492,6 +502,11 @@ void CollectiveCycle::take(const record::Collective& collective, const OnStep& o
   }
   RankCollectives& part = state_->ranks[rank];
   const std::int64_t number = collective.communicator.value_or(-1);
+  const bool is_leaving =
+      collective.source != record::CollectiveSource::Nccl || collective.last_data_ns.known();
+  if (is_leaving && state_->leaving.size() < kMaxFollowedRanks * kMaxGroups) {
+    state_->leaving.insert(number);
+  }
   if (!part.groups.contains(number) && part.groups.size() >= kMaxGroups) {
     return;
   }
@@ -499,7 +514,7 @@ void CollectiveCycle::take(const record::Collective& collective, const OnStep& o
   part.first_ns = part.count == 0 ? collective.start_ns : part.first_ns;
   ++part.count;
   if (part.is_due(collective.start_ns)) {
-    part.look();
+    part.look(state_->leaving);
   }
   State::walk(rank, part, false, on_step);
 }
@@ -507,7 +522,7 @@ void CollectiveCycle::take(const record::Collective& collective, const OnStep& o
 void CollectiveCycle::finish(const OnStep& on_step) {
   for (auto& [rank, part] : state_->ranks) {
     if (part.looked == 0) {
-      part.look();
+      part.look(state_->leaving);
     }
     State::walk(rank, part, true, on_step);
   }

@@ -4,6 +4,7 @@
 //
 // Each process group has its own cycle. Of the groups with at least a tenth of the bytes, the one
 // with the longest period makes the steps: the layers of tensor parallelism repeat inside a step.
+// Of NCCL, what stays inside a host (NVLink) counts only for ranks of which nothing leaves it.
 // Nothing is reported before 400 collectives have passed, or a minute with 48 of them, so that a
 // cycle inside a step is not mistaken for the step; then all steps are reported. Bounded memory.
 // One thread.

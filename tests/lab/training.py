@@ -252,6 +252,11 @@ def nccl_stand_in():
     return built("CHOKEPOINT_LAB_NCCL", "tests/lab/nccl/lab_nccl", "the stand-in for NCCL:")
 
 
+def nccl_grid():
+    return built("CHOKEPOINT_LAB_NCCL_GRID", "tests/lab/nccl/lab_nccl_grid",
+                 "the stand-in for NCCL:")
+
+
 def built(variable, place, needed):
     """Where the tests say, or in the release build."""
     found = pathlib.Path(os.environ.get(variable, TREE / "build/release" / place))

@@ -195,5 +195,17 @@ TEST(DiagnoseWords, EvidenceOfOneSourceNamesItOnce) {
   EXPECT_EQ(evidence_text({{.what = "eth1 is not used"}}, 3), "eth1 is not used");
 }
 
+TEST(DiagnoseDetails, OfManyRanksThoseThatComputeLongestAreShown) {
+  Diagnosis diagnosis = full_link();
+  for (std::int64_t rank = 0; rank < 64; ++rank) {
+    diagnosis.ranks.push_back(
+        {.rank = rank, .node = "n", .computing_ms = rank == 37 ? 480.0 : 360.0});
+  }
+  const std::string details = details_of(diagnosis);
+  EXPECT_THAT(details, HasSubstr("480 ms"));
+  EXPECT_THAT(details, HasSubstr("the 16 of 64 ranks that compute longest"));
+  EXPECT_THAT(details, Not(HasSubstr("  63  ")));
+}
+
 }  // namespace
 }  // namespace chokepoint::analysis

@@ -151,6 +151,25 @@ TEST(IdealStep, KnowsAnEndStageThatHasMessagesOfUnknownConnections) {
   EXPECT_NEAR(*partly / *known, 1, 0.05);
 }
 
+// Each copy of the model has a pipeline of its own.
+TEST(IdealStep, IsThatOfOnePipelineWhereSeveralGoSideBySide) {
+  const PipelinePlan plan{.stages = 3, .message_ms = 0.01};
+  Exchanges exchanges = pipeline(plan);
+  const auto alone = ideal_step_ns(exchanges, pipeline_steps(plan));
+  for (std::int64_t copy = 1; copy < 8; ++copy) {
+    for (std::vector<Exchange> stage : pipeline(plan)) {
+      for (Exchange& exchange : stage) {
+        exchange.rank = 3 * copy + static_cast<std::int64_t>(exchange.node);
+        exchange.connection += 100 * copy;
+      }
+      exchanges.push_back(std::move(stage));
+    }
+  }
+  const auto together = ideal_step_ns(exchanges, pipeline_steps(plan));
+  ASSERT_TRUE(alone && together);
+  EXPECT_EQ(*together, *alone);
+}
+
 TEST(IdealStep, IsUnknownWithoutMessagesOrSteps) {
   EXPECT_FALSE(ideal_step_ns({}, steps_ms(3, 100)));
   EXPECT_FALSE(ideal_step_ns({{}, {}}, steps_ms(3, 100)));

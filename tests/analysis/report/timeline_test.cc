@@ -154,6 +154,34 @@ TEST_F(TimelineOfTwo, LanesTellStepsCollectivesAndWaiting) {
   EXPECT_FALSE(all.communicating.empty());
 }
 
+// Host b has ranks 1 to 8, of which 5 comes late.
+TEST_F(TimelineOfTwo, OfManyRanksThoseThatOthersWaitForHaveLanes) {
+  made_.node("a").collectives.clear();
+  std::vector<record::Collective>& rows = made_.node("b").collectives;
+  const std::vector<record::Collective> late = std::move(rows);
+  rows.clear();
+  for (std::int64_t rank = 1; rank <= 8; ++rank) {
+    for (record::Collective row : late) {
+      row.rank = rank;
+      row.start_ns -= rank == 5 ? 0 : 20'000'000;
+      row.own_ready_ns = row.start_ns;
+      rows.push_back(row);
+    }
+  }
+  const Timeline all = timeline({.ranks = 4});
+  std::vector<std::pair<std::string, std::int64_t>> shown;
+  for (const Lane& lane : all.lanes) {
+    if (lane.rank) {
+      shown.emplace_back(lane.kind, *lane.rank);
+      EXPECT_EQ(lane.all, kSteps) << lane.kind;
+    }
+  }
+  EXPECT_THAT(shown, ElementsAre(std::pair("collectives", 1), std::pair("collectives", 5),
+                                 std::pair("waiting", 5)));
+  EXPECT_EQ(all.lanes.back().names.front(), "the others wait for rank 5");
+  EXPECT_THAT(all.remarks, testing::Contains(HasSubstr("of 9 ranks 3 have lanes")));
+}
+
 TEST_F(TimelineOfTwo, ManyCollectivesAreThinnedInWholeStretches) {
   const Timeline all = timeline({.collectives = 16});
   for (const Lane& lane : all.lanes) {

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+#include <set>
+
 #include "capture/nccl/folder.h"
 #include "tests/capture/nccl/made_entries.h"
 #include "tests/capture/nccl/ring_writer.h"
@@ -142,6 +145,57 @@ TEST_F(ReaderTest, AProcessWithSeveralGpusIsSeveralRanks) {
   ASSERT_EQ(rows_.size(), 2U);
   EXPECT_EQ(rows_[0].rank, 0);
   EXPECT_EQ(rows_[1].rank, 1);
+}
+
+// Who counts is the plugin, in which nothing is lost: what was overwritten leaves a gap, and both
+// ends have the same numbers after it.
+TEST_F(ReaderTest, MessagesKeepTheirNumbersWhereARingWasOverwritten) {
+  constexpr std::uint64_t kMore = 100;
+  const auto write = [](RingWriter& writer, Function function, std::uint64_t rank) {
+    writer.push(0, Kind::Communicator, 1,
+                {{word::kHash, 1}, {word::kRank, rank}, {word::kRanks, 2}});
+    for (std::uint64_t sequence = 0; sequence < kSlots + kMore; ++sequence) {
+      writer.push(1, Kind::Message, 1,
+                  {{word::kId, 1 + sequence},
+                   {word::kSequence, sequence},
+                   {word::kFunction, static_cast<std::uint64_t>(function)},
+                   {word::kEnqueued, ns(300)},
+                   {word::kPeer, 1 - rank}});
+    }
+  };
+  RingWriter sender(folder_.path() / "4711.nccl");
+  RingWriter receiver(folder_.path() / "12.nccl", 12);
+  write(sender, Function::Send, 0);
+  write(receiver, Function::Receive, 1);
+  reader_.finish(400 * kMs);
+  EXPECT_EQ(reader_.figures().overwritten, 2 * kMore);
+  std::map<record::CollectiveKind, std::set<std::int64_t>> numbers;
+  for (const record::Collective& row : rows_) {
+    numbers[row.kind].insert(row.number);
+  }
+  EXPECT_EQ(numbers[record::CollectiveKind::Send], numbers[record::CollectiveKind::Receive]);
+  EXPECT_EQ(numbers[record::CollectiveKind::Send].size(), kSlots);
+  EXPECT_EQ(*numbers[record::CollectiveKind::Send].begin(),
+            (std::int64_t{1} << 32) + static_cast<std::int64_t>(kMore));
+}
+
+// Data, tensor and pipeline parallel: whatever its place in each, it is one rank of the job.
+TEST_F(ReaderTest, ARankIsTheJobsInAllItsCommunicators) {
+  RingWriter writer(folder_.path() / "4711.nccl");
+  for (const std::uint64_t communicator : {1U, 2U, 3U}) {
+    writer.push(0, Kind::Communicator, communicator,
+                {{word::kHash, 70 + communicator}, {word::kRank, communicator}, {word::kRanks, 8}});
+    exchange(writer, communicator, communicator);
+  }
+  tick(500);
+  reader_.finish(600 * kMs);
+  ASSERT_EQ(rows_.size(), 3U);
+  std::set<std::int64_t> communicators;
+  for (const record::Collective& row : rows_) {
+    EXPECT_EQ(row.rank, 5);
+    communicators.insert(row.communicator.value());
+  }
+  EXPECT_EQ(communicators.size(), 3U);
 }
 
 TEST_F(ReaderTest, WhatIsOpenAtTheEndIsGiven) {

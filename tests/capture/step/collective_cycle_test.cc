@@ -190,6 +190,40 @@ TEST_F(CyclesOf, ProcessGroupsBetweenEachOther) {
 }
 
 // Of what passes on one connection for two at a time, a capture cannot always tell whose it is.
+// Tensor parallel inside a host, by NVLink, with many times the bytes of the gradients that leave
+// it once a step. Of rank 1 these do not leave it either: its neighbours in the ring are in its
+// host.
+TEST_F(CyclesOf, LayersInsideAHostBesideGradientsBetweenHosts) {
+  constexpr std::int64_t kInside = 1;
+  constexpr std::int64_t kBetween = 2;
+  for (int step = 0; step < 60; ++step) {
+    begins.push_back(now + 40 * kMs);
+    for (int layer = 0; layer < 8; ++layer) {
+      collective(layer == 0 ? 40 : 5, 1, 64 << 20, CollectiveKind::AllReduce, kInside);
+    }
+    collective(1, 10, 4 << 20, CollectiveKind::AllReduce, kBetween);
+  }
+  for (record::Collective& row : rows) {
+    row.source = record::CollectiveSource::Nccl;
+  }
+  for (const record::Collective& row : rows) {
+    for (const std::int64_t rank : {0, 1}) {
+      record::Collective own = row;
+      own.rank = rank;
+      if (rank == 0 && row.communicator == kBetween) {
+        own.last_data_ns = row.end_ns;
+      }
+      cycle.take(own, on_step);
+    }
+  }
+  cycle.finish(on_step);
+  for (const int rank : {0, 1}) {
+    const auto count =
+        std::ranges::count_if(seen, [&](const Step& step) { return step.rank == rank; });
+    EXPECT_NEAR(static_cast<double>(count), 59, 2) << rank;
+  }
+}
+
 TEST_F(CyclesOf, BucketsThatGoOnAtOnceShareTheirBytesByChance) {
   for (int i = 0; i < 80; ++i) {
     collective(100, 2, i % 7 == 0 ? 24 : 16);

@@ -104,10 +104,11 @@ class Rank {
       if (!next) {
         return;
       }
-      if (!proxy_.work(*next)) {
+      if (!proxy_.reduce(*next)) {
         std::fprintf(stderr, "a neighbour is gone\n");
         std::_Exit(1);
       }
+      proxy_.end(*next);
       board_.set([this] { queue_.pop_front(); });
     }
   }

@@ -1,4 +1,4 @@
-// A rank's two connections in a ring: to the next rank, from the one before.
+// A rank's two connections in a ring or a line: to the next rank, from the one before.
 #pragma once
 
 #include <string>
@@ -13,10 +13,11 @@ struct Neighbours {
 };
 
 struct Place {
-  std::string address = {};
+  std::string address = {};  // IPv4; "@…" is a name in this host alone, without a port
   int port = 0;
 };
-// Waits for both; ends the program where they do not come. Both do not block.
+// Waits for both; ends the program where they do not come. Both do not block. Of a line the first
+// rank has none before it (`own` without an address), the last one none after it.
 Neighbours meet(const Place& own, const Place& next);
 
 }  // namespace chokepoint::lab

@@ -30,6 +30,7 @@ inline std::uint64_t gpu_ns() {
 struct Operation {
   std::uint64_t bytes = 0;
   void* event = nullptr;
+  void* kernel = nullptr;
   std::uint64_t gpu_begin_ns = 0;  // 0: its kernel has not begun
   std::uint64_t gpu_end_ns = 0;
   bool is_ready = false;  // what it reduces is computed

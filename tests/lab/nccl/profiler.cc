@@ -61,6 +61,21 @@ void* Profiler::start_collective(std::uint64_t sequence, std::uint64_t bytes) {
   return start(descriptor);
 }
 
+void* Profiler::start_message(bool is_send, int peer, std::uint64_t bytes) {
+  nccl::Descriptor descriptor{.type = nccl::event::kMessage,
+                              .parent = nullptr,
+                              .rank = 0,
+                              .message = {.function = is_send ? "Send" : "Recv",
+                                          .buffer = nullptr,
+                                          .datatype = "ncclFloat32",
+                                          .count = bytes / sizeof(float),
+                                          .peer = peer,
+                                          .channels = 1,
+                                          .group = nullptr,
+                                          .tag = 0}};
+  return start(descriptor);
+}
+
 void* Profiler::start_proxy(void* collective, bool is_send, int peer, int steps) {
   nccl::Descriptor descriptor{.type = nccl::event::kProxy,
                               .parent = collective,

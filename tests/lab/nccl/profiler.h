@@ -19,6 +19,7 @@ class Profiler {
   Profiler& operator=(const Profiler&) = delete;
 
   void* start_collective(std::uint64_t sequence, std::uint64_t bytes);
+  void* start_message(bool is_send, int peer, std::uint64_t bytes);
   void* start_proxy(void* collective, bool is_send, int peer, int steps);
   void* start_step(void* proxy, int number);
   void* start_kernel(void* collective, std::uint64_t gpu_ns);

@@ -13,22 +13,31 @@ constexpr std::uint64_t kSlice = std::uint64_t{1} << 19U;
 constexpr std::uint64_t kAhead = 8 * kSlice;  // what a receiver takes before its kernel begins
 constexpr int kSoonMs = 1;
 
+// One for all communicators of a thread.
+char* buffer() {
+  thread_local std::vector<char> made(kSlice);
+  return made.data();
+}
+
 bool has_failed(ssize_t moved) {
   return moved == 0 || (moved < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 }  // namespace
 
-Proxy::Proxy(Neighbours& neighbours, Profiler& profiler, Board& board, int ranks, int rank)
+Proxy::Proxy(Neighbours& neighbours, Profiler& profiler, Board& board, int ranks, int rank,
+             Distant distant)
     : neighbours_(neighbours),
       profiler_(profiler),
       board_(board),
       ranks_(static_cast<std::uint64_t>(ranks)),
       rank_(rank),
-      buffer_(kSlice) {}
+      distant_(distant) {}
 
 void Proxy::begin_step(Way& way, nccl::State state) {
-  way.step = profiler_.start_step(way.proxy, static_cast<int>(way.done / kSlice));
+  way.step = way.proxy == nullptr
+                 ? nullptr
+                 : profiler_.start_step(way.proxy, static_cast<int>(way.done / kSlice));
   way.step_end = std::min(way.done + kSlice, total_);
   way.has_data = false;
   profiler_.change(way.step, state);
@@ -47,8 +56,7 @@ bool Proxy::send(Way& way, std::uint64_t upto) {
     profiler_.change(way.step, nccl::State::SendPeerWait);
     profiler_.change(way.step, nccl::State::SendWait, way.step_end - way.done);
   }
-  const ssize_t sent =
-      ::send(neighbours_.next.get(), buffer_.data(), end - way.done, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t sent = ::send(way.socket, buffer(), end - way.done, MSG_NOSIGNAL | MSG_DONTWAIT);
   way.done += sent > 0 ? static_cast<std::uint64_t>(sent) : 0;
   if (way.done == way.step_end) {
     profiler_.stop(way.step);
@@ -64,8 +72,7 @@ bool Proxy::receive(Way& way, std::uint64_t upto, bool has_begun) {
   if (way.done >= end) {
     return true;
   }
-  const ssize_t got =
-      ::recv(neighbours_.before.get(), buffer_.data(), end - way.done, MSG_DONTWAIT);
+  const ssize_t got = ::recv(way.socket, buffer(), end - way.done, MSG_DONTWAIT);
   way.done += got > 0 ? static_cast<std::uint64_t>(got) : 0;
   if (way.done == way.step_end) {
     profiler_.change(way.step, nccl::State::ReceiveFlushWait, kSlice);
@@ -85,21 +92,31 @@ void Proxy::end_steps(bool has_begun) {
   }
 }
 
-bool Proxy::work(Operation& operation) {
+// Null: nothing is to move that way now. A kernel that has not begun is looked for again soon.
+void Proxy::wait_for(const Way* sending, const Way* receiving, bool has_begun) const {
+  pollfd ready[2] = {{sending == nullptr ? -1 : sending->socket, POLLOUT, 0},
+                     {receiving == nullptr ? -1 : receiving->socket, POLLIN, 0}};
+  ::poll(ready, 2, has_begun ? -1 : kSoonMs);
+}
+
+bool Proxy::reduce(Operation& operation) {
   const std::uint64_t chunk = operation.bytes / ranks_;
   total_ = 2 * (ranks_ - 1) * chunk;
   const auto steps = static_cast<int>((total_ + kSlice - 1) / kSlice);
   const auto ranks = static_cast<int>(ranks_);
-  Way out{.proxy = profiler_.start_proxy(operation.event, true, (rank_ + 1) % ranks, steps)};
-  Way in{.proxy =
-             profiler_.start_proxy(operation.event, false, (rank_ + ranks - 1) % ranks, steps)};
-  void* kernel = nullptr;
+  const auto proxy = [&](bool is_distant, bool is_send, int peer) {
+    return is_distant ? profiler_.start_proxy(operation.event, is_send, peer, steps) : nullptr;
+  };
+  Way out{.socket = neighbours_.next.get(),
+          .proxy = proxy(distant_.next, true, (rank_ + 1) % ranks)};
+  Way in{.socket = neighbours_.before.get(),
+         .proxy = proxy(distant_.before, false, (rank_ + ranks - 1) % ranks)};
   bool has_begun = false;
   while (out.done < total_ || in.done < total_ || !has_begun) {
     if (const auto begin_ns = board_.look([&] { return operation.gpu_begin_ns; });
         begin_ns != 0 && !has_begun) {
       has_begun = true;
-      kernel = profiler_.start_kernel(operation.event, begin_ns);
+      operation.kernel = profiler_.start_kernel(operation.event, begin_ns);
       end_steps(true);
     }
     const std::uint64_t receivable = has_begun ? total_ : std::min(total_, kAhead);
@@ -112,19 +129,42 @@ bool Proxy::work(Operation& operation) {
     if (!send(out, sendable)) {
       return false;
     }
-    pollfd ready[2] = {{neighbours_.next.get(), POLLOUT, 0}, {neighbours_.before.get(), POLLIN, 0}};
-    ready[0].fd = out.done < sendable ? ready[0].fd : -1;
-    ready[1].fd = in.done < receivable ? ready[1].fd : -1;
     if (out.done < total_ || in.done < total_ || !has_begun) {
-      ::poll(ready, 2, kSoonMs);
+      wait_for(out.done < sendable ? &out : nullptr, in.done < receivable ? &in : nullptr,
+               has_begun);
     }
   }
   profiler_.stop(out.proxy);
   profiler_.stop(in.proxy);
   board_.set([&] { operation.is_moved = true; });
-  board_.wait([&] { return operation.gpu_end_ns != 0; });
-  profiler_.stop_kernel(kernel, operation.gpu_end_ns);
   return true;
+}
+
+bool Proxy::pass(Operation& operation, bool is_send, bool is_next) {
+  total_ = operation.bytes;
+  const auto steps = static_cast<int>((total_ + kSlice - 1) / kSlice);
+  operation.kernel = profiler_.start_kernel(operation.event, operation.gpu_begin_ns);
+  const bool is_distant = is_next ? distant_.next : distant_.before;
+  Way way{.socket = (is_next ? neighbours_.next : neighbours_.before).get()};
+  if (is_distant) {
+    way.proxy = profiler_.start_proxy(operation.event, is_send, rank_ + (is_next ? 1 : -1), steps);
+  }
+  while (way.done < total_) {
+    if (!(is_send ? send(way, total_) : receive(way, total_, true))) {
+      return false;
+    }
+    if (way.done < total_) {
+      wait_for(is_send ? &way : nullptr, is_send ? nullptr : &way, true);
+    }
+  }
+  profiler_.stop(way.proxy);
+  board_.set([&] { operation.is_moved = true; });
+  return true;
+}
+
+void Proxy::end(Operation& operation) {
+  board_.wait([&] { return operation.gpu_end_ns != 0; });
+  profiler_.stop_kernel(operation.kernel, operation.gpu_end_ns);
 }
 
 }  // namespace chokepoint::lab
