@@ -19,6 +19,9 @@ constexpr std::size_t kMaxFiles = 512;
 constexpr std::size_t kMaxChoices = 8;  // processes of one job have the same, as a rule
 constexpr int kMaxLooked = 4'096;
 constexpr std::int64_t kLookNs = 200'000'000;
+// A process that has just begun is found among the job's a little later. Without its rank a row
+// would have the communicator's, which is another one's of the job.
+constexpr std::int64_t kOwnerNs = 10'000'000'000;
 
 void add(Figures& sum, const Figures& more) {
   sum.processes += more.processes;
@@ -62,6 +65,7 @@ struct Reader::Process {
   std::uint64_t operations = 0;
   FileState state = FileState::Unready;
   std::optional<Owner> owner = {};  // last known, as rows may come after its end
+  std::int64_t since_ns = 0;
 };
 
 Reader::Reader(fs::path folder, See see, OwnerOf owner_of, SeeTag see_tag)
@@ -113,12 +117,15 @@ void Reader::open(const fs::path& path) {
 }
 
 void Reader::read(std::uint64_t inode, Process& process, std::int64_t now_ns) {
+  process.since_ns = process.since_ns == 0 ? now_ns : process.since_ns;
   process.state = process.file.read(
       [&process, now_ns](const Entry& entry) { process.assembly.take(entry, now_ns); });
   if (const auto owner = owner_of_(process.file.process(), inode); owner) {
     process.owner = owner;
   }
-  process.assembly.settle(now_ns);
+  if (process.owner || now_ns - process.since_ns >= kOwnerNs) {
+    process.assembly.settle(now_ns);
+  }
 }
 
 void Reader::tick(std::int64_t now_ns) {

@@ -205,6 +205,34 @@ TEST_F(ReaderTest, WhatIsOpenAtTheEndIsGiven) {
   EXPECT_EQ(rows_.size(), 1U);
 }
 
+// It is found only later than its first collectives are over.
+TEST_F(ReaderTest, WhatAProcessDidBeforeItWasFoundHasItsRank) {
+  RingWriter writer(folder_.path() / "4711.nccl");
+  writer.push(0, Kind::Communicator, 1, {{word::kHash, 1}, {word::kRank, 0}, {word::kRanks, 2}});
+  exchange(writer, 7);
+  is_alive_ = false;
+  for (std::int64_t at_ms = 400; at_ms < 8'000; at_ms += 300) {
+    tick(at_ms);
+  }
+  EXPECT_TRUE(rows_.empty());
+  is_alive_ = true;
+  tick(8'000);
+  ASSERT_EQ(rows_.size(), 1U);
+  EXPECT_EQ(rows_[0].rank, 5);
+}
+
+TEST_F(ReaderTest, OfAProcessThatIsNotFoundTheCommunicatorsRankIsTold) {
+  is_alive_ = false;
+  RingWriter writer(folder_.path() / "4711.nccl");
+  writer.push(0, Kind::Communicator, 1, {{word::kHash, 1}, {word::kRank, 0}, {word::kRanks, 2}});
+  exchange(writer, 7);
+  for (std::int64_t at_ms = 400; at_ms < 12'000; at_ms += 300) {
+    tick(at_ms);
+  }
+  ASSERT_EQ(rows_.size(), 1U);
+  EXPECT_EQ(rows_[0].rank, 0);
+}
+
 TEST_F(ReaderTest, WhatEndedProcessesDidHasTheirRank) {
   RingWriter writer(folder_.path() / "4711.nccl");
   writer.push(0, Kind::Communicator, 1, {{word::kHash, 1}, {word::kRank, 0}, {word::kRanks, 2}});
