@@ -43,15 +43,22 @@ std::map<std::int64_t, double> allowed_ns(const std::vector<std::vector<StageCom
   return sums_ns;
 }
 
-std::map<const Exchange*, const Exchange*> receivers_of(const Exchanges& exchanges,
-                                                        std::span<const Meeting> meetings) {
-  std::map<const Exchange*, const Exchange*> receivers;
-  for (const Meeting& meeting : meetings) {
+struct Receiver {
+  const Exchange* exchange = nullptr;
+  std::size_t meeting = 0;
+};
+
+// By what was sent.
+std::map<const Exchange*, Receiver> receivers_of(const Exchanges& exchanges,
+                                                 std::span<const Meeting> meetings) {
+  std::map<const Exchange*, Receiver> receivers;
+  for (std::size_t number = 0; number < meetings.size(); ++number) {
+    const Meeting& meeting = meetings[number];
     if (meeting.size() == 2 && is_message(at(exchanges, meeting.front()))) {
       const Exchange& one = at(exchanges, meeting.front());
       const Exchange& other = at(exchanges, meeting.back());
       const bool is_sender_first = one.kind == CollectiveKind::Send;
-      receivers[is_sender_first ? &one : &other] = is_sender_first ? &other : &one;
+      receivers[is_sender_first ? &one : &other] = {is_sender_first ? &other : &one, number};
     }
   }
   return receivers;
@@ -320,13 +327,15 @@ std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeti
       }
       const std::int64_t sent_ns = compute.sent->own_ready_ns;
       const double excess_ns = compute.ns - allowed.at(compute.sent->connection);
-      const double waited_ns = static_cast<double>(sent_ns - receiver->second->own_ready_ns);
+      const double waited_ns =
+          static_cast<double>(sent_ns - receiver->second.exchange->own_ready_ns);
       const double lost_ns = std::min(excess_ns, waited_ns);
       if (lost_ns > 0) {
         late.push_back({.node = compute.sent->node,
                         .rank = compute.sent->rank,
                         .waited = {sent_ns - static_cast<std::int64_t>(lost_ns), sent_ns},
-                        .lost_ns = lost_ns});
+                        .lost_ns = lost_ns,
+                        .meeting = receiver->second.meeting});
       }
     }
   }

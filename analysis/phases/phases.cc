@@ -16,6 +16,80 @@
 namespace chokepoint::analysis {
 namespace {
 
+// Which meetings decided how long the run took: back from its last exchange, always to the rank
+// that came last, and to what that rank exchanged before. With one group of ranks these are all of
+// them. Of many groups each has somebody who comes last now and then, while its other ranks wait:
+// that costs the run nothing where they would have waited for another group anyway.
+//
+//   ranks 0, 1   ──┤·├───────────┤······├─ all     only the waits of ranks 2 and 3 count
+//   ranks 2, 3   ──────┤·····├──────────┤─ all
+class Decisive {
+ public:
+  Decisive(const Exchanges& exchanges, const std::vector<Meeting>& meetings)
+      : exchanges_(exchanges), meetings_(meetings), is_decisive_(meetings.size(), false) {
+    for (const auto& of_rank : exchanges) {
+      meeting_of_.emplace_back(of_rank.size());
+      parents_.push_back(parents_.size());
+    }
+    for (std::size_t number = 0; number < meetings.size(); ++number) {
+      for (const Part part : meetings[number]) {
+        meeting_of_[part.list][part.place] = number;
+        parents_[root_of(part.list)] = root_of(meetings[number].front().list);
+      }
+    }
+    for (const auto& [root, last] : last_parts()) {
+      walk_back(last);
+    }
+  }
+
+  bool operator[](std::size_t meeting) const { return is_decisive_[meeting]; }
+  // The same number for all meetings of ranks that meet each other, also through others.
+  std::size_t set_of(std::size_t meeting) const { return root_of(meetings_[meeting].front().list); }
+
+ private:
+  std::size_t root_of(std::size_t list) const {
+    while (parents_[list] != list) {
+      list = parents_[list];
+    }
+    return list;
+  }
+
+  // Of each set.
+  std::map<std::size_t, Part> last_parts() const {
+    std::map<std::size_t, Part> last;
+    for (std::size_t list = 0; list < exchanges_.size(); ++list) {
+      for (std::size_t place = 0; place < exchanges_[list].size(); ++place) {
+        Part& latest = last.try_emplace(root_of(list), Part{list, place}).first->second;
+        if (exchanges_[list][place].end_ns > at(exchanges_, latest).end_ns) {
+          latest = {list, place};
+        }
+      }
+    }
+    return last;
+  }
+
+  void walk_back(Part part) {
+    while (true) {
+      const std::size_t number = meeting_of_[part.list][part.place];
+      if (!is_decisive_[number]) {
+        is_decisive_[number] = true;
+        part = *std::ranges::max_element(
+            meetings_[number], {}, [&](Part each) { return at(exchanges_, each).own_ready_ns; });
+      }
+      if (part.place == 0) {
+        return;
+      }
+      --part.place;
+    }
+  }
+
+  const Exchanges& exchanges_;
+  const std::vector<Meeting>& meetings_;
+  std::vector<bool> is_decisive_;
+  std::vector<std::vector<std::size_t>> meeting_of_;  // by list and place
+  std::vector<std::size_t> parents_;
+};
+
 // Of a message, from when both of its ends were ready; of a collective, each rank's part.
 Span communication_of(const Exchanges& exchanges, const Meeting& meeting) {
   Span span{at(exchanges, meeting.front()).all_ready_ns, at(exchanges, meeting.front()).end_ns};
@@ -42,7 +116,7 @@ class Overtaken {
             const std::vector<Late>& late)
       : exchanges_(exchanges), meetings_(meetings) {
     for (const Late& each : late) {
-      if (each.meeting) {
+      if (each.meeting && !is_message(at(exchanges, meetings[*each.meeting].front()))) {
         late_.push_back(&each);
         longest_ns_ = std::max(longest_ns_, each.waited.length_ns());
       }
@@ -164,21 +238,41 @@ std::vector<RankLateness> senders_seen(const RunData& run) {
   return ranks;
 }
 
+// `counted`: in order, and apart; no span in it ends after this one.
+void count(Span span, Spans& counted) {
+  while (!counted.empty() && counted.back().end_ns >= span.start_ns) {
+    span.start_ns = std::min(span.start_ns, counted.back().start_ns);
+    counted.pop_back();
+  }
+  counted.push_back(span);
+}
+
 Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& exchanges,
                    const std::vector<Meeting>& meetings, const StepLine& steps) {
   const Spans inside = united(steps.settled);
   Waiting waiting{.late = late_arrivals(exchanges, meetings, steps.settled),
                   .ranks = ranks_in(exchanges)};
+  const Decisive decisive(exchanges, meetings);
+  std::erase_if(waiting.late,
+                [&](const Late& late) { return late.meeting && !decisive[*late.meeting]; });
+  std::ranges::sort(waiting.late, {}, [](const Late& late) { return late.waited.end_ns; });
   std::map<std::pair<std::size_t, std::int64_t>, SenderActivity> senders;
   for (const RankLateness& rank : waiting.ranks) {
     senders[{rank.node, rank.rank}] = senders_of(run, clocks, rank.node, rank.rank);
   }
+  std::map<std::size_t, Spans>
+      counted_in;  // by set: what is waited for twice at a time counts once
   for (const Late& late : waiting.late) {
     const Spans waited = common_to(std::span(&late.waited, 1), touching(inside, late.waited));
     const Spans held =
         common_to(waited, touching(senders[{late.node, late.rank}].busy, late.waited));
-    const auto free_ns = static_cast<double>(length_ns(waited) - length_ns(held));
+    Spans& counted = counted_in[decisive.set_of(*late.meeting)];
+    Spans taken = common_to(waited, touching(counted, late.waited));
+    std::ranges::copy(held, std::back_inserter(taken));
+    const auto free_ns =
+        static_cast<double>(length_ns(waited) - length_ns(united(std::move(taken))));
     add_late(late, per_step_ms(std::min(late.lost_ns, free_ns), steps), waiting.ranks);
+    count(late.waited, counted);
     std::ranges::copy(held, std::back_inserter(waiting.held));
   }
   for (const auto& [rank, sender] : senders) {
