@@ -83,7 +83,8 @@ class Sender {
     constexpr std::string_view kOwnPrefix = "chokepoint: record send: ";
     std::string text =
         message_.starts_with(kOwnPrefix) ? message_.substr(kOwnPrefix.size()) : message_;
-    while (!text.empty() && text.back() >= 0 && text.back() <= ' ') {
+    // A byte of UTF-8 is negative where char is signed, as on x86, and not on Arm.
+    while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') {
       text.pop_back();
     }
     std::ranges::replace(text, '\n', ' ');

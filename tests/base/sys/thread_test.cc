@@ -12,6 +12,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/sys/pages.h"
+
 namespace chokepoint::sys {
 namespace {
 
@@ -29,9 +31,8 @@ class NoRoomForStacks {
     getrlimit(RLIMIT_AS, &before_);
     std::size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
-    constexpr rlim_t kPageBytes = 4096;
     constexpr rlim_t kLessThanAStack = rlim_t{1} << 20;
-    const rlimit now{.rlim_cur = pages * kPageBytes + kLessThanAStack,
+    const rlimit now{.rlim_cur = pages * page_bytes() + kLessThanAStack,
                      .rlim_max = before_.rlim_max};
     setrlimit(RLIMIT_AS, &now);
   }
