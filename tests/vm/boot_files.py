@@ -62,10 +62,10 @@ def found():
     raise Skipped("needs a kernel with rdma_rxe: ./scripts/setup test fetches one")
 
 
-def modules_in_order(kernel):
+def modules_in_order(kernel, names):
     """Each after those it needs; what the kernel has built in is left out."""
     paths = []
-    for name in MODULES:
+    for name in names:
         told = subprocess.run([program("modprobe"), "-d", kernel.root, "-S", kernel.version,
                                "--show-depends", name], capture_output=True, text=True)
         if told.returncode != 0:
@@ -87,22 +87,31 @@ def plain(module):
     return packed
 
 
-def ramdisk(kernel, folder):
-    """Made in a folder of its own; the path of the image."""
-    tree = folder / "ramdisk"
+def put_modules(kernel, names, tree):
+    """Into modules/ of a ramdisk; modules/order lists them as they are loaded."""
     (tree / "modules").mkdir(parents=True)
-    (tree / "bin").mkdir()
-    names = []
-    for module in modules_in_order(kernel):
-        names.append(module.name.split(".ko")[0] + ".ko")
-        (tree / "modules" / names[-1]).write_bytes(plain(module))
-    (tree / "modules" / "order").write_text("".join(f"{name}\n" for name in names))
-    shutil.copy(program("busybox"), tree / "bin" / "busybox")
-    for name in ("init", "agent"):
-        shutil.copy(HERE / "guest" / name, tree / name)
-    image = folder / "ramdisk.cpio"
+    order = []
+    for module in modules_in_order(kernel, names):
+        order.append(module.name.split(".ko")[0] + ".ko")
+        (tree / "modules" / order[-1]).write_bytes(plain(module))
+    (tree / "modules" / "order").write_text("".join(f"{name}\n" for name in order))
+
+
+def pack(tree, image):
     listed = "".join(f"{path.relative_to(tree)}\n" for path in sorted(tree.rglob("*")))
     with open(image, "wb") as out:
         subprocess.run([program("cpio"), "--create", "--format=newc", "--quiet"], cwd=tree,
                        input=listed.encode(), stdout=out, check=True)
+
+
+def ramdisk(kernel, folder):
+    """Made in a folder of its own; the path of the image."""
+    tree = folder / "ramdisk"
+    put_modules(kernel, MODULES, tree)
+    (tree / "bin").mkdir()
+    shutil.copy(program("busybox"), tree / "bin" / "busybox")
+    for name in ("init", "agent"):
+        shutil.copy(HERE / "guest" / name, tree / name)
+    image = folder / "ramdisk.cpio"
+    pack(tree, image)
     return image
