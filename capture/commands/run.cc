@@ -17,6 +17,7 @@
 #include "base/cli/context.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
+#include "base/record/names.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "base/sys/process.h"
@@ -46,6 +47,21 @@ Result<std::map<std::string, std::string>> labels_of(const std::vector<std::stri
     labels[word.substr(0, equals)] = word.substr(equals + 1);
   }
   return labels;
+}
+
+// --allow-probes 1%, or 1.
+Result<double> allowed_percent(std::string_view word) {
+  if (word.empty()) {
+    return 0;
+  }
+  const std::string_view figure = word.ends_with('%') ? word.substr(0, word.size() - 1) : word;
+  const Result<double> percent = math::parse_count(figure);
+  if (!percent || !(*percent > 0) || *percent > record::kMaxAllowedPercent) {
+    return fail(ErrorKind::Usage, "--allow-probes", std::string(word), "is no such share",
+                fmt::format("give more than 0 %, and {:g} % at most: --allow-probes 1%",
+                            record::kMaxAllowedPercent));
+  }
+  return *percent;
 }
 
 // What the watch's process shows of the job.
@@ -275,6 +291,8 @@ class RunCommand final : public cli::Command {
                      {"chokepoint run --label batch=16 --label setup=2x1 --repeat 5 -- ./train.sh",
                       "five runs to be averaged and compared"},
                      {"chokepoint run --pid 4711", "watch a running process until it ends"},
+                     {"chokepoint run --allow-probes 1% -- ./train.sh",
+                      "'chokepoint diagnose --confirm' may test the running job, within 1 %"},
                      {"chokepoint run --metrics :9464 -- python train.py",
                       "and serve live metrics to Prometheus"}},
         .json = false};
@@ -322,6 +340,10 @@ class RunCommand final : public cli::Command {
         .option("otlp", &otlp_, "URL",
                 "send figures and a span of each step to a collector of OpenTelemetry, by OTLP "
                 "over HTTP: http://HOST:4318")
+        .option("allow-probes", &allow_probes_, "SHARE",
+                "'diagnose DIR --confirm' may test this job while it runs, by the hosts' 'serve "
+                "--key-file': at most this share of the job's time and traffic, as in 1%; to be "
+                "given on every node; default: no tests before the job's end")
         .option("stall-after", &stall_after_, "TIME",
                 "tell what holds the job up after so long without a step, and five usual steps")
         .option("on-stall", &stall_hook_, "COMMAND",
@@ -366,6 +388,7 @@ class RunCommand final : public cli::Command {
 
   Result<run::Options> options(const cli::Context& context) const {
     TRY(const auto labels, labels_of(labels_));
+    TRY(const double allowed, allowed_percent(allow_probes_));
     run::Options options{.place = {.folder = folder_,
                                    .job = host::find_job(context.environment, command_),
                                    .may_append = may_append_},
@@ -384,6 +407,7 @@ class RunCommand final : public cli::Command {
                          .stall_hook = stall_hook_,
                          .starts_job = !attaches(),
                          .is_strict = is_strict_,
+                         .allowed_percent = allowed,
                          .nccl = nccl_ != "off",
                          .nccl_profiler = context.environment(run::kPluginVariable).value_or("")};
     if (samples_per_step_ > 0) {
@@ -498,6 +522,7 @@ class RunCommand final : public cli::Command {
   std::string otlp_;
   std::chrono::nanoseconds stall_after_ = std::chrono::seconds(10);
   std::string stall_hook_;
+  std::string allow_probes_;
   std::string live_ = "auto";
   bool is_strict_ = false;
   bool keeps_secrets_ = false;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/host/inventory.h"
+#include "base/record/names.h"
 #include "base/sys/library.h"
 #include "capture/counter/watcher.h"
 #include "capture/job/roster.h"
@@ -170,7 +171,7 @@ Result<> Watch::prepare() {
   if (steps_->remark()) {
     remarks_.push_back(*steps_->remark());
   }
-  keep_labels();
+  keep_words();
   return options_.packets ? open_packets() : Result<>();
 }
 
@@ -203,9 +204,16 @@ void Watch::abandon(int exit_status) {
   }
 }
 
-void Watch::keep_labels() {
+// What the user said of this run.
+void Watch::keep_words() {
   for (const auto& [key, value] : options_.labels) {
     writer_->add(record::Label{.key = key, .value = value});
+  }
+  if (options_.allowed_percent > 0) {
+    writer_->add(
+        record::Event{.t_ns = clock_.monotonic_ns(),
+                      .kind = std::string(record::kProbesAllowed),
+                      .detail = fmt::format(R"({{"percent":{}}})", options_.allowed_percent)});
   }
 }
 

@@ -150,7 +150,7 @@ class Watch {
   void take(const record::Collective& part, std::int64_t end, std::int64_t process);
   void keep(const record::Collective& row);
   void attend_stall(std::int64_t now_ns);
-  void keep_labels();
+  void keep_words();
   void keep_facts();
   void serve_metrics();
   void send_otlp();
