@@ -1,6 +1,6 @@
-// What tests after a job say of its verdict: which tests there are, what they measured, and what
-// follows. analysis/confirm plans them, reads their documents and judges; `diagnose --confirm` runs
-// them. Values.
+// What tests say of a job's verdict, after it or beside it: which tests there are, what they
+// measured, and what follows. analysis/confirm plans them, reads their documents and judges;
+// `diagnose --confirm` runs them. Values.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,8 @@ struct PlannedTest {
   double pace_mbps = 0;                 // it sends no faster; 0: as fast as the path carries
   std::int64_t bytes = 0;               // of a collective
   double time_s = 0;
+  double most_bytes = 0;                 // that it sends, with what its peers send
+  bool beside_job = false;               // while the job runs
   std::optional<double> job_value = {};  // what the job itself reached, saw or lost
   std::string command = {};              // to be typed by hand, but for the key
 };
@@ -48,7 +50,8 @@ struct TestResult {
   std::string to = {};
   std::string address = {};  // of `to`: which of its ways was tested
   std::string folder = {};
-  std::string at = {};  // RFC 3339
+  std::string at = {};      // RFC 3339
+  bool beside_job = false;  // the job ran meanwhile
   std::string command = {};
   std::string failure = {};   // why there is no document
   std::string document = {};  // as the test printed it
@@ -126,6 +129,7 @@ struct Fields<analysis::TestResult> {
       field("address", &R::address, "of the other node").null_if_empty().up_to_bytes(kMaxName),
       field("folder", &R::folder, "of storage").null_if_empty().up_to_bytes(kMaxText),
       field("at", &R::at, "when it was run").null_if_empty().up_to_bytes(kMaxName),
+      field("beside_job", &R::beside_job, "the job ran meanwhile").or_default(),
       field("command", &R::command, "to be typed by hand, but for the key")
           .null_if_empty()
           .up_to_bytes(2 * kMaxText),

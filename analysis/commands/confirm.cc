@@ -1,13 +1,19 @@
-// The tests of `diagnose --confirm`: a child process of `chokepoint ask` each.
+// The tests of `diagnose --confirm`: a child process of `chokepoint ask` each. While the job runs
+// they keep to the share of its time that every node's `run --allow-probes` gives.
 #include "analysis/confirm/confirm.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <poll.h>
+#include <sys/file.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "analysis/commands/diagnose.h"
@@ -16,6 +22,7 @@
 #include "base/cli/text.h"
 #include "base/record/runs.h"
 #include "base/sys/clock.h"
+#include "base/sys/descriptor.h"
 #include "base/sys/process.h"
 #include "base/sys/signals.h"
 
@@ -28,6 +35,8 @@ constexpr std::size_t kMaxTestDocument = std::size_t{4} << 20;
 constexpr double kTimes = 10;
 constexpr std::chrono::seconds kBeyond{30};
 constexpr double kExpectedTimes = 2;
+constexpr const char* kLeftOut = "left out";
+constexpr std::chrono::milliseconds kLook{250};  // whether the job still runs
 
 Result<confirm::PlanOptions> plan_options(const ConfirmFlags& flags) {
   confirm::PlanOptions options{.most_mbps = flags.most.bits_per_second / math::kMega};
@@ -54,44 +63,134 @@ std::string test_title(const PlannedTest& test) {
                      test.to.empty() ? "" : " to " + test.to);
 }
 
+using SteadyClock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+bool is_running(const std::string& folder) {
+  const auto records = record::record_files(folder);
+  return records && std::ranges::any_of(*records, record::is_being_written);
+}
+
+// What a running job gives to tests: a share of its time and of its traffic. A test holds a job up
+// for as long as it takes, at worst, and what it sends costs as much as the job takes to send that.
+// So if all that tests cost is below that share of the job's time, so is what they slow it down by.
+class Allowance {
+ public:
+  struct Job {
+    double seconds = 0;  // since it began
+    double bytes = 0;    // that it sent meanwhile
+  };
+  // `cost_s`: of earlier tests.
+  Allowance(double percent, const Job& job, double cost_s)
+      : percent_(percent),
+        began_(SteadyClock::now() - std::chrono::ceil<SteadyClock::duration>(Seconds(job.seconds))),
+        bytes_per_s_(job.seconds > 0 ? job.bytes / job.seconds : 0),
+        cost_s_(cost_s) {}
+
+  // Until a test may begin.
+  Seconds wait(const PlannedTest& test) const {
+    const double job_s = (cost_s_ + cost_s(test, kExpectedTimes * test.time_s)) * 100 / percent_;
+    return std::max(Seconds(0), Seconds(job_s) - Seconds(SteadyClock::now() - began_));
+  }
+  // Called, answered and all.
+  void add(const PlannedTest& test, Seconds took) { cost_s_ += cost_s(test, took.count()); }
+  double cost_s() const { return cost_s_; }
+  double percent() const { return percent_; }
+
+ private:
+  double cost_s(const PlannedTest& test, double took_s) const {
+    return std::max(took_s, bytes_per_s_ > 0 ? test.most_bytes / bytes_per_s_ : 0);
+  }
+
+  double percent_;
+  SteadyClock::time_point began_;
+  double bytes_per_s_;
+  double cost_s_;
+};
+
 class TestRunner {
  public:
-  TestRunner(const cli::Context& context, const ConfirmFlags& flags, const sys::Signals& signals)
+  // `allowance`: while the job runs.
+  TestRunner(const cli::Context& context, const ConfirmFlags& flags, const sys::Signals& signals,
+             const std::string& folder, const std::optional<Allowance>& allowance)
       : context_(context),
         flags_(flags),
         signals_(signals),
-        until_(std::chrono::steady_clock::now() + flags.time) {}
+        folder_(folder),
+        allowance_(allowance),
+        until_(SteadyClock::now() + flags.time) {}
 
   std::vector<TestResult> run(const std::vector<PlannedTest>& plan) {
     std::vector<TestResult> results;
     for (const PlannedTest& test : plan) {
+      cli::show_progress(context_, fmt::format("testing: {}", test_title(test)));
+      const std::string why_not = why_left_out(test);
       if (is_interrupted()) {
         break;
       }
-      cli::show_progress(context_, fmt::format("testing: {}", test_title(test)));
-      results.push_back(result_of(test));
+      results.push_back(result_of(test, why_not));
       rest_after(test);
     }
     return results;
   }
 
+  double cost_s() const { return allowance_ ? allowance_->cost_s() : 0; }
+
   bool is_interrupted() const { return sys::is_readable(signals_.descriptor()); }
 
  private:
-  TestResult result_of(const PlannedTest& test) const {
+  // Waits until the test may begin. Empty: it may.
+  std::string why_left_out(const PlannedTest& test) const {
+    const Seconds wait = allowance_ ? allowance_->wait(test) : Seconds(0);
+    if (SteadyClock::now() + wait + Seconds(kExpectedTimes * test.time_s) <= until_) {
+      return !allowance_ || job_runs_for(wait) ? ""
+                                               : fmt::format("{}: the job has ended", kLeftOut);
+    }
+    return wait.count() > 0
+               ? fmt::format("{}: within {:g} % of the job's time it may begin in {}", kLeftOut,
+                             allowance_->percent(),
+                             math::format_duration(std::chrono::ceil<std::chrono::seconds>(wait)))
+               : fmt::format("{}: --confirm-time would be over before its end", kLeftOut);
+  }
+
+  // Also false once the user has interrupted it.
+  bool job_runs_for(Seconds time) const {
+    const auto until = SteadyClock::now() + time;
+    for (Seconds left = time; is_running(folder_); left = until - SteadyClock::now()) {
+      if (left.count() <= 0) {
+        return true;
+      }
+      if (is_interrupted_within(
+              std::min(kLook, std::chrono::ceil<std::chrono::milliseconds>(left)))) {
+        return false;
+      }
+    }
+    return false;
+  }
+
+  bool is_interrupted_within(std::chrono::milliseconds time) const {
+    pollfd interrupt{signals_.descriptor(), POLLIN, 0};
+    return ::poll(&interrupt, 1, static_cast<int>(time.count())) > 0;
+  }
+
+  TestResult result_of(const PlannedTest& test, const std::string& why_not) {
     TestResult result{.kind = test.kind,
                       .on = test.on,
                       .to = test.to,
                       .address = test.to_address,
                       .folder = test.folder,
                       .at = sys::rfc3339(context_.clock.wall_ns()),
-                      .command = test.command};
-    const auto expected = std::chrono::duration<double>(kExpectedTimes * test.time_s);
-    if (std::chrono::steady_clock::now() + expected > until_) {
-      result.failure = "left out: --confirm-time would be over before its end";
+                      .beside_job = allowance_.has_value(),
+                      .command = test.command,
+                      .failure = why_not};
+    if (!why_not.empty()) {
       return result;
     }
+    const auto began = SteadyClock::now();
     const Result<std::string> document = document_of(test);
+    if (allowance_) {
+      allowance_->add(test, SteadyClock::now() - began);
+    }
     (document ? result.document : result.failure) =
         document ? *document : last_line_of(document.error().reason);
     return result;
@@ -107,8 +206,8 @@ class TestRunner {
     if (!flags_.key_file.empty()) {
       command.insert(command.end(), {"--key-file", flags_.key_file});
     }
-    const auto longest = std::chrono::ceil<std::chrono::milliseconds>(
-        std::chrono::duration<double>(kTimes * test.time_s) + kBeyond);
+    const auto longest =
+        std::chrono::ceil<std::chrono::milliseconds>(Seconds(kTimes * test.time_s) + kBeyond);
     TRY(const sys::Captured done,
         sys::capture_output(
             {.command = std::move(command), .environment = {sys::tie_to_this_process()}}, longest,
@@ -122,20 +221,20 @@ class TestRunner {
 
   // So that no more than the wanted share of the time is loaded.
   void rest_after(const PlannedTest& test) const {
-    if (!confirm::describe(test.kind).loads || flags_.share_percent >= 100) {
+    if (allowance_ || !confirm::describe(test.kind).loads || flags_.share_percent >= 100) {
       return;
     }
     const double share = static_cast<double>(flags_.share_percent) / 100;
-    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(
-        std::chrono::duration<double>(test.time_s * (1 / share - 1)));
-    pollfd interrupt{signals_.descriptor(), POLLIN, 0};
-    ::poll(&interrupt, 1, static_cast<int>(rest.count()));
+    is_interrupted_within(
+        std::chrono::ceil<std::chrono::milliseconds>(Seconds(test.time_s * (1 / share - 1))));
   }
 
   const cli::Context& context_;
   const ConfirmFlags& flags_;
   const sys::Signals& signals_;
-  std::chrono::steady_clock::time_point until_;
+  const std::string& folder_;
+  std::optional<Allowance> allowance_;
+  SteadyClock::time_point until_;
 };
 
 // Whom to start servers for.
@@ -154,6 +253,10 @@ bool has_document(const TestResult& result) { return !result.document.empty(); }
 std::unexpected<Error> none_ran(const std::vector<PlannedTest>& plan,
                                 const std::vector<TestResult>& results) {
   const std::string why = results.empty() ? "no test was run" : results.front().failure;
+  if (why.starts_with(kLeftOut)) {
+    return fail(ErrorKind::Busy, "confirm", results.front().on, why,
+                "give a longer --confirm-time, or wait for the job's end");
+  }
   return fail(ErrorKind::Unreachable, "confirm", results.empty() ? "" : results.front().on, why,
               fmt::format("start 'chokepoint serve --key-file FILE' on {}, and give the same "
                           "--key-file here",
@@ -161,21 +264,38 @@ std::unexpected<Error> none_ran(const std::vector<PlannedTest>& plan,
 }
 
 Result<> keep_results(const cli::Context& context, const std::string& folder,
-                      const Diagnosis& diagnosis, const std::vector<TestResult>& results) {
+                      const Diagnosis& diagnosis, const confirm::Kept& kept) {
   cli::Json document = cli::document(context, confirm::kKeptSchema);
   document["run"] = diagnosis.run;
   document["class"] = name_of(diagnosis.verdict.verdict);
-  confirm::add_results(document, results);
+  confirm::add_kept(document, kept);
   return write_file(confirm::kept_file(folder).string(), document.dump(2) + "\n");
 }
 
-Result<> check_is_over(const std::string& folder) {
-  const auto records = record::record_files(folder);
-  if (records && std::ranges::any_of(*records, record::is_being_written)) {
-    return fail(ErrorKind::Busy, "confirm", folder, "its job is running",
-                "the tests would slow it down: wait for its end");
+// Keeps other --confirm of this run out, so that they do not take the job's share twice. Where the
+// file system has no locks nothing is held.
+Result<sys::Descriptor> lock_run(const std::string& folder) {
+  const std::string path = confirm::kept_file(folder).parent_path().string();
+  sys::Descriptor held(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (held && flock(held.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return fail(ErrorKind::Busy, "confirm", folder, "another --confirm tests it already",
+                "wait for its end");
   }
-  return {};
+  return held;
+}
+
+// Of a job that runs, and allows it.
+Result<Allowance> allowance_of(const cli::Context& context, const std::string& folder,
+                               const ConfirmFlags& flags, const DiagnosedRun& diagnosed) {
+  TRY(const double allowed, confirm::allowed_percent(diagnosed.run));
+  TRY(const confirm::Kept kept, confirm::read_kept(folder));
+  Allowance::Job job{.bytes = confirm::bytes_sent(diagnosed.run, diagnosed.inquiry.clocks)};
+  std::int64_t began_wall_ns = 0;
+  for (const NodeData& node : diagnosed.run.nodes) {
+    began_wall_ns = std::max(began_wall_ns, node.wall_start_ns);
+  }
+  job.seconds = std::max(0.0, static_cast<double>(context.clock.wall_ns() - began_wall_ns) / 1e9);
+  return Allowance(std::min(allowed, static_cast<double>(flags.share_percent)), job, kept.cost_s);
 }
 
 }  // namespace
@@ -190,8 +310,9 @@ void define_confirm(cli::Flags& flags, ConfirmFlags& confirm) {
       .option("confirm-rate", &confirm.most, "RATE",
               "the most that a test sends; else two and a half times what the job sent")
       .option("confirm-share", &confirm.share_percent, "PERCENT",
-              "of the time in which tests load a path or processors; they pause in the rest", 1,
-              100)
+              "of the time in which tests load a path or processors; they pause in the rest; of a "
+              "running job no more than its --allow-probes",
+              1, 100)
       .option("server", &confirm.servers, "NODE=HOST",
               "where the server of a node listens, HOST or HOST:PORT; default: at the address that "
               "the job used; may be repeated")
@@ -202,18 +323,24 @@ void define_confirm(cli::Flags& flags, ConfirmFlags& confirm) {
 Result<bool> confirm_run(const cli::Context& context, const std::string& folder,
                          const DiagnoseOptions& options, const ConfirmFlags& flags,
                          DiagnosedRun& diagnosed) {
-  TRY(const confirm::PlanOptions planning, plan_options(flags));
-  TRY(check_is_over(folder));
+  TRY(confirm::PlanOptions planning, plan_options(flags));
+  TRY(const sys::Descriptor held, lock_run(folder));
+  std::optional<Allowance> allowance;
+  if (is_running(folder)) {
+    TRY(allowance, allowance_of(context, folder, flags, diagnosed));
+    planning.beside_job = true;
+  }
   Inquiry& inquiry = diagnosed.inquiry;
   Diagnosis& diagnosis = inquiry.diagnosis;
   diagnosis.plan = confirm::plan_of(diagnosed.run, inquiry, planning);
   if (diagnosis.plan.empty()) {
     return fail(ErrorKind::Unsupported, "confirm", folder,
-                fmt::format("no test can show whether its verdict, {}, is right",
+                fmt::format("no test can show{} whether its verdict, {}, is right",
+                            planning.beside_job ? ", while the job runs," : "",
                             name_of(diagnosis.verdict.verdict)));
   }
   TRY(const sys::Signals signals, sys::Signals::watch_for_end());
-  TestRunner runner(context, flags, signals);
+  TestRunner runner(context, flags, signals, folder, allowance);
   std::vector<TestResult> results = runner.run(diagnosis.plan);
   const bool is_interrupted = runner.is_interrupted();
   if (std::ranges::none_of(results, has_document)) {
@@ -221,7 +348,7 @@ Result<bool> confirm_run(const cli::Context& context, const std::string& folder,
                                  "ended before a test had measured anything")
                           : none_ran(diagnosis.plan, results);
   }
-  TRY(keep_results(context, folder, diagnosis, results));
+  TRY(keep_results(context, folder, diagnosis, {.results = results, .cost_s = runner.cost_s()}));
   const bool is_wan = confirm::is_wide_area(diagnosed.run, inquiry.clocks, options.wan_rtt_ms);
   confirm::apply(confirm::judge(diagnosis.verdict, diagnosis.plan, std::move(results), is_wan),
                  diagnosis);

@@ -45,7 +45,8 @@ cli::Summary DiagnoseCommand::summary() const {
           "without the job. Each runs where a rank ran, by the 'chokepoint serve' of that host, "
           "within a bound of time and rate. The result is kept beside the run, as "
           "confirmation.json; the confidence follows it. For an unknown verdict the tests look "
-          "for the cause.\n\n"
+          "for the cause. A job that still runs is tested only where 'run --allow-probes' on every "
+          "node allowed that, within the share that it gives.\n\n"
           "The exit code is 0 for any result; with --exit-code it is 3 if a bottleneck was found, "
           "that is for every verdict but 'compute' and 'unknown'.",
       .examples = {

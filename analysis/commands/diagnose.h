@@ -68,8 +68,9 @@ std::string advice_text(const Advice& advice);
 std::string with_command(const std::string& text, const std::string& command, int width,
                          int indent);
 
-// confirm.cc: the tests of --confirm, run after the job on its hosts, one after the other, each as
-// `chokepoint ask` would be typed, and kept beside the run.
+// confirm.cc: the tests of --confirm, run on the job's hosts once it is over, or beside it within
+// the share that it allows, one after the other, each as `chokepoint ask` would be typed, and kept
+// beside the run.
 
 struct DiagnosedRun;
 

@@ -136,22 +136,23 @@ namespace {
 
 // What tests of this run said; where its verdict is unknown the tests that may tell.
 void add_kept(const std::string& folder, const DiagnoseOptions& options, DiagnosedRun& diagnosed) {
-  Result<std::vector<TestResult>> results = confirm::read_results(folder);
-  if (!results) {
-    diagnosed.troubles.push_back(without_operation(results.error()));
+  Result<confirm::Kept> kept = confirm::read_kept(folder);
+  if (!kept) {
+    diagnosed.troubles.push_back(without_operation(kept.error()));
     return;
   }
   Inquiry& inquiry = diagnosed.inquiry;
   Diagnosis& diagnosis = inquiry.diagnosis;
   const bool is_open = diagnosis.verdict.verdict == VerdictClass::Unknown &&
                        diagnosis.verdict.cause == Cause::None && diagnosed.run.nodes.size() > 1;
-  if (results->empty() && !is_open) {
+  std::vector<TestResult>& results = kept->results;
+  if (results.empty() && !is_open) {
     return;
   }
   diagnosis.plan = confirm::plan_of(diagnosed.run, inquiry);
-  if (!results->empty()) {
+  if (!results.empty()) {
     const bool is_wan = confirm::is_wide_area(diagnosed.run, inquiry.clocks, options.wan_rtt_ms);
-    confirm::apply(confirm::judge(diagnosis.verdict, diagnosis.plan, std::move(*results), is_wan),
+    confirm::apply(confirm::judge(diagnosis.verdict, diagnosis.plan, std::move(results), is_wan),
                    diagnosis);
   }
 }

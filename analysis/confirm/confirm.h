@@ -1,5 +1,5 @@
-// The tests after a job by which its verdict is confirmed or not: planned, judged, and kept beside
-// the run.
+// The tests by which a job's verdict is confirmed or not: planned, judged, and kept beside the run.
+// They run after the job, or beside it where every node's `run` allowed that.
 #pragma once
 
 #include <filesystem>
@@ -26,12 +26,20 @@ namespace chokepoint::analysis::confirm {
 struct PlanOptions {
   // Of nodes whose server is reached elsewhere than at the address that the job used: HOST[:PORT].
   std::map<std::string, std::string> servers = {};
-  double most_mbps = 0;  // of each test; 0: no limit beyond the plan's own
+  double most_mbps = 0;     // of each test; 0: no limit beyond the plan's own
+  bool beside_job = false;  // short tests, and those alone that say something while the job runs
 };
 
 // Empty where no test can tell. `inquiry` is of this run.
 std::vector<PlannedTest> plan_of(const RunData& run, const Inquiry& inquiry,
                                  const PlanOptions& options = {});
+
+// The share of its time and traffic, in percent, that every node of a running job gives to tests;
+// an Error that names a node which gives none.
+Result<double> allowed_percent(const RunData& run);
+
+// Payload that the job sent between its nodes so far, as far as their records say.
+double bytes_sent(const RunData& run, const Clocks& clocks);
 
 // Whether most of the job's data went over a path with at least this unloaded round trip.
 bool is_wide_area(const RunData& run, const Clocks& clocks, double wan_rtt_ms);
@@ -50,6 +58,7 @@ const TestDescription& describe(TestKind kind);
 struct RuleDescription {
   const char* says_for = "";
   const char* says_against = "";
+  TestSays beside_job = TestSays::Nothing;  // what it can say while the job runs
 };
 const RuleDescription& describe(TestRule rule);
 
@@ -93,12 +102,19 @@ inline constexpr std::size_t kMaxKeptTests = 256;
 // `run`: a run's folder, or the record of one of its nodes.
 std::filesystem::path kept_file(const std::filesystem::path& run);
 
-// Into `document`, which has its head already.
-void add_results(json::Json& document, const std::vector<TestResult>& results);
+struct Kept {
+  std::vector<TestResult> results = {};
+  // What all tests cost the job while it ran, in seconds of its time: also earlier ones, whose
+  // results were replaced.
+  double cost_s = 0;
+};
 
-Result<std::vector<TestResult>> results_in(std::string_view text);
+// Into `document`, which has its head already.
+void add_kept(json::Json& document, const Kept& kept);
+
+Result<Kept> kept_in(std::string_view text);
 
 // Empty where nothing is kept.
-Result<std::vector<TestResult>> read_results(const std::filesystem::path& run);
+Result<Kept> read_kept(const std::filesystem::path& run);
 
 }  // namespace chokepoint::analysis::confirm

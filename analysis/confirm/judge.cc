@@ -177,8 +177,8 @@ class Judge {
     const bool is_at_pace = test.pace_mbps > 0 && mbps >= kReachedPace * test.pace_mbps;
     Judged judged{.value = mbps, .unit = "Mb/s"};
     judged.sentence =
-        fmt::format("probe tcp carries {}{} alone from {} to {}{}", is_at_pace ? "at least " : "",
-                    rate_text(mbps), test.on, test.to, way_words(test));
+        fmt::format("probe tcp carries {}{} {} from {} to {}{}", is_at_pace ? "at least " : "",
+                    rate_text(mbps), alone(test), test.on, test.to, way_words(test));
     if (test.job_value && *test.job_value > 0) {
       judged.sentence += fmt::format(", the job {}", rate_text(*test.job_value));
       judged.says = by_room(test.rule, mbps / *test.job_value, is_at_pace);
@@ -187,6 +187,10 @@ class Judge {
       judged.says = against_used_way(test, mbps);
     }
     return judged;
+  }
+
+  static const char* alone(const PlannedTest& test) {
+    return test.beside_job ? "beside the job" : "alone";
   }
 
   static std::string way_words(const PlannedTest& test) {
@@ -215,8 +219,8 @@ class Judge {
     return {.value = way.loss_percent,
             .unit = "%",
             .says = says_of(*way.loss_percent >= least, false),
-            .sentence = fmt::format("probe tcp from {} to {} retransmits {:.2g} % alone", test.on,
-                                    test.to, *way.loss_percent)};
+            .sentence = fmt::format("probe tcp from {} to {} retransmits {:.2g} % {}", test.on,
+                                    test.to, *way.loss_percent, alone(test))};
   }
 
   static Judged round_trip(const PlannedTest& test, const TestResult& result) {
@@ -238,8 +242,8 @@ class Judge {
     }
     const double ms = *probe->least_rtt_ms;
     Judged judged{.value = ms, .unit = "ms"};
-    judged.sentence = fmt::format("a round trip from {} to {} takes {} alone", test.on, test.to,
-                                  math::format_ms(ms));
+    judged.sentence = fmt::format("a round trip from {} to {} takes {} {}", test.on, test.to,
+                                  math::format_ms(ms), alone(test));
     if (test.job_value && test.rule == TestRule::IsFar) {
       judged.sentence += fmt::format(", {} in the job", math::format_ms(*test.job_value));
       judged.says = says_of(ms >= kAlmostAsFar * *test.job_value, ms < kHalf * *test.job_value);
@@ -283,9 +287,9 @@ class Judge {
       return {};
     }
     Judged judged{.value = ms, .unit = "ms"};
-    judged.sentence =
-        fmt::format("an all-reduce of {} takes {} without the job",
-                    math::format_bytes(static_cast<double>(test.bytes)), math::format_ms(*ms));
+    judged.sentence = fmt::format(
+        "an all-reduce of {} takes {} {}", math::format_bytes(static_cast<double>(test.bytes)),
+        math::format_ms(*ms), test.beside_job ? alone(test) : "without the job");
     if (test.job_value && *test.job_value > 0) {
       judged.sentence += fmt::format(", {} in it", math::format_ms(*test.job_value));
       judged.says =
@@ -431,7 +435,13 @@ Confirmation judge(const Verdict& verdict, std::span<const PlannedTest> plan,
   for (std::size_t at = 0; at < results.size(); ++at) {
     for (const PlannedTest& test : plan) {
       if (results[at].failure.empty() && Judge::is_of(test, results[at])) {
-        judged[at] = judge.judged(test, results[at]);
+        PlannedTest run = test;
+        run.beside_job = results[at].beside_job;
+        judged[at] = judge.judged(run, results[at]);
+        const TestSays possible = describe(test.rule).beside_job;
+        if (run.beside_job && judged[at].says != possible) {
+          judged[at].says = TestSays::Nothing;
+        }
         results[at].job_value = test.job_value;
       }
     }
@@ -466,7 +476,8 @@ void apply(Confirmation confirmation, Diagnosis& diagnosis) {
       verdict.evidence.push_back({.what = each.sentence,
                                   .value = each.value,
                                   .unit = each.unit,
-                                  .from = fmt::format("{} after the job", name_of(each.kind))});
+                                  .from = fmt::format("{} {} the job", name_of(each.kind),
+                                                      each.beside_job ? "beside" : "after")});
     }
   }
   diagnosis.confirmation = std::move(confirmation);

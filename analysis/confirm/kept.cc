@@ -34,16 +34,17 @@ fs::path kept_file(const fs::path& run) {
   return (fs::is_directory(run, failed) ? run : run.parent_path()) / "confirmation.json";
 }
 
-void add_results(Json& document, const std::vector<TestResult>& results) {
+void add_kept(Json& document, const Kept& kept) {
+  document["cost_s"] = kept.cost_s;
   document["tests"] = Json::array();
-  for (const TestResult& result : results) {
+  for (const TestResult& result : kept.results) {
     Json item = json::to_json(result);
     item["document"] = json::object_or_null(result.document);
     document["tests"].push_back(std::move(item));
   }
 }
 
-Result<std::vector<TestResult>> results_in(std::string_view text) {
+Result<Kept> kept_in(std::string_view text) {
   TRY(const Json document, json::parse_object(text, kMaxKeptBytes, "document"));
   const Json schema = document.value("schema", Json());
   if (!schema.is_string() || schema.get_ref<const std::string&>() != kKeptSchema) {
@@ -54,19 +55,21 @@ Result<std::vector<TestResult>> results_in(std::string_view text) {
     return fail(ErrorKind::Malformed, "", "document",
                 fmt::format("has no list of at most {} tests", kMaxKeptTests));
   }
-  std::vector<TestResult> results;
+  Kept kept;
+  const Json cost_s = document.value("cost_s", Json());
+  kept.cost_s = cost_s.is_number() ? std::max(0.0, cost_s.get<double>()) : 0;
   for (const Json& item : tests) {
     TRY(TestResult result, result_in(item));
-    results.push_back(std::move(result));
+    kept.results.push_back(std::move(result));
   }
-  return results;
+  return kept;
 }
 
-Result<std::vector<TestResult>> read_results(const fs::path& run) {
+Result<Kept> read_kept(const fs::path& run) {
   const fs::path file = kept_file(run);
   std::error_code failed;
   if (!fs::is_regular_file(file, failed)) {
-    return std::vector<TestResult>();
+    return Kept();
   }
   std::ifstream in(file, std::ios::binary);
   if (!in.is_open()) {
@@ -76,12 +79,12 @@ Result<std::vector<TestResult>> read_results(const fs::path& run) {
   std::string text(std::min(kMaxKeptBytes, size) + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
-  Result<std::vector<TestResult>> results = results_in(text);
-  if (!results) {
-    return fail(ErrorKind::Malformed, "", file.string(), describe(results.error()),
+  Result<Kept> kept = kept_in(text);
+  if (!kept) {
+    return fail(ErrorKind::Malformed, "", file.string(), describe(kept.error()),
                 "remove it, and run 'chokepoint diagnose --confirm' again");
   }
-  return results;
+  return kept;
 }
 
 }  // namespace chokepoint::analysis::confirm

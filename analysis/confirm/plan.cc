@@ -4,11 +4,16 @@
 #include <array>
 #include <iterator>
 
+#include <nlohmann/json.hpp>
+
 #include "analysis/attribution/job_paths.h"
 #include "analysis/confirm/confirm.h"
 #include "analysis/load/connections.h"
+#include "base/json/codec.h"
 #include "base/math/statistics.h"
+#include "base/math/units.h"
 #include "base/net/address.h"
+#include "base/record/names.h"
 #include "base/record/schema.h"
 
 namespace chokepoint::analysis::confirm {
@@ -22,6 +27,9 @@ constexpr double kMaxLossMbps = 200;
 constexpr std::size_t kMaxPaths = 4;  // of an unknown verdict
 constexpr std::size_t kMaxHosts = 4;  // likewise
 constexpr std::size_t kMaxRanks = 64;
+// Beside a running job: long enough for TCP to reach its rate over the paths between data centres.
+constexpr double kMostSecondsBesideJob = 0.5;
+constexpr double kLeastSecondsBesideJob = 0.1;
 
 constexpr std::array kTests{
 #define CONFIRM_TEST(enumerator, name_, task_, seconds_, loads_, text_) \
@@ -30,8 +38,9 @@ constexpr std::array kTests{
 };
 
 constexpr std::array kRules{
-#define RULE(enumerator, for_, against_) \
-  RuleDescription{.says_for = (for_), .says_against = (against_)},
+#define RULE(enumerator, for_, against_, beside_job_) \
+  RuleDescription{                                    \
+      .says_for = (for_), .says_against = (against_), .beside_job = TestSays::beside_job_},
 #include "analysis/attribution/tests.def"
 };
 
@@ -108,6 +117,17 @@ std::string network_of(const std::string& own) {
     prefix = 10 * prefix + (digit - '0');
   }
   return fmt::format("{}/{}", address->network(prefix).text(), prefix);
+}
+
+// What its `run` said; nullopt where it said nothing, or nothing that can be understood.
+std::optional<double> allowed_on(const NodeData& node) {
+  const auto found = std::ranges::find(node.events, record::kProbesAllowed, &record::Event::kind);
+  if (found == node.events.end()) {
+    return std::nullopt;
+  }
+  const double given =
+      json::field_in<double>(json::object_or_null(found->detail), "percent", "event").value_or(0);
+  return given > 0 && given <= record::kMaxAllowedPercent ? std::optional(given) : std::nullopt;
 }
 
 class Planner {
@@ -192,7 +212,16 @@ class Planner {
     return given == options_.servers.end() ? address_of(node) : given->second;
   }
 
+  // How much storage reads and writes has no bound in time.
+  bool is_left_out(const Check& check) const {
+    return options_.beside_job && (describe(check.rule).beside_job == TestSays::Nothing ||
+                                   check.test == TestKind::Storage);
+  }
+
   void add(const Check& check) {
+    if (is_left_out(check)) {
+      return;
+    }
     switch (check.test) {
       case TestKind::Throughput:
       case TestKind::Latency:
@@ -257,8 +286,11 @@ class Planner {
         test.pace_mbps =
             peak.value_or(0) * (check.rule == TestRule::LosesUnderLoad ? 1 : kPaceOfJob);
     }
-    if (options_.most_mbps > 0 && check.test == TestKind::LoadedLatency) {
-      return;  // its load has no bound
+    const bool is_load_bounded = check.test != TestKind::LoadedLatency;
+    const bool is_paced = check.test == TestKind::Latency || test.pace_mbps > 0;
+    if ((options_.most_mbps > 0 && !is_load_bounded) ||
+        (options_.beside_job && !(is_load_bounded && is_paced))) {
+      return;
     }
     if (options_.most_mbps > 0 && check.test != TestKind::Latency) {
       test.pace_mbps =
@@ -376,10 +408,42 @@ class Planner {
       return;
     }
     test.time_s = describe(test.kind).seconds;
+    test.beside_job = options_.beside_job;
+    const double mbps = most_mbps(test);
+    if (test.beside_job && test.time_s > kMostSecondsBesideJob) {
+      const double worth_s = mbps > 0 ? kMostSecondsBesideJob * mean_mbps() / mbps : 1;
+      test.time_s = std::clamp(worth_s, kLeastSecondsBesideJob, kMostSecondsBesideJob);
+    }
+    test.most_bytes = test.time_s * mbps * math::kMega / math::kBits;
     std::vector<std::string> line = words_of(test);
     line.insert(line.begin(), "chokepoint");
     test.command = record::shell_line(line);
     plan_.push_back(std::move(test));
+  }
+
+  // With what its peers send; a collective is taken to be as fast as the job is at its fastest.
+  double most_mbps(const PlannedTest& test) const {
+    if (test.kind != TestKind::Collective) {
+      return test.kind == TestKind::Loss ? 2 * test.pace_mbps : test.pace_mbps;
+    }
+    double all = 0;
+    for (const JobPath& path : paths_) {
+      all += path.pace.pace(path.rtt_ms).peak_mbps.value_or(0);
+    }
+    return all;
+  }
+
+  // That the job sends all the time, on all paths together.
+  double mean_mbps() const {
+    double bytes = 0;
+    for (const JobPath& path : paths_) {
+      bytes += path.bytes;
+    }
+    std::int64_t longest_ns = 1;
+    for (const NodeData& each : run_.nodes) {
+      longest_ns = std::max(longest_ns, each.span.end_ns - each.span.start_ns);
+    }
+    return bytes * math::kBits * math::kNsPerSecond / static_cast<double>(longest_ns) / math::kMega;
   }
 
   const RunData& run_;
@@ -425,6 +489,35 @@ std::vector<Check> checks_of(VerdictClass verdict, Cause cause) {
 std::vector<PlannedTest> plan_of(const RunData& run, const Inquiry& inquiry,
                                  const PlanOptions& options) {
   return Planner(run, inquiry, options).plan();
+}
+
+Result<double> allowed_percent(const RunData& run) {
+  constexpr const char* kNextStep =
+      "wait for its end, or start it by 'chokepoint run --allow-probes 1%' on every node";
+  if (const std::string absent = absent_ranks(run); !absent.empty()) {
+    return fail(ErrorKind::Busy, "confirm", absent,
+                "the job is running, and no record here says whether its node allows tests",
+                kNextStep);
+  }
+  double least = record::kMaxAllowedPercent;
+  for (const NodeData& node : run.nodes) {
+    const std::optional<double> allowed = allowed_on(node);
+    if (!allowed) {
+      return fail(ErrorKind::Busy, "confirm", node.name,
+                  "the job is running, and its 'run' was started without --allow-probes",
+                  kNextStep);
+    }
+    least = std::min(least, *allowed);
+  }
+  return least;
+}
+
+double bytes_sent(const RunData& run, const Clocks& clocks) {
+  double bytes = 0;
+  for (const JobPath& path : job_paths(run, clocks)) {
+    bytes += path.bytes;
+  }
+  return bytes;
 }
 
 bool is_wide_area(const RunData& run, const Clocks& clocks, double wan_rtt_ms) {

@@ -53,6 +53,12 @@ class Tests {
     results_.back().address = plan_.back().to_address;
     return *this;
   }
+  Tests& beside_job() {
+    for (TestResult& each : results_) {
+      each.beside_job = true;
+    }
+    return *this;
+  }
   Confirmation judged() const { return judge(diagnosis_.verdict, plan_, results_, false); }
   Diagnosis applied() const {
     Diagnosis diagnosis = diagnosis_;
@@ -214,6 +220,31 @@ TEST(Judge, AnUnknownVerdictIsLedToACause) {
   EXPECT_EQ(judged(1000, 0, 10).leads_to, "straggler");
   EXPECT_EQ(judged(1000, 0, 80).leads_to, "");
   EXPECT_THAT(judged(101, 0, 80).sentence, HasSubstr("the tests lead to lan-bandwidth: probe tcp"));
+}
+
+// The job itself fills the path, and makes the rest slow.
+TEST(Judge, BesideARunningJobOnlyWhatIsGoodSaysSomething) {
+  const auto of_full_link = [](double mbps) {
+    return Tests(VerdictClass::LanBandwidth)
+        .add(TestKind::Throughput, TestRule::IsFull, 100, tcp(mbps))
+        .beside_job()
+        .judged();
+  };
+  EXPECT_EQ(of_full_link(60).state, State::Open);
+  EXPECT_EQ(of_full_link(60).sentence,
+            "not confirmed: the tests decide nothing: probe tcp carries 60.0 Mb/s beside the job "
+            "from a to b, the job 100 Mb/s");
+  EXPECT_EQ(of_full_link(240).state, State::NotConfirmed);
+  const auto of_late_rank = [](double ms) {
+    return Tests(VerdictClass::Straggler)
+        .add(TestKind::Collective, TestRule::IsQuick, 100, collective(ms))
+        .beside_job()
+        .applied();
+  };
+  EXPECT_EQ(of_late_rank(95).confirmation->state, State::Open);
+  EXPECT_EQ(of_late_rank(30).confirmation->state, State::Confirmed);
+  ASSERT_FALSE(of_late_rank(30).verdict.evidence.empty());
+  EXPECT_EQ(of_late_rank(30).verdict.evidence[0].from, "collective beside the job");
 }
 
 TEST(Judge, WhatDidNotRunSaysWhy) {

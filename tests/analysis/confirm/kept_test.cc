@@ -16,17 +16,18 @@ using testing::SizeIs;
 
 std::string kept(const std::vector<TestResult>& results) {
   json::Json document{{"schema", kKeptSchema}};
-  add_results(document, results);
+  add_kept(document, {.results = results, .cost_s = 1.5});
   return document.dump();
 }
 
 TEST(Kept, ComesBackWithItsDocumentsAndWithoutWhatFollows) {
-  const auto results = results_in(
+  const auto found = kept_in(
       kept({{.kind = TestKind::Loss,
              .on = "a",
              .to = "b",
              .address = "10.0.0.2",
              .at = "2026-11-27T04:00:00.000Z",
+             .beside_job = true,
              .command = "chokepoint ask",
              .document = R"({"lost":3})",
              .value = 3,
@@ -34,14 +35,17 @@ TEST(Kept, ComesBackWithItsDocumentsAndWithoutWhatFollows) {
              .says = TestSays::For,
              .sentence = "lost"},
             {.kind = TestKind::Storage, .on = "a", .folder = "/data", .failure = "refused"}}));
-  ASSERT_TRUE(results) << describe(results.error());
-  ASSERT_THAT(*results, SizeIs(2));
-  EXPECT_EQ(results->at(0).document, R"({"lost":3})");
-  EXPECT_EQ(results->at(0).address, "10.0.0.2");
-  EXPECT_EQ(results->at(0).says, TestSays::Nothing);
-  EXPECT_FALSE(results->at(0).value);
-  EXPECT_EQ(results->at(1).failure, "refused");
-  EXPECT_EQ(results->at(1).document, "");
+  ASSERT_TRUE(found) << describe(found.error());
+  EXPECT_EQ(found->cost_s, 1.5);
+  const std::vector<TestResult>& results = found->results;
+  ASSERT_THAT(results, SizeIs(2));
+  EXPECT_EQ(results.at(0).document, R"({"lost":3})");
+  EXPECT_EQ(results.at(0).address, "10.0.0.2");
+  EXPECT_TRUE(results.at(0).beside_job);
+  EXPECT_EQ(results.at(0).says, TestSays::Nothing);
+  EXPECT_FALSE(results.at(0).value);
+  EXPECT_EQ(results.at(1).failure, "refused");
+  EXPECT_EQ(results.at(1).document, "");
 }
 
 TEST(Kept, IsRefusedWhereItIsSomethingElse) {
@@ -55,8 +59,16 @@ TEST(Kept, IsRefusedWhereItIsSomethingElse) {
             R"({"schema":"chokepoint.confirmation/1","tests":[{"test":"shell","on":"a"}]})"),
         std::string(R"({"schema":"chokepoint.confirmation/1","tests":[{"test":"loss"}]})"),
         kept({{.on = long_name}}), kept(std::vector<TestResult>(kMaxKeptTests + 1))}) {
-    EXPECT_FALSE(results_in(text)) << text.substr(0, 100);
+    EXPECT_FALSE(kept_in(text)) << text.substr(0, 100);
   }
+}
+
+TEST(Kept, OfAnEarlierVersionSaysNothingOfARunningJob) {
+  const auto found = kept_in(
+      R"({"schema":"chokepoint.confirmation/1","tests":[{"test":"loss","on":"a"}],"cost_s":-1})");
+  ASSERT_TRUE(found) << describe(found.error());
+  EXPECT_EQ(found->cost_s, 0);
+  EXPECT_FALSE(found->results.at(0).beside_job);
 }
 
 TEST(Kept, LiesBesideTheRecords) {
@@ -64,13 +76,13 @@ TEST(Kept, LiesBesideTheRecords) {
       std::filesystem::path(testing::TempDir()) / "chokepoint-kept";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
-  EXPECT_THAT(read_results(folder).value(), IsEmpty());
+  EXPECT_THAT(read_kept(folder).value().results, IsEmpty());
   EXPECT_EQ(kept_file(folder / "a.db"), folder / "confirmation.json");
   std::ofstream(kept_file(folder)) << kept({{.on = "a", .failure = "refused"}});
-  EXPECT_THAT(read_results(folder).value(), SizeIs(1));
-  EXPECT_THAT(read_results(folder / "a.db").value(), SizeIs(1));
+  EXPECT_THAT(read_kept(folder).value().results, SizeIs(1));
+  EXPECT_THAT(read_kept(folder / "a.db").value().results, SizeIs(1));
   std::ofstream(kept_file(folder)) << "{";
-  const auto broken = read_results(folder);
+  const auto broken = read_kept(folder);
   ASSERT_FALSE(broken);
   EXPECT_THAT(describe(broken.error()), HasSubstr("confirmation.json"));
   std::filesystem::remove_all(folder);

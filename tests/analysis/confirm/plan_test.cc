@@ -3,6 +3,7 @@
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/diagnose.h"
 #include "analysis/confirm/confirm.h"
+#include "base/record/names.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis::confirm {
@@ -66,6 +67,41 @@ TEST_F(Plan, SendsNoFasterThanItMay) {
       names_of(planned({.verdict = VerdictClass::LanLatency, .where = {.from = "a", .to = "b"}},
                        {.most_mbps = 50})),
       Not(Contains(HasSubstr("loaded-latency"))));
+}
+
+TEST_F(Plan, BesideTheJobIsShortAndOfTestsThatSaySomethingThen) {
+  const std::vector<PlannedTest> plan = planned(kFullLink, {.beside_job = true});
+  ASSERT_THAT(names_of(plan), ElementsAre("throughput a b"));
+  EXPECT_GE(plan[0].time_s, 0.1);
+  EXPECT_LE(plan[0].time_s, 0.5);
+  EXPECT_NEAR(plan[0].most_bytes, plan[0].pace_mbps * plan[0].time_s * 1e6 / 8, 1);
+  // Nor does it send more than the job does in half a second: here b and c send 300 Mb/s for some
+  // of the time.
+  EXPECT_LE(plan[0].most_bytes, 0.5 * bytes_sent(made_.data, inquiry_.clocks) / 1.9);
+  EXPECT_TRUE(plan[0].beside_job);
+  EXPECT_THAT(names_of(planned({.verdict = VerdictClass::Storage,
+                                .where = {.node = "a", .mount = "/data"}},
+                               {.beside_job = true})),
+              IsEmpty());
+}
+
+TEST_F(Plan, OfARunningJobNeedsTheConsentOfAllItsNodes) {
+  const auto allow = [&](std::size_t node, const std::string& detail) {
+    made_.data.nodes[node].events = {
+        {.kind = std::string(record::kProbesAllowed), .detail = detail}};
+  };
+  allow(0, R"({"percent":1})");
+  allow(1, R"({"percent":0.5})");
+  const auto lacking = allowed_percent(made_.data);
+  ASSERT_FALSE(lacking);
+  EXPECT_THAT(describe(lacking.error()), AllOf(HasSubstr("c"), HasSubstr("--allow-probes")));
+  allow(2, R"({"percent":3})");
+  EXPECT_EQ(allowed_percent(made_.data).value(), 0.5);
+  for (const char* const odd : {"", "{}", R"({"percent":"all"})", R"({"percent":-1})",
+                                R"({"percent":21})", R"({"percent":0})"}) {
+    allow(2, odd);
+    EXPECT_FALSE(allowed_percent(made_.data)) << odd;
+  }
 }
 
 TEST_F(Plan, ReachesAServerWhereItIsGiven) {
