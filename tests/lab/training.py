@@ -62,6 +62,8 @@ class Played:
 
 
 class Player:
+    run_options = ()  # more words for `chokepoint run`
+
     def __init__(self, lab, scenario, folder, is_watched):
         """`folder`: gets records/ once the job is over; until then nothing that is seen of it has
         the scenario's name."""
@@ -121,7 +123,8 @@ class Player:
         words, environment = self.words(host)
         if self.is_watched:
             labels = [word for label in self.labels() for word in ("--label", label)]
-            words = ["chokepoint", "run", "--out", self.records, "--node", host, *labels, "--",
+            words = ["chokepoint", "run", "--out", self.records, "--node", host, *labels,
+                     *self.run_options, "--",
                      *words]
         return self.stage.hosts[host].start(words, environment=environment)
 

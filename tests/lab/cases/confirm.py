@@ -1,51 +1,43 @@
 """diagnose --confirm: real training under a known fault, and the verdict put to the test on its
-hosts once the job is over."""
+hosts once the job is over, or while it runs."""
 
 import dataclasses
+import json
 import pathlib
 import tempfile
 
 import scenario
 from checks import holds, same
-from training import Player
+from confirmed import Confirmed
 
-PORT = 5210
+ALLOWED_PERCENT = 20
 
 
-class Confirmed(Player):
-    """Between the end of the job and that of the fault the verdict is tested."""
-
-    is_fault_over = False
-
-    def watch(self, jobs):
-        super().watch(jobs)
-        for job in jobs.values():
-            job.wait(60)
-        if self.is_fault_over:
-            self.fault.set(False, jobs)
-        self.told = self.confirm()
-
-    def confirm(self):
-        key = self.folder / "key"
-        key.write_text("a key of at least sixteen bytes\n")
-        key.chmod(0o600)
-        hosts = [self.stage.hosts[name] for name in self.scenario.hosts]
-        refused = hosts[0].run(["chokepoint", "diagnose", self.records, "--confirm"], status=1)
+class AfterTheJob(Confirmed):
+    def confirm(self, *options):
+        refused = self.hosts()[0].run(["chokepoint", "diagnose", self.records, "--confirm"],
+                                      status=1)
         holds("start 'chokepoint serve --key-file FILE' on" in refused.stderr(),
               f"nobody is told to start servers: {refused.stderr()}")
-        servers = [host.serve(["chokepoint", "serve", "--quiet", "--key-file", key], PORT)
-                   for host in hosts]
-        for server in servers:
-            self.fault.slow_down(server)
-        process = hosts[0].run(["chokepoint", "diagnose", self.records, "--confirm", "--key-file",
-                                key, "--json"], timeout=200)
-        for server in servers:
-            server.stop()
-        told = process.document()
-        print(told["verdict"]["class"], told["confirmation"]["sentence"])
-        for test in told["confirmation"]["tests"]:
-            print(test["test"], test["says"], test["sentence"] or test["failure"])
-        return told
+        super().confirm(*options)
+        holds(self.told, f"no verdict: {self.refusal}")
+
+
+class WhileItRuns(Confirmed):
+    """Once the record is some seconds old; `kept` is what lies beside it then."""
+
+    run_options = ("--allow-probes", f"{ALLOWED_PERCENT}%")
+    begins_after_steps = 25
+    kept = None
+
+    def look(self, steps):
+        if self.kept is None and steps >= self.begins_after_steps:
+            super().confirm("--confirm-time", "20s")
+            holds(self.told, f"no verdict: {self.refusal}")
+            self.kept = json.loads((self.records / "confirmation.json").read_text())
+
+    def confirm(self, *options):
+        """Not once more after the job."""
 
 
 def confirmed(lab, one, is_fault_over=False):
@@ -53,7 +45,7 @@ def confirmed(lab, one, is_fault_over=False):
     if isinstance(one, str):
         one = scenario.read(scenario.FOLDER / f"{one}.toml")
     with tempfile.TemporaryDirectory(prefix="confirm-") as folder:
-        player = Confirmed(lab, one, pathlib.Path(folder), is_watched=True)
+        player = AfterTheJob(lab, one, pathlib.Path(folder), is_watched=True)
         player.is_fault_over = is_fault_over
         records = player.play().records
         host = player.stage.hosts[player.scenario.hosts[0]]
@@ -104,3 +96,20 @@ def test_a_slow_disk_is_confirmed(lab):
     roomy = dataclasses.replace(one.job, data={**one.job.data, "spare_mb": 800})
     told = confirmed(lab, dataclasses.replace(one, job=roomy))
     same(told["confirmation"]["state"], "confirmed", told["confirmation"]["sentence"])
+
+
+def test_a_late_rank_is_confirmed_while_the_job_runs(lab):
+    one = scenario.read(scenario.FOLDER / "late-rank-dp.toml")
+    longer = dataclasses.replace(one.job, options={**one.job.options, "seconds": 25})
+    with tempfile.TemporaryDirectory(prefix="confirm-") as folder:
+        player = WhileItRuns(lab, dataclasses.replace(one, job=longer), pathlib.Path(folder),
+                             is_watched=True)
+        records = player.play().records
+        later = player.hosts()[0].json(["chokepoint", "diagnose", records, "--json"])
+    told = player.told["confirmation"]
+    same(told["state"], "confirmed", told["sentence"])
+    holds("beside the job" in told["sentence"], f"it is not said when: {told['sentence']}")
+    holds(all(test["beside_job"] for test in told["tests"]), "a test that says it ran alone")
+    holds(player.kept["cost_s"] < ALLOWED_PERCENT / 100 * 25,
+          f"the tests cost the job {player.kept['cost_s']} s")
+    same(later["confirmation"]["state"], "confirmed", "later")
