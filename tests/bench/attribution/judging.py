@@ -80,9 +80,16 @@ def judged(chokepoint, case):
         "place_right": place_is_right(truth, where) if right and named(truth) else None,
         "second_right": second_is_named(case, document),
         "others": [other.get("class") for other in (document or {}).get("others", [])],
-        "seconds": seconds, "failure": failure}
+        "confirmation": confirmation(document), "seconds": seconds, "failure": failure}
     return {**found, **steps(case, document), **lost(case, found),
             **early(chokepoint, case, verdict)}
+
+
+def confirmation(document):
+    """What tests said, where any were run."""
+    told = (document or {}).get("confirmation")
+    return told and {name: told[name] for name in ("state", "sentence", "leads_to",
+                                                   "confidence_before")}
 
 
 def second_is_named(case, document):

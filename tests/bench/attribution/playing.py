@@ -76,17 +76,24 @@ class Sweep:
 
     def both(self, one, folder):
         """The twin first, as its folder is named beside the truth."""
-        more, told = {}, []
+        more, told = self.more(one), []
         if one.fault:
             twin = self.out / "twins" / setup_of(one)
-            more = {"twin": os.path.relpath(twin, folder)}
+            more |= {"twin": os.path.relpath(twin, folder)}
             if not (twin / TRUTH).exists():
                 told = [f"{self.healthy_ms(one, twin):.1f} ms without the fault"]
         if not (folder / TRUTH).exists():
-            result = kept.play(one, folder, self.build, player=EarlyToo, more=more)
+            result = kept.play(one, folder, self.build, player=self.player_of(one), more=more)
             played_checks.as_expected(one, result)
             told = [f"{result.usual_ms:.1f} ms a step", *told]
         return ", ".join(told) or "is there"
+
+    def player_of(self, one):
+        return EarlyToo
+
+    def more(self, one):
+        """Other words for the truth."""
+        return {}
 
     def healthy_ms(self, one, folder):
         """Once more where something else had the machine meanwhile: many are held against it."""
