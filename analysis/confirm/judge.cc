@@ -37,10 +37,10 @@ constexpr double kMinExpectedLost = 10;
 constexpr double kMinLost = 3;
 constexpr double kMinLossPercent = 0.005;
 
-// By how much a test changes the odds of a verdict. Judgements: how often a verdict is right whose
-// tests say so has not been counted.
-constexpr double kDoubtLeft = 1.0 / 3;  // of the doubt in a verdict that is confirmed
-constexpr double kTrustLeft = 0.4;      // of the confidence in one that is not
+// By how much tests change the odds of a verdict: docs/internals/attribution.md, "Tests of
+// verdicts". One that is not confirmed is more often a fault that is over than one that never was.
+constexpr double kOddsConfirmed = 3;
+constexpr double kOddsNotConfirmed = 0.4;
 constexpr double kMostConfidence = 0.99;
 
 Json member(const Json& object, const char* key) {
@@ -121,6 +121,8 @@ TestSays by_room(TestRule rule, double times, bool is_at_pace) {
       return says_of(times <= kAThirdMore && !is_at_pace, times >= kTwice);
     case TestRule::HasRoom:
       return says_of(times >= kTwice, times <= kATenthMore && !is_at_pace);
+    case TestRule::MayHaveRoom:
+      return says_of(times >= kTwice, false);
     default:
       return TestSays::Nothing;
   }
@@ -410,7 +412,11 @@ void lead_on(Confirmation& confirmation, bool is_wan) {
 }
 
 void decide(const Verdict& verdict, Confirmation& confirmation) {
-  const bool is_for = has(confirmation.tests, TestSays::For);
+  // Room on a path speaks for latency only while the path is as far as it was.
+  const bool is_near = std::ranges::any_of(confirmation.tests, [](const TestResult& each) {
+    return each.kind == TestKind::Latency && each.says == TestSays::Against;
+  });
+  const bool is_for = has(confirmation.tests, TestSays::For) && !is_near;
   const bool is_against =
       has(confirmation.tests, TestSays::Against) && !(is_loss(verdict.verdict) && is_for);
   using State = Confirmation::State;
@@ -462,9 +468,10 @@ Confirmation judge(const Verdict& verdict, std::span<const PlannedTest> plan,
 }
 
 double confidence_after(Confirmation::State state, double confidence) {
-  const double after = state == Confirmation::State::Confirmed ? 1 - kDoubtLeft * (1 - confidence)
-                       : state == Confirmation::State::NotConfirmed ? kTrustLeft * confidence
-                                                                    : confidence;
+  const double odds = state == Confirmation::State::Confirmed      ? kOddsConfirmed
+                      : state == Confirmation::State::NotConfirmed ? kOddsNotConfirmed
+                                                                   : 1;
+  const double after = odds * confidence / (odds * confidence + 1 - confidence);
   return std::round(100 * std::min(after, std::max(kMostConfidence, confidence))) / 100;
 }
 

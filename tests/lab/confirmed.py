@@ -51,6 +51,7 @@ class Confirmed(Player):
                  *options], timeout=TESTS_S, status=None)
         if process.wait(0) != 0:
             self.refusal = process.stderr().strip()
+            print("not tested:", self.refusal)
             return
         self.told = process.document()
         print(self.told["verdict"]["class"], self.told["confirmation"]["sentence"])

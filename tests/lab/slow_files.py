@@ -17,6 +17,8 @@ import time
 import fusepy as fuse
 
 BITS = 8
+BLOCK_BYTES = 4096
+ROOM_BYTES = 1 << 30  # nothing is kept
 
 
 class Speed:
@@ -55,6 +57,11 @@ class SlowFiles(fuse.Operations):
         if path == "/":
             return {"st_mode": stat.S_IFDIR | 0o755, "st_nlink": 2}
         return {"st_mode": stat.S_IFREG | 0o644, "st_nlink": 1, "st_size": self.known(path)}
+
+    def statfs(self, path):
+        blocks = ROOM_BYTES // BLOCK_BYTES
+        return {"f_bsize": BLOCK_BYTES, "f_frsize": BLOCK_BYTES, "f_blocks": blocks,
+                "f_bfree": blocks, "f_bavail": blocks}
 
     def readdir(self, path, fh):
         return [".", "..", *(name[1:] for name in self.sizes)]

@@ -59,8 +59,9 @@ class SlowDisk(OfTheRank):
                 memory.take(pid)
 
     def slow_down(self, process):
-        for pid in tree_of(process.pid):
-            self.groups[0].take(pid)
+        if self.is_on:
+            for pid in tree_of(process.pid):
+                self.groups[0].take(pid)
 
     def end(self, jobs):
         for group in self.groups:

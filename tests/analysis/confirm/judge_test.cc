@@ -86,7 +86,7 @@ TEST(Judge, AFullLinkCarriesNoMoreAlone) {
   ASSERT_TRUE(found.confirmation);
   EXPECT_EQ(found.confirmation->sentence,
             "confirmed: probe tcp carries 710 Mb/s alone from a to b, the job 690 Mb/s");
-  EXPECT_NEAR(found.verdict.confidence, 0.97, 1e-9);
+  EXPECT_NEAR(found.verdict.confidence, 0.96, 1e-9);
   EXPECT_EQ(found.confirmation->confidence_before, 0.9);
   ASSERT_EQ(found.verdict.evidence.size(), 1U);
   EXPECT_EQ(found.verdict.evidence[0].value, 710);
@@ -99,7 +99,7 @@ TEST(Judge, ALinkThatWasFullOnlyDuringTheJobIsNotConfirmed) {
   EXPECT_EQ(found.confirmation->state, State::NotConfirmed);
   EXPECT_THAT(found.confirmation->sentence,
               HasSubstr("not confirmed: probe tcp carries 9.40 Gb/s"));
-  EXPECT_NEAR(found.verdict.confidence, 0.36, 1e-9);
+  EXPECT_NEAR(found.verdict.confidence, 0.78, 1e-9);
   EXPECT_EQ(found.verdict.verdict, VerdictClass::LanBandwidth);
 }
 
@@ -146,6 +146,33 @@ TEST(Judge, TestsThatContradictEachOtherDecideNothing) {
   EXPECT_EQ(found.state, State::Open);
   EXPECT_THAT(found.sentence, AllOf(HasSubstr("not confirmed: probe tcp carries"),
                                     HasSubstr("; but a round trip")));
+}
+
+// Where they are the kernel's they hold the probe back, too.
+TEST(Judge, SmallBuffersAreNotDisprovedByAProbeThatIsAsSlow) {
+  const auto of_small_buffer = [](double mbps) {
+    return Tests(VerdictClass::ReceiverHost)
+        .add(TestKind::Throughput,
+             checks_of(VerdictClass::ReceiverHost, Cause::ReceiveWindow).front().rule, 188,
+             tcp(mbps))
+        .judged()
+        .state;
+  };
+  EXPECT_EQ(of_small_buffer(124), State::Open);
+  EXPECT_EQ(of_small_buffer(400), State::Confirmed);
+}
+
+TEST(Judge, LatencyThatIsGoneIsNotConfirmedByRoom) {
+  const auto of_far_path = [](double ms) {
+    return Tests(VerdictClass::WanLatency)
+        .add(TestKind::Latency, TestRule::IsFar, 10.4,
+             fmt::format(R"({{"idle_ms":{{"min":{}}}}})", ms))
+        .add(TestKind::Throughput, TestRule::HasRoom, 284, tcp(705))
+        .judged();
+  };
+  EXPECT_EQ(of_far_path(10.2).state, State::Confirmed);
+  EXPECT_EQ(of_far_path(0.3).state, State::NotConfirmed);
+  EXPECT_THAT(of_far_path(0.3).sentence, HasSubstr("not confirmed: a round trip from a to b"));
 }
 
 TEST(Judge, ALateRankIsLateOnlyInTheJob) {
@@ -285,10 +312,12 @@ TEST(Judge, ADocumentThatIsNoneSaysNothing) {
 }
 
 TEST(Confidence, NeverLeavesItsBounds) {
-  EXPECT_EQ(confidence_after(State::Confirmed, 0), 0.67);
+  EXPECT_EQ(confidence_after(State::Confirmed, 0), 0);
+  EXPECT_EQ(confidence_after(State::Confirmed, 0.5), 0.75);
   EXPECT_EQ(confidence_after(State::Confirmed, 0.99), 0.99);
   EXPECT_EQ(confidence_after(State::Confirmed, 1), 1);
-  EXPECT_EQ(confidence_after(State::NotConfirmed, 0.95), 0.38);
+  EXPECT_EQ(confidence_after(State::NotConfirmed, 0.95), 0.88);
+  EXPECT_EQ(confidence_after(State::NotConfirmed, 1), 1);
 }
 
 }  // namespace

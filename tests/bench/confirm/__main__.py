@@ -1,12 +1,14 @@
 """usage: confirm --draw N --seed S [--only GLOB] [--out DIR] [--report FILE.json] CHOKEPOINT
        confirm --judge-only DIR [--only GLOB] [--report FILE.json] CHOKEPOINT
+       confirm --beside PAIRS [--percent P] [--seconds S] [--report FILE.json] CHOKEPOINT
 
 How often `chokepoint diagnose --confirm` is right: plays jobs, wires and faults that a seed draws, as
 `attribution --draw` does (every fourth of what ranks read and write), and has each verdict tested on
 the job's hosts once the job is over. Of the faults that can end, half are over by then. A confirmed
 verdict is right where class and place are and the fault is there; one that is not confirmed, where
 either is wrong or the fault is over. --judge-only judges what lies in DIR already. FILE.json gets
-everything, a file .md beside it the tables. Nothing fails by what is measured.
+everything, a file .md beside it the tables. --beside measures instead what tests of a running job cost
+it: pairs of plays of S seconds that allow P percent, tested and not. Nothing fails by what is measured.
 """
 
 import argparse
@@ -18,9 +20,10 @@ import random
 import sys
 import time
 
-for beside in ("../../lab", "../attribution"):
-    sys.path.append(str((pathlib.Path(__file__).parent / beside).resolve()))
+for folder in ("../../lab", "../attribution", "../overhead"):
+    sys.path.append(str((pathlib.Path(__file__).parent / folder).resolve()))
 
+import beside  # noqa: E402
 import confirmed  # noqa: E402
 import draw  # noqa: E402
 import figures  # noqa: E402
@@ -30,6 +33,7 @@ import recordings  # noqa: E402
 import report  # noqa: E402
 
 INPUT_EVERY = 4
+SPARE_MB = 800  # of a disk, for what a test of storage writes
 CAN_END = ("link", "competing", "slow-files", "slow-disk")
 HAS_ENDED = ("cut", "flap")
 STATES = ("confirmed", "not-confirmed", "open", "not tested")
@@ -44,6 +48,9 @@ def arguments():
     parser.add_argument("--only", default="*")
     parser.add_argument("--out", type=pathlib.Path, default="build/bench/confirm")
     parser.add_argument("--judge-only", type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--beside", type=int, metavar="PAIRS")
+    parser.add_argument("--percent", type=float, default=1)
+    parser.add_argument("--seconds", type=int, default=80)
     parser.add_argument("--report", type=pathlib.Path, default="build/bench/confirm.json")
     parser.add_argument("chokepoint")
     asked = parser.parse_args()
@@ -53,7 +60,10 @@ def arguments():
 
 def drawn(seed, number):
     make = draw.input_play if number % INPUT_EVERY == INPUT_EVERY - 1 else draw.play
-    return make(seed, number)
+    one = make(seed, number)
+    if one.job.data:
+        one.job.data |= {"spare_mb": SPARE_MB}
+    return one
 
 
 def is_over(one):
@@ -167,6 +177,12 @@ def sections(document):
 
 def main():
     asked = arguments()
+    if asked.beside:
+        found = beside.measure(pathlib.Path(asked.chokepoint).parent, asked.percent, asked.seconds,
+                               asked.beside, say)
+        asked.report.write_text(json.dumps(found, indent=1) + "\n")
+        print(beside.text(found))
+        return 0
     failed, seconds = ({}, None) if asked.judge_only else play(asked)
     document = {**document_of(asked, asked.judge_only or asked.out, failed), "play_s": seconds}
     asked.report.write_text(json.dumps(document, indent=1) + "\n")
