@@ -79,10 +79,10 @@ TEST_F(Plan, BesideTheJobIsShortAndOfTestsThatSaySomethingThen) {
   // of the time.
   EXPECT_LE(plan[0].most_bytes, 0.5 * bytes_sent(made_.data, inquiry_.clocks) / 1.9);
   EXPECT_TRUE(plan[0].beside_job);
-  EXPECT_THAT(names_of(planned({.verdict = VerdictClass::Storage,
-                                .where = {.node = "a", .mount = "/data"}},
-                               {.beside_job = true})),
-              IsEmpty());
+  EXPECT_THAT(
+      names_of(planned({.verdict = VerdictClass::Storage, .where = {.node = "a", .mount = "/data"}},
+                       {.beside_job = true})),
+      IsEmpty());
 }
 
 TEST_F(Plan, OfARunningJobNeedsTheConsentOfAllItsNodes) {
