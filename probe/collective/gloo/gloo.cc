@@ -116,7 +116,7 @@ Result<std::filesystem::path> gloo_module_path() {
   if (!found) {
     return fail(ErrorKind::Unsupported, kGlooOperation, gloo_module::kModuleName,
                 "not beside this program, which was built or installed without Gloo",
-                "build it where libgloo-dev is, or take the package for Debian or the tarball");
+                "build it on such a host, where libgloo-dev is");
   }
   return std::move(*found);
 }
