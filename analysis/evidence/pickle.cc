@@ -22,7 +22,6 @@ using json::Json;
 constexpr std::size_t kMaxNodes = std::size_t{4} << 20;
 constexpr std::size_t kMaxUses = std::size_t{16} << 20;        // of values from the memo
 constexpr std::size_t kMaxTextBytes = std::size_t{256} << 20;  // of all texts, with each use
-constexpr std::size_t kMaxKeys = 4096;  // of a dictionary: Json looks for a key one by one
 
 // As Python's Lib/pickletools.py names them.
 enum Opcode : std::uint8_t {
@@ -312,7 +311,8 @@ class Machine {
       case Node::Kind::Dictionary:
         return dictionary_of(node, depth);
       default:
-        return counted(node.scalar);
+        count(node.scalar);
+        return node.scalar;
     }
   }
 
@@ -328,7 +328,8 @@ class Machine {
     check(node.items.size() <= 2 * kMaxKeys, "it has a dictionary of too many keys");
     Json made = Json::object();
     for (std::size_t at = 0; at + 1 < node.items.size() && why_.empty(); at += 2) {
-      const Json& key = counted(node.items[at]->scalar);
+      const Json& key = node.items[at]->scalar;
+      count(key);
       const std::string name =
           key.is_string() ? key.get<std::string>() : key.dump(-1, ' ', false, kReplaced);
       if (skipped_.empty() || name != skipped_) {
@@ -338,10 +339,9 @@ class Machine {
     return made;
   }
 
-  const Json& counted(const Json& scalar) {
+  void count(const Json& scalar) {
     text_bytes_ += scalar.is_string() ? scalar.get_ref<const std::string&>().size() : 0;
     check(text_bytes_ <= kMaxTextBytes, kTooMany);
-    return scalar;
   }
 
   void take_apart() {

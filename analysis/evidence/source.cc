@@ -53,7 +53,7 @@ class MemorySource final : public ByteSource {
 
   std::size_t read(std::span<char> into) override {
     const std::size_t count = std::min(into.size(), rest_.size());
-    std::copy_n(rest_.data(), count, into.data());
+    std::ranges::copy(rest_.substr(0, count), into.begin());
     rest_.remove_prefix(count);
     return count;
   }
@@ -168,7 +168,6 @@ std::unexpected<Error> malformed(const std::string& file, std::string_view reaso
 }
 
 Result<Json> parsed_json(std::string_view text, const std::string& file) {
-  constexpr std::size_t kMaxKeys = 4096;
   std::array<std::size_t, json::kMaxDepth + 2> keys{};
   const char* flaw = "";
   const auto look = [&](int depth, Json::parse_event_t event, Json&) {

@@ -57,8 +57,11 @@ std::int64_t wall_ns_of(std::string_view text);
 
 std::unexpected<Error> malformed(const std::string& file, std::string_view reason);
 
-// A JSON value of bounded depth, of objects with a bounded number of keys: Json looks for a key one
-// by one, so a hostile object of a million keys would take hours.
+// Of an object or a dictionary. Json looks for a key one by one, so a hostile object of a million
+// keys would take hours.
+constexpr std::size_t kMaxKeys = 4096;
+
+// A JSON value of bounded depth, of objects with a bounded number of keys.
 Result<json::Json> parsed_json(std::string_view text, const std::string& file);
 
 // Python's pickles as values, without Python: a pickle is a program for a stack machine, and the
