@@ -1,12 +1,8 @@
 #include "analysis/live/metrics.h"
 
 #include <gmock/gmock.h>
-#include <poll.h>
 
-#include <array>
-#include <thread>
-
-#include "base/net/socket.h"
+#include "tests/fakes/http_server.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -82,39 +78,6 @@ TEST(LiveNodeOfMetrics, HasRatesBetweenTwoAnswers) {
   EXPECT_EQ(live_node(before, now).sent_mbps, std::nullopt) << "the counter began anew";
 }
 
-// Answers one request after the other with these bytes.
-class FakeNode {
- public:
-  explicit FakeNode(std::vector<std::string> answers) {
-    auto listener = net::listen({*net::Address::parse("127.0.0.1"), 0}, 8, {});
-    EXPECT_TRUE(listener);
-    port_ = net::local_endpoint(listener->get())->port;
-    thread_ = std::thread([listener = std::move(*listener), answers = std::move(answers)] {
-      for (const std::string& answer : answers) {
-        const net::Patience patience = net::Patience::of(kWait);
-        if (!net::wait_for(listener.get(), POLLIN, patience, "", "")) {
-          return;
-        }
-        auto client = net::accept(listener.get());
-        if (!client || !*client) {
-          return;
-        }
-        std::array<std::byte, 4096> request{};
-        std::ignore = net::receive_some((*client)->get(), request, patience, "");
-        std::ignore =
-            net::send_all((*client)->get(), std::as_bytes(std::span(answer)), patience, "");
-      }
-    });
-  }
-  ~FakeNode() { thread_.join(); }
-
-  std::string address() const { return "http://127.0.0.1:" + std::to_string(port_) + "/metrics"; }
-
- private:
-  std::uint16_t port_ = 0;
-  std::thread thread_;
-};
-
 std::string answer_of(const std::string& body) {
   return "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + body;
 }
@@ -126,8 +89,8 @@ TEST(Scraper, RemembersStepsFromAnswerToAnswer) {
         std::to_string(steps) + "\nchokepoint_step_seconds{source=\"marks\"} " +
         std::to_string(seconds) + "\n");
   };
-  const FakeNode node({body(1, 0.1), body(1, 0.1), body(2, 0.2)});
-  auto scraper = Scraper::of(node.address());
+  const fakes::HttpServer node({body(1, 0.1), body(1, 0.1), body(2, 0.2)});
+  auto scraper = Scraper::of(node.url() + "/metrics");
   ASSERT_TRUE(scraper);
   scraper->read(kWait);
   scraper->read(kWait);
@@ -137,9 +100,9 @@ TEST(Scraper, RemembersStepsFromAnswerToAnswer) {
 }
 
 TEST(Scraper, SaysWhyANodeIsSilent) {
-  const FakeNode other({"SSH-2.0-OpenSSH_9.2\r\n\r\n", answer_of("node_load1 0.3\n"),
-                        answer_of(std::string(5 << 20, 'x'))});
-  auto scraper = Scraper::of(other.address());
+  const fakes::HttpServer other({"SSH-2.0-OpenSSH_9.2\r\n\r\n", answer_of("node_load1 0.3\n"),
+                                 answer_of(std::string(5 << 20, 'x'))});
+  auto scraper = Scraper::of(other.url() + "/metrics");
   ASSERT_TRUE(scraper);
   for (const char* trouble : {"what answers there is no HTTP", "serves no metrics of chokepoint"}) {
     const LiveNode live = scraper->read(kWait);
@@ -151,8 +114,8 @@ TEST(Scraper, SaysWhyANodeIsSilent) {
 
 TEST(Scraper, OneLateAnswerIsNoEnd) {
   const std::string good = answer_of("chokepoint_run_info{node=\"a\"} 1\n");
-  const FakeNode node({good, "", good, "", "", ""});
-  auto scraper = Scraper::of(node.address());
+  const fakes::HttpServer node({good, "", good, "", "", ""});
+  auto scraper = Scraper::of(node.url() + "/metrics");
   ASSERT_TRUE(scraper);
   std::string states;
   for (int look = 0; look < 6; ++look) {

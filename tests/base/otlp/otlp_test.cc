@@ -1,20 +1,17 @@
 #include "base/otlp/otlp.h"
 
 #include <gmock/gmock.h>
-#include <poll.h>
 
-#include <array>
 #include <cmath>
-#include <span>
-#include <thread>
 
 #include <nlohmann/json.hpp>
 
-#include "base/net/socket.h"
+#include "tests/fakes/http_server.h"
 
 namespace chokepoint::otlp {
 namespace {
 
+using fakes::HttpServer;
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -86,73 +83,16 @@ TEST(AnOtlpMetric, HasTheUnitOfItsName) {
   EXPECT_STREQ(unit_in_name("chokepoint_own_cpu_ratio"), "1");
 }
 
-// Takes one request whole and answers with these bytes.
-class FakeCollector {
- public:
-  explicit FakeCollector(std::string answer, bool reads_all = true)
-      : answer_(std::move(answer)), reads_all_(reads_all) {
-    auto listener = net::listen({*net::Address::parse("127.0.0.1"), 0}, 8, {});
-    EXPECT_TRUE(listener);
-    listener_ = std::move(*listener);
-    port_ = net::local_endpoint(listener_.get())->port;
-    thread_ = std::thread([this] { serve(); });
-  }
-  ~FakeCollector() { wait(); }
-  void wait() {
-    if (thread_.joinable()) {
-      thread_.join();
-    }
-  }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  const std::string& request() const { return request_; }
-
- private:
-  void serve() {
-    const net::Patience patience = net::Patience::of(kWait);
-    if (!net::wait_for(listener_.get(), POLLIN, patience, "", "")) {
-      return;
-    }
-    auto client = net::accept(listener_.get());
-    if (!client || !*client) {
-      return;
-    }
-    while (reads_all_ ? !is_whole() : request_.empty()) {
-      std::array<std::byte, 4096> piece{};
-      const auto got = net::receive_some((*client)->get(), piece, patience, "");
-      if (!got || *got == 0) {
-        return;
-      }
-      request_.append(reinterpret_cast<const char*>(piece.data()), *got);
-    }
-    std::ignore = net::send_all((*client)->get(), std::as_bytes(std::span(answer_)), patience, "");
-  }
-
-  bool is_whole() const {
-    constexpr std::string_view kLength = "Content-Length: ";
-    const std::size_t end = request_.find("\r\n\r\n");
-    const std::size_t length = request_.find(kLength);
-    return end != std::string::npos && length != std::string::npos &&
-           request_.size() >= end + 4 + std::stoul(request_.substr(length + kLength.size()));
-  }
-
-  std::string answer_;
-  bool reads_all_;
-  sys::Descriptor listener_;
-  std::uint16_t port_ = 0;
-  std::string request_;
-  std::thread thread_;
-};
-
 TEST(ACollector, GetsADocumentByPost) {
-  FakeCollector fake("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{}");
+  HttpServer fake({"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{}"});
   const auto collector = Collector::of(fake.url() + "/otlp/");
   ASSERT_TRUE(collector);
   const auto sent = collector->send_traces(R"({"resourceSpans":[]})", kWait);
   fake.wait();
   EXPECT_TRUE(sent) << describe(sent.error());
-  EXPECT_THAT(fake.request(), AllOf(StartsWith("POST /otlp/v1/traces HTTP/1.0\r\n"),
-                                    HasSubstr("Content-Type: application/json\r\n"),
-                                    testing::EndsWith("\r\n\r\n{\"resourceSpans\":[]}")));
+  EXPECT_THAT(fake.requests().front(), AllOf(StartsWith("POST /otlp/v1/traces HTTP/1.0\r\n"),
+                                             HasSubstr("Content-Type: application/json\r\n"),
+                                             testing::EndsWith("\r\n\r\n{\"resourceSpans\":[]}")));
 }
 
 TEST(ACollector, ThatTakesNothingIsNamedWithItsAnswer) {
@@ -160,7 +100,7 @@ TEST(ACollector, ThatTakesNothingIsNamedWithItsAnswer) {
        {std::pair("HTTP/1.1 415 Unsupported Media Type\r\n\r\nno JSON", "answered 415: no JSON"),
         {"SSH-2.0-OpenSSH_9.2\r\n", "no HTTP"},
         {"HTTP/1.1 999999\r\n", "no HTTP"}}) {
-    FakeCollector fake(answer);
+    HttpServer fake({answer});
     const auto sent = Collector::of(fake.url())->send_metrics("{}", kWait);
     ASSERT_FALSE(sent);
     EXPECT_THAT(describe(sent.error()), AllOf(HasSubstr("127.0.0.1"), HasSubstr(said)));
@@ -169,7 +109,7 @@ TEST(ACollector, ThatTakesNothingIsNamedWithItsAnswer) {
 
 // As Prometheus does without a receiver of OTLP: it answers, and closes with what it left unread.
 TEST(ACollector, ThatRefusesBeforeItHasReadAllIsHeard) {
-  FakeCollector fake("HTTP/1.0 404 Not Found\r\n\r\n404 page not found", false);
+  HttpServer fake({"HTTP/1.0 404 Not Found\r\n\r\n404 page not found"}, false);
   const auto sent =
       Collector::of(fake.url())->send_metrics(std::string(std::size_t{8} << 20, 'x'), kWait);
   ASSERT_FALSE(sent);
@@ -177,7 +117,7 @@ TEST(ACollector, ThatRefusesBeforeItHasReadAllIsHeard) {
 }
 
 TEST(ACollector, ThatIsNotThereIsAnError) {
-  const FakeCollector silent("");
+  const HttpServer silent({""});
   for (const std::string& url : {std::string("http://127.0.0.1:1"), silent.url()}) {
     const auto sent = Collector::of(url)->send_metrics("{}", kWait);
     ASSERT_FALSE(sent);
