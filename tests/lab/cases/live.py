@@ -100,13 +100,13 @@ def test_more_nodes_than_rows_are_scrolled(lab):
     names = [f"n{number}" for number in range(6)]
     with watched(lab, 80, 9, names) as (screen, _):
         screen.shows("nodes 1-", " of 6", "by output")
-        holds(not any(line.startswith("n5 ") for line in screen.lines()), screen.lines())
+        holds(not any(line.split()[:1] == ["n5"] for line in screen.lines()), screen.lines())
         screen.keys("Down")
         screen.shows("nodes 2-")
         for _ in range(8):
             screen.keys("Down")
         screen.shows("-6 of 6")
-        holds(any(line.startswith("n5 ") for line in screen.lines()), screen.lines())
+        holds(any(line.split()[:1] == ["n5"] for line in screen.lines()), screen.lines())
 
 
 def test_ctrl_c_leaves_the_verdict_and_the_terminal_as_it_was(lab):
