@@ -51,7 +51,9 @@ std::vector<double> late_by_step_ms(const DiagnosisInput& input, const RankLaten
   std::vector<double> late_ms(steps.size(), 0);
   for (const Late& late : input.phases.late) {
     const auto after = std::ranges::upper_bound(steps, late.waited.end_ns, {}, &Span::start_ns);
-    if (late.node == rank.node && late.rank == rank.rank && after != steps.begin()) {
+    const bool is_own = late.node == rank.node && late.rank == rank.rank;
+    // Between two settled steps there may be others.
+    if (is_own && after != steps.begin() && late.waited.end_ns <= std::prev(after)->end_ns) {
       late_ms[static_cast<std::size_t>(after - steps.begin()) - 1] += late.lost_ns / 1e6;
     }
   }
