@@ -1,3 +1,5 @@
+// What commands of this folder print of a run, besides a diagnosis.
+//
 // A report as text: its sections in words and tables, and how they look on a terminal and in
 // Markdown, for where there is no browser. Values and pure functions.
 #pragma once

@@ -1,4 +1,6 @@
-// NCCL Inspector's files: a JSON object a line, one collective of one rank each, of which the form
+// What NCCL itself tells of a job: the files of its Inspector, and the answers of its RAS (below).
+//
+// Inspector: a JSON object a line, one collective of one rank each, of which the form
 // of NCCL 2.28 has "header" and "metadata" and that of others the same fields beside "coll_perf".
 //
 //   {"header": {"id": "0x7f…", "rank": 0, "n_ranks": 8, "nnodes": 1},

@@ -1,4 +1,5 @@
-// Tracks of nodes: what the job sent, the host's interfaces, cores, memory and GPUs.
+// Tracks of nodes and, below, of connections. Of nodes: what the job sent, the host's interfaces,
+// cores, memory and GPUs.
 #include <fmt/format.h>
 
 #include <algorithm>

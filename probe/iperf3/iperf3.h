@@ -1,5 +1,5 @@
-// Drives a stock 'iperf3 -s': asks for a test, moves the data, and returns both ends' results.
-// All but the streams runs on the caller's thread.
+// Both ends of a test with iperf3. The client drives a stock 'iperf3 -s': asks for a test, moves
+// the data, and returns both ends' results. All but the streams runs on the caller's thread.
 #pragma once
 
 #include <functional>

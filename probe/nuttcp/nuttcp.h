@@ -1,6 +1,6 @@
-// Drives a stock 'nuttcp -S': asks for a test, moves the data, and returns both ends' results. The
-// client makes every data connection, so that a firewall in front of it does not matter. All but
-// the streams runs on the caller's thread.
+// Both ends of a test with nuttcp. The client drives a stock 'nuttcp -S': asks for a test, moves
+// the data, and returns both ends' results. The client makes every data connection, so that a
+// firewall in front of it does not matter. All but the streams runs on the caller's thread.
 #pragma once
 
 #include <functional>
