@@ -236,20 +236,6 @@ double unloaded_rtt_us(const DirectionBlame& direction) {
   return is_wrong ? std::max(high_us, direction.facts.min_rtt_us) : direction.facts.min_rtt_us;
 }
 
-// While the program gave it enough to send.
-double quick_mbps(const DirectionView& view) {
-  constexpr double kQuick = 0.95;
-  std::vector<double> mbps;
-  if (view.at_sender != nullptr) {
-    for (const record::SocketSample& sample : view.at_sender->sockets.at(side_of(view))) {
-      if (sample.delivery_bytes_per_s.known() && sample.app_limited.value_or(1) == 0) {
-        mbps.push_back(static_cast<double>(sample.delivery_bytes_per_s.value()) * 8 / 1e6);
-      }
-    }
-  }
-  return math::quantile(mbps, kQuick).value_or(0);
-}
-
 }  // namespace
 
 MeasuredPath path_of(const RunData& run, const Blame& blame) {
@@ -265,7 +251,6 @@ MeasuredPath path_of(const RunData& run, const Blame& blame) {
   }
   if (main->facts.is_lossy) {
     path.loss = main->facts.retransmitted / main->facts.packets;
-    measured.quick_mbps = quick_mbps(main->view);
   }
   measured.is_full = main->held[Limit::LinkFull] > main->held.sum() / 2 && main->rate_mbps > 0;
   if (measured.is_full) {

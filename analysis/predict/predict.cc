@@ -216,6 +216,8 @@ double fitted_times(const ExposedAt& exposed_at, double exposed_ms) {
   return low;
 }
 
+bool is_by_loss(const ModelledStep& step) { return step.wire.limited_by == "loss"; }
+
 // Nothing of a run whose own link is not known: the model has nothing to be held against.
 Correction correction_of(const JobProfile& profile, const Target& target) {
   if (!profile.path.rate_mbps && !profile.path.payload_mbps) {
@@ -232,6 +234,10 @@ Correction correction_of(const JobProfile& profile, const Target& target) {
   const double modelled_ms = exposed_at(1);
   const double bubble_ms = modelled(profile, now, {.overlap = profile.overlap}).bubble_ms;
   if (modelled_ms <= 0) return {.exposed_ms = profile.exposed_ms, .bubble_ms = bubble_ms};
+  // By how much the formula of loss is wrong says nothing of a path without.
+  if (is_by_loss(modelled(profile, now, {})) && !is_by_loss(modelled(profile, target, {}))) {
+    return {.bubble_ms = bubble_ms};
+  }
   // A small exposure beside a long step depends more on the step's noise than on the model.
   const double expected = kUsualOff * (exposed_at(1 + kStep) - modelled_ms) / kStep;
   const double noise = kNoise * profile.step_ms;

@@ -16,6 +16,8 @@ namespace {
 constexpr double kSameSize = 0.1;      // of an exchange: smaller ones hardly slow it down
 constexpr double kBackward = 2.0 / 3;  // of a step's computing
 constexpr double kMostPace = 2;        // times what overlap.h expects, may computing go on unseen
+constexpr double kSeveral = 1.9;       // messages in one row
+constexpr double kFewMerged = 0.1;     // of all messages' bytes
 
 // How much of the computing that the model of overlap.h expects behind exchanges there is, by what
 // the processors worked or the phases have it.
@@ -128,13 +130,16 @@ class LineBuilder {
     running_.push_back(builder_.end_of(part));
   }
 
-  // Whose end made room for it.
+  // Whose end made room for it. What a rank has sent may be over for it while the bytes wait in its
+  // socket: what it announces next waits behind them, until another rank has them.
   std::size_t latest_over(std::int64_t t_ns) const {
     std::size_t latest = kNowhere;
-    for (const std::size_t end : running_) {
-      const bool is_over = builder_.t_ns(end) <= t_ns;
-      const bool is_later = latest == kNowhere || builder_.t_ns(end) > builder_.t_ns(latest);
-      latest = is_over && is_later ? end : latest;
+    for (const std::size_t own : running_) {
+      for (const std::size_t end : builder_.ends_with(own)) {
+        const bool is_over = builder_.t_ns(end) <= t_ns;
+        const bool is_later = latest == kNowhere || builder_.t_ns(end) > builder_.t_ns(latest);
+        latest = is_over && is_later ? end : latest;
+      }
     }
     return latest;
   }
@@ -166,6 +171,27 @@ void add_sequence(GraphBuilder& builder, std::size_t list, const LateBy& late) {
 
 bool has_messages(const std::vector<Exchange>& exchanges) {
   return std::ranges::any_of(exchanges, is_message);
+}
+
+// Of messages' bytes, how much is in rows that hold several: on a full link a sender's messages
+// leave without a pause, and nothing tells when each was ready.
+double merged_share(const Exchanges& exchanges) {
+  double merged = 0;
+  double all = 0;
+  for (const auto& of_rank : exchanges) {
+    std::map<std::pair<std::int64_t, record::CollectiveKind>, std::vector<double>> sizes;
+    for (const Exchange& own : of_rank) {
+      if (is_message(own)) sizes[{own.connection, own.kind}].push_back(own.bytes);
+    }
+    for (const auto& [way, bytes] : sizes) {
+      const double usual = math::median(bytes).value_or(0);
+      for (const double each : bytes) {
+        merged += each > kSeveral * usual ? each : 0;
+        all += each;
+      }
+    }
+  }
+  return all > 0 ? merged / all : 0;
 }
 
 // False where other buckets are asked for, and no gradients were recognised.
@@ -349,6 +375,18 @@ GraphBuilder::GraphBuilder(const GraphInput& input) : input_(input) {
       graph_.moments.push_back({.t_ns = exchange.end_ns});
     }
   }
+  for (const Meeting& meeting : input.meetings) {
+    for (const Part part : meeting) {
+      std::vector<std::size_t>& ends = ends_with_[end_of(part)];
+      std::ranges::transform(meeting, std::back_inserter(ends),
+                             [&](Part other) { return end_of(other); });
+    }
+  }
+}
+
+std::vector<std::size_t> GraphBuilder::ends_with(std::size_t end) const {
+  const auto found = ends_with_.find(end);
+  return found == ends_with_.end() ? std::vector{end} : found->second;
 }
 
 bool GraphBuilder::is_inside(const Exchange& exchange) const {
@@ -463,7 +501,7 @@ LateBy::LateBy(const GraphInput& input) {
 std::int64_t LateBy::at(Part part) const { return ns_[part.list][part.place]; }
 
 std::optional<RunGraph> graph_of(const GraphInput& input) {
-  if (input.steps.settled.empty()) {
+  if (input.steps.settled.empty() || merged_share(input.exchanges) > kFewMerged) {
     return std::nullopt;
   }
   GraphBuilder builder(input);

@@ -19,6 +19,8 @@ class GraphBuilder {
   std::size_t ready_of(Part part) const { return 2 * (base_[part.list] + part.place); }
   std::size_t end_of(Part part) const { return ready_of(part) + 1; }
   std::int64_t t_ns(std::size_t moment) const { return graph_.moments[moment].t_ns; }
+  // Of an exchange's part, given by its end: the ends of all its ranks' parts.
+  std::vector<std::size_t> ends_with(std::size_t end) const;
 
   void add(std::size_t to, const Arc& arc) { graph_.moments[to].arcs.push_back(arc); }
   // Waits for the moment, and for as long after it as recorded; not below 0.
@@ -39,6 +41,7 @@ class GraphBuilder {
 
   const GraphInput& input_;
   std::vector<std::size_t> base_;  // of each list, the number of its first exchange
+  std::map<std::size_t, std::vector<std::size_t>> ends_with_ = {};
   RunGraph graph_;
 };
 

@@ -25,8 +25,7 @@ namespace chokepoint::analysis {
 // The path under the run.
 struct MeasuredPath {
   PathProfile path = {};
-  bool is_full = false;   // its link is what held the exchanges back; then rate_mbps is of payload
-  double quick_mbps = 0;  // what a connection reaches between two losses; 0: unknown
+  bool is_full = false;  // its link is what held the exchanges back; then rate_mbps is of payload
 };
 
 struct ReplayInput {

@@ -20,8 +20,9 @@ constexpr double kElementBytes = 4;
 constexpr double kLeastMbps = 1e-3;
 constexpr double kMostMbps = 1e7;
 constexpr double kQuick = 0.1;  // quantile of those alike
-// Of exchanges that lose so many packets on average, less than the quickest tenth loses none.
-constexpr double kManyLosses = 2.3;
+// Packets that an exchange loses on average, from which on even the quickest of them have a window
+// that an earlier loss left small.
+constexpr double kManyLosses = 0.5;
 constexpr double kAlmost = 1.02;
 constexpr double kPayloadOfLine = kSegmentBytes / kFrameBytes;
 
@@ -105,16 +106,25 @@ struct Sample {
   std::vector<double> at_once = {};
 };
 
+double link_mbps(const MeasuredPath& path) {
+  return path.path.rate_mbps.value_or(0) * (path.is_full ? 1 : kPayloadOfLine);
+}
+
+// `whole`: what exchanges had together.
+bool is_held_by_link(const MeasuredPath& path, double whole_mbps) {
+  return path.is_full && whole_mbps > kHeldByLink * link_mbps(path);
+}
+
 // What the path gives to one of `share` exchanges that have it together, and by the record had
 // `fitted` each.
 double after_mbps(const PathChange& change, double fitted, double share) {
   const double whole = fitted * share;
-  const double link_before =
-      change.before.path.rate_mbps.value_or(0) * (change.before.is_full ? 1 : kPayloadOfLine);
-  const bool is_held = change.before.is_full && whole > kHeldByLink * link_before;
+  const double link_before = link_mbps(change.before);
+  const bool is_held = is_held_by_link(change.before, whole);
   double after = is_held && change.after.rate_mbps ? kMostMbps : whole;
   if (change.after.rate_mbps) {
-    const double reached = is_held ? std::min(whole / link_before, kMostOfLink) : 1;
+    // Not all that seemed to share the link did: none was faster than the whole of it.
+    const double reached = is_held ? std::min(whole / link_before, share * kMostOfLink) : 1;
     after = std::min(after, *change.after.rate_mbps * kPayloadOfLine * reached);
   }
   const double loss = change.after.loss.value_or(0);
@@ -126,16 +136,23 @@ double after_mbps(const PathChange& change, double fitted, double share) {
   return after / share;
 }
 
-// What they would take without loss. Where nearly all lose something no row shows it; then the rate
-// says it that the connection reaches between two losses.
-double free_ms(const Sample& sample, double took_ms, const MeasuredPath& path) {
+// What the link gives to each of those that have it together, where nothing is lost.
+double free_mbps(const PathChange& change, double share) {
+  const double link = change.after.rate_mbps.value_or(change.before.path.rate_mbps.value_or(0));
+  return link * kPayloadOfLine / share;
+}
+
+// What they would take without loss: as the quickest of them, which lost nothing; where nearly all
+// lose something no row shows it, and it is what the link gives.
+double free_ms(const Sample& sample, double took_ms, const PathChange& change) {
+  const MeasuredPath& path = change.before;
   const double quick_ms = math::quantile(sample.took_ms, kQuick).value_or(took_ms);
   const double lost =
       path.path.loss.value_or(0) * 2 * sent_bytes(sample.usual) / kSegmentBytes;  // both ways
-  return lost < kManyLosses || path.quick_mbps <= 0
+  const double mbps = free_mbps(change, math::median(sample.at_once).value_or(1));
+  return lost < kManyLosses || mbps <= 0
              ? quick_ms
-             : std::min(quick_ms,
-                        transfer_ms(sample.usual, path.path.rtt_ms.value_or(0), path.quick_mbps));
+             : std::min(quick_ms, transfer_ms(sample.usual, path.path.rtt_ms.value_or(0), mbps));
 }
 
 // Where an exchange takes less than the model at any rate, some of its round trips passed before
@@ -189,7 +206,7 @@ TransferTimes::TransferTimes(const std::vector<Transfer>& transfers, const PathC
   for (const Sample& sample : samples) {
     const double took_ms = math::median(sample.took_ms).value_or(0);
     Alike alike{.before_ms = took_ms, .after_ms = took_ms};
-    alike.free_ms = free_ms(sample, took_ms, change.before);
+    alike.free_ms = free_ms(sample, took_ms, change);
     alike.loss_times = loss_before > 0 ? std::min(loss_after / loss_before, 1.0) : 1;
     if (sample.usual.is_between_hosts && took_ms > 0) {
       const double share = math::median(sample.at_once).value_or(1);
@@ -203,6 +220,7 @@ TransferTimes::TransferTimes(const std::vector<Transfer>& transfers, const PathC
       const double after_ms =
           transfer_ms(sample.usual, rtt_after_ms, after_mbps(change, fitted, share)) -
           hidden * rtt_after_ms;
+      alike.is_held = is_held_by_link(change.before, fitted * share);
       alike.after_ms = std::max(took_ms + after_ms - model_ms, std::min(work_ms, took_ms));
     }
     alike_.push_back(alike);
@@ -218,8 +236,10 @@ double TransferTimes::ns(std::size_t transfer, double took_ns) const {
   const double part = std::min(1.0, took_ns / static_cast<double>(own.took_ns));
   const double free_ns = std::min(took_ns, alike.free_ms * 1e6 * part);
   const double left_ns = free_ns + alike.loss_times * (took_ns - free_ns);
+  // What is longer than usual on a full link shared it with more.
+  if (alike.is_held) return left_ns * alike.after_ms / alike.before_ms;
   const double more_ns = (alike.after_ms - alike.before_ms) * 1e6 * part;
-  // What is longer than usual is so for reasons of its own, and stays.
+  // Else it is longer for reasons of its own, which stay.
   return more_ns >= 0 ? left_ns + more_ns
                       : std::max(left_ns + more_ns, left_ns * alike.after_ms / alike.before_ms);
 }

@@ -30,6 +30,7 @@ class TransferTimes {
     double after_ms = 0;
     double free_ms = 0;     // without loss
     double loss_times = 1;  // what loss adds, times this
+    bool is_held = false;   // by the link, which was full
   };
 
   std::vector<Transfer> transfers_;

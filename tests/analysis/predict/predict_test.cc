@@ -119,6 +119,20 @@ TEST(PredictRun, APipelineSendsAndReceivesInTurn) {
   EXPECT_NEAR(predict(known, {.path = {.rate_mbps = 1000}}).step_ms, 145.6, 5);  // as played
 }
 
+// The formula of loss explains a part of what was measured; without loss there is none of it.
+TEST(PredictRun, WhatLossCostIsGoneWithIt) {
+  JobProfile lossy = run();
+  lossy.path = {.rate_mbps = 1000, .rtt_ms = 10, .loss = 0.005};
+  lossy.exposed_ms = 2000;
+  lossy.step_ms = 2062;
+  JobProfile clean = run();
+  clean.path = {.rate_mbps = 1000, .rtt_ms = 10};
+  const Prediction told = predict(lossy, {.path = {.loss = 0}});
+  EXPECT_NE(told.limited_by, "loss");
+  EXPECT_NEAR(told.exposed_ms, predict(clean, {}).communication_ms, 60);
+  EXPECT_NEAR(predict(lossy, {}).step_ms, 2062, 1e-6);
+}
+
 // What the model knows nothing of is kept, not multiplied.
 // Two at a time wait for their round trips together, but share what the link carries.
 TEST(PredictRun, CollectivesUnderWayTogetherShareRoundTripsAndTheLink) {

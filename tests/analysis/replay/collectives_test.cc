@@ -117,13 +117,57 @@ TEST_F(ReplayTest, WithoutLossAllTakeWhatTheQuickOnesTook) {
   EXPECT_NEAR(*recorded->step_ms({.path = {.loss = 0.0005}}), 110, 1);
 }
 
-// Of 10 MB 14 packets are lost, so no exchange shows what it takes without loss.
-TEST_F(ReplayTest, WhereAllLoseTheRateBetweenLossesSaysWhatTheyTakeWithout) {
+// Of 10 MB 14 packets are lost, so no exchange shows what it takes without loss: the link does.
+TEST_F(ReplayTest, WhereAllLoseTheLinksRateSaysWhatTheyTakeWithout) {
   const TwoRanks run{.late_ms = 0};
+  const double line_mbps = 4000 * kFrameBytes / kSegmentBytes;
   const auto recorded = replay(run.exchanges(), run.step_ms(),
-                               {.path = {.rtt_ms = 0.1, .loss = 0.001}, .quick_mbps = 4000});
+                               {.path = {.rate_mbps = line_mbps, .rtt_ms = 0.1, .loss = 0.001}});
   EXPECT_NEAR(*recorded->step_ms({.path = {.loss = 0}}), 60 + 20, 0.5);
   EXPECT_NEAR(*recorded->step_ms({.path = {.loss = 0.0005}}), 60 + 30, 0.5);
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps * 0.8, .loss = 0}}), 60 + 25,
+              0.5);
+}
+
+// For rank 0 the first exchange is over when its bytes are in its socket. What it announces next
+// waits there behind them:
+//
+//   rank 0   computes 60 ├ first 40 ┤ waits 40 ├ second 20 │
+//   rank 1   computes 60 ├ first 80            ┤ second 20 │
+TEST_F(ReplayTest, WhatIsQueuedWaitsForTheBytesBeforeIt) {
+  Exchanges exchanges(2);
+  for (int step = 0; step < kSteps; ++step) {
+    const double begin = 1000 + step * 160;
+    for (const std::size_t rank : {0U, 1U}) {
+      const double over = begin + (rank == 0 ? 100 : 140);
+      exchanges[rank].push_back(all_reduce(rank, 2 * step, begin + 60, over, 4e7));
+      exchanges[rank].push_back(all_reduce(rank, 2 * step + 1, begin + 140, begin + 160, 1e7));
+      exchanges[rank].back().knows_ready = false;
+      for (Exchange& each : exchanges[rank]) each.rank = static_cast<std::int64_t>(rank);
+    }
+  }
+  const auto recorded =
+      replay(exchanges, 160, {.path = {.rate_mbps = 2000, .rtt_ms = 0.1}, .is_full = true});
+  ASSERT_TRUE(recorded);
+  const double line_mbps = 4000 * kFrameBytes / kSegmentBytes;
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 60 + 40 + 10, 0.5);
+}
+
+// The link was full, and some of the exchanges had less of it than others: 20, 30 and 40 ms.
+TEST_F(ReplayTest, WhatSharedAFullLinkGainsInProportion) {
+  Exchanges exchanges(2);
+  for (int step = 0; step < kSteps; ++step) {
+    const double end = 1000 + (step + 1) * 100;
+    for (const std::size_t rank : {0U, 1U}) {
+      exchanges[rank].push_back(all_reduce(rank, step, end - 20 - step % 3 * 10, end, 1e7));
+      exchanges[rank].back().rank = static_cast<std::int64_t>(rank);
+    }
+  }
+  const auto recorded =
+      replay(exchanges, 100, {.path = {.rate_mbps = 1340, .rtt_ms = 0.1}, .is_full = true});
+  ASSERT_TRUE(recorded);
+  const double line_mbps = 2680 * kFrameBytes / kSegmentBytes;
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 70 + 15, 1);
 }
 
 // Both phases of a ring wait for credits of 8 ms each, and yet it took 14 ms: one of the round

@@ -49,6 +49,23 @@ TEST_P(OtherLinkTest, IsTheOtherPipeline) {
 
 INSTANTIATE_TEST_SUITE_P(Stages, OtherLinkTest, testing::Values(2, 3, 4));
 
+// On a full link a sender's messages leave without a pause, and the record has several in a row.
+TEST(ReplayedPipelineTest, NotWhereRowsHoldSeveralMessages) {
+  const PipelinePlan plan;
+  Exchanges exchanges = pipeline(plan);
+  for (auto& of_rank : exchanges) {
+    for (std::size_t place = 0; place < of_rank.size(); place += 4) of_rank[place].bytes *= 3;
+  }
+  StepLine steps;
+  steps.settled = steps.all = pipeline_steps(plan);
+  const Phases phases{.source = PhaseSource::Library, .step_ms = pipeline_step_ms(plan)};
+  EXPECT_FALSE(Replay::of({.exchanges = exchanges,
+                           .meetings = meetings_of(exchanges),
+                           .steps = steps,
+                           .phases = phases},
+                          {}));
+}
+
 // Of a stage's lateness counts what its usual computing for both directions leaves.
 TEST(ReplayedPipelineTest, WithoutItsLateStage) {
   const PipelinePlan late{.late_stage = 1, .late_ms = 60};

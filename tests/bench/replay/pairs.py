@@ -98,7 +98,7 @@ def loss(chance):
     job = chance.choice(LOSSY)(chance)
     wire = {"rate_mbps": 1000, "delay_ms": round(draw.between(chance, 0.1, 8), 1)}
     lossy = {**wire, "loss": round(draw.between(chance, 0.002, 0.01), 5)}
-    return job, [lossy, wire], [{}, {}], ["--loss", "0"]
+    return job, [lossy, wire], [{}, {}], ["--loss", "0", "--link", "1000M"]
 
 
 def bucket(chance):
