@@ -236,6 +236,23 @@ double unloaded_rtt_us(const DirectionBlame& direction) {
   return is_wrong ? std::max(high_us, direction.facts.min_rtt_us) : direction.facts.min_rtt_us;
 }
 
+// What a full link carries: the rate at which the receiver got it in the fullest hundredths of a
+// second. The sender's own record has bursts, before the link spreads them.
+double full_mbps(const DirectionView& view) {
+  constexpr double kFullest = 0.9;
+  constexpr std::int64_t kShortNs = 10'000'000;
+  std::vector<double> mbps;
+  if (view.at_receiver != nullptr) {
+    for (const record::FlowSample& sample : view.at_receiver->packets.at(side_of(view))) {
+      const double bytes = static_cast<double>(sample.payload_bytes.value_or(0));
+      if (bytes > 0 && sample.bin_ns > 0 && sample.bin_ns <= kShortNs) {
+        mbps.push_back(bytes * 8e3 / static_cast<double>(sample.bin_ns));
+      }
+    }
+  }
+  return math::quantile(mbps, kFullest).value_or(0);
+}
+
 }  // namespace
 
 MeasuredPath path_of(const RunData& run, const Blame& blame) {
@@ -254,7 +271,7 @@ MeasuredPath path_of(const RunData& run, const Blame& blame) {
   }
   measured.is_full = main->held[Limit::LinkFull] > main->held.sum() / 2 && main->rate_mbps > 0;
   if (measured.is_full) {
-    path.rate_mbps = main->rate_mbps;
+    path.rate_mbps = std::max(main->rate_mbps, full_mbps(main->view));
   } else if (main->view.sender) {
     const NodeData& node = run.nodes[*main->view.sender];
     const Interface* interface = node.interface(main->view.at_sender->row.interface);
