@@ -21,6 +21,7 @@ namespace {
 
 constexpr double kEnough = 0.8;     // of all collectives' bytes
 constexpr double kOfLargest = 0.5;  // of the largest pass: smaller ones carry something else
+constexpr double kTiny = 0.001;     // of the bucket before
 constexpr std::size_t kMostBuckets = 4096;
 
 // Gloo's rows have what passed both ways.
@@ -30,7 +31,10 @@ double tensor_times(const Transfer& transfer) {
              : 2 * bus_factor(Collective::AllReduce, transfer.ranks);
 }
 
-bool goes_on(const StageGap& before, const StageGap& gap) { return gap.queued || before.unwaited; }
+// A loss or a flag that follows at once carries no gradients.
+bool goes_on(const StageGap& before, const StageGap& gap) {
+  return (gap.queued || before.unwaited) && gap.exchange->bytes > kTiny * before.exchange->bytes;
+}
 
 struct Found {
   std::size_t list = 0;

@@ -184,15 +184,22 @@ TEST_F(ReplayTest, ARoundTripBeforeAllWereReadyIsNotWaitedFor) {
 //   computes 100 ├ bucket 25 ┤ bucket 25 ┤ bucket 25 ┤ bucket 25 │
 class BucketsTest : public ReplayTest {
  protected:
-  static Exchanges exchanges() {
+  // With flags: a small one follows, which one rank has at once and the other after 2 ms.
+  static Exchanges exchanges(bool with_flags = false) {
     Exchanges ranks(2);
+    const int in_step = with_flags ? 5 : 4;
     for (int step = 0; step < kSteps; ++step) {
       for (const std::size_t rank : {0U, 1U}) {
+        const double begin = 1000 + step * (with_flags ? 203 : 200);
         for (int bucket = 0; bucket < 4; ++bucket) {
-          const double ready = 1000 + step * 200 + 100 + bucket * 25;
-          ranks[rank].push_back(all_reduce(rank, step * 4 + bucket, ready, ready + 25, 1e7));
-          ranks[rank].back().rank = static_cast<std::int64_t>(rank);
+          const double ready = begin + 100 + bucket * 25;
+          ranks[rank].push_back(all_reduce(rank, step * in_step + bucket, ready, ready + 25, 1e7));
         }
+        if (with_flags) {
+          const double ready = begin + 200 + (rank == 0 ? 0.2 : 2);
+          ranks[rank].push_back(all_reduce(rank, step * in_step + 4, ready, begin + 203, 16));
+        }
+        for (Exchange& each : ranks[rank]) each.rank = static_cast<std::int64_t>(rank);
       }
     }
     return ranks;
@@ -224,6 +231,16 @@ TEST_F(BucketsTest, OtherBucketsAreHeldAgainstTheSameOnesCutAlike) {
   EXPECT_NEAR(*recorded->step_ms({.overlap = 0}), 275, 1);
   // One bucket of all 20 MB waits for the end of computing, too.
   EXPECT_NEAR(*recorded->step_ms({.bucket_bytes = 1e8}), 275, 12);
+}
+
+TEST_F(BucketsTest, AFlagThatFollowsIsNoBucket) {
+  phases_.hidden_ms = 75;
+  const auto recorded =
+      replay(exchanges(true), 203, {.path = {.rate_mbps = 1600}, .is_full = true});
+  ASSERT_TRUE(recorded);
+  const auto behind = recorded->step_ms({.overlap = 0});
+  ASSERT_TRUE(behind);
+  EXPECT_NEAR(*behind, 278, 1);
 }
 
 TEST_F(ReplayTest, NothingToReplayWithoutExchanges) { EXPECT_FALSE(replay(Exchanges(2), 100)); }
