@@ -98,6 +98,10 @@ std::optional<RunGraph> Replay::graph_with(const Buckets& buckets) const {
 std::optional<double> Replay::step_ms(const ReplayChange& change) const {
   const double rtt_ms = path_.path.rtt_ms.value_or(0);
   const auto as_recorded = [](const Arc& arc, std::size_t) { return static_cast<double>(arc.ns); };
+  const double loss = path_.path.loss.value_or(0);
+  if (change.path.loss.value_or(loss) < loss && !shows_times_without_loss(graph_.transfers, loss)) {
+    return std::nullopt;
+  }
   double unchanged_ms = length_ms_;
   std::optional<RunGraph> other;
   if (change.bucket_bytes || change.overlap) {

@@ -60,7 +60,8 @@ class Replay {
   static std::optional<Replay> of(const GraphInput& input, const MeasuredPath& path);
 
   double step_ms() const { return step_ms_; }
-  // nullopt where other buckets or overlap are asked for, and no gradients were recognised.
+  // nullopt where other buckets or overlap are asked for, and no gradients were recognised, or less
+  // loss, and the record does not show what exchanges take without.
   std::optional<double> step_ms(const ReplayChange& change) const;
   // Where these shares of each settled step take `times` as long.
   double step_ms(const std::vector<CauseShares>& shares, double times) const;

@@ -19,7 +19,7 @@ constexpr double kMostOfLink = 1.06;  // likewise at most: what lies in queues b
 constexpr double kElementBytes = 4;
 constexpr double kLeastMbps = 1e-3;
 constexpr double kMostMbps = 1e7;
-constexpr double kQuick = 0.1;  // quantile of those alike
+constexpr double kQuick = 0.1;  // quantile of those alike: what loses nothing
 // Packets that an exchange loses on average, from which on even the quickest of them have a window
 // that an earlier loss left small.
 constexpr double kManyLosses = 0.5;
@@ -136,25 +136,6 @@ double after_mbps(const PathChange& change, double fitted, double share) {
   return after / share;
 }
 
-// What the link gives to each of those that have it together, where nothing is lost.
-double free_mbps(const PathChange& change, double share) {
-  const double link = change.after.rate_mbps.value_or(change.before.path.rate_mbps.value_or(0));
-  return link * kPayloadOfLine / share;
-}
-
-// What they would take without loss: as the quickest of them, which lost nothing; where nearly all
-// lose something no row shows it, and it is what the link gives.
-double free_ms(const Sample& sample, double took_ms, const PathChange& change) {
-  const MeasuredPath& path = change.before;
-  const double quick_ms = math::quantile(sample.took_ms, kQuick).value_or(took_ms);
-  const double lost =
-      path.path.loss.value_or(0) * 2 * sent_bytes(sample.usual) / kSegmentBytes;  // both ways
-  const double mbps = free_mbps(change, math::median(sample.at_once).value_or(1));
-  return lost < kManyLosses || mbps <= 0
-             ? quick_ms
-             : std::min(quick_ms, transfer_ms(sample.usual, path.path.rtt_ms.value_or(0), mbps));
-}
-
 // Where an exchange takes less than the model at any rate, some of its round trips passed before
 // its ranks were both ready. How many.
 double hidden_round_trips(const Transfer& transfer, double rtt_ms, double took_ms) {
@@ -173,6 +154,18 @@ double transfer_ms(const Transfer& transfer, double rtt_ms, double rate_mbps) {
   }
   return transfer.source == record::CollectiveSource::Nccl ? nccl_ms(transfer, rtt_ms, rate_mbps)
                                                            : gloo_ms(transfer, rtt_ms, rate_mbps);
+}
+
+bool shows_times_without_loss(const std::vector<Transfer>& transfers, double loss) {
+  double hit_bytes = 0;
+  double all_bytes = 0;
+  for (const Transfer& transfer : transfers) {
+    if (!transfer.is_between_hosts) continue;
+    const double lost = loss * 2 * sent_bytes(transfer) / kSegmentBytes;  // both ways
+    hit_bytes += lost > kManyLosses ? sent_bytes(transfer) : 0;
+    all_bytes += sent_bytes(transfer);
+  }
+  return hit_bytes <= all_bytes / 2;
 }
 
 double fitted_mbps(const Transfer& transfer, double rtt_ms, double took_ms) {
@@ -206,7 +199,7 @@ TransferTimes::TransferTimes(const std::vector<Transfer>& transfers, const PathC
   for (const Sample& sample : samples) {
     const double took_ms = math::median(sample.took_ms).value_or(0);
     Alike alike{.before_ms = took_ms, .after_ms = took_ms};
-    alike.free_ms = free_ms(sample, took_ms, change);
+    alike.free_ms = math::quantile(sample.took_ms, kQuick).value_or(took_ms);
     alike.loss_times = loss_before > 0 ? std::min(loss_after / loss_before, 1.0) : 1;
     if (sample.usual.is_between_hosts && took_ms > 0) {
       const double share = math::median(sample.at_once).value_or(1);

@@ -38,6 +38,9 @@ class TransferTimes {
   std::vector<Alike> alike_;
 };
 
+// False where most bytes are in exchanges of which even the quickest lost packets.
+bool shows_times_without_loss(const std::vector<Transfer>& transfers, double loss);
+
 // Of one exchange without loss: a ring, or round trips and data one after the other. The rate is of
 // payload.
 double transfer_ms(const Transfer& transfer, double rtt_ms, double rate_mbps);
