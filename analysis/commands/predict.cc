@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/commands/commands.h"
+#include "analysis/predict/grid.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -63,10 +64,31 @@ Result<std::vector<std::string>> judge_curve_of(const JobProfile& profile, const
   return lines;
 }
 
+// Of a grid: how its ranks stand, and what would wait for the network without need.
+void add_of_grid(std::vector<std::string>& lines, const JobProfile& profile) {
+  if (!profile.grid) return;
+  const auto layers =
+      std::ranges::find(profile.exchanges, Parallelism::Tensor, &PlannedExchange::of);
+  if (layers != profile.exchanges.end() && layers->at->hosts > 1) {
+    lines.push_back(fmt::format(
+        "warning: tp={} crosses the network, since its ranks are on {:g} hosts: four all-reduces a "
+        "layer and micro-batch wait for it",
+        profile.grid->tensor, layers->at->hosts));
+  }
+  lines.emplace_back(
+      "ranks of a tensor-parallel group are neighbours, then come the copies, then the stages, as "
+      "Megatron-LM counts them");
+  if (profile.grid->pipeline > 1 && profile.grid->tensor > 1) {
+    lines.emplace_back(
+        "each rank sends whole activations to the next stage (no sequence parallelism)");
+  }
+}
+
 // What the prediction assumes because the user did not give it, a line each.
 std::vector<std::string> assumptions_of(const JobProfile& profile, const Target& target,
                                         const Prediction& prediction) {
   std::vector<std::string> lines;
+  add_of_grid(lines, profile);
   if (prediction.models_step_ms) {
     lines.push_back(
         fmt::format("the run, replayed with this change alone; the models without it say {}",
@@ -160,6 +182,16 @@ Result<> check_tiers(const Predicted& predicted) {
     return fail(ErrorKind::Usage, "", "--intra-link", "each host has one rank, or calls another",
                 "say how many hosts there are, like --ranks 4 --nodes 2");
   }
+  if (job.grid && target.curve) {
+    return fail(ErrorKind::Usage, "", "--curve",
+                "was measured of one group of ranks, and a grid has several kinds",
+                "give --link, and --rtt");
+  }
+  if (job.grid && ranks.each() > 1 && !target.inside_mbps) {
+    return fail(ErrorKind::Usage, "", "--intra-link",
+                "what ranks of a host pass each other by is not known",
+                "give it, like 32GB/s for PCIe 4.0 x16; 'chokepoint probe pcie' measures it");
+  }
   if (target.nics <= 1) return {};
   if (job.backend != "nccl") {
     return fail(ErrorKind::Usage, "", "--nics", "only NCCL spreads a collective over several NICs",
@@ -172,6 +204,18 @@ Result<> check_tiers(const Predicted& predicted) {
         "measures it");
   }
   return {};
+}
+
+// All ranks in one group of its kind. Micro-batches follow one another in a grid.
+Grid grid_of(const Figures& figures) {
+  switch (figures.parallelism) {
+    case Parallelism::Tensor:
+      return {.tensor = figures.ranks};
+    case Parallelism::Pipeline:
+      return {.pipeline = figures.ranks};
+    default:
+      return {.data = figures.ranks, .zero_stage = figures.zero_stage};
+  }
 }
 
 // With a limit: what a rank would keep if the job were spread otherwise.
@@ -188,9 +232,13 @@ Result<> add_memory(Predicted& predicted, const PredictFlags& given) {
   }
   predicted.memory_limit_bytes = static_cast<double>(given.gpu_memory.count);
   if (figures.ranks <= 1) return {};
+  if (figures.grid) {
+    predicted.memory_ways.push_back({.name = name_of(*figures.grid), .memory = *predicted.memory});
+  }
   for (const MemoryKind& kind : kMemoryKinds) {
     question.figures.parallelism = parallelism_named(kind.name);
     question.figures.zero_stage = kind.zero_stage;
+    if (figures.grid) question.figures.grid = grid_of(question.figures);
     if (const auto memory = memory_of(question)) {
       predicted.memory_ways.push_back({.name = kind.name, .memory = *memory});
     }
@@ -254,6 +302,10 @@ cli::Summary PredictCommand::summary() const {
           {"chokepoint predict --parallelism pp --hidden 768 --batch 16 --sequence 1024 "
            "--micro-batches 8 --ranks 2 --compute 277ms --type fp16 --link 1G",
            "a pipeline over Ethernet"},
+          {"chokepoint predict --parallelism tp=4,dp=2,pp=2 --nodes 4 --parameters 7B --layers 32 "
+           "--hidden 4096 --batch 8 --sequence 4096 --micro-batches 8 --type bf16 --compute 3s "
+           "--intra-link 300GB/s --link 200G",
+           "several kinds at once, tensor parallelism inside each host"},
           {"chokepoint predict --parallelism rpc --request 1.5M --compute 120ms --throughput "
            "2.7G --rtt 15ms",
            "batches sent to a worker elsewhere, by remote calls"},

@@ -131,7 +131,7 @@ struct Alternative {
 
 // The same job spread otherwise over as many ranks, and what each of them then keeps.
 struct MemoryWay {
-  const char* name = "";
+  std::string name = {};
   Memory memory = {};
 };
 

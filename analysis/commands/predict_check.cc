@@ -9,7 +9,7 @@
 #include "analysis/commands/predict.h"
 #include "analysis/commands/run_files.h"
 #include "analysis/load/run_summary.h"
-#include "analysis/predict/check.h"
+#include "analysis/predict/predict.h"
 #include "analysis/report/document_parts.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"

@@ -1,5 +1,6 @@
 // The flags of `predict`, and what the models take from them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 
 #include "analysis/commands/predict.h"
 #include "analysis/commands/run_files.h"
+#include "analysis/predict/grid.h"
 #include "base/sys/number.h"
 
 namespace chokepoint::analysis {
@@ -101,8 +103,22 @@ std::optional<double> given_in(double unit_ns, std::chrono::nanoseconds time) {
   return static_cast<double>(time.count()) / unit_ns;
 }
 
-int zero_stage_of(const std::string& parallelism) {
-  return parallelism == "zero1" ? 1 : parallelism == "zero3" ? 3 : 2;
+bool is_grid(const std::string& parallelism) {
+  return parallelism.find('=') != std::string::npos || parallelism.find(',') != std::string::npos;
+}
+
+// A kind by itself, as the whole job's. A grid has its own reader.
+Result<> read_kind(const std::string& text, Parallelism* kind) {
+  constexpr std::array<std::string_view, 9> kKinds{"dp",    "tp",    "pp",   "zero", "zero1",
+                                                   "zero2", "zero3", "fsdp", "rpc"};
+  if (text.empty()) return {};
+  if (std::ranges::find(kKinds, text) == kKinds.end()) {
+    return fail(ErrorKind::Usage, "--parallelism", text, "no kind of parallelism",
+                fmt::format("give {}, or several with their ranks, like tp=2,dp=4,pp=2",
+                            fmt::join(kKinds, ", ")));
+  }
+  *kind = parallelism_named(text);
+  return {};
 }
 
 std::string type_of(const PredictFlags& given) { return given.type.empty() ? "fp32" : given.type; }
@@ -211,9 +227,10 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
       .option("measured-time", &given.measured_time, "TIME",
               "measured time of all steps on these ranks: the prediction starts from it, and the "
               "link that would explain it is named")
-      .choice("parallelism", &given.parallelism,
-              {"dp", "tp", "pp", "zero", "zero1", "zero2", "zero3", "rpc"},
-              "how the work is divided among the ranks; default: dp, or as in the run")
+      .option("parallelism", &given.parallelism, "KIND",
+              "how the work is divided among the ranks: dp, tp, pp, zero1, zero2, zero3 (or fsdp), "
+              "rpc, or several with the ranks of each, like tp=2,dp=4,pp=2; default: dp, or as in "
+              "the run")
       .choice("backend", &given.backend, {"nccl", "gloo"},
               "communication library; default: nccl, or the run's")
       .option("overlap", &given.overlap, "SHARE",
@@ -287,17 +304,35 @@ void define_network(cli::Flags& flags, PredictFlags& given) {
   flags.positional("RUN", &given.checked, "with --check: folders of recorded runs", false);
 }
 
+// A grid has as many ranks as its kinds multiply to.
+Result<> read_grid(Figures& figures, const PredictFlags& given) {
+  TRY(const Grid grid, parse_grid(given.parallelism));
+  if (!given.ranks.empty() && grid.ranks() != figures.ranks) {
+    return fail(ErrorKind::Usage, "--parallelism", given.parallelism,
+                fmt::format("is {} ranks, and not {}", grid.ranks(), figures.ranks),
+                fmt::format("give --ranks {}, or leave it out", grid.ranks()));
+  }
+  figures.grid = grid;
+  figures.ranks = grid.ranks();
+  figures.parallelism = grid.zero_stage > 0 ? Parallelism::Zero : Parallelism::Data;
+  figures.zero_stage = grid.zero_stage;
+  return {};
+}
+
 // Over how many ranks and nodes the work is spread, and how.
 Result<> read_ranks(Figures& figures, const PredictFlags& given) {
   double ranks = 2;
   double nodes = 0;
   TRY(read_count("--ranks", given.ranks, &ranks, 1, kMaxRanks));
   TRY(read_count("--nodes", given.nodes, &nodes, 1, kMaxRanks));
-  figures.parallelism =
-      given.parallelism.empty() ? Parallelism::Data : parallelism_named(given.parallelism);
-  figures.zero_stage = zero_stage_of(given.parallelism);
   figures.ranks = static_cast<std::int64_t>(given.ranks.empty() && nodes > 0 ? nodes : ranks);
   figures.nodes = static_cast<std::int64_t>(nodes);
+  if (is_grid(given.parallelism)) {
+    TRY(read_grid(figures, given));
+  } else {
+    TRY(read_kind(given.parallelism, &figures.parallelism));
+    figures.zero_stage = zero_stage_named(given.parallelism);
+  }
   if (figures.nodes > figures.ranks) {
     return fail(ErrorKind::Usage, "", "--nodes", "more than --ranks",
                 "give as many ranks as nodes, or more");
@@ -441,9 +476,16 @@ Result<Target> target_of(const PredictFlags& given) {
 Result<> change(Target& target, const PredictFlags& given, const JobProfile& profile,
                 const Labels& labels) {
   TRY(spread(target, given, profile));
-  JobChange wanted{.zero_stage = zero_stage_of(given.parallelism)};
+  if (is_grid(given.parallelism)) {
+    return fail(ErrorKind::Usage, "--parallelism", given.parallelism,
+                "a run does not say how large its model is",
+                "give the job in figures: --compute and the model's sizes");
+  }
+  JobChange wanted{.zero_stage = zero_stage_named(given.parallelism)};
   TRY(read_bucket(given, &wanted.bucket_bytes));
-  if (!given.parallelism.empty()) wanted.parallelism = parallelism_named(given.parallelism);
+  if (!given.parallelism.empty()) {
+    TRY(read_kind(given.parallelism, &wanted.parallelism.emplace(Parallelism::Data)));
+  }
   if (!given.backend.empty()) wanted.backend = given.backend;
   TRY(read_precision(wanted, given, labels));
   TRY(read_batch(wanted, given, labels));

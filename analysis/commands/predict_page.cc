@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
 
 #include "analysis/commands/predict.h"
+#include "analysis/predict/grid.h"
 #include "analysis/report/document_parts.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
@@ -178,6 +180,73 @@ void print_volumes(const cli::Context& context, const Predicted& predicted) {
   table.print(context.out, context.out_terminal);
 }
 
+// A grid's groups of one kind, in the order in which ranks are counted.
+struct GroupRow {
+  std::string kind = {};  // "tp", "dp", "zero1" …, "pp"
+  double ranks = 1;       // of a group
+  double hosts = 1;       // that the group on most is on
+  double at_once = 0;     // that the busiest host's NICs serve together
+  Load sent = {};
+  GroupTimes times = {};
+};
+
+GroupRow row_of(const JobProfile& job, const GroupTimes& times) {
+  const Grid& grid = *job.grid;
+  GroupRow row{.times = times};
+  if (times.of == Parallelism::Pipeline) {
+    const PipelineProfile::Stages& stages = *job.pipeline->stages;
+    row.kind = "pp";
+    row.ranks = stages.count;
+    row.hosts = 1 + static_cast<double>(std::ranges::count(stages.is_between, true));
+    row.at_once = stages.at_once;
+    return row;
+  }
+  const bool is_tensor = times.of == Parallelism::Tensor;
+  const auto own = std::ranges::find(job.exchanges, times.of, &PlannedExchange::of);
+  row.kind = is_tensor ? "tp" : grid.zero_stage > 0 ? fmt::format("zero{}", grid.zero_stage) : "dp";
+  row.ranks = own->ranks;
+  row.hosts = own->at->hosts;
+  row.at_once = own->at->at_once;
+  return row;
+}
+
+std::vector<GroupRow> groups_of(const Predicted& predicted) {
+  std::vector<GroupRow> rows;
+  for (const GroupTimes& times : predicted.prediction.groups) {
+    GroupRow row = row_of(predicted.job(), times);
+    row.sent = load_of(predicted.job(), predicted.target.algorithm, predicted.ranks(), times.of);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string shown_place(const GroupRow& row) {
+  return row.hosts > 1
+             ? fmt::format("{:g} hosts, {:g} at once by a host's NICs", row.hosts, row.at_once)
+             : "inside a host";
+}
+
+void print_groups(const cli::Context& context, const Predicted& predicted) {
+  using cli::Align;
+  const std::vector<GroupRow> rows = groups_of(predicted);
+  if (rows.empty()) return;
+  cli::Table table({{"groups"},
+                    {"ranks", Align::Right},
+                    {"each rank sends", Align::Right},
+                    {"each host sends", Align::Right},
+                    {"takes", Align::Right},
+                    {"exposed", Align::Right},
+                    {"where"}});
+  for (const GroupRow& row : rows) {
+    table.add({row.kind, fmt::format("{:g}", row.ranks), math::format_bytes(row.sent.rank),
+               row.sent.host > 0 ? math::format_bytes(row.sent.host) : "–",
+               shown_ms(row.times.communication_ms), shown_ms(row.times.exposed_ms),
+               shown_place(row)});
+  }
+  fmt::print(context.out, "\n");
+  table.print(context.out, context.out_terminal);
+}
+
 void print_head(const cli::Context& context, const Predicted& predicted) {
   const Prediction& found = predicted.prediction;
   fmt::print(context.out, "step     {}, between {} and {}\n", shown_ms(found.step_ms),
@@ -296,6 +365,24 @@ Json volume_json_of(const Predicted& predicted) {
   return volume;
 }
 
+Json groups_json_of(const Predicted& predicted) {
+  Json groups = Json::array();
+  for (const GroupRow& row : groups_of(predicted)) {
+    groups.push_back({{"kind", row.kind},
+                      {"ranks", static_cast<std::int64_t>(row.ranks)},
+                      {"hosts", static_cast<std::int64_t>(row.hosts)},
+                      {"crosses_network", row.hosts > 1},
+                      {"at_once", static_cast<std::int64_t>(row.at_once)},
+                      {"rank_bytes", row.sent.rank},
+                      {"inside_host_bytes", row.sent.inside},
+                      {"host_bytes", row.sent.host},
+                      {"network_bytes", row.sent.network},
+                      {"communication_ms", row.times.communication_ms},
+                      {"exposed_ms", row.times.exposed_ms}});
+  }
+  return groups;
+}
+
 Json json_of(const Memory& memory) {
   return {{"weights_bytes", memory.weights},
           {"gradients_bytes", memory.gradients},
@@ -333,7 +420,7 @@ Json inputs_of(const PredictFlags& given, const Predicted& predicted) {
       {"from", text_or_null(given.from)},
       {"parameters", text_or_null(given.parameters)},
       {"type", given.from.empty() && given.type.empty() ? Json("fp32") : text_or_null(given.type)},
-      {"parallelism", name_of_parallelism(job.parallelism)},
+      {"parallelism", job.grid ? name_of(*job.grid) : name_of_parallelism(job.parallelism)},
       {"backend", text_or_null(job.backend)},
       {"ranks", predicted.target.ranks.value_or(job.ranks)},
       {"nodes", static_cast<std::int64_t>(predicted.ranks().hosts())},
@@ -404,6 +491,7 @@ void print_page(const cli::Context& context, const Predicted& predicted) {
   fmt::print(context.out, "\n");
   print_links(context, predicted);
   print_gains(context, predicted);
+  print_groups(context, predicted);
   print_volumes(context, predicted);
   print_memory_ways(context, predicted);
   if (!predicted.assumptions.empty()) {
@@ -421,6 +509,7 @@ Json document_of(const cli::Context& context, const PredictFlags& given,
   add(document, predicted.prediction);
   document["sent_bytes_per_step"] = predicted.sent.rank;
   document["volume"] = volume_json_of(predicted);
+  document["groups"] = groups_json_of(predicted);
   document["memory"] = memory_json_of(predicted);
   document["explaining_link_mbps"] = value_or_null(predicted.explaining_mbps);
   document["alternatives"] = Json::array();

@@ -1,5 +1,7 @@
 #include "analysis/predict/figures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +10,9 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/predict/grid.h"
+#include "analysis/predict/memory.h"
+#include "analysis/predict/tiers.h"
 #include "analysis/predict/wire.h"
 
 namespace chokepoint::analysis {
@@ -71,7 +76,41 @@ Result<> check_time(const Figures& figures) {
   return {};
 }
 
+Result<> check_activations(const Shape& shape) {
+  return shape.hidden > 0 && shape.batch > 0 && shape.sequence > 0
+             ? Result<>()
+             : missing("--hidden, --batch, --sequence", "the activations' size is not known",
+                       "give all three, like --hidden 768 --batch 16 --sequence 1024");
+}
+
+Result<> check_layers(const Shape& shape) {
+  return shape.layers > 0
+             ? Result<>()
+             : missing("--layers", "tensor parallelism exchanges activations in every layer",
+                       "give how many there are");
+}
+
+// What the groups of a grid exchange has to be known.
+Result<> check_grid(const Figures& figures) {
+  const Grid& grid = *figures.grid;
+  if (grid.data > 1 && parameters_of(figures) <= 0) {
+    return missing("--parameters", "the model's size is not known",
+                   "give it like 708M, or --layers and --hidden");
+  }
+  if (grid.tensor > 1 || grid.pipeline > 1) TRY(check_activations(figures.shape));
+  if (grid.tensor > 1) TRY(check_layers(figures.shape));
+  if (grid.pipeline > 1 && grid.zero_stage > 1) {
+    return missing("--parallelism",
+                   fmt::format("zero{} beside a pipeline: gradients and parameters would be "
+                               "exchanged for each micro-batch",
+                               grid.zero_stage),
+                   "give zero1 or dp, as DeepSpeed and Megatron-LM do");
+  }
+  return {};
+}
+
 Result<> check_size(const Figures& figures) {
+  if (figures.grid) return check_grid(figures);
   const Shape& shape = figures.shape;
   const bool by_parameters =
       figures.parallelism == Parallelism::Data || figures.parallelism == Parallelism::Zero;
@@ -84,14 +123,8 @@ Result<> check_size(const Figures& figures) {
   if (by_parameters && figures.parameters <= 0) {
     return missing("--parameters", "the model's size is not known", "give it like 708M");
   }
-  if (!by_parameters && (shape.hidden <= 0 || shape.batch <= 0 || shape.sequence <= 0)) {
-    return missing("--hidden, --batch, --sequence", "the activations' size is not known",
-                   "give all three, like --hidden 768 --batch 16 --sequence 1024");
-  }
-  if (figures.parallelism == Parallelism::Tensor && shape.layers <= 0) {
-    return missing("--layers", "tensor parallelism exchanges activations in every layer",
-                   "give how many there are");
-  }
+  if (!by_parameters) TRY(check_activations(shape));
+  if (figures.parallelism == Parallelism::Tensor) TRY(check_layers(shape));
   return {};
 }
 
@@ -138,6 +171,69 @@ void add_exchanges(JobProfile& profile, const Figures& figures) {
       profile.exchanges =
           bucket_exchanges(Collective::AllReduce, buckets_of(bytes, figures.bucket_bytes),
                            forward_ms, profile.compute_ms);
+  }
+}
+
+void place(std::vector<PlannedExchange>& exchanges, Parallelism of, double count, double stride,
+           const Figures& figures) {
+  const auto ranks = static_cast<double>(figures.ranks);
+  const double hosts = Ranks{.count = ranks, .nodes = static_cast<double>(figures.nodes)}.hosts();
+  const Placement placement = placement_of(count, stride, ranks, hosts);
+  for (PlannedExchange& exchange : exchanges) {
+    exchange.ranks = count;
+    exchange.of = of;
+    exchange.at = placement;
+  }
+}
+
+// Gradients are whole in the backward pass of the last micro-batch.
+std::vector<PlannedExchange> copies_exchanges(const Figures& figures, double compute_ms) {
+  const double bytes = rank_parameters(figures) * figures.parameter_bytes;
+  const double backward_ms =
+      compute_ms * (1 - kForwardShare) / std::max(figures.shape.micro_batches, 1.0);
+  if (figures.grid->zero_stage > 0) {
+    const double forward_ms =
+        compute_ms -
+        (figures.grid->zero_stage < 3 ? backward_ms : compute_ms * (1 - kForwardShare));
+    return zero_exchanges(figures.grid->zero_stage, bytes, figures.bucket_bytes, compute_ms,
+                          forward_ms);
+  }
+  return bucket_exchanges(Collective::AllReduce, buckets_of(bytes, figures.bucket_bytes),
+                          compute_ms - backward_ms, compute_ms);
+}
+
+// Each group by itself: what tensor-parallel ranks exchange of a stage's layers, what the copies of
+// a rank's part of the model do, and what stages pass on.
+void add_grid(JobProfile& profile, const Figures& figures) {
+  const Grid& grid = *figures.grid;
+  const auto tensor = static_cast<double>(grid.tensor);
+  const auto data = static_cast<double>(grid.data);
+  const auto stages = static_cast<double>(grid.pipeline);
+  profile.grid = grid;
+  if (grid.tensor > 1) {
+    Shape of_stage = figures.shape;
+    of_stage.layers /= stages;
+    std::vector<PlannedExchange> of_layers = tensor_exchanges(of_stage, profile.compute_ms);
+    place(of_layers, Parallelism::Tensor, tensor, 1, figures);
+    append(profile.exchanges, of_layers);
+  }
+  if (grid.data > 1) {
+    std::vector<PlannedExchange> of_copies = copies_exchanges(figures, profile.compute_ms);
+    place(of_copies, Parallelism::Data, data, tensor, figures);
+    append(profile.exchanges, of_copies);
+  }
+  if (grid.pipeline > 1) {
+    JobProfile pipeline{.compute_ms = profile.compute_ms};
+    add_pipeline(pipeline, figures);
+    // Each rank has its part of the embeddings.
+    for (PlannedExchange& exchange : pipeline.exchanges) exchange.bytes /= tensor;
+    place(pipeline.exchanges, Parallelism::Pipeline, 2, tensor * data * (stages - 1), figures);
+    append(profile.exchanges, pipeline.exchanges);
+    profile.pipeline = pipeline.pipeline;
+    const double hosts = Ranks{.count = static_cast<double>(figures.ranks),
+                               .nodes = static_cast<double>(figures.nodes)}
+                             .hosts();
+    profile.pipeline->stages = stages_of(grid, hosts);
   }
 }
 
@@ -217,7 +313,7 @@ std::vector<PlannedExchange> bucket_exchanges(Collective collective,
 Result<JobProfile> profile_from(const Figures& figures) {
   TRY(check_size(figures));
   TRY(check_time(figures));
-  JobProfile profile{.parallelism = figures.parallelism,
+  JobProfile profile{.parallelism = figures.grid ? Parallelism::Unknown : figures.parallelism,
                      .backend = figures.backend,
                      .ranks = figures.ranks,
                      .nodes = figures.nodes,
@@ -227,7 +323,7 @@ Result<JobProfile> profile_from(const Figures& figures) {
                      .overlap = figures.overlap,
                      .single_total_s = figures.single_time_s,
                      .power_w = figures.power_w};
-  add_exchanges(profile, figures);
+  figures.grid ? add_grid(profile, figures) : add_exchanges(profile, figures);
   if (figures.measured_time_s && figures.steps) {
     profile.step_ms = *figures.measured_time_s * 1000 / static_cast<double>(*figures.steps);
     profile.exposed_ms = profile.step_ms - profile.compute_ms;

@@ -44,8 +44,9 @@ std::vector<PlannedExchange> bucket_exchanges(Collective collective,
 constexpr double kForwardShare = 1.0 / 3;
 
 struct Figures {
-  Parallelism parallelism = Parallelism::Data;
+  Parallelism parallelism = Parallelism::Data;  // Data or Zero of a grid
   int zero_stage = 2;
+  std::optional<Grid> grid = {};
   double parameters = 0;
   double parameter_bytes = 4;  // of one, as gradients are exchanged
   std::string backend = "nccl";

@@ -12,6 +12,29 @@ namespace chokepoint::analysis {
 
 enum class Collective { AllReduce, ReduceScatter, AllGather, Broadcast, AllToAll, SendReceive };
 
+// In the order of rows, as papers list them. Zero: ZeRO and FSDP, whose ranks each keep a part of
+// the model's state.
+enum class Parallelism { Data, Zero, Tensor, Pipeline, Calls, Unknown };
+
+// Several kinds of parallelism in one job: how many ranks a group of each has. Ranks are counted as
+// Megatron-LM counts them: those of a tensor-parallel group are neighbours, then come the copies of
+// data parallelism, then the pipeline's stages.
+struct Grid {
+  std::int64_t tensor = 1;
+  std::int64_t data = 1;
+  std::int64_t pipeline = 1;
+  int zero_stage = 0;  // of the data-parallel copies; 0: each keeps all
+
+  std::int64_t ranks() const { return tensor * data * pipeline; }
+};
+
+// Where the groups of one kind stand, and what their hosts' NICs carry for them.
+struct Placement {
+  double hosts = 1;      // of the group that is on most
+  double at_once = 0;    // groups that one host's NICs serve together, at the host with most
+  double crossings = 0;  // of groups on several hosts, their hosts summed up
+};
+
 // What the ranks send each other in a step: one collective, or many alike that follow one another.
 struct PlannedExchange {
   Collective collective = Collective::AllReduce;
@@ -19,11 +42,10 @@ struct PlannedExchange {
   double ready_ms = 0;  // of the step's computing, when there is something to send
   double times = 1;     // one after the other
   double ranks = 0;     // that take part; 0: all of the job
+  // Of a grid: whose groups exchange it, all of them at the same time, and where they are.
+  Parallelism of = Parallelism::Unknown;
+  std::optional<Placement> at = {};
 };
-
-// In the order of rows, as papers list them. Zero: ZeRO and FSDP, whose ranks each keep a part of
-// the model's state.
-enum class Parallelism { Data, Zero, Tensor, Pipeline, Calls, Unknown };
 
 // What a label or a flag calls it: "DP", "Data", "ddp", "FSDP", "zero3", "TP", "pipeline-parallel",
 // "rpc" …; Unknown of any other text.
@@ -50,6 +72,16 @@ struct PipelineProfile {
   double micro_batches = 1;
   double micro_batch_bytes = 0;  // of activations between two stages
   bool is_forward_only = false;
+  // Of a grid; empty: each rank is a stage.
+  struct Stages {
+    double count = 1;
+    std::vector<bool> is_between = {};  // hosts: of each stage's link to the next one
+    double at_once = 0;                 // messages that leave the busiest host, one way
+    double most_sent = 0;               // messages that it sends for a micro-batch, both ways
+    double sent = 0;                    // likewise by all hosts
+    bool has_inside = false;            // messages that stay on their host
+  };
+  std::optional<Stages> stages = {};
 };
 
 // Steps that are remote calls: one rank sends a request to each other rank, which computes and
@@ -85,6 +117,7 @@ struct JobProfile {
   // Of figures rather than of a run: what is exchanged, in order, in place of the sums above.
   std::vector<PlannedExchange> exchanges = {};
   std::optional<PipelineProfile> pipeline = {};
+  std::optional<Grid> grid = {};
   std::optional<CallProfile> calls = {};
   // The path's figures were measured under this library. Otherwise what the library makes of a link
   // is assumed.

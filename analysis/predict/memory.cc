@@ -24,11 +24,35 @@ double weight_bytes(const Figures& figures) {
   return bytes + (shorter > 0 && shorter < bytes ? shorter : 0);
 }
 
+// Over how many ranks each kind of parallelism spreads the model.
+struct Spread {
+  double tensor = 1;
+  double data = 1;
+  double stages = 1;
+};
+
+Spread spread_of(const Figures& figures) {
+  if (figures.grid) {
+    return {.tensor = static_cast<double>(figures.grid->tensor),
+            .data = static_cast<double>(figures.grid->data),
+            .stages = static_cast<double>(figures.grid->pipeline)};
+  }
+  const auto ranks = static_cast<double>(figures.ranks);
+  switch (figures.parallelism) {
+    case Parallelism::Tensor:
+      return {.tensor = ranks};
+    case Parallelism::Pipeline:
+      return {.stages = ranks};
+    default:
+      return {.data = ranks};
+  }
+}
+
 // Parts of a kind of state that a rank keeps one of.
 double parts(const Figures& figures, int least_stage) {
   const bool is_split =
       figures.parallelism == Parallelism::Zero && figures.zero_stage >= least_stage;
-  return is_split ? static_cast<double>(figures.ranks) : 1;
+  return is_split ? spread_of(figures).data : 1;
 }
 
 // Of one layer and so many samples, as the backward pass needs them. Under tensor parallelism all
@@ -60,9 +84,10 @@ bool has_layers(const Shape& shape) {
   return shape.layers > 0 && shape.hidden > 0 && shape.batch > 0 && shape.sequence > 0;
 }
 
-Memory state_of(const MemoryQuestion& question, double parameters) {
+Memory state_of(const MemoryQuestion& question) {
   const Figures& figures = question.figures;
-  const bool has_buckets = figures.parallelism == Parallelism::Data && figures.ranks > 1;
+  const double parameters = rank_parameters(figures);
+  const bool has_buckets = figures.parallelism == Parallelism::Data && spread_of(figures).data > 1;
   return {
       .weights = parameters * weight_bytes(figures) / parts(figures, 3),
       .gradients = parameters * figures.parameter_bytes * (has_buckets ? 2 : 1) / parts(figures, 2),
@@ -72,20 +97,16 @@ Memory state_of(const MemoryQuestion& question, double parameters) {
 
 // One forward, one backward: the first stage has a micro-batch under way for each stage behind it;
 // the last has one, and the logits. Both hold the embeddings.
-Memory of_pipeline(const MemoryQuestion& question, double parameters) {
+void add_stage(Memory& memory, const MemoryQuestion& question, const Spread& spread) {
   const Shape& shape = question.figures.shape;
-  const auto stages = static_cast<double>(question.figures.ranks);
-  const double embeddings = shape.vocabulary * shape.hidden;
-  Memory memory = state_of(question, std::max(0.0, parameters - embeddings) / stages + embeddings);
-  if (!has_layers(shape)) return memory;
   const double samples = shape.batch / shape.micro_batches;
-  const double of_batch = layers_bytes(question, shape.layers / stages, samples, 1);
-  const double first = of_batch * std::min(stages, shape.micro_batches);
-  const double logits = logits_bytes(shape, samples);
-  const bool is_first_larger = stages > 1 && first >= of_batch + logits;
+  const double of_batch =
+      layers_bytes(question, shape.layers / spread.stages, samples, spread.tensor);
+  const double first = of_batch * std::min(spread.stages, shape.micro_batches);
+  const double logits = logits_bytes(shape, samples) / spread.tensor;
+  const bool is_first_larger = spread.stages > 1 && first >= of_batch + logits;
   memory.activations = is_first_larger ? first : of_batch;
   memory.logits = is_first_larger ? 0 : logits;
-  return memory;
 }
 
 }  // namespace
@@ -97,19 +118,26 @@ double parameters_of(const Figures& figures) {
              : 12 * shape.layers * shape.hidden * shape.hidden + shape.vocabulary * shape.hidden;
 }
 
+double rank_parameters(const Figures& figures) {
+  const Spread spread = spread_of(figures);
+  const double parameters = parameters_of(figures);
+  if (spread.stages <= 1) return parameters / spread.tensor;
+  const double embeddings = figures.shape.vocabulary * figures.shape.hidden;
+  return (std::max(0.0, parameters - embeddings) / spread.stages + embeddings) / spread.tensor;
+}
+
 std::optional<Memory> memory_of(const MemoryQuestion& question) {
   const Figures& figures = question.figures;
-  const double parameters = parameters_of(figures);
-  if (parameters <= 0 || figures.parallelism == Parallelism::Calls) return std::nullopt;
-  if (figures.parallelism == Parallelism::Pipeline) return of_pipeline(question, parameters);
-  const double ways =
-      figures.parallelism == Parallelism::Tensor ? static_cast<double>(figures.ranks) : 1;
-  Memory memory = state_of(question, parameters / ways);
-  if (has_layers(figures.shape)) {
-    const Shape& shape = figures.shape;
-    // Data-parallel ranks each have a batch of their own.
-    memory.activations = layers_bytes(question, shape.layers, shape.batch, ways);
-    memory.logits = logits_bytes(shape, shape.batch) / ways;
+  if (parameters_of(figures) <= 0 || figures.parallelism == Parallelism::Calls) return std::nullopt;
+  const Spread spread = spread_of(figures);
+  const Shape& shape = figures.shape;
+  Memory memory = state_of(question);
+  if (!has_layers(shape)) return memory;
+  if (figures.grid || spread.stages > 1 || figures.parallelism == Parallelism::Pipeline) {
+    add_stage(memory, question, spread);
+  } else {  // data-parallel ranks each have a batch of their own
+    memory.activations = layers_bytes(question, shape.layers, shape.batch, spread.tensor);
+    memory.logits = logits_bytes(shape, shape.batch) / spread.tensor;
   }
   return memory;
 }

@@ -42,4 +42,8 @@ std::optional<Memory> memory_of(const MemoryQuestion& question);
 // Of a transformer: 12Lh² in its layers, Vh in its embeddings. What was given, if it was.
 double parameters_of(const Figures& figures);
 
+// Of the rank that holds most of them: a stage's part, and of that a tensor-parallel rank's. ZeRO
+// is not counted here.
+double rank_parameters(const Figures& figures);
+
 }  // namespace chokepoint::analysis

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "analysis/predict/exchange_time.h"
 #include "analysis/predict/figures.h"
+#include "analysis/predict/grid.h"
+#include "base/math/statistics.h"
+#include "base/math/units.h"
 
 namespace chokepoint::analysis {
 namespace {
-
-constexpr double kMaxCollectives = 10'000;
-constexpr double kFlagBytes = 16;
 
 // Correction: the model may be off by such factors; what is more is taken for a fixed cost.
 constexpr double kMinTimes = 0.85;
@@ -43,11 +44,14 @@ struct ModelledStep {
   double communication_ms = 0;
   double exposed_ms = 0;
   Wire wire = {};
+  std::vector<GroupTimes> groups = {};
 
   double step_ms() const { return compute_ms + bubble_ms + exposed_ms; }
 };
 
-Medium medium_of(const JobProfile& profile, const Target& target, Outlook outlook) {
+// `sharing` groups have a NIC's rate together. What a library reaches by itself each of them does.
+Medium medium_of(const JobProfile& profile, const Target& target, Outlook outlook,
+                 double sharing = 1) {
   PathProfile path = target.path;
   path.payload_mbps = path.payload_mbps ? path.payload_mbps : profile.path.payload_mbps;
   path.rate_mbps = path.rate_mbps ? path.rate_mbps : profile.path.rate_mbps;
@@ -60,6 +64,13 @@ Medium medium_of(const JobProfile& profile, const Target& target, Outlook outloo
                         .transport = target.transport,
                         .congestion = target.congestion,
                         .is_measured = is_of_run};
+  if (sharing > 1) {
+    question.transport =
+        transport_of(target.transport, profile.backend, path.rate_mbps.value_or(0));
+    for (auto* rate : {&question.path.rate_mbps, &question.path.payload_mbps}) {
+      if (*rate) **rate /= sharing;
+    }
+  }
   const Wire there = wire_of(question, outlook);
   question.path.payload_mbps = target.back_mbps ? target.back_mbps : path.payload_mbps;
   return {.wire = there,
@@ -72,86 +83,101 @@ Medium medium_of(const JobProfile& profile, const Target& target, Outlook outloo
           .curve = target.curve ? &*target.curve : nullptr};
 }
 
-// They become ready one after the other during the part of computing that may hide them; those
-// under way at once end together.
-void add_collectives(const ObservedCollectives& observed, const JobProfile& profile,
-                     std::vector<PlannedExchange>& exchanges) {
-  const double in_turn = observed.times / profile.at_once;
-  const double count = std::clamp(std::round(in_turn), 1.0, kMaxCollectives);
-  const double start_ms = profile.compute_ms - profile.overlap_ms;
-  for (double number = 1; number <= count; ++number) {
-    exchanges.push_back({.collective = observed.kind,
-                         .bytes = observed.bytes,
-                         .ready_ms = start_ms + profile.overlap_ms * number / count,
-                         .times = in_turn / count});
-  }
-}
+// What of a grid's groups the medium looks like to, by how many of them share a NIC.
+class GroupMedia {
+ public:
+  GroupMedia(const JobProfile& profile, const Target& target, const Assumed& assumed,
+             const Medium& own)
+      : profile_(profile), target_(target), assumed_(assumed), own_(own) {}
 
-std::vector<PlannedExchange> collectives_of(const JobProfile& profile) {
-  std::vector<PlannedExchange> exchanges;
-  if (profile.kinds.empty()) {
-    add_collectives({.times = profile.collectives, .bytes = profile.bytes_of_collective}, profile,
-                    exchanges);
+  const Medium& of(double at_once) {
+    const double ways = sharing(at_once, own_.ranks.nics);
+    if (ways <= 1) return own_;
+    const auto found = media_.find(ways);
+    if (found != media_.end()) return found->second;
+    return media_.emplace(ways, medium_of(profile_, target_, assumed_.outlook, ways)).first->second;
   }
-  for (const ObservedCollectives& observed : profile.kinds) {
-    add_collectives(observed, profile, exchanges);
-  }
-  std::ranges::stable_sort(exchanges, {}, &PlannedExchange::ready_ms);
-  if (profile.flags > 0) {
-    exchanges.push_back({.collective = Collective::AllReduce,
-                         .bytes = kFlagBytes,
-                         .ready_ms = profile.compute_ms,
-                         .times = profile.flags});
-  }
-  return exchanges;
-}
 
-// A rank of a pipeline sends in one half of a step and receives in the other.
-double bytes_in_turn(const JobProfile& profile) {
-  const double bytes = profile.parallelism == Parallelism::Pipeline
-                           ? profile.sent_bytes + profile.received_bytes
-                           : std::max(profile.sent_bytes, profile.received_bytes);
-  return bytes * kSegmentBytes / kFrameBytes;
-}
+ private:
+  const JobProfile& profile_;
+  const Target& target_;
+  const Assumed& assumed_;
+  const Medium& own_;
+  std::map<double, Medium> media_;
+};
 
-// If only rounds and bytes are known: messages that follow one another.
-std::vector<PlannedExchange> messages_of(const JobProfile& profile, double ranks) {
-  const double bytes = bytes_in_turn(profile);
-  const double rounds = std::max(profile.rounds, 1.0);
-  const double now = static_cast<double>(profile.ranks);
-  const bool grows = profile.parallelism != Parallelism::Pipeline && now > 1;
-  const double more_bytes =
-      grows ? bus_factor(Collective::AllReduce, ranks) / bus_factor(Collective::AllReduce, now) : 1;
-  const double more_rounds = grows ? (ranks - 1) / (now - 1) : 1;
-  return {{.collective = Collective::SendReceive,
-           .bytes = bytes * more_bytes / (rounds * more_rounds),
-           .ready_ms = profile.compute_ms - profile.overlap_ms,
-           .times = rounds * more_rounds}};
-}
-
+// `layers_ms`: what all micro-batches wait inside a stage for what its ranks exchange, half of it
+// forward, half of it backward.
 void add_pipeline(ModelledStep& step, const JobProfile& profile, const Medium& medium,
-                  const Assumed& assumed) {
+                  const Assumed& assumed, double layers_ms) {
   const double bytes = profile.pipeline->micro_batch_bytes;
+  const auto& stages = profile.pipeline->stages;
   const double forward_share = profile.pipeline->is_forward_only ? 1 : kForwardShare;
   const double in_all = bytes * profile.pipeline->micro_batches;
+  const double computing_ms = profile.compute_ms + layers_ms;
   const Wire& inside = medium.inside ? *medium.inside : medium.wire;
   const double between_ms = bytes / bytes_per_ms(medium.wire, in_all);
   const double inside_ms = bytes / bytes_per_ms(inside, in_all);
-  const Pipeline pipeline{.stages = medium.ranks.count,
+  const Pipeline pipeline{.stages = stages ? stages->count : medium.ranks.count,
                           .micro_batches = profile.pipeline->micro_batches,
-                          .forward_ms = profile.compute_ms * forward_share,
-                          .backward_ms = profile.compute_ms * (1 - forward_share),
+                          .forward_ms = profile.compute_ms * forward_share + layers_ms / 2,
+                          .backward_ms = profile.compute_ms * (1 - forward_share) + layers_ms / 2,
                           .wire_ms = between_ms * assumed.communication_times,
                           .latency_ms = medium.wire.alpha_ms * assumed.communication_times,
                           .hosts = medium.ranks.hosts(),
                           .inside_wire_ms = inside_ms * assumed.communication_times,
-                          .inside_latency_ms = inside.alpha_ms * assumed.communication_times};
+                          .inside_latency_ms = inside.alpha_ms * assumed.communication_times,
+                          .is_between = stages ? stages->is_between : std::vector<bool>()};
   const double blocking_ms = blocking_pipeline_ms(pipeline);
   const double overlapped_ms = std::min(blocking_ms, overlapped_pipeline_ms(pipeline));
   step.bubble_ms = bubble_ms(pipeline);
-  step.communication_ms += blocking_ms - step.bubble_ms - profile.compute_ms;
-  step.exposed_ms += blocking_ms + assumed.overlap * (overlapped_ms - blocking_ms) -
-                     step.bubble_ms - profile.compute_ms;
+  const double links_ms = blocking_ms - step.bubble_ms - computing_ms;
+  const double exposed_ms = links_ms + assumed.overlap * (overlapped_ms - blocking_ms);
+  step.communication_ms += links_ms;
+  step.exposed_ms += exposed_ms;
+  for (GroupTimes& group : step.groups) {
+    if (group.of != Parallelism::Pipeline) continue;
+    group.communication_ms += links_ms;
+    group.exposed_ms += exposed_ms;
+  }
+}
+
+// What layers exchange is waited for at once; what copies and stages do comes after.
+void add_groups(ModelledStep& step, const JobProfile& profile, const Target& target,
+                const Assumed& assumed, const Medium& medium) {
+  GroupMedia media(profile, target, assumed, medium);
+  GroupTimes layers{.of = Parallelism::Tensor};
+  GroupTimes copies{.of = Parallelism::Data};
+  GroupTimes stages{.of = Parallelism::Pipeline};
+  std::vector<PlannedExchange> of_copies;
+  const auto time_ms = [&](const PlannedExchange& exchange) {
+    return exchange_ms(exchange, media.of(exchange.at->at_once)) * assumed.communication_times;
+  };
+  for (const PlannedExchange& exchange : profile.exchanges) {
+    if (exchange.of == Parallelism::Data) {
+      of_copies.push_back(exchange);
+    } else {
+      GroupTimes& group = exchange.of == Parallelism::Tensor ? layers : stages;
+      group.communication_ms += time_ms(exchange) * exchange.times;
+    }
+  }
+  const Outcome outcome = schedule(of_copies, profile.compute_ms, assumed.overlap, time_ms);
+  layers.exposed_ms = layers.communication_ms;
+  stages.exposed_ms = stages.communication_ms;
+  copies.communication_ms = outcome.communication_ms;
+  copies.exposed_ms = outcome.exposed_ms;
+  const Grid& grid = *profile.grid;
+  if (grid.tensor > 1) step.groups.push_back(layers);
+  if (grid.data > 1) step.groups.push_back(copies);
+  if (grid.pipeline > 1) step.groups.push_back(stages);
+  for (const GroupTimes& group : step.groups) {
+    step.communication_ms += group.communication_ms;
+    step.exposed_ms += group.exposed_ms;
+  }
+  if (profile.pipeline) {
+    add_pipeline(step, profile, media.of(profile.pipeline->stages->at_once), assumed,
+                 layers.exposed_ms);
+  }
 }
 
 void add_calls(ModelledStep& step, const JobProfile& profile, const Medium& medium,
@@ -183,6 +209,10 @@ ModelledStep modelled(const JobProfile& profile, const Target& target, const Ass
   share_out(shared.wire, profile.at_once);
   if (shared.inside) share_out(*shared.inside, profile.at_once);
   ModelledStep step{.compute_ms = profile.compute_ms, .wire = slowest_of(medium)};
+  if (profile.grid) {
+    add_groups(step, profile, target, assumed, medium);
+    return step;
+  }
   const Outcome outcome =
       schedule(exchanges_of(profile, medium.ranks.count), profile.compute_ms, assumed.overlap,
                [&](const PlannedExchange& exchange) {
@@ -191,7 +221,7 @@ ModelledStep modelled(const JobProfile& profile, const Target& target, const Ass
   step.communication_ms = outcome.communication_ms;
   step.exposed_ms = outcome.exposed_ms;
   if (profile.pipeline && medium.ranks.count > 1) {
-    add_pipeline(step, profile, medium, assumed);
+    add_pipeline(step, profile, medium, assumed, 0);
   }
   if (profile.calls) add_calls(step, profile, medium, assumed);
   return step;
@@ -258,6 +288,7 @@ void fill(Prediction& prediction, const ModelledStep& step) {
   prediction.rate_mbps = step.wire.rate_mbps;
   prediction.limited_by = step.wire.limited_by;
   prediction.transport = step.wire.transport;
+  prediction.groups = step.groups;
 }
 
 void add_energy(Prediction& prediction, const JobProfile& profile, const Target& target) {
@@ -265,20 +296,24 @@ void add_energy(Prediction& prediction, const JobProfile& profile, const Target&
   prediction.energy_j = energy_j(job_of(profile, target), ranks.count, prediction.step_ms);
 }
 
-// Gloo's credits limit the rate if the round trip is longer than a segment takes.
+// Gloo's credits limit the rate if the round trip is longer than a segment takes. Of a grid's
+// groups those between hosts count.
 void limit_by_credit(Prediction& prediction, const JobProfile& profile, const Target& target) {
-  const double ranks = static_cast<double>(target.ranks.value_or(profile.ranks));
+  const Ranks ranks = ranks_of(profile, target);
   const JobProfile& job = job_of(profile, target);
-  if (job.backend != "gloo" || ranks <= 1 || target.curve) return;
-  double largest = 0;
-  for (const PlannedExchange& exchange : exchanges_of(job, ranks)) {
-    if (exchange.collective == Collective::AllReduce) largest = std::max(largest, exchange.bytes);
-  }
+  if (job.backend != "gloo" || ranks.count <= 1 || target.curve) return;
   const double rtt_ms = modelled(job, target, {}).wire.rtt_ms;
-  if (largest <= 0 || rtt_ms <= 0) return;
-  const double credit_mbps = job.at_once * gloo_credit_mbps(largest, ranks, rtt_ms);
-  if (credit_mbps < prediction.rate_mbps) {
-    prediction.rate_mbps = credit_mbps;
+  if (rtt_ms <= 0) return;
+  double most_mbps = 0;
+  for (const PlannedExchange& exchange : exchanges_of(job, ranks.count)) {
+    const bool is_inside = exchange.at && exchange.at->hosts <= 1;
+    if (exchange.collective != Collective::AllReduce || is_inside || exchange.bytes <= 0) continue;
+    const double at_once = exchange.at ? exchange.at->at_once : job.at_once;
+    const double count = exchange.at ? exchange.ranks : ranks.count;
+    most_mbps = std::max(most_mbps, at_once * gloo_credit_mbps(exchange.bytes, count, rtt_ms));
+  }
+  if (most_mbps > 0 && most_mbps < prediction.rate_mbps) {
+    prediction.rate_mbps = most_mbps;
     prediction.limited_by = "credit";
   }
 }
@@ -345,47 +380,7 @@ void add_totals(Prediction& prediction, const JobProfile& profile, const Target&
   }
 }
 
-// Stages stand host by host, on each as many as on the others or one more.
-bool is_between_hosts(const Pipeline& pipeline, double stage) {
-  if (pipeline.hosts <= 0) return true;
-  const auto host = [&](double of) { return std::floor(of * pipeline.hosts / pipeline.stages); };
-  return host(stage) != host(stage + 1);
-}
-
-double link_wire_ms(const Pipeline& pipeline, double stage) {
-  return is_between_hosts(pipeline, stage) ? pipeline.wire_ms : pipeline.inside_wire_ms;
-}
-
-double link_latency_ms(const Pipeline& pipeline, double stage) {
-  return is_between_hosts(pipeline, stage) ? pipeline.latency_ms : pipeline.inside_latency_ms;
-}
-
-// When the last stage ends its last micro-batch, in a pass that starts at 0. `arrival` is when each
-// micro-batch reaches a stage.
-double pass_ms(const Pipeline& pipeline, double compute_ms) {
-  const auto count = static_cast<std::size_t>(pipeline.micro_batches);
-  std::vector<double> arrival(count, 0);
-  double stage_free = 0;
-  for (std::size_t stage = 0; stage < static_cast<std::size_t>(pipeline.stages); ++stage) {
-    const double number = static_cast<double>(stage);
-    stage_free = 0;
-    double link_free = 0;
-    for (double& at : arrival) {
-      stage_free = std::max(stage_free, at) + compute_ms;
-      link_free = std::max(link_free, stage_free) + link_wire_ms(pipeline, number);
-      at = link_free + link_latency_ms(pipeline, number);
-    }
-  }
-  return stage_free;
-}
-
 }  // namespace
-
-std::vector<PlannedExchange> exchanges_of(const JobProfile& profile, double ranks) {
-  if (!profile.exchanges.empty() || profile.pipeline || profile.calls) return profile.exchanges;
-  const bool has_collectives = profile.collectives > 0 && profile.bytes_of_collective > 0;
-  return has_collectives ? collectives_of(profile) : messages_of(profile, ranks);
-}
 
 const JobProfile& job_of(const JobProfile& profile, const Target& target) {
   return target.job ? *target.job : profile;
@@ -467,29 +462,47 @@ Outcome schedule(const std::vector<PlannedExchange>& exchanges, double compute_m
   return outcome;
 }
 
-double bubble_ms(const Pipeline& pipeline) {
-  return (pipeline.forward_ms + pipeline.backward_ms) * (pipeline.stages - 1) /
-         pipeline.micro_batches;
+std::optional<double> Beside::error_percent() const {
+  if (measured <= 0) return std::nullopt;
+  return (predicted / measured - 1) * math::kPercent;
 }
 
-double blocking_pipeline_ms(const Pipeline& pipeline) {
-  const double passes = pipeline.backward_ms > 0 ? 2 : 1;
-  double first_ms = 0;    // until the last stage has its first micro-batch
-  double slowest_ms = 0;  // of the links, for each other one
-  for (double stage = 0; stage + 1 < pipeline.stages; ++stage) {
-    const double link_ms = link_wire_ms(pipeline, stage) + link_latency_ms(pipeline, stage);
-    first_ms += link_ms;
-    slowest_ms = std::max(slowest_ms, link_ms);
+JobProfile without_outcome(const JobProfile& profile) {
+  JobProfile bare = profile;
+  bare.step_ms = 0;
+  bare.exposed_ms = 0;
+  return bare;
+}
+
+Target on_network_of(const JobProfile& run, Target target) {
+  PathProfile& path = target.path;
+  if (!path.rate_mbps && !path.payload_mbps && !target.curve) {
+    path.rate_mbps = run.path.rate_mbps;
+    path.payload_mbps = run.path.payload_mbps;
   }
-  return pipeline.forward_ms + pipeline.backward_ms + bubble_ms(pipeline) +
-         passes * (first_ms + (pipeline.micro_batches - 1) * slowest_ms);
+  path.rtt_ms = path.rtt_ms ? path.rtt_ms : run.path.rtt_ms;
+  path.loss = path.loss ? path.loss : run.path.loss;
+  path.window_bytes = path.window_bytes ? path.window_bytes : run.path.window_bytes;
+  target.ranks = run.ranks;
+  target.nodes = run.nodes;
+  return target;
 }
 
-double overlapped_pipeline_ms(const Pipeline& pipeline) {
-  const double forward_ms = pass_ms(pipeline, pipeline.forward_ms / pipeline.micro_batches);
-  return pipeline.backward_ms > 0
-             ? forward_ms + pass_ms(pipeline, pipeline.backward_ms / pipeline.micro_batches)
-             : forward_ms;
+CheckFigures figures_of(const std::vector<CheckedStep>& steps) {
+  std::vector<double> errors;
+  double within = 0;
+  for (const CheckedStep& step : steps) {
+    if (const auto error = step.step_ms.error_percent()) errors.push_back(std::abs(*error));
+    const double measured_ms = step.step_ms.measured;
+    within += step.low_ms <= measured_ms && measured_ms <= step.high_ms ? 1 : 0;
+  }
+  CheckFigures figures{.count = steps.size(),
+                       .median_error_percent = math::median(errors),
+                       .p90_error_percent = math::quantile(errors, 0.9)};
+  if (!steps.empty()) {
+    figures.within_percent = within / static_cast<double>(steps.size()) * math::kPercent;
+  }
+  return figures;
 }
 
 }  // namespace chokepoint::analysis

@@ -8,6 +8,7 @@
 // thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -36,6 +37,13 @@ struct Target {
   Algorithm algorithm = Algorithm::Ring;
 };
 
+// A step of a grid's groups of one kind.
+struct GroupTimes {
+  Parallelism of = Parallelism::Unknown;  // Tensor, Data (also ZeRO), Pipeline
+  double communication_ms = 0;
+  double exposed_ms = 0;
+};
+
 struct Prediction {
   double step_ms = 0;
   double low_ms = 0;  // the step lies between these, if the inputs are right
@@ -53,6 +61,7 @@ struct Prediction {
   std::string limited_by = {};          // as of Wire, or "credit"
   std::optional<double> energy_j = {};  // of a step, all processors together
   Transport transport = Transport::Unknown;
+  std::vector<GroupTimes> groups = {};  // by the models, where the job has a grid
 };
 
 Prediction predict(const JobProfile& profile, const Target& target);
@@ -69,9 +78,6 @@ const JobProfile& job_of(const JobProfile& profile, const Target& target);
 // rate does.
 std::optional<double> rate_that_explains(const JobProfile& profile, const Target& target,
                                          double step_ms);
-
-// What the job's ranks exchange in a step, in order; deduced from sums if its run showed no more.
-std::vector<PlannedExchange> exchanges_of(const JobProfile& profile, double ranks);
 
 // What a rank sends in a step, of payload.
 double sent_bytes(const JobProfile& profile, std::int64_t ranks);
@@ -96,30 +102,35 @@ struct Outcome {
 Outcome schedule(const std::vector<PlannedExchange>& exchanges, double compute_ms, double overlap,
                  const std::function<double(const PlannedExchange&)>& time_ms);
 
-// A pipeline's step: every stage computes each micro-batch of the step forward and backward, and
-// waits while the pipeline fills and drains.
-//
-//   stage 0   F1 F2 F3 ·  ·  B3 B2 B1
-//   stage 1   ·  F1 F2 F3 B3 B2 B1 ·
-struct Pipeline {
-  double stages = 1;
-  double micro_batches = 1;
-  double forward_ms = 0;      // of a stage, all micro-batches
-  double backward_ms = 0;     // likewise; 0: there is no such pass
-  double wire_ms = 0;         // that a micro-batch keeps a link between hosts busy
-  double latency_ms = 0;      // that it takes beyond
-  double hosts = 0;           // that the stages stand on, in order; 0: one each
-  double inside_wire_ms = 0;  // between stages on one host
-  double inside_latency_ms = 0;
+// Predictions beside what came true.
+struct Beside {
+  double predicted = 0;
+  double measured = 0;
+
+  // nullopt where nothing was measured, of which everything is infinitely more.
+  std::optional<double> error_percent() const;
 };
 
-// (p−1)/m of a stage's computing, with p stages and m micro-batches.
-double bubble_ms(const Pipeline& pipeline);
+// The run by the models alone: its computing and what it exchanges, nothing of how long that took.
+JobProfile without_outcome(const JobProfile& profile);
 
-// A stage neither computes while it sends nor while it receives.
-double blocking_pipeline_ms(const Pipeline& pipeline);
+// The target, and of the run that is predicted whatever was not asked for otherwise: its network,
+// its ranks and their hosts.
+Target on_network_of(const JobProfile& run, Target target);
 
-// Links carry one micro-batch while the stages compute others.
-double overlapped_pipeline_ms(const Pipeline& pipeline);
+struct CheckedStep {
+  Beside step_ms = {};
+  double low_ms = 0;
+  double high_ms = 0;
+};
+
+struct CheckFigures {
+  std::size_t count = 0;
+  std::optional<double> median_error_percent = {};  // of errors without their sign
+  std::optional<double> p90_error_percent = {};
+  std::optional<double> within_percent = {};  // measured between low and high
+};
+
+CheckFigures figures_of(const std::vector<CheckedStep>& steps);
 
 }  // namespace chokepoint::analysis

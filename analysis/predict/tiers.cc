@@ -3,10 +3,70 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/predict/predict.h"
+#include "analysis/predict/wire.h"
 
 namespace chokepoint::analysis {
 namespace {
+
+constexpr double kMaxCollectives = 10'000;
+constexpr double kFlagBytes = 16;
+
+// They become ready one after the other during the part of computing that may hide them; those
+// under way at once end together.
+void add_collectives(const ObservedCollectives& observed, const JobProfile& profile,
+                     std::vector<PlannedExchange>& exchanges) {
+  const double in_turn = observed.times / profile.at_once;
+  const double count = std::clamp(std::round(in_turn), 1.0, kMaxCollectives);
+  const double start_ms = profile.compute_ms - profile.overlap_ms;
+  for (double number = 1; number <= count; ++number) {
+    exchanges.push_back({.collective = observed.kind,
+                         .bytes = observed.bytes,
+                         .ready_ms = start_ms + profile.overlap_ms * number / count,
+                         .times = in_turn / count});
+  }
+}
+
+std::vector<PlannedExchange> collectives_of(const JobProfile& profile) {
+  std::vector<PlannedExchange> exchanges;
+  if (profile.kinds.empty()) {
+    add_collectives({.times = profile.collectives, .bytes = profile.bytes_of_collective}, profile,
+                    exchanges);
+  }
+  for (const ObservedCollectives& observed : profile.kinds) {
+    add_collectives(observed, profile, exchanges);
+  }
+  std::ranges::stable_sort(exchanges, {}, &PlannedExchange::ready_ms);
+  if (profile.flags > 0) {
+    exchanges.push_back({.collective = Collective::AllReduce,
+                         .bytes = kFlagBytes,
+                         .ready_ms = profile.compute_ms,
+                         .times = profile.flags});
+  }
+  return exchanges;
+}
+
+// A rank of a pipeline sends in one half of a step and receives in the other.
+double bytes_in_turn(const JobProfile& profile) {
+  const double bytes = profile.parallelism == Parallelism::Pipeline
+                           ? profile.sent_bytes + profile.received_bytes
+                           : std::max(profile.sent_bytes, profile.received_bytes);
+  return bytes * kSegmentBytes / kFrameBytes;
+}
+
+// If only rounds and bytes are known: messages that follow one another.
+std::vector<PlannedExchange> messages_of(const JobProfile& profile, double ranks) {
+  const double bytes = bytes_in_turn(profile);
+  const double rounds = std::max(profile.rounds, 1.0);
+  const double now = static_cast<double>(profile.ranks);
+  const bool grows = profile.parallelism != Parallelism::Pipeline && now > 1;
+  const double more_bytes =
+      grows ? bus_factor(Collective::AllReduce, ranks) / bus_factor(Collective::AllReduce, now) : 1;
+  const double more_rounds = grows ? (ranks - 1) / (now - 1) : 1;
+  return {{.collective = Collective::SendReceive,
+           .bytes = bytes * more_bytes / (rounds * more_rounds),
+           .ready_ms = profile.compute_ms - profile.overlap_ms,
+           .times = rounds * more_rounds}};
+}
 
 // In a tree a rank in the middle of its host's chain passes the data up and down.
 double chain_passes(double each) { return each > 2 ? 2 : 1; }
@@ -91,9 +151,18 @@ Load by_hosts_load(double bytes, Algorithm algorithm, const Ranks& ranks) {
           .network = host * ranks.hosts()};
 }
 
+// Each rank of a stage sends to the one in its place in the next stage.
+Load stages_load(const PipelineProfile::Stages& stages, double bytes) {
+  return {.rank = 2 * (stages.count - 1) / stages.count * bytes,
+          .inside = stages.has_inside ? bytes : 0,
+          .host = stages.most_sent * bytes,
+          .network = stages.sent * bytes};
+}
+
 // Activations on, and gradients back; stages stand host by host.
 Load pipeline_load(const PipelineProfile& pipeline, const Ranks& ranks) {
   const double bytes = pipeline.micro_batches * pipeline.micro_batch_bytes;
+  if (pipeline.stages) return stages_load(*pipeline.stages, bytes);
   const double ways = pipeline.is_forward_only ? 1 : 2;
   const double hosts = ranks.hosts();
   return {.rank = bytes,
@@ -112,6 +181,12 @@ Load calls_load(const CallProfile& calls, const Ranks& ranks) {
 }
 
 }  // namespace
+
+std::vector<PlannedExchange> exchanges_of(const JobProfile& profile, double ranks) {
+  if (!profile.exchanges.empty() || profile.pipeline || profile.calls) return profile.exchanges;
+  const bool has_collectives = profile.collectives > 0 && profile.bytes_of_collective > 0;
+  return has_collectives ? collectives_of(profile) : messages_of(profile, ranks);
+}
 
 double bus_factor(Collective collective, double ranks) {
   if (ranks <= 1) return 0;
@@ -182,12 +257,21 @@ Ranks taking_part(const PlannedExchange& exchange, const Ranks& ranks) {
     return {.count = ranks.count, .nodes = ranks.nodes};
   }
   if (exchange.ranks <= 0) return ranks;
+  if (exchange.at) {
+    Ranks part{.count = exchange.ranks, .nodes = exchange.at->hosts};
+    const double nics = std::floor(ranks.nics / std::max(exchange.at->at_once, 1.0));
+    part.nics = std::clamp(nics, 1.0, std::max(std::floor(part.each()), 1.0));
+    return part;
+  }
   return {.count = exchange.ranks, .nodes = std::min(ranks.hosts(), exchange.ranks)};
 }
 
-Load load_of(const PlannedExchange& exchange, Algorithm algorithm, const Ranks& ranks) {
-  const Ranks part = taking_part(exchange, ranks);
-  if (part.count <= 1) return {};
+double sharing(double at_once, double nics) { return std::max(at_once / nics, 1.0); }
+
+namespace {
+
+// Of one group.
+Load group_load(const PlannedExchange& exchange, Algorithm algorithm, const Ranks& part) {
   const bool is_all_reduce = exchange.collective == Collective::AllReduce;
   if (is_all_reduce && algorithm != Algorithm::Ring && part.hosts() > 1) {
     return by_hosts_load(exchange.bytes, algorithm, part);
@@ -197,14 +281,30 @@ Load load_of(const PlannedExchange& exchange, Algorithm algorithm, const Ranks& 
              : ring_load(exchange.collective, exchange.bytes, part);
 }
 
-Load load_of(const JobProfile& job, Algorithm algorithm, const Ranks& ranks) {
+}  // namespace
+
+Load load_of(const PlannedExchange& exchange, Algorithm algorithm, const Ranks& ranks) {
+  const Ranks part = taking_part(exchange, ranks);
+  if (part.count <= 1) return {};
+  Load load = group_load(exchange, algorithm, part);
+  if (exchange.at) {
+    load.network = load.host * exchange.at->crossings;
+    load.host *= exchange.at->at_once;
+  }
+  return load;
+}
+
+Load load_of(const JobProfile& job, Algorithm algorithm, const Ranks& ranks,
+             std::optional<Parallelism> of) {
   Load load;
   for (const PlannedExchange& exchange : exchanges_of(job, ranks.count)) {
+    if (of && exchange.of != *of) continue;
     const double at_once = exchange.collective == Collective::SendReceive ? 1 : job.at_once;
     load += times(load_of(exchange, algorithm, ranks), exchange.times * at_once);
   }
   if (job.calls) load += calls_load(*job.calls, ranks);
-  if (job.pipeline && ranks.count > 1) load += pipeline_load(*job.pipeline, ranks);
+  const bool has_stages = job.pipeline && (!of || *of == Parallelism::Pipeline);
+  if (has_stages && ranks.count > 1) load += pipeline_load(*job.pipeline, ranks);
   return load;
 }
 

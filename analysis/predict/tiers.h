@@ -13,6 +13,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "analysis/predict/job_profile.h"
 
@@ -58,6 +59,9 @@ double tree_all_reduce_ms(double bytes, double nodes, const Hop& hop);
 
 double exchange_ms(Collective collective, Algorithm algorithm, double bytes, const Tiers& tiers);
 
+// What the job's ranks exchange in a step, in order; deduced from sums if its run showed no more.
+std::vector<PlannedExchange> exchanges_of(const JobProfile& profile, double ranks);
+
 // Payload that one exchange, or a step, moves.
 struct Load {
   double rank = 0;     // sent by a rank, on average
@@ -70,12 +74,18 @@ struct Load {
 
 Load times(const Load& load, double factor);
 
-// The ranks that take part in one that is not of all: a pair on two hosts, by one NIC.
+// The ranks that take part in one that is not of all: a pair on two hosts, by one NIC; one group of
+// a grid, by what NICs its host has for it.
 Ranks taking_part(const PlannedExchange& exchange, const Ranks& ranks);
 
+// How many of the groups that a host's NICs serve at once share one NIC; 1: none.
+double sharing(double at_once, double nics);
+
+// Of all groups of a grid that exchange it.
 Load load_of(const PlannedExchange& exchange, Algorithm algorithm, const Ranks& ranks);
 
-// Of all that a step exchanges, pipelines and remote calls included.
-Load load_of(const JobProfile& job, Algorithm algorithm, const Ranks& ranks);
+// Of all that a step exchanges, pipelines and remote calls included; or of the groups of one kind.
+Load load_of(const JobProfile& job, Algorithm algorithm, const Ranks& ranks,
+             std::optional<Parallelism> of = {});
 
 }  // namespace chokepoint::analysis

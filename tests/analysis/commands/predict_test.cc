@@ -169,6 +169,13 @@ TEST(PredictCommand, BadUsageIsOneLineWithTheNextStep) {
       with(known, {"--epochs", "3"}),
       with(known, {"--power", "much"}),
       with(known, {"--heads", "few"}),
+      with(known, {"--parallelism", "both"}),
+      with(known, {"--parallelism", "dp=2,"}),
+      with(known, {"--parallelism", "dp=2,zero1=2"}),
+      with(known, {"--parallelism", "dp=4", "--ranks", "8"}),
+      with(known, {"--parallelism", "dp=2,tp=2"}),
+      with(known, {"--parallelism", "dp=4", "--nodes", "2"}),
+      with(known, {"--parallelism", "dp=2", "--nodes", "4"}),
       {"--parallelism", "rpc", "--request", "1M", "--compute", "10ms", "--link", "1G",
        "--gpu-memory", "24G"},
       {"--parallelism", "rpc", "--compute", "10ms", "--link", "1G"},
@@ -239,6 +246,38 @@ TEST(PredictCommand, SaysWhetherTheJobFits) {
   EXPECT_FALSE(over["memory"]["fits"]);
 }
 
+Words on_grid(const char* grid) {
+  return {"--parallelism", grid,   "--nodes",         "2",    "--parameters", "800M",
+          "--layers",      "12",   "--hidden",        "1000", "--batch",      "8",
+          "--sequence",    "1000", "--micro-batches", "4",    "--compute",    "400ms",
+          "--type",        "fp16", "--link",          "10G",  "--intra-link", "10GB/s"};
+}
+
+TEST(PredictCommand, SeveralKindsOfParallelismAtOnce) {
+  const json told = predict_json(with(on_grid("tp=2,dp=2,pp=2"), {"--gpu-memory", "24G"}));
+  EXPECT_EQ(told["inputs"]["parallelism"], "tp=2,dp=2,pp=2");
+  EXPECT_EQ(told["inputs"]["ranks"], 8);
+  ASSERT_EQ(told["groups"].size(), 3U);
+  EXPECT_EQ(told["groups"][0]["kind"], "tp");
+  EXPECT_FALSE(told["groups"][0]["crosses_network"]);
+  EXPECT_EQ(told["groups"][2]["kind"], "pp");
+  EXPECT_TRUE(told["groups"][2]["crosses_network"]);
+  EXPECT_EQ(told["groups"][2]["at_once"], 4);
+  EXPECT_EQ(told["volume"]["host"]["step_bytes"], told["groups"][2]["host_bytes"]);
+  EXPECT_EQ(told["memory"]["ways"][0]["parallelism"], "tp=2,dp=2,pp=2");
+  EXPECT_TRUE(told["memory"]["fits"]);
+  EXPECT_THAT(predict_with(on_grid("pp=2,dp=2,tp=2")).out,
+              AllOf(HasSubstr("inside a host"), HasSubstr("of bubbles")));
+}
+
+TEST(PredictCommand, WarnsOfTensorParallelismOverTheNetwork) {
+  const json wide = predict_json(on_grid("tp=8"));
+  EXPECT_THAT(wide["assumptions"][0].get<std::string>(), HasSubstr("tp=8 crosses the network"));
+  const json narrow = predict_json(on_grid("tp=4,dp=2"));
+  EXPECT_THAT(narrow["assumptions"].dump(), testing::Not(HasSubstr("warning")));
+  EXPECT_LT(narrow["groups"][0]["exposed_ms"], wide["groups"][0]["exposed_ms"]);
+}
+
 TEST(PredictCommand, EnergyIsPowerTimesTime) {
   const json told = predict_json(with(kJob, {"--link", "25GB/s", "--power", "400W"}));
   EXPECT_NEAR(told["energy_j_per_step"], 0.8 * told["step_ms"].get<double>(), 1e-6);
@@ -276,6 +315,8 @@ TEST_F(PredictFromRun, RefusesWhatDoesNotFollowFromTheRun) {
        std::vector<std::vector<std::string>>{{"--parallelism", "tp"},
                                              {"--parallelism", "pp"},
                                              {"--parallelism", "rpc"},
+                                             {"--parallelism", "dp=1,tp=2"},
+                                             {"--parallelism", "both"},
                                              {"--layers", "12"},
                                              {"--micro-batches", "4"},
                                              {"--activations", "fp16"},

@@ -1,4 +1,4 @@
-#include "analysis/predict/check.h"
+#include "analysis/predict/predict.h"
 
 #include <gtest/gtest.h>
 
