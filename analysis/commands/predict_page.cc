@@ -221,9 +221,8 @@ std::vector<GroupRow> groups_of(const Predicted& predicted) {
 }
 
 std::string shown_place(const GroupRow& row) {
-  return row.hosts > 1
-             ? fmt::format("{:g} hosts, {:g} at once by a host's NICs", row.hosts, row.at_once)
-             : "inside a host";
+  return row.hosts > 1 ? fmt::format("{:g} hosts, {:g} share NICs", row.hosts, row.at_once)
+                       : "inside a host";
 }
 
 void print_groups(const cli::Context& context, const Predicted& predicted) {

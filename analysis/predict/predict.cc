@@ -192,6 +192,7 @@ void add_calls(ModelledStep& step, const JobProfile& profile, const Medium& medi
 void share_out(Wire& wire, double ways) {
   wire.rate_mbps /= ways;
   wire.line_mbps /= ways;
+  wire.link_mbps /= ways;
 }
 
 // The tier that sets the pace: a host's NICs together, or a rank's link inside its host.

@@ -71,6 +71,7 @@ void limit_by_library(Wire& wire, const WireQuestion& question, Outlook outlook)
   const bool is_gloo = question.backend == "gloo";
   const double most = (is_gloo ? kGlooMbps : kNcclSocketMbps).of(outlook);
   if (most < wire.rate_mbps) {
+    wire.link_mbps = wire.rate_mbps;
     wire.rate_mbps = most;
     wire.limited_by = "library";
   }
@@ -127,6 +128,14 @@ double bytes_per_ms(const Wire& wire, double bytes) {
   if (wire.rate_mbps >= wire.line_mbps || bytes <= wire.window_bytes) return line;
   const double long_run = wire.rate_mbps * 1000 / 8;
   return bytes / (wire.window_bytes / line + (bytes - wire.window_bytes) / long_run);
+}
+
+Wire without_library(Wire wire) {
+  if (wire.link_mbps <= 0) return wire;
+  const bool is_window = wire.rate_mbps < wire.line_mbps;
+  wire.line_mbps = wire.link_mbps;
+  if (!is_window) wire.rate_mbps = wire.link_mbps;
+  return wire;
 }
 
 Transport transport_of(Transport given, const std::string& backend, double rate_mbps) {

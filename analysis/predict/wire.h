@@ -48,6 +48,7 @@ enum class Outlook { Usual, Best, Worst };
 struct Wire {
   double rate_mbps = 0;  // of a long transfer
   double line_mbps = 0;  // of what fits into the window
+  double link_mbps = 0;  // that the library leaves unused a part of; 0: it uses all
   double window_bytes = 0;
   double rtt_ms = 0;
   double alpha_ms = 0;  // one hop
@@ -59,6 +60,9 @@ struct Wire {
 // How many of so many bytes pass in a millisecond: a window full at the line's rate, the rest as
 // fast as windows are acknowledged.
 double bytes_per_ms(const Wire& wire, double bytes);
+
+// The same wire as a library without a limit of its own would have it.
+Wire without_library(Wire wire);
 
 // Torch's remote calls, in place of a library of collectives.
 inline constexpr const char* kTensorPipe = "tensorpipe";

@@ -149,6 +149,36 @@ TEST(GlooRing, OverAWanCreditsDecide) {
   EXPECT_NEAR(gloo_ring_ms(bytes, 2, 30, 1e9) / ms, 2, 1e-3);
 }
 
+// Medians of `probe collective` between two namespaces: rate, round trip, bytes, milliseconds.
+TEST(GlooRing, APairOfSegmentsTakesARoundTripAndBoth) {
+  struct Timed {
+    double mbps;
+    double rtt_ms;
+    double mib;
+    double ms;
+  };
+  for (const Timed& timed :
+       {Timed{5000, 15, 64, 595.4}, Timed{5000, 15, 16, 149.4}, Timed{1000, 15, 16, 258.9},
+        Timed{1000, 4, 16, 169.1}, Timed{1000, 40, 32, 918.6}, Timed{1000, 0, 64, 562.1}}) {
+    const double told_ms =
+        gloo_ring_ms(timed.mib * kMiB, 2, timed.rtt_ms, timed.mbps * 1448 / 1514 * 1000 / 8);
+    EXPECT_NEAR(told_ms / timed.ms, 1, 0.03) << timed.mbps << " " << timed.rtt_ms;
+  }
+}
+
+TEST(GlooRing, TheSlowerOfLinkAndLibraryHolds) {
+  const auto ms_at = [](double rtt_ms) {
+    Wire wire = wire_of({.path = {.rate_mbps = 100'000, .rtt_ms = rtt_ms}, .backend = "gloo"},
+                        Outlook::Usual);
+    wire.alpha_ms = rtt_ms / 2;
+    wire.line_mbps = wire.rate_mbps = 6900;  // whatever the window
+    return exchange_ms({.bytes = 64 * kMiB},
+                       {.wire = wire, .ranks = {.count = 2}, .backend = "gloo"});
+  };
+  EXPECT_NEAR(ms_at(0.1), 64 * kMiB * 8 / 6.9e6, 0.01);
+  EXPECT_NEAR(ms_at(15), 2 * 16 * 15 + 64 * kMiB * 8 / (100e6 * 1448 / 1538), 0.1);
+}
+
 TEST(GlooRing, OneRankAloneSendsNothing) { EXPECT_EQ(gloo_ring_ms(1e6, 1, 15, 1000), 0); }
 
 }  // namespace

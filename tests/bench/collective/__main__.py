@@ -43,14 +43,13 @@ def apart(lab):
 
 
 def credit_mbps(size_bytes):
-    """Of two ranks, by the model of analysis/predict/exchange_time.h: two segments are under way, and
-    the next two wait for a round trip and for one of them to pass."""
+    """Of two ranks, by the model of analysis/predict/exchange_time.h: segments go in pairs, and the
+    next pair waits for a round trip."""
     segments = max(math.ceil(size_bytes / MIB), 4)
     segments += segments % 2
     serial_ms = size_bytes / segments * 8 / (FAR_MBPS * GOODPUT * 1000)
     each_way = segments // 2
-    phase_ms = math.ceil(each_way / 2) * (RTT_MS + serial_ms)
-    phase_ms += serial_ms if each_way % 2 == 0 else 0
+    phase_ms = math.ceil(each_way / 2) * RTT_MS + each_way * serial_ms
     return size_bytes * 8 / (2 * phase_ms * 1000)
 
 
