@@ -94,6 +94,14 @@ std::vector<std::string> assumptions_of(const JobProfile& profile, const Target&
         fmt::format("the run, replayed with this change alone; the models without it say {}",
                     math::format_ms(*prediction.models_step_ms)));
   }
+  const bool loses_less = profile.path.loss.value_or(0) > target.path.loss.value_or(1);
+  if (loses_less && profile.path.rate_mbps && !target.path.rate_mbps &&
+      !profile.path.payload_mbps) {
+    lines.push_back(fmt::format(
+        "with less loss the path carries up to {}, the card's rate or what was seen of it "
+        "(--link)",
+        math::format_rate(*profile.path.rate_mbps * 1e6)));
+  }
   const bool is_of_run = profile.step_ms > 0 && profile.is_library_measured;
   if (!is_of_run) {
     if (profile.calls) {

@@ -72,14 +72,14 @@ TEST_F(ReplayTest, WithoutTheLateRankAStepIsShorterByItsLateness) {
 TEST_F(ReplayTest, AFullLinkTwiceAsFastHalvesTheExchange) {
   const TwoRanks run;
   const auto recorded = replay(run.exchanges(), run.step_ms(),
-                               {.path = {.rate_mbps = 2000, .rtt_ms = 0.1}, .is_full = true});
+                               {.path = {.rate_mbps = 2000, .rtt_ms = 0.01}, .is_full = true});
   const double line_mbps = 4000 * kFrameBytes / kSegmentBytes;
   EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 100, 0.2);
 }
 
 TEST_F(ReplayTest, WhatTheHostHeldBackNoLinkMakesFaster) {
   const TwoRanks run;
-  const MeasuredPath path{.path = {.rate_mbps = 10'000, .rtt_ms = 0.1}};
+  const MeasuredPath path{.path = {.rate_mbps = 10'000, .rtt_ms = 0.01}};
   const auto recorded = replay(run.exchanges(), run.step_ms(), path);
   EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = 100'000}}), 120, 0.1);
   // A link of 1 Gb/s of payload takes 80 ms for its 10 MB.
@@ -145,7 +145,7 @@ TEST_F(ReplayTest, WhatIsQueuedWaitsForTheBytesBeforeIt) {
     }
   }
   const auto recorded =
-      replay(exchanges, 160, {.path = {.rate_mbps = 2000, .rtt_ms = 0.1}, .is_full = true});
+      replay(exchanges, 160, {.path = {.rate_mbps = 2000, .rtt_ms = 0.01}, .is_full = true});
   ASSERT_TRUE(recorded);
   const double line_mbps = 4000 * kFrameBytes / kSegmentBytes;
   EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 60 + 40 + 10, 0.5);
@@ -162,7 +162,7 @@ TEST_F(ReplayTest, WhatSharedAFullLinkGainsInProportion) {
     }
   }
   const auto recorded =
-      replay(exchanges, 100, {.path = {.rate_mbps = 1340, .rtt_ms = 0.1}, .is_full = true});
+      replay(exchanges, 100, {.path = {.rate_mbps = 1340, .rtt_ms = 0.01}, .is_full = true});
   ASSERT_TRUE(recorded);
   const double line_mbps = 2680 * kFrameBytes / kSegmentBytes;
   EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 70 + 15, 1);
