@@ -127,6 +127,19 @@ TEST_F(Profiles, AreRefusedWhereNoCollectiveWasSeen) {
   EXPECT_NE(describe(profile.error()).find("no collective"), std::string::npos);
 }
 
+// Pauses are in its mean, and the sender's packets come in bursts.
+TEST_F(Profiles, TakeAFullLinksRateFromTheReceiversFullestBins) {
+  reduce(0, 100, 195, 8'000'000);
+  made_.way(ab_, record::Direction::AToB, full_link());
+  auto& samples = made_.data.nodes[1].flows.front().packets.at(0);
+  ASSERT_GT(samples.size(), 10U);
+  for (std::size_t at = 0; at < samples.size(); ++at) {
+    samples[at].bin_ns = ms_ns(10);
+    samples[at].payload_bytes = at % 2 == 0 ? 625'000 : 1'250'000;
+  }
+  EXPECT_NEAR(profile_of(made_.data)->path.rate_mbps.value_or(0), 1000, 1e-6);
+}
+
 // Whose kernel took one packet for another, and keeps that as the least.
 TEST_F(Profiles, DoNotBelieveOneEndsLeastRoundTripAgainstTheOthers) {
   reduce(0, 100, 120, 8'000'000);
