@@ -62,14 +62,15 @@ double exchange_ms(const PlannedExchange& exchange, const Medium& medium);
 double calls_ms(const CallProfile& calls, double compute_ms, const Medium& medium);
 
 // Gloo's ring all-reduce, segment by segment. A tensor is cut into at least two segments a rank of
-// at most 1 MiB each. A rank receives two of them at a time, and gives credits for the next two when
-// they have come.
+// at most 1 MiB each. A rank receives two of them at a time, and gives credits for the next two
+// when they have come.
 //
 //   R ── credit 0, credit 1 ──▶ S ── segment 0, segment 1 ──▶ R ── credits 2, 3 ──▶ …
 //
 // So a pair takes a round trip and the time of two segments. By gloo's allreduce.cc a credit could
-// go as soon as the segment before the last has come, beside the last; measured pairs take as long as
-// here (docs/guide/predict.md). Reduce-scatter and all-gather each pass all but one rank's segments.
+// go as soon as the segment before the last has come, beside the last; measured pairs take as long
+// as here (docs/guide/predict.md). Reduce-scatter and all-gather each pass all but one rank's
+// segments.
 struct GlooSegments {
   double bytes = 0;  // of each
   double count = 0;  // that a rank receives in one of the two phases
