@@ -34,7 +34,7 @@ constexpr std::size_t kMaxTestDocument = std::size_t{4} << 20;
 // load is measured each way.
 constexpr double kTimes = 10;
 constexpr std::chrono::seconds kBeyond{30};
-constexpr double kExpectedTimes = 2;
+constexpr double kExpectedTimes = 2;  // of its time, with the call; one that takes longer is ended
 constexpr const char* kLeftOut = "left out";
 constexpr std::chrono::milliseconds kLook{250};  // whether the job still runs
 
@@ -74,10 +74,11 @@ bool is_running(const std::string& folder) {
 // What a running job gives to tests: a share of its time and of its traffic. A test holds a job up
 // for as long as it takes, at worst, and what it sends costs as much as the job takes to send that.
 // So if all that tests cost is below that share of the job's time, so is what they slow it down by.
+// A test is ended when the share is used up: what all cost never passes it.
 class Allowance {
  public:
   struct Job {
-    double seconds = 0;  // since it began
+    double seconds = 0;  // since it began to make steps
     double bytes = 0;    // that it sent meanwhile
   };
   // `cost_s`: of earlier tests.
@@ -91,6 +92,11 @@ class Allowance {
   Seconds wait(const PlannedTest& test) const {
     const double job_s = (cost_s_ + cost_s(test, kExpectedTimes * test.time_s)) * 100 / percent_;
     return std::max(Seconds(0), Seconds(job_s) - Seconds(SteadyClock::now() - began_));
+  }
+  // How long a test that begins now may take.
+  Seconds longest() const {
+    const Seconds job = SteadyClock::now() - began_;
+    return std::max(Seconds(0), Seconds(percent_ / 100 * job.count() - cost_s_));
   }
   // Called, answered and all.
   void add(const PlannedTest& test, Seconds took) { cost_s_ += cost_s(test, took.count()); }
@@ -206,17 +212,46 @@ class TestRunner {
     if (!flags_.key_file.empty()) {
       command.insert(command.end(), {"--key-file", flags_.key_file});
     }
-    const auto longest =
-        std::chrono::ceil<std::chrono::milliseconds>(Seconds(kTimes * test.time_s) + kBeyond);
-    TRY(const sys::Captured done,
-        sys::capture_output(
-            {.command = std::move(command), .environment = {sys::tie_to_this_process()}}, longest,
-            kMaxTestDocument, signals_.descriptor()));
+    const Longest longest = longest_of(test);
+    const Result<sys::Captured> captured = sys::capture_output(
+        {.command = std::move(command), .environment = {sys::tie_to_this_process()}},
+        std::chrono::floor<std::chrono::milliseconds>(longest.time), kMaxTestDocument,
+        signals_.descriptor());
+    if (!captured && captured.error().kind == ErrorKind::Timeout) {
+      return fail(
+          ErrorKind::Timeout, "", test.on,
+          fmt::format("ended after {}: {}", math::format_duration(longest.time), longest.why));
+    }
+    TRY(const sys::Captured& done, captured);
     if (done.status.code != 0) {
       return fail(ErrorKind::Io, "", test.on,
                   is_interrupted() ? std::string("ended by the user") : done.err);
     }
     return done.out;
+  }
+
+  struct Longest {
+    std::chrono::nanoseconds time{};
+    std::string why = {};
+  };
+
+  // The least of its own bound, of what is left of --confirm-time and of the job's share.
+  Longest longest_of(const PlannedTest& test) const {
+    Longest longest{.time = std::chrono::ceil<std::chrono::nanoseconds>(
+                        Seconds(kTimes * test.time_s) + kBeyond),
+                    .why = "its server did not answer"};
+    const auto bound = [&](Seconds time, std::string why) {
+      if (time < longest.time) {
+        longest = {.time = std::chrono::floor<std::chrono::nanoseconds>(time),
+                   .why = std::move(why)};
+      }
+    };
+    bound(until_ - SteadyClock::now(), "--confirm-time was over");
+    if (allowance_) {
+      bound(allowance_->longest(),
+            fmt::format("it had used up {:g} % of the job's time", allowance_->percent()));
+    }
+    return longest;
   }
 
   // So that no more than the wanted share of the time is loaded.
@@ -295,6 +330,11 @@ Result<Allowance> allowance_of(const cli::Context& context, const std::string& f
     began_wall_ns = std::max(began_wall_ns, node.wall_start_ns);
   }
   job.seconds = std::max(0.0, static_cast<double>(context.clock.wall_ns() - began_wall_ns) / 1e9);
+  // While it begins, nothing of it can be held up.
+  const StepTimes& steps = diagnosed.inquiry.diagnosis.steps;
+  if (steps.mean_ms) {
+    job.seconds = std::min(job.seconds, static_cast<double>(steps.count) * *steps.mean_ms / 1e3);
+  }
   return Allowance(std::min(allowed, static_cast<double>(flags.share_percent)), job, kept.cost_s);
 }
 

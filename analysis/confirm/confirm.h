@@ -62,15 +62,19 @@ struct RuleDescription {
 };
 const RuleDescription& describe(TestRule rule);
 
+// Of a test in a verdict: the head of tests.def says what each counts for.
+enum class TestRole : std::uint8_t { Told, Shows, Excludes, Refutes };
+
 struct Check {
   VerdictClass verdict = VerdictClass::Unknown;
   Cause cause = Cause::None;
   TestKind test = TestKind::Throughput;
   TestRule rule = TestRule::Beside;
+  TestRole role = TestRole::Told;
 };
 std::span<const Check> check_table();
 
-// "probe tcp over the path in question: for it if …; against it if …"
+// "probe tcp over the path in question; shows it: …; against it: …"
 std::string text_of(const Check& check);
 
 // The rows for a cause, or those of its class where it has none of its own.

@@ -22,15 +22,19 @@ using json::Json;
 constexpr double kATenthMore = 1.1;
 constexpr double kAThirdMore = 4.0 / 3;
 constexpr double kTwice = 2;
-constexpr double kAQuarterMore = 1.25;
+constexpr double kHalfAgain = 1.5;
+constexpr double kThreeQuarters = 0.75;
 constexpr double kATwentiethMore = 1.05;
 constexpr double kSixTenths = 0.6;
 constexpr double kButATenth = 0.9;
-constexpr double kAQuarterLess = 0.75;
 constexpr double kAlmostAsFar = 0.7;
 constexpr double kHalf = 0.5;
 // A test that was held to a pace and reached it may have carried more.
 constexpr double kReachedPace = 0.95;
+
+// As of the job's own connections: docs/internals/attribution.md, "Limits".
+constexpr double kQueueTimes = 1.8;
+constexpr double kMinQueueMs = 0.5;
 
 constexpr double kMinPackets = 1000;
 constexpr double kMinExpectedLost = 10;
@@ -64,8 +68,9 @@ std::optional<LostPackets> lost_in(const Json& document, bool is_whole) {
   for (const char* way : {"send", "receive"}) {
     const Json part = member(document, way);
     if (way == std::string_view("send") || is_whole) {
+      const double by_socket = number(part, "lost_in_receiver_queue").value_or(0);
       packets.sent += number(part, "packets_sent").value_or(0);
-      packets.lost += number(part, "lost").value_or(0);
+      packets.lost += std::max(0.0, number(part, "lost").value_or(0) - by_socket);
     }
   }
   return packets.sent > 0 && packets.lost <= packets.sent ? std::optional(packets) : std::nullopt;
@@ -81,16 +86,31 @@ std::optional<double> collective_ms(const Json& document) {
   return us ? std::optional(*us / 1e3) : std::nullopt;
 }
 
-// Of the processor that computed least.
-std::optional<double> slowest_steps(const Json& document) {
-  std::optional<double> least;
+// In million steps/s.
+struct Pace {
+  double alone = 0;     // of one thread
+  double together = 0;  // of one on each processor, the mean of them
+};
+
+std::optional<Pace> pace_in(const Json& document) {
+  const auto alone = number(member(document, "alone"), "million_steps_per_s");
   const Json processors = member(document, "processors");
+  double sum = 0;
+  double count = 0;
   for (const Json& each : processors.is_array() ? processors : Json::array()) {
     if (const auto steps = number(each, "million_steps_per_s")) {
-      least = std::min(least.value_or(*steps), *steps);
+      sum += *steps;
+      ++count;
     }
   }
-  return least;
+  return alone && count > 0 ? std::optional(Pace{.alone = *alone, .together = sum / count})
+                            : std::nullopt;
+}
+
+// Whether `one` is a quarter below the other in both.
+bool is_slower(const Pace& one, const Pace& other) {
+  return one.alone <= kThreeQuarters * other.alone &&
+         one.together <= kThreeQuarters * other.together;
 }
 
 std::optional<double> of_storage(const PlannedTest& test, const std::string& document) {
@@ -114,15 +134,33 @@ TestSays says_of(bool for_it, bool against) {
   return for_it ? TestSays::For : against ? TestSays::Against : TestSays::Nothing;
 }
 
+// By a buffer or a program of either end.
+bool is_held_by_host(const ProbedWay& way) {
+  return way.by_application.value_or(0) + way.by_receive_window.value_or(0) +
+             way.by_send_buffer.value_or(0) >=
+         kHalf;
+}
+
+bool has_queue(const ProbedWay& way) {
+  const double least = way.least_rtt_ms.value_or(0);
+  const double loaded = way.loaded_rtt_ms.value_or(0);
+  return !is_held_by_host(way) && loaded >= kQueueTimes * least && loaded >= least + kMinQueueMs;
+}
+
 // What the rules of throughput say where the path carries `times` of what the job sent.
-TestSays by_room(TestRule rule, double times, bool is_at_pace) {
+TestSays by_room(TestRule rule, double times, bool is_at_pace, const ProbedWay& way) {
+  const bool is_full = !is_at_pace && has_queue(way);
   switch (rule) {
     case TestRule::IsFull:
-      return says_of(times <= kAThirdMore && !is_at_pace, times >= kTwice);
+      return says_of(is_full && times >= kThreeQuarters && times <= kAThirdMore, times >= kTwice);
+    case TestRule::MayBeFull:
+      return says_of(false, times >= kTwice);
     case TestRule::HasRoom:
       return says_of(times >= kTwice, times <= kATenthMore && !is_at_pace);
-    case TestRule::MayHaveRoom:
-      return says_of(times >= kTwice, false);
+    case TestRule::IsFree:
+      return says_of(times >= kAThirdMore, false);
+    case TestRule::IsNotFull:
+      return says_of(times >= kTwice || is_held_by_host(way), is_full && times <= kATenthMore);
     default:
       return TestSays::Nothing;
   }
@@ -142,6 +180,7 @@ class Judge {
     const Json document = json::object_or_null(result.document);
     switch (test.kind) {
       case TestKind::Throughput:
+      case TestKind::Buffers:
       case TestKind::Neighbour:
       case TestKind::OtherWay:
         return throughput(test, result);
@@ -154,7 +193,7 @@ class Judge {
         return collective(test, document);
       case TestKind::Processor:
       case TestKind::OtherProcessor:
-        return processor(test, document);
+        return processor(test, result, document);
       case TestKind::Storage:
         return storage(test, result);
     }
@@ -183,12 +222,32 @@ class Judge {
                     rate_text(mbps), alone(test), test.on, test.to, way_words(test));
     if (test.job_value && *test.job_value > 0) {
       judged.sentence += fmt::format(", the job {}", rate_text(*test.job_value));
-      judged.says = by_room(test.rule, mbps / *test.job_value, is_at_pace);
+      judged.says = by_room(test.rule, mbps / *test.job_value, is_at_pace, *way);
     }
     if (test.rule == TestRule::IsBetter) {
       judged.says = against_used_way(test, mbps);
     }
+    held_by(test.rule, *way, judged);
     return judged;
+  }
+
+  static void held_by(TestRule rule, const ProbedWay& way, Judged& judged) {
+    if (rule == TestRule::BuffersHold) {
+      const bool by_window = way.by_receive_window.value_or(0) >= way.by_send_buffer.value_or(0);
+      held_by(by_window ? TestRule::WindowHolds : TestRule::BufferHolds, way, judged);
+      judged.says = by_window || judged.says == TestSays::Nothing ? judged.says : TestSays::Against;
+      return;
+    }
+    const auto share = rule == TestRule::WindowHolds   ? way.by_receive_window
+                       : rule == TestRule::BufferHolds ? way.by_send_buffer
+                                                       : std::nullopt;
+    if (share) {
+      judged.says = says_of(*share >= kHalf, false);
+      judged.sentence += fmt::format(
+          "; {} holds it back for {:.0f} % of its time",
+          rule == TestRule::WindowHolds ? "the receiver's window" : "the sender's buffer",
+          100 * *share);
+    }
   }
 
   static const char* alone(const PlannedTest& test) {
@@ -206,7 +265,7 @@ class Judge {
         const auto used = sent_in(each);
         const double of_used = used ? used->throughput_mbps.value_or(0) : 0;
         return of_used > 0
-                   ? says_of(mbps >= kAQuarterMore * of_used, mbps <= kATwentiethMore * of_used)
+                   ? says_of(mbps >= kHalfAgain * of_used, mbps <= kATwentiethMore * of_used)
                    : TestSays::Nothing;
       }
     }
@@ -220,7 +279,7 @@ class Judge {
     const double least = std::max(kMinLossPercent, kHalf * test.job_value.value_or(0));
     return {.value = way.loss_percent,
             .unit = "%",
-            .says = says_of(*way.loss_percent >= least, false),
+            .says = says_of(*way.loss_percent >= least && !has_queue(way), false),
             .sentence = fmt::format("probe tcp from {} to {} retransmits {:.2g} % {}", test.on,
                                     test.to, *way.loss_percent, alone(test))};
   }
@@ -246,7 +305,9 @@ class Judge {
     Judged judged{.value = ms, .unit = "ms"};
     judged.sentence = fmt::format("a round trip from {} to {} takes {} {}", test.on, test.to,
                                   math::format_ms(ms), alone(test));
-    if (test.job_value && test.rule == TestRule::IsFar) {
+    if (test.rule == TestRule::IsWide) {
+      judged.says = says_of(ms >= DiagnoseOptions().wan_rtt_ms, false);
+    } else if (test.job_value && test.rule == TestRule::IsFar) {
       judged.sentence += fmt::format(", {} in the job", math::format_ms(*test.job_value));
       judged.says = says_of(ms >= kAlmostAsFar * *test.job_value, ms < kHalf * *test.job_value);
     }
@@ -294,40 +355,76 @@ class Judge {
         math::format_ms(*ms), test.beside_job ? alone(test) : "without the job");
     if (test.job_value && *test.job_value > 0) {
       judged.sentence += fmt::format(", {} in it", math::format_ms(*test.job_value));
-      judged.says =
-          says_of(*ms <= kSixTenths * *test.job_value, *ms >= kButATenth * *test.job_value);
+      judged.says = test.rule == TestRule::IsAsLong ? says_of(*ms >= kHalf * *test.job_value, false)
+                                                    : says_of(*ms <= kSixTenths * *test.job_value,
+                                                              *ms >= kButATenth * *test.job_value);
     }
     return judged;
   }
 
-  // Against the median of the other hosts.
-  Judged processor(const PlannedTest& test, const Json& document) const {
-    const auto steps = slowest_steps(document);
-    if (!steps) {
-      return {};
-    }
-    Judged judged{.value = steps, .unit = "million steps/s"};
-    judged.sentence =
-        fmt::format("the slowest processor of {} computes {:.0f} million steps/s", test.on, *steps);
-    std::vector<double> others;
+  // The best of its rounds: other programs only lower it.
+  std::optional<Pace> pace_of(const std::string& node) const {
+    std::optional<Pace> best;
     for (const TestResult& each : results_) {
-      if (each.kind == TestKind::OtherProcessor && each.on != test.on) {
-        if (const auto other = slowest_steps(json::object_or_null(each.document))) {
-          others.push_back(*other);
+      const bool is_one = each.kind == TestKind::Processor || each.kind == TestKind::OtherProcessor;
+      const auto pace = is_one && each.on == node && each.failure.empty()
+                            ? pace_in(json::object_or_null(each.document))
+                            : std::nullopt;
+      if (pace) {
+        best = {.alone = std::max(pace->alone, best.value_or(Pace{}).alone),
+                .together = std::max(pace->together, best.value_or(Pace{}).together)};
+      }
+    }
+    return best;
+  }
+
+  std::vector<Pace> other_paces(const std::string& node) const {
+    std::vector<std::string> seen{node};
+    std::vector<Pace> paces;
+    for (const TestResult& each : results_) {
+      if (each.kind == TestKind::OtherProcessor && std::ranges::find(seen, each.on) == seen.end()) {
+        seen.push_back(each.on);
+        if (const auto pace = pace_of(each.on)) {
+          paces.push_back(*pace);
         }
       }
     }
-    const auto usual = math::median(others);
-    if (!usual || test.kind == TestKind::OtherProcessor) {
+    return paces;
+  }
+
+  bool is_second_round(const TestResult& result) const {
+    const auto first = std::ranges::find_if(results_, [&](const TestResult& each) {
+      return each.kind == result.kind && each.on == result.on;
+    });
+    return &*first != &result;
+  }
+
+  Judged processor(const PlannedTest& test, const TestResult& result, const Json& document) const {
+    const auto own = pace_in(document);
+    const auto best = pace_of(test.on);
+    if (!own || !best) {
+      return {};
+    }
+    Judged judged{.value = own->together, .unit = "million steps/s"};
+    judged.sentence = fmt::format(
+        "a processor of {} computes {:.0f} million steps/s beside the others, {:.0f} alone",
+        test.on, own->together, own->alone);
+    const std::vector<Pace> others = other_paces(test.on);
+    if (others.empty() || test.kind == TestKind::OtherProcessor || is_second_round(result)) {
       return judged;
     }
-    judged.sentence += fmt::format(", of another host {:.0f}", *usual);
-    const bool is_slow = *steps <= kAQuarterLess * *usual;
+    const auto is_below = [&](const Pace& other) { return is_slower(*best, other); };
+    const auto is_above = [&](const Pace& other) { return is_slower(other, *best); };
+    const Pace slowest = std::ranges::min(others, {}, &Pace::together);
+    judged.sentence += fmt::format(", of {} {:.0f} and {:.0f}",
+                                   others.size() == 1 ? "another host" : "the slowest other host",
+                                   slowest.together, slowest.alone);
     if (test.rule == TestRule::IsSlow) {
-      judged.says = says_of(is_slow, false);
+      judged.says = says_of(std::ranges::all_of(others, is_below), false);
     } else if (test.rule == TestRule::IsAlike) {
-      const bool is_fast = *steps * kAQuarterLess >= *usual;
-      judged.says = says_of(!is_slow && !is_fast, is_slow || is_fast);
+      const bool is_odd =
+          std::ranges::any_of(others, is_below) || std::ranges::any_of(others, is_above);
+      judged.says = says_of(!is_odd, is_odd);
     }
     return judged;
   }
@@ -382,27 +479,32 @@ std::string sentences_of(const std::vector<TestResult>& tests, TestSays says) {
   return text;
 }
 
-bool has(const std::vector<TestResult>& tests, TestSays says) {
-  return std::ranges::find(tests, says, &TestResult::says) != tests.end();
-}
-
 // Why nothing is decided.
 std::string undecided(const std::vector<TestResult>& tests) {
   const auto failed =
       std::ranges::find_if(tests, [](const TestResult& each) { return !each.failure.empty(); });
-  const std::string measured = sentences_of(tests, TestSays::Nothing);
-  return !measured.empty()       ? "the tests decide nothing: " + measured
+  const std::string excluded = sentences_of(tests, TestSays::For);
+  const std::string rest = sentences_of(tests, TestSays::Nothing);
+  const std::string measured = excluded + (excluded.empty() || rest.empty() ? "" : "; ") + rest;
+  return !measured.empty()       ? measured
          : failed != tests.end() ? "no test could be run: " + failed->failure
                                  : "no test was run";
 }
 
+bool has(const std::vector<TestResult>& tests, TestKind kind, TestSays says) {
+  return std::ranges::any_of(
+      tests, [&](const TestResult& each) { return each.kind == kind && each.says == says; });
+}
+
 void lead_on(Confirmation& confirmation, bool is_wan) {
+  is_wan = is_wan || has(confirmation.tests, TestKind::Latency, TestSays::For);
   for (const Lead& lead : kLeads) {
     const auto found = std::ranges::find_if(confirmation.tests, [&](const TestResult& each) {
       return each.kind == lead.test && each.says == lead.says;
     });
-    if (found != confirmation.tests.end()) {
-      confirmation.leads_to = name_of(is_wan ? lead.wan : lead.lan);
+    const VerdictClass to = is_wan ? lead.wan : lead.lan;
+    if (found != confirmation.tests.end() && to != VerdictClass::Unknown) {
+      confirmation.leads_to = name_of(to);
       confirmation.sentence =
           fmt::format("the tests lead to {}: {}", confirmation.leads_to, found->sentence);
       return;
@@ -411,24 +513,56 @@ void lead_on(Confirmation& confirmation, bool is_wan) {
   confirmation.sentence = "the tests lead to no cause: " + undecided(confirmation.tests);
 }
 
+// What the tests of a verdict say together, by their roles.
+struct Together {
+  bool is_shown = false;  // by a test of the named thing, or there is none and all else is excluded
+  bool is_refuted = false;  // by any test
+  std::string left = {};    // what was not excluded: the tests that would
+};
+
+Together together(const Verdict& verdict, const std::vector<TestResult>& tests) {
+  Together found;
+  bool is_by_exclusion = false;
+  for (const Check& check : checks_of(verdict.verdict, verdict.cause)) {
+    const bool is_for = has(tests, check.test, TestSays::For);
+    found.is_refuted = found.is_refuted || has(tests, check.test, TestSays::Against);
+    found.is_shown = found.is_shown || (check.role == TestRole::Shows && is_for);
+    if (check.role == TestRole::Excludes) {
+      is_by_exclusion = true;
+      found.left +=
+          is_for ? "" : (found.left.empty() ? "" : ", ") + std::string(name_of(check.test));
+    }
+  }
+  const bool is_shown_by_some =
+      std::ranges::any_of(checks_of(verdict.verdict, verdict.cause),
+                          [](const Check& check) { return check.role == TestRole::Shows; });
+  found.is_shown = found.is_shown || (!is_shown_by_some && is_by_exclusion && found.left.empty());
+  return found;
+}
+
+std::string undecided(const Together& found, const std::vector<TestResult>& tests) {
+  return undecided(tests) +
+         (found.left.empty() ||
+                  std::ranges::none_of(
+                      tests, [](const TestResult& each) { return each.value.has_value(); })
+              ? ""
+              : fmt::format("; other explanations are not excluded: {}", found.left));
+}
+
 void decide(const Verdict& verdict, Confirmation& confirmation) {
-  // Room on a path speaks for latency only while the path is as far as it was.
-  const bool is_near = std::ranges::any_of(confirmation.tests, [](const TestResult& each) {
-    return each.kind == TestKind::Latency && each.says == TestSays::Against;
-  });
-  const bool is_for = has(confirmation.tests, TestSays::For) && !is_near;
-  const bool is_against =
-      has(confirmation.tests, TestSays::Against) && !(is_loss(verdict.verdict) && is_for);
+  const Together found = together(verdict, confirmation.tests);
+  // A path may lose packets at one rate only.
+  const bool is_refuted = found.is_refuted && !(is_loss(verdict.verdict) && found.is_shown);
   using State = Confirmation::State;
-  confirmation.state = is_for == is_against ? State::Open
-                       : is_for             ? State::Confirmed
-                                            : State::NotConfirmed;
+  confirmation.state = found.is_shown && found.left.empty() && !is_refuted ? State::Confirmed
+                       : is_refuted && !found.is_shown                     ? State::NotConfirmed
+                                                                           : State::Open;
   const std::string for_it = sentences_of(confirmation.tests, TestSays::For);
   const std::string against = sentences_of(confirmation.tests, TestSays::Against);
   confirmation.sentence = confirmation.state == State::Confirmed      ? "confirmed: " + for_it
                           : confirmation.state == State::NotConfirmed ? "not confirmed: " + against
-                          : is_for ? fmt::format("not confirmed: {}; but {}", against, for_it)
-                                   : "not confirmed: " + undecided(confirmation.tests);
+                          : is_refuted ? fmt::format("not decided: {}; but {}", against, for_it)
+                                       : "not decided: " + undecided(found, confirmation.tests);
 }
 
 }  // namespace

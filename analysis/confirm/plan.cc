@@ -23,9 +23,10 @@ namespace {
 constexpr double kPaceOfJob = 2.5;
 constexpr double kLossPaceOfJob = 0.5;
 constexpr double kMinLossMbps = 1;
+constexpr double kMuchOfLost = 0.5;
 constexpr double kMaxLossMbps = 200;
 constexpr std::size_t kMaxPaths = 4;  // of an unknown verdict
-constexpr std::size_t kMaxHosts = 4;  // likewise
+constexpr std::size_t kMaxHosts = 4;  // whose processors are compared
 constexpr std::size_t kMaxRanks = 64;
 // Beside a running job: long enough for TCP to reach its rate over the paths between data centres.
 constexpr double kMostSecondsBesideJob = 0.5;
@@ -45,11 +46,12 @@ constexpr std::array kRules{
 };
 
 constexpr std::array kChecks{
-#define CHECK(class_, cause_, test_, rule_) \
-  Check{.verdict = VerdictClass::class_,    \
-        .cause = Cause::cause_,             \
-        .test = TestKind::test_,            \
-        .rule = TestRule::rule_},
+#define CHECK(class_, cause_, test_, rule_, role_) \
+  Check{.verdict = VerdictClass::class_,           \
+        .cause = Cause::cause_,                    \
+        .test = TestKind::test_,                   \
+        .rule = TestRule::rule_,                   \
+        .role = TestRole::role_},
 #include "analysis/attribution/tests.def"
 };
 
@@ -130,6 +132,22 @@ std::optional<double> allowed_on(const NodeData& node) {
   return given > 0 && given <= record::kMaxAllowedPercent ? std::optional(given) : std::nullopt;
 }
 
+// In bins that readings of its counter span; what a twentieth of them passed.
+std::optional<double> usual_peak_mbps(const SeriesData& sent) {
+  constexpr std::int64_t kMinBinNs = 50'000'000;
+  constexpr double kUsual = 0.95;
+  std::vector<double> rates;
+  for (std::size_t from = 0, to = 1; to < sent.readings.size(); ++to) {
+    const std::int64_t ns = sent.readings[to].t_ns - sent.readings[from].t_ns;
+    if (ns >= kMinBinNs) {
+      rates.push_back((sent.readings[to].value - sent.readings[from].value) * 8e3 /
+                      static_cast<double>(ns));
+      from = to;
+    }
+  }
+  return math::quantile(rates, kUsual);
+}
+
 class Planner {
  public:
   Planner(const RunData& run, const Inquiry& inquiry, const PlanOptions& options)
@@ -141,6 +159,9 @@ class Planner {
     // Only acknowledgements go the other way.
     std::erase_if(paths_, [](const JobPath& path) { return path.bytes <= 0; });
     std::ranges::stable_sort(paths_, std::ranges::greater{}, &JobPath::bytes);
+    if (paths_.empty() && is_unknown()) {
+      suppose_paths();
+    }
     choose_path();
   }
 
@@ -148,11 +169,52 @@ class Planner {
     for (const Check& check : checks_of(verdict_.verdict, verdict_.cause)) {
       add(check);
     }
+    add_second_round();
     return std::move(plan_);
   }
 
  private:
   bool is_unknown() const { return verdict_.verdict == VerdictClass::Unknown; }
+
+  // Between all hosts, where no connection was seen.
+  void suppose_paths() {
+    std::vector<JobPath> paths;
+    for (const NodeData& from : run_.nodes) {
+      for (const NodeData& to : run_.nodes) {
+        const std::string from_address = address_of(from.name);
+        const std::string to_address = address_of(to.name);
+        if (&from != &to && !from_address.empty() && !to_address.empty()) {
+          paths.push_back({.from = from.name,
+                           .to = to.name,
+                           .addresses = {std::vector{from_address}, std::vector{to_address}}});
+        }
+      }
+    }
+    paths_ = std::move(paths);
+  }
+
+  // Of the path, else what its host's interface with the most sent at most, whoever's it was.
+  std::optional<double> peak_mbps(const JobPath& path) const {
+    const auto peak = path.pace.pace(path.rtt_ms).peak_mbps;
+    const NodeData* from = peak ? nullptr : node(path.from);
+    if (from == nullptr) {
+      return peak;
+    }
+    std::optional<double> most;
+    for (const SeriesData* sent : from->find(record::kNicSentBytes)) {
+      const auto mbps = sent->row.subject == "lo" ? std::nullopt : usual_peak_mbps(*sent);
+      most = mbps ? std::max(most.value_or(0), *mbps) : most;
+    }
+    return most;
+  }
+
+  // Other programs may run on any of the hosts for a moment: the better of two rounds counts.
+  void add_second_round() {
+    const std::vector<PlannedTest> first = plan_;
+    std::ranges::copy_if(first, std::back_inserter(plan_), [](const PlannedTest& test) {
+      return test.kind == TestKind::Processor || test.kind == TestKind::OtherProcessor;
+    });
+  }
 
   // That the verdict blames; else the one with most data of the node that it blames.
   void choose_path() {
@@ -224,6 +286,7 @@ class Planner {
     }
     switch (check.test) {
       case TestKind::Throughput:
+      case TestKind::Buffers:
       case TestKind::Latency:
       case TestKind::LoadedLatency:
       case TestKind::Loss:
@@ -265,7 +328,7 @@ class Planner {
   }
 
   void add_path(const Check& check, const JobPath& path, const std::string& to_address) {
-    const auto peak = path.pace.pace(path.rtt_ms).peak_mbps;
+    const auto peak = peak_mbps(path);
     PlannedTest test{.kind = check.test,
                      .rule = check.rule,
                      .on = path.from,
@@ -281,12 +344,15 @@ class Planner {
       case TestKind::LoadedLatency:
         test.job_value = path.rtt_ms;
         break;
+      case TestKind::Buffers:
+        break;
       default:
         test.job_value = check.rule == TestRule::LosesUnderLoad ? path.loss_percent() : peak;
         test.pace_mbps =
             peak.value_or(0) * (check.rule == TestRule::LosesUnderLoad ? 1 : kPaceOfJob);
     }
-    const bool is_load_bounded = check.test != TestKind::LoadedLatency;
+    const bool is_load_bounded =
+        check.test != TestKind::LoadedLatency && check.test != TestKind::Buffers;
     const bool is_paced = check.test == TestKind::Latency || test.pace_mbps > 0;
     if ((options_.most_mbps > 0 && !is_load_bounded) ||
         (options_.beside_job && !(is_load_bounded && is_paced))) {
@@ -345,12 +411,16 @@ class Planner {
     if (!collective_ || run_.nodes.size() < 2 || run_.nodes.size() > kMaxRanks) {
       return;
     }
+    // Of collectives that are over long before the lost time is, as where one of many waits,
+    // nothing follows for that one.
+    const bool is_long = check.rule != TestRule::IsQuick || is_unknown() ||
+                         collective_->ms >= kMuchOfLost * verdict_.lost_ms_per_step;
     PlannedTest test{.kind = check.test,
                      .rule = check.rule,
                      .on = run_.nodes.front().name,
                      .on_address = server_of(run_.nodes.front().name),
                      .bytes = collective_->bytes,
-                     .job_value = collective_->ms};
+                     .job_value = is_long ? std::optional(collective_->ms) : std::nullopt};
     for (const NodeData& each : run_.nodes) {
       test.hosts.push_back(address_of(each.name));
     }
@@ -364,7 +434,7 @@ class Planner {
   }
 
   void add_other_hosts(const Check& check) {
-    std::size_t left = is_unknown() ? kMaxHosts - 1 : 1;
+    std::size_t left = kMaxHosts - 1;
     for (const NodeData& each : run_.nodes) {
       if (each.name != suspect() && left > 0) {
         add_host(check, each.name);
@@ -469,7 +539,9 @@ std::string text_of(const Check& check) {
   const auto add = [&](std::string_view says, std::string_view when) {
     text += when.empty() ? "" : fmt::format("; {} it: {}", says, when);
   };
-  add("for", rule.says_for);
+  if (check.role != TestRole::Refutes) {
+    add(check.role == TestRole::Shows ? "shows" : "needed for", rule.says_for);
+  }
   add("against", rule.says_against);
   return check.rule == TestRule::Beside ? text + "; shown beside the others" : text;
 }

@@ -53,12 +53,17 @@ std::optional<double> lesser(std::optional<double> one, std::optional<double> ot
 
 // `part` is null where the probe did not measure that way.
 ProbedWay way_of(const Json& document, const Json& part, const std::string& way) {
-  const auto under_load = number(member(part, "rtt_ms"), "median");
+  const Json rtt_ms = member(part, "rtt_ms");
+  const Json limits = member(part, "limited_by");
+  const auto under_load = number(rtt_ms, "median");
   return {.throughput_mbps = number(part, "throughput_mbps"),
           .loss_percent = loss_of(part),
-          .loaded_rtt_ms = under_load
-                               ? under_load
-                               : number(member(document, "loaded_" + way + "_ms"), "median")};
+          .loaded_rtt_ms =
+              under_load ? under_load : number(member(document, "loaded_" + way + "_ms"), "median"),
+          .least_rtt_ms = number(rtt_ms, "min"),
+          .by_application = number(limits, "application"),
+          .by_receive_window = number(limits, "receive_window"),
+          .by_send_buffer = number(limits, "send_buffer")};
 }
 
 // Of the last router that answered, if it is the peer itself.

@@ -17,6 +17,11 @@ struct ProbedWay {
   std::optional<double> throughput_mbps = {};
   std::optional<double> loss_percent = {};   // of packets; by TCP, of retransmitted ones
   std::optional<double> loaded_rtt_ms = {};  // median
+  std::optional<double> least_rtt_ms = {};   // of the connection itself
+  // Shares of a TCP sender's time, 0 to 1, by its kernel.
+  std::optional<double> by_application = {};
+  std::optional<double> by_receive_window = {};
+  std::optional<double> by_send_buffer = {};
 };
 
 struct ProbeDocument {

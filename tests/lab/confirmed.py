@@ -46,9 +46,12 @@ class Confirmed(Player):
 
     def confirm(self, *options):
         with self.serving() as key:
-            process = self.hosts()[0].run(
-                ["chokepoint", "diagnose", self.records, "--confirm", "--key-file", key, "--json",
-                 *options], timeout=TESTS_S, status=None)
+            self.confirm_with(key, self.records, *options)
+
+    def confirm_with(self, key, records, *options):
+        process = self.hosts()[0].run(
+            ["chokepoint", "diagnose", records, "--confirm", "--key-file", key, "--json", *options],
+            timeout=TESTS_S, status=None)
         if process.wait(0) != 0:
             self.refusal = process.stderr().strip()
             print("not tested:", self.refusal)

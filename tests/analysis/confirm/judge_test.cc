@@ -10,23 +10,36 @@ using State = Confirmation::State;
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string tcp(double mbps, double retransmits = 0) {
+struct Tcp {
+  double retransmits = 0;
+  double loaded_ms = 0.25;  // of 0.2 at rest: no queue
+  double by_window = 0;
+  double by_buffer = 0;
+};
+
+std::string tcp(double mbps, const Tcp& with = {}) {
   return fmt::format(R"({{"direction":"send","throughput_mbps":{},"retransmits":{},
-      "mss_bytes":1000,"bytes":10000000}})",
-                     mbps, retransmits);
+      "mss_bytes":1000,"bytes":10000000,"rtt_ms":{{"min":0.2,"median":{}}},
+      "limited_by":{{"application":0.01,"receive_window":{},"send_buffer":{}}}}})",
+                     mbps, with.retransmits, with.loaded_ms, with.by_window, with.by_buffer);
 }
 
-std::string udp(int sent, int lost) {
-  return fmt::format(R"({{"send":{{"packets_sent":{0},"lost":{1}}},
+constexpr Tcp kQueue{.loaded_ms = 12};
+
+std::string udp(int sent, int lost, int in_socket = 0) {
+  return fmt::format(R"({{"send":{{"packets_sent":{0},"lost":{1},"lost_in_receiver_queue":{2}}},
       "receive":{{"packets_sent":{0},"lost":0}}}})",
-                     sent, lost);
+                     sent, lost, in_socket);
 }
 
-std::string processor(double steps) {
-  return fmt::format(R"({{"processors":[{{"million_steps_per_s":{}}},
-      {{"million_steps_per_s":1000}}]}})",
-                     steps);
+// Of a host with two: one thread alone, and one on each.
+std::string processor(double alone, double together) {
+  return fmt::format(R"({{"alone":{{"million_steps_per_s":{0}}},
+      "processors":[{{"million_steps_per_s":{1}}},{{"million_steps_per_s":{1}}}]}})",
+                     alone, together);
 }
+
+std::string processor(double steps) { return processor(steps, steps); }
 
 std::string collective(double ms) {
   return fmt::format(R"({{"sizes":[{{"time_us":{{"median":{}}}}}]}})", ms * 1e3);
@@ -53,6 +66,12 @@ class Tests {
     results_.back().address = plan_.back().to_address;
     return *this;
   }
+  // Between a and b nothing is lost.
+  Tests& lossless() { return add(TestKind::Loss, TestRule::LosesNothing, 0.0, udp(5000, 0)); }
+  Tests& of_cause(Cause cause) {
+    diagnosis_.verdict.cause = cause;
+    return *this;
+  }
   Tests& beside_job() {
     for (TestResult& each : results_) {
       each.beside_job = true;
@@ -72,34 +91,39 @@ class Tests {
   std::vector<TestResult> results_;
 };
 
-State of_full_link(double job_mbps, double alone_mbps, double pace_mbps = 0) {
+State of_full_link(double job_mbps, double alone_mbps, double pace_mbps = 0,
+                   const Tcp& with = kQueue) {
   return Tests(VerdictClass::LanBandwidth)
-      .add(TestKind::Throughput, TestRule::IsFull, job_mbps, tcp(alone_mbps), "a", pace_mbps)
+      .add(TestKind::Throughput, TestRule::IsFull, job_mbps, tcp(alone_mbps, with), "a", pace_mbps)
+      .lossless()
       .judged()
       .state;
 }
 
 TEST(Judge, AFullLinkCarriesNoMoreAlone) {
   const Diagnosis found = Tests(VerdictClass::LanBandwidth)
-                              .add(TestKind::Throughput, TestRule::IsFull, 690, tcp(710))
+                              .add(TestKind::Throughput, TestRule::IsFull, 690, tcp(710, kQueue))
+                              .lossless()
                               .applied();
   ASSERT_TRUE(found.confirmation);
   EXPECT_EQ(found.confirmation->sentence,
-            "confirmed: probe tcp carries 710 Mb/s alone from a to b, the job 690 Mb/s");
-  EXPECT_NEAR(found.verdict.confidence, 0.96, 1e-9);
+            "confirmed: probe tcp carries 710 Mb/s alone from a to b, the job 690 Mb/s; probe udp "
+            "loses none of 10000 packets between a and b");
+  EXPECT_GT(found.verdict.confidence, 0.9);
   EXPECT_EQ(found.confirmation->confidence_before, 0.9);
-  ASSERT_EQ(found.verdict.evidence.size(), 1U);
+  ASSERT_EQ(found.verdict.evidence.size(), 2U);
   EXPECT_EQ(found.verdict.evidence[0].value, 710);
 }
 
 TEST(Judge, ALinkThatWasFullOnlyDuringTheJobIsNotConfirmed) {
   const Diagnosis found = Tests(VerdictClass::LanBandwidth)
                               .add(TestKind::Throughput, TestRule::IsFull, 200, tcp(9400))
+                              .lossless()
                               .applied();
   EXPECT_EQ(found.confirmation->state, State::NotConfirmed);
   EXPECT_THAT(found.confirmation->sentence,
               HasSubstr("not confirmed: probe tcp carries 9.40 Gb/s"));
-  EXPECT_NEAR(found.verdict.confidence, 0.78, 1e-9);
+  EXPECT_LT(found.verdict.confidence, 0.9);
   EXPECT_EQ(found.verdict.verdict, VerdictClass::LanBandwidth);
 }
 
@@ -107,6 +131,23 @@ TEST(Judge, BetweenBothNothingIsDecided) {
   EXPECT_EQ(of_full_link(100, 133), State::Confirmed);
   EXPECT_EQ(of_full_link(100, 150), State::Open);
   EXPECT_EQ(of_full_link(100, 200), State::NotConfirmed);
+}
+
+// A slow host, a small buffer or a loss holds the probe back, too.
+TEST(Judge, AProbeThatIsAsSlowConfirmsNoFullLinkWithoutItsQueue) {
+  EXPECT_EQ(of_full_link(100, 105, 0, {}), State::Open);
+  EXPECT_EQ(of_full_link(100, 105, 0, {.loaded_ms = 12, .by_window = 0.8}), State::Open);
+  EXPECT_EQ(of_full_link(100, 60), State::Open) << "something else held the probe back";
+}
+
+TEST(Judge, WithoutTheTestThatExcludesAnotherExplanationNothingIsDecided) {
+  const Confirmation found = Tests(VerdictClass::LanBandwidth)
+                                 .add(TestKind::Throughput, TestRule::IsFull, 100, tcp(105, kQueue))
+                                 .judged();
+  EXPECT_EQ(found.state, State::Open);
+  EXPECT_EQ(found.sentence,
+            "not decided: probe tcp carries 105 Mb/s alone from a to b, the job 100 Mb/s; other "
+            "explanations are not excluded: loss");
 }
 
 TEST(Judge, WhatWasHeldToAPaceShowsOnlyThatThePathCarriesThat) {
@@ -119,7 +160,8 @@ TEST(Judge, ALossIsConfirmedByOneTestThatFindsIt) {
   const auto judged = [](int lost, double retransmits) {
     return Tests(VerdictClass::LanLoss)
         .add(TestKind::Loss, TestRule::Loses, 0.5, udp(10'000, lost))
-        .add(TestKind::Throughput, TestRule::LosesUnderLoad, 0.5, tcp(100, retransmits))
+        .add(TestKind::Throughput, TestRule::LosesUnderLoad, 0.5,
+             tcp(100, {.retransmits = retransmits}))
         .judged()
         .state;
   };
@@ -127,6 +169,29 @@ TEST(Judge, ALossIsConfirmedByOneTestThatFindsIt) {
   EXPECT_EQ(judged(0, 100), State::Confirmed);
   EXPECT_EQ(judged(0, 0), State::NotConfirmed);
   EXPECT_EQ(judged(1, 0), State::Open);
+}
+
+TEST(Judge, WhatTheReceiversSocketDropsIsNoLossOfThePath) {
+  const auto judged = [](int in_socket) {
+    return Tests(VerdictClass::LanLoss)
+        .add(TestKind::Loss, TestRule::Loses, 0.01, udp(10'000, 40, in_socket))
+        .judged()
+        .state;
+  };
+  EXPECT_EQ(judged(0), State::Confirmed);
+  EXPECT_EQ(judged(40), State::Open);
+}
+
+TEST(Judge, WhatIsRetransmittedBehindAQueueIsAFullLinks) {
+  const auto judged = [](double loaded_ms) {
+    return Tests(VerdictClass::LanLoss)
+        .add(TestKind::Throughput, TestRule::LosesUnderLoad, 0.5,
+             tcp(100, {.retransmits = 100, .loaded_ms = loaded_ms}))
+        .judged()
+        .state;
+  };
+  EXPECT_EQ(judged(0.3), State::Confirmed);
+  EXPECT_EQ(judged(12), State::Open);
 }
 
 TEST(Judge, TooFewPacketsToLoseAnyDecideNothing) {
@@ -144,22 +209,64 @@ TEST(Judge, TestsThatContradictEachOtherDecideNothing) {
           .add(TestKind::Throughput, TestRule::HasRoom, 100, tcp(101))
           .judged();
   EXPECT_EQ(found.state, State::Open);
-  EXPECT_THAT(found.sentence, AllOf(HasSubstr("not confirmed: probe tcp carries"),
-                                    HasSubstr("; but a round trip")));
+  EXPECT_THAT(found.sentence,
+              AllOf(HasSubstr("not decided: probe tcp carries"), HasSubstr("; but a round trip")));
 }
 
-// Where they are the kernel's they hold the probe back, too.
-TEST(Judge, SmallBuffersAreNotDisprovedByAProbeThatIsAsSlow) {
-  const auto of_small_buffer = [](double mbps) {
+TEST(Judge, ASmallBufferIsConfirmedByAProbeThatItHoldsBack) {
+  const auto of_small_buffer = [](double mbps, double by_window) {
     return Tests(VerdictClass::ReceiverHost)
-        .add(TestKind::Throughput,
-             checks_of(VerdictClass::ReceiverHost, Cause::ReceiveWindow).front().rule, 188,
-             tcp(mbps))
+        .of_cause(Cause::ReceiveWindow)
+        .add(TestKind::Throughput, TestRule::WindowHolds, 188, tcp(mbps, {.by_window = by_window}))
+        .lossless()
         .judged()
         .state;
   };
-  EXPECT_EQ(of_small_buffer(124), State::Open);
-  EXPECT_EQ(of_small_buffer(400), State::Confirmed);
+  EXPECT_EQ(of_small_buffer(124, 0.9), State::Confirmed);
+  EXPECT_EQ(of_small_buffer(400, 0), State::Open) << "the job may have set it itself";
+}
+
+// The path has room, and the host computes as others do: so does one that the job alone keeps busy.
+TEST(Judge, AHostIsSlowOnlyWhereItsProcessorsAre) {
+  const auto judged = [](double alone, double together) {
+    return Tests(VerdictClass::SenderHost)
+        .of_cause(Cause::ProcessCpu)
+        .add(TestKind::Processor, TestRule::IsSlow, {}, processor(alone, together))
+        .add(TestKind::OtherProcessor, TestRule::Beside, {}, processor(200, 100), "b")
+        .add(TestKind::OtherProcessor, TestRule::Beside, {}, processor(300, 120), "c")
+        .add(TestKind::Throughput, TestRule::IsNotFull, 105, tcp(259))
+        .lossless()
+        .judged()
+        .state;
+  };
+  EXPECT_EQ(judged(90, 40), State::Confirmed);
+  EXPECT_EQ(judged(272, 53), State::Open) << "slow only beside others";
+  EXPECT_EQ(judged(90, 95), State::Open) << "slow only alone";
+  EXPECT_EQ(judged(200, 80), State::Open) << "slower than one of two";
+}
+
+TEST(Judge, TheBestOfTwoRoundsIsAHostsPace) {
+  EXPECT_EQ(Tests(VerdictClass::SenderHost)
+                .add(TestKind::Processor, TestRule::IsSlow, {}, processor(20))
+                .add(TestKind::OtherProcessor, TestRule::Beside, {}, processor(100), "b")
+                .add(TestKind::Processor, TestRule::IsSlow, {}, processor(100))
+                .add(TestKind::Throughput, TestRule::IsNotFull, 105, tcp(259))
+                .lossless()
+                .judged()
+                .state,
+            State::Open);
+}
+
+TEST(Judge, AFullLinkIsNoSlowHost) {
+  const auto judged = [](const Tcp& with) {
+    return Tests(VerdictClass::SenderHost)
+        .of_cause(Cause::ProcessCpu)
+        .add(TestKind::Throughput, TestRule::IsNotFull, 93.7, tcp(89.3, with))
+        .judged()
+        .state;
+  };
+  EXPECT_EQ(judged(kQueue), State::NotConfirmed);
+  EXPECT_EQ(judged({}), State::Open);
 }
 
 TEST(Judge, LatencyThatIsGoneIsNotConfirmedByRoom) {
@@ -168,6 +275,7 @@ TEST(Judge, LatencyThatIsGoneIsNotConfirmedByRoom) {
         .add(TestKind::Latency, TestRule::IsFar, 10.4,
              fmt::format(R"({{"idle_ms":{{"min":{}}}}})", ms))
         .add(TestKind::Throughput, TestRule::HasRoom, 284, tcp(705))
+        .lossless()
         .judged();
   };
   EXPECT_EQ(of_far_path(10.2).state, State::Confirmed);
@@ -179,6 +287,7 @@ TEST(Judge, ALateRankIsLateOnlyInTheJob) {
   const auto judged = [](double alone_ms, double steps) {
     return Tests(VerdictClass::Straggler)
         .add(TestKind::Collective, TestRule::IsQuick, 120, collective(alone_ms))
+        .lossless()
         .add(TestKind::Processor, TestRule::IsSlow, {}, processor(steps), "b")
         .add(TestKind::OtherProcessor, TestRule::Beside, {}, processor(1000))
         .judged();
@@ -187,22 +296,27 @@ TEST(Judge, ALateRankIsLateOnlyInTheJob) {
   EXPECT_EQ(judged(119, 990).state, State::NotConfirmed);
   EXPECT_EQ(judged(90, 990).state, State::Open);
   EXPECT_THAT(judged(90, 400).sentence,
-              HasSubstr("confirmed: the slowest processor of b computes 400 million steps/s, of "
-                        "another host 1000"));
+              HasSubstr("a processor of b computes 400 million steps/s beside the others, 400 "
+                        "alone, of another host 1000 and 1000"));
 }
 
+// Nobody shows that computing fills a step: all that would hold it back has to be excluded.
 TEST(Judge, AHealthyJobHasHostsThatAreAlikeAndPathsThatLoseNothing) {
-  const auto judged = [](double steps, int lost) {
+  const auto judged = [](double steps, int lost, double mbps, double alone_ms = 8) {
     return Tests(VerdictClass::Compute)
         .add(TestKind::Loss, TestRule::LosesNothing, 0.0, udp(5000, lost))
+        .add(TestKind::Throughput, TestRule::IsFree, 100, tcp(mbps))
+        .add(TestKind::Collective, TestRule::IsAsLong, 10, collective(alone_ms))
         .add(TestKind::Processor, TestRule::IsAlike, {}, processor(steps), "b")
         .add(TestKind::OtherProcessor, TestRule::Beside, {}, processor(900))
         .judged()
         .state;
   };
-  EXPECT_EQ(judged(890, 0), State::Confirmed);
-  EXPECT_EQ(judged(500, 50), State::NotConfirmed);
-  EXPECT_EQ(judged(500, 0), State::Open);
+  EXPECT_EQ(judged(890, 0, 250), State::Confirmed);
+  EXPECT_EQ(judged(890, 0, 105), State::Open);
+  EXPECT_EQ(judged(890, 0, 250, 2), State::Open) << "a rank may be late";
+  EXPECT_EQ(judged(500, 0, 250), State::NotConfirmed);
+  EXPECT_EQ(judged(890, 50, 250), State::NotConfirmed);
 }
 
 TEST(Judge, SlowStorageIsAsSlowAlone) {
@@ -217,7 +331,22 @@ TEST(Judge, SlowStorageIsAsSlowAlone) {
   };
   EXPECT_EQ(judged(11, TestRule::ReadsSlowly), State::Confirmed);
   EXPECT_EQ(judged(200, TestRule::ReadsSlowly), State::NotConfirmed);
-  EXPECT_EQ(judged(200, TestRule::ReadsFast), State::Confirmed);
+}
+
+// Storage that is fast shows that loaders are slow no more than that the ranks are.
+TEST(Judge, FastStorageDoesNotConfirmThatLoadersAreSlow) {
+  const auto judged = [](double read) {
+    return Tests(VerdictClass::Input)
+        .of_cause(Cause::LoaderCount)
+        .add(TestKind::Storage, TestRule::ReadsFast, 10,
+             fmt::format(R"({{"mount":{{"point":"/data"}},"read_cold":true,
+                 "read_mb_per_s":{}}})",
+                         read))
+        .judged()
+        .state;
+  };
+  EXPECT_EQ(judged(200), State::Open);
+  EXPECT_EQ(judged(10), State::NotConfirmed);
 }
 
 TEST(Judge, AnotherWayIsBetterThanTheOneThatWasTested) {
@@ -230,7 +359,7 @@ TEST(Judge, AnotherWayIsBetterThanTheOneThatWasTested) {
   };
   EXPECT_EQ(judged(900), State::Confirmed);
   EXPECT_EQ(judged(100), State::NotConfirmed);
-  EXPECT_EQ(judged(115), State::Open);
+  EXPECT_EQ(judged(130), State::Open);
 }
 
 TEST(Judge, AnUnknownVerdictIsLedToACause) {
@@ -238,7 +367,7 @@ TEST(Judge, AnUnknownVerdictIsLedToACause) {
     return Tests(VerdictClass::Unknown, 0)
         .add(TestKind::Collective, TestRule::IsQuick, 100, collective(alone_ms))
         .add(TestKind::Loss, TestRule::LosesNothing, 0.0, udp(5000, lost))
-        .add(TestKind::Throughput, TestRule::IsFull, 100, tcp(alone_mbps))
+        .add(TestKind::Throughput, TestRule::IsFull, 100, tcp(alone_mbps, kQueue))
         .judged();
   };
   EXPECT_EQ(judged(1000, 20, 10).leads_to, "lan-loss");
@@ -247,6 +376,22 @@ TEST(Judge, AnUnknownVerdictIsLedToACause) {
   EXPECT_EQ(judged(1000, 0, 10).leads_to, "straggler");
   EXPECT_EQ(judged(1000, 0, 80).leads_to, "");
   EXPECT_THAT(judged(101, 0, 80).sentence, HasSubstr("the tests lead to lan-bandwidth: probe tcp"));
+}
+
+TEST(Judge, AnUnknownVerdictIsLedToBuffersAndFarPaths) {
+  const auto judged = [](double ms, const Tcp& with) {
+    return Tests(VerdictClass::Unknown, 0)
+        .add(TestKind::Buffers, TestRule::BuffersHold, {}, tcp(100, with))
+        .add(TestKind::Latency, TestRule::IsWide, {},
+             fmt::format(R"({{"idle_ms":{{"min":{}}}}})", ms))
+        .judged()
+        .leads_to;
+  };
+  EXPECT_EQ(judged(0.2, {.by_window = 0.8}), "receiver-host");
+  EXPECT_EQ(judged(0.2, {.by_buffer = 0.8}), "sender-host");
+  EXPECT_EQ(judged(10, {.by_buffer = 0.8}), "wan-latency");
+  EXPECT_EQ(judged(10, {}), "wan-latency");
+  EXPECT_EQ(judged(0.2, {}), "");
 }
 
 // The job itself fills the path, and makes the rest slow.
@@ -258,13 +403,15 @@ TEST(Judge, BesideARunningJobOnlyWhatIsGoodSaysSomething) {
         .judged();
   };
   EXPECT_EQ(of_full_link(60).state, State::Open);
-  EXPECT_EQ(of_full_link(60).sentence,
-            "not confirmed: the tests decide nothing: probe tcp carries 60.0 Mb/s beside the job "
-            "from a to b, the job 100 Mb/s");
+  EXPECT_EQ(
+      of_full_link(60).sentence,
+      "not decided: probe tcp carries 60.0 Mb/s beside the job from a to b, the job 100 Mb/s; "
+      "other explanations are not excluded: loss");
   EXPECT_EQ(of_full_link(240).state, State::NotConfirmed);
   const auto of_late_rank = [](double ms) {
     return Tests(VerdictClass::Straggler)
         .add(TestKind::Collective, TestRule::IsQuick, 100, collective(ms))
+        .lossless()
         .beside_job()
         .applied();
   };
@@ -279,7 +426,7 @@ TEST(Judge, WhatDidNotRunSaysWhy) {
   const std::vector<PlannedTest> plan{{.kind = TestKind::Throughput, .rule = TestRule::IsFull}};
   const Confirmation found =
       judge(diagnosis.verdict, plan, {{.kind = TestKind::Throughput, .failure = "refused"}}, false);
-  EXPECT_EQ(found.sentence, "not confirmed: no test could be run: refused");
+  EXPECT_EQ(found.sentence, "not decided: no test could be run: refused");
   EXPECT_EQ(found.state, State::Open);
   EXPECT_EQ(confidence_after(found.state, 0.8), 0.8);
 }
@@ -305,7 +452,8 @@ TEST(Judge, ADocumentThatIsNoneSaysNothing) {
         .add(TestKind::Throughput, TestRule::IsFull, 100, document)
         .add(TestKind::Processor, TestRule::IsAlike, {}, document)
         .add(TestKind::OtherProcessor, TestRule::Beside, {}, document)
-        .add(TestKind::Latency, TestRule::IsFar, 1.0, document)
+        .add(TestKind::Latency, TestRule::IsWide, {}, document)
+        .add(TestKind::Buffers, TestRule::BuffersHold, {}, document)
         .add(TestKind::Storage, TestRule::ReadsSlowly, 1.0, document);
     EXPECT_EQ(tests.judged().leads_to, "") << document;
   }

@@ -6,7 +6,9 @@ How often `chokepoint diagnose --confirm` is right: plays jobs, wires and faults
 `attribution --draw` does (every fourth of what ranks read and write), and has each verdict tested on
 the job's hosts once the job is over. Of the faults that can end, half are over by then. A confirmed
 verdict is right where class and place are and the fault is there; one that is not confirmed, where
-either is wrong or the fault is over. --judge-only judges what lies in DIR already. FILE.json gets
+either is wrong or the fault is over. The same with a copy of the records that holds nothing of packets,
+sockets and connections, as where a host lets nobody look at them: its verdict is unknown, and the
+tests are to find the cause. --judge-only judges what lies in DIR already. FILE.json gets
 everything, a file .md beside it the tables. --beside measures instead what tests of a running job cost
 it: pairs of plays of S seconds that allow P percent, tested and not. Nothing fails by what is measured.
 """
@@ -17,6 +19,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import sys
 import time
 
@@ -29,6 +32,7 @@ import draw  # noqa: E402
 import figures  # noqa: E402
 import judging  # noqa: E402
 import playing  # noqa: E402
+import lacking  # noqa: E402
 import recordings  # noqa: E402
 import report  # noqa: E402
 
@@ -36,6 +40,10 @@ INPUT_EVERY = 4
 SPARE_MB = 800  # of a disk, for what a test of storage writes
 CAN_END = ("link", "competing", "slow-files", "slow-disk")
 HAS_ENDED = ("cut", "flap")
+BLIND = "blind"  # the copy's folder
+OF_EXCHANGES = ("collective", "flow_sample", "flow_mark", "flow_total", "socket_sample", "flow")
+# Of what a test of hosts and paths can find, while the fault is there.
+FINDABLE = ("link", "sysctls", "competing", "processor-taken", "processor-quota")
 STATES = ("confirmed", "not-confirmed", "open", "not tested")
 
 
@@ -72,14 +80,26 @@ def is_over(one):
     return kind in HAS_ENDED or (kind in CAN_END and random.Random(f"over {one.name}").random() < 0.5)
 
 
-class FaultOver(confirmed.Confirmed):
+class BlindToo(confirmed.Confirmed):
+    def confirm_with(self, key, records, *options):
+        super().confirm_with(key, records, *options)
+        with lacking.copies(records) as (folder, databases):
+            for database in databases:
+                with database:
+                    for table in OF_EXCHANGES:
+                        database.execute(f"DELETE FROM {table}")
+            shutil.copytree(folder, self.folder / BLIND)
+        super().confirm_with(key, self.folder / BLIND, *options)
+
+
+class FaultOver(BlindToo):
     is_fault_over = True
 
 
 class Sweep(playing.Sweep):
     def player_of(self, one):
         over = is_over(one) and one.fault["kind"] in CAN_END
-        return FaultOver if over else confirmed.Confirmed
+        return FaultOver if over else BlindToo
 
     def more(self, one):
         return {"over": is_over(one)}
@@ -115,11 +135,26 @@ def before(one):
                             else told["confidence"]}}
 
 
-def unknowns(judgements):
-    ones = [one for one in judgements if one["told"]["class"] == "unknown"]
-    led = [one for one in ones if (one["confirmation"] or {}).get("leads_to")]
-    right = [one["confirmation"]["leads_to"] == one["true"]["class"] for one in led]
-    return {"before": len(ones), "after": len(ones) - len(led), "led": figures.share(right)}
+def blind(chokepoint, case):
+    """What the tests say where the records hold nothing of the exchanges."""
+    folder = case.folder / BLIND
+    document, failure, _ = judging.answer(chokepoint, folder) if folder.is_dir() else (None, None, 0)
+    return document and {"class": document["verdict"]["class"], "failure": failure,
+                         "confirmation": judging.confirmation(document)}
+
+
+def unknowns(judgements, of):
+    """`of` one of the judgements: its class and what its tests say."""
+    ones = [one for one in judgements if of(one) and of(one)["class"] == "unknown"]
+    led = [one for one in ones if led_to(of(one))]
+    findable = [one for one in ones if one["kind"] in FINDABLE and not one["over"]]
+    return {"before": len(ones), "after": len(ones) - len(led),
+            "led": figures.share([led_to(of(one)) == one["true"]["class"] for one in led]),
+            "found": figures.share([led_to(of(one)) == one["true"]["class"] for one in findable])}
+
+
+def led_to(told):
+    return (told["confirmation"] or {}).get("leads_to")
 
 
 def summed(judgements):
@@ -129,7 +164,9 @@ def summed(judgements):
             "not_confirmed": figures.share([not holds(one) for one in by_state["not-confirmed"]]),
             "right": {state: figures.share([figures.is_right(one) for one in ones])
                       for state, ones in by_state.items()},
-            "unknown": unknowns(judgements),
+            "unknown": unknowns(judgements, lambda one: {"class": one["told"]["class"],
+                                                         "confirmation": one["confirmation"]}),
+            "blind": unknowns(judgements, lambda one: one["blind"]),
             "before": figures.calibration([before(one) for one in judgements]),
             "after": figures.calibration(judgements)}
 
@@ -139,7 +176,9 @@ def document_of(asked, folder, failed):
     cases = [case for case in cases if fnmatch.fnmatch(case.name, asked.only)]
     left_out = [{"name": case.name, "why": case.why_no_scenario()} for case in cases
                 if case.why_no_scenario()]
-    judgements = [{**judging.judged(asked.chokepoint, case), "over": case.document["over"]}
+    judgements = [{**judging.judged(asked.chokepoint, case), "over": case.document["over"],
+                   "kind": case.document.get("fault", {}).get("kind"),
+                   "blind": blind(asked.chokepoint, case)}
                   for case in cases if not case.why_no_scenario()]
     left_out += [{"name": name, "why": why} for name, why in failed.items()]
     return {"schema": "chokepoint.bench.confirm/1",
@@ -152,15 +191,16 @@ def document_of(asked, folder, failed):
 
 def sections(document):
     found = document["figures"]
-    unknown = found["unknown"]
     yield f"{document['cases']} plays, seconds each {report.number(document['play_s'])}", [
         ["", ""], ["confirmed, and right", report.counted(found["confirmed"])],
         ["not confirmed, and right", report.counted(found["not_confirmed"])],
         *([f"verdict right where {state}", report.counted(share)]
           for state, share in found["right"].items()),
-        ["unknown without tests", str(unknown["before"])],
-        ["unknown with them", str(unknown["after"])],
-        ["led to a class, and right", report.counted(unknown["led"])]]
+        *(row for what, told in (("", found["unknown"]), (", nothing seen", found["blind"]))
+          for row in ([f"unknown without tests{what}", str(told["before"])],
+                      [f"unknown with them{what}", str(told["after"])],
+                      [f"led to a class, and right{what}", report.counted(told["led"])],
+                      [f"found, of what can be{what}", report.counted(told["found"])]))]
     for name in ("before", "after"):
         rows = report.reliability({"figures": {"calibration": found[name]}})
         yield (f"Confidence {name} the tests, and how often it was right; off on average "
@@ -171,6 +211,10 @@ def sections(document):
          f"{report.percent(before(one)['told']['confidence'], 0)} → "
          f"{report.percent(one['told']['confidence'], 0)}", state_of(one),
          (one["confirmation"] or {}).get("sentence") or ""] for one in document["judgements"])]
+    yield "Of records without the exchanges", [["play", "true", "over", "tests"], *(
+        [one["name"], report.said(one["true"], one["true"]), "over" if one["over"] else "",
+         (one["blind"]["confirmation"] or {}).get("sentence") or one["blind"]["failure"] or ""]
+        for one in document["judgements"] if one["blind"])]
     if document["left_out"]:
         yield "No scenarios", report.left_out(document)
 
