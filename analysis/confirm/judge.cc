@@ -113,6 +113,21 @@ bool is_slower(const Pace& one, const Pace& other) {
          one.together <= kThreeQuarters * other.together;
 }
 
+// Of several rounds: other programs only lower it, for a moment or for long.
+struct Paces {
+  Pace best = {};
+  Pace worst = {};
+
+  void add(const Pace& pace) {
+    best = {.alone = std::max(best.alone, pace.alone),
+            .together = std::max(best.together, pace.together)};
+    worst = {.alone = std::min(worst.alone, pace.alone),
+             .together = std::min(worst.together, pace.together)};
+  }
+  bool is_surely_below(const Paces& other) const { return is_slower(best, other.worst); }
+  bool may_be_below(const Paces& other) const { return is_slower(best, other.best); }
+};
+
 std::optional<double> of_storage(const PlannedTest& test, const std::string& document) {
   const auto probe = read_storage_probe({.kind = "storage", .document = document});
   return !probe                                ? std::nullopt
@@ -227,7 +242,9 @@ class Judge {
     if (test.rule == TestRule::IsBetter) {
       judged.says = against_used_way(test, mbps);
     }
-    held_by(test.rule, *way, judged);
+    if (mbps < kTwice * test.job_value.value_or(mbps)) {
+      held_by(test.rule, *way, judged);
+    }
     return judged;
   }
 
@@ -362,34 +379,33 @@ class Judge {
     return judged;
   }
 
-  // The best of its rounds: other programs only lower it.
-  std::optional<Pace> pace_of(const std::string& node) const {
-    std::optional<Pace> best;
+  std::optional<Paces> paces_of(const std::string& node) const {
+    std::optional<Paces> paces;
     for (const TestResult& each : results_) {
       const bool is_one = each.kind == TestKind::Processor || each.kind == TestKind::OtherProcessor;
       const auto pace = is_one && each.on == node && each.failure.empty()
                             ? pace_in(json::object_or_null(each.document))
                             : std::nullopt;
       if (pace) {
-        best = {.alone = std::max(pace->alone, best.value_or(Pace{}).alone),
-                .together = std::max(pace->together, best.value_or(Pace{}).together)};
-      }
-    }
-    return best;
-  }
-
-  std::vector<Pace> other_paces(const std::string& node) const {
-    std::vector<std::string> seen{node};
-    std::vector<Pace> paces;
-    for (const TestResult& each : results_) {
-      if (each.kind == TestKind::OtherProcessor && std::ranges::find(seen, each.on) == seen.end()) {
-        seen.push_back(each.on);
-        if (const auto pace = pace_of(each.on)) {
-          paces.push_back(*pace);
-        }
+        paces = paces.value_or(Paces{.best = *pace, .worst = *pace});
+        paces->add(*pace);
       }
     }
     return paces;
+  }
+
+  std::vector<Paces> others_of(const std::string& node) const {
+    std::vector<std::string> seen{node};
+    std::vector<Paces> found;
+    for (const TestResult& each : results_) {
+      if (each.kind == TestKind::OtherProcessor && std::ranges::find(seen, each.on) == seen.end()) {
+        seen.push_back(each.on);
+        if (const auto paces = paces_of(each.on)) {
+          found.push_back(*paces);
+        }
+      }
+    }
+    return found;
   }
 
   bool is_second_round(const TestResult& result) const {
@@ -400,31 +416,35 @@ class Judge {
   }
 
   Judged processor(const PlannedTest& test, const TestResult& result, const Json& document) const {
-    const auto own = pace_in(document);
-    const auto best = pace_of(test.on);
-    if (!own || !best) {
+    const auto pace = pace_in(document);
+    const auto own = paces_of(test.on);
+    if (!pace || !own) {
       return {};
     }
-    Judged judged{.value = own->together, .unit = "million steps/s"};
+    Judged judged{.value = pace->together, .unit = "million steps/s"};
     judged.sentence = fmt::format(
         "a processor of {} computes {:.0f} million steps/s beside the others, {:.0f} alone",
-        test.on, own->together, own->alone);
-    const std::vector<Pace> others = other_paces(test.on);
+        test.on, pace->together, pace->alone);
+    const std::vector<Paces> others = others_of(test.on);
     if (others.empty() || test.kind == TestKind::OtherProcessor || is_second_round(result)) {
       return judged;
     }
-    const auto is_below = [&](const Pace& other) { return is_slower(*best, other); };
-    const auto is_above = [&](const Pace& other) { return is_slower(other, *best); };
-    const Pace slowest = std::ranges::min(others, {}, &Pace::together);
+    const auto is_below = [&](const Paces& other) { return own->is_surely_below(other); };
+    const auto is_above = [&](const Paces& other) { return other.is_surely_below(*own); };
+    const auto may_differ = [&](const Paces& other) {
+      return own->may_be_below(other) || other.may_be_below(*own);
+    };
+    const Pace best =
+        std::ranges::max(others, {}, [](const Paces& other) { return other.best.together; }).best;
     judged.sentence += fmt::format(", of {} {:.0f} and {:.0f}",
-                                   others.size() == 1 ? "another host" : "the slowest other host",
-                                   slowest.together, slowest.alone);
+                                   others.size() == 1 ? "another host" : "the fastest other host",
+                                   best.together, best.alone);
     if (test.rule == TestRule::IsSlow) {
       judged.says = says_of(std::ranges::all_of(others, is_below), false);
     } else if (test.rule == TestRule::IsAlike) {
-      const bool is_odd =
-          std::ranges::any_of(others, is_below) || std::ranges::any_of(others, is_above);
-      judged.says = says_of(!is_odd, is_odd);
+      judged.says =
+          says_of(std::ranges::none_of(others, may_differ),
+                  std::ranges::any_of(others, is_below) || std::ranges::any_of(others, is_above));
     }
     return judged;
   }

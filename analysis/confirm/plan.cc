@@ -208,7 +208,7 @@ class Planner {
     return most;
   }
 
-  // Other programs may run on any of the hosts for a moment: the better of two rounds counts.
+  // Other programs may run on any of the hosts for a moment.
   void add_second_round() {
     const std::vector<PlannedTest> first = plan_;
     std::ranges::copy_if(first, std::back_inserter(plan_), [](const PlannedTest& test) {
@@ -345,6 +345,7 @@ class Planner {
         test.job_value = path.rtt_ms;
         break;
       case TestKind::Buffers:
+        test.job_value = peak;
         break;
       default:
         test.job_value = check.rule == TestRule::LosesUnderLoad ? path.loss_percent() : peak;

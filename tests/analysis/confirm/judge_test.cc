@@ -245,6 +245,7 @@ TEST(Judge, AHostIsSlowOnlyWhereItsProcessorsAre) {
   EXPECT_EQ(judged(200, 80), State::Open) << "slower than one of two";
 }
 
+// Other programs come and go.
 TEST(Judge, TheBestOfTwoRoundsIsAHostsPace) {
   EXPECT_EQ(Tests(VerdictClass::SenderHost)
                 .add(TestKind::Processor, TestRule::IsSlow, {}, processor(20))
@@ -255,6 +256,20 @@ TEST(Judge, TheBestOfTwoRoundsIsAHostsPace) {
                 .judged()
                 .state,
             State::Open);
+}
+
+TEST(Judge, HostsThatDifferInOneRoundOnlyAreNeitherAlikeNorNot) {
+  const auto judged = [](double second) {
+    return Tests(VerdictClass::Compute)
+        .add(TestKind::Processor, TestRule::IsAlike, {}, processor(760, 334))
+        .add(TestKind::OtherProcessor, TestRule::Beside, {}, processor(345, 153), "b")
+        .add(TestKind::Processor, TestRule::IsAlike, {}, processor(second))
+        .judged()
+        .tests.front()
+        .says;
+  };
+  EXPECT_EQ(judged(161), TestSays::Nothing);
+  EXPECT_EQ(judged(700), TestSays::Against);
 }
 
 TEST(Judge, AFullLinkIsNoSlowHost) {
@@ -382,6 +397,7 @@ TEST(Judge, AnUnknownVerdictIsLedToBuffersAndFarPaths) {
   const auto judged = [](double ms, const Tcp& with) {
     return Tests(VerdictClass::Unknown, 0)
         .add(TestKind::Buffers, TestRule::BuffersHold, {}, tcp(100, with))
+        .add(TestKind::Buffers, TestRule::BuffersHold, 40, tcp(6400, {.by_window = 0.9}))
         .add(TestKind::Latency, TestRule::IsWide, {},
              fmt::format(R"({{"idle_ms":{{"min":{}}}}})", ms))
         .judged()
