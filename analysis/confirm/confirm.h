@@ -74,6 +74,9 @@ struct Check {
 };
 std::span<const Check> check_table();
 
+// "shows it", "excludes others", "can only refute it"; empty: it counts for nothing by itself.
+std::string_view words_of(TestRole role);
+
 // "probe tcp over the path in question; shows it: …; against it: …"
 std::string text_of(const Check& check);
 

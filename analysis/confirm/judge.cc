@@ -44,7 +44,7 @@ constexpr double kMinLossPercent = 0.005;
 // By how much tests change the odds of a verdict: docs/internals/attribution.md, "Tests of
 // verdicts". One that is not confirmed is more often a fault that is over than one that never was.
 constexpr double kOddsConfirmed = 3;
-constexpr double kOddsNotConfirmed = 0.4;
+constexpr double kOddsNotConfirmed = 0.25;
 constexpr double kMostConfidence = 0.99;
 
 Json member(const Json& object, const char* key) {

@@ -169,6 +169,9 @@ class Planner {
     for (const Check& check : checks_of(verdict_.verdict, verdict_.cause)) {
       add(check);
     }
+    if (options_.beside_job && !is_unknown() && !can_be_decided()) {
+      plan_.clear();
+    }
     add_second_round();
     return std::move(plan_);
   }
@@ -214,6 +217,24 @@ class Planner {
     std::ranges::copy_if(first, std::back_inserter(plan_), [](const PlannedTest& test) {
       return test.kind == TestKind::Processor || test.kind == TestKind::OtherProcessor;
     });
+  }
+
+  // Beside the job: whether any of its tests could refute the verdict, or all that confirm it are
+  // among them.
+  bool can_be_decided() const {
+    bool is_all_excluded = true;
+    bool is_shown = false;
+    bool is_refuted = false;
+    for (const Check& check : checks_of(verdict_.verdict, verdict_.cause)) {
+      const bool is_planned =
+          std::ranges::find(plan_, check.test, &PlannedTest::kind) != plan_.end();
+      const TestSays says = is_planned ? describe(check.rule).beside_job : TestSays::Nothing;
+      is_refuted = is_refuted || says == TestSays::Against;
+      is_shown = is_shown || (check.role == TestRole::Shows && says == TestSays::For);
+      is_all_excluded =
+          is_all_excluded && (check.role != TestRole::Excludes || says == TestSays::For);
+    }
+    return is_refuted || (is_shown && is_all_excluded);
   }
 
   // That the verdict blames; else the one with most data of the node that it blames.
@@ -534,16 +555,30 @@ const RuleDescription& describe(TestRule rule) { return kRules.at(static_cast<st
 
 std::span<const Check> check_table() { return kChecks; }
 
+std::string_view words_of(TestRole role) {
+  switch (role) {
+    case TestRole::Shows:
+      return "shows it";
+    case TestRole::Excludes:
+      return "excludes others";
+    case TestRole::Refutes:
+      return "can only refute it";
+    case TestRole::Told:
+      break;
+  }
+  return "";
+}
+
 std::string text_of(const Check& check) {
   const RuleDescription& rule = describe(check.rule);
   std::string text = describe(check.test).text;
   const auto add = [&](std::string_view says, std::string_view when) {
-    text += when.empty() ? "" : fmt::format("; {} it: {}", says, when);
+    text += when.empty() ? "" : fmt::format("; {}: {}", says, when);
   };
   if (check.role != TestRole::Refutes) {
-    add(check.role == TestRole::Shows ? "shows" : "needed for", rule.says_for);
+    add(words_of(check.role), rule.says_for);
   }
-  add("against", rule.says_against);
+  add("against it", rule.says_against);
   return check.rule == TestRule::Beside ? text + "; shown beside the others" : text;
 }
 

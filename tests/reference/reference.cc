@@ -180,14 +180,16 @@ void add_tests(std::string& page, analysis::VerdictClass verdict) {
       continue;
     }
     if (std::exchange(is_first, false)) {
-      page += "\n| tested by | of cause | speaks for it | speaks against it |\n|---|---|---|---|\n";
+      page +=
+          "\n| tested by | of cause | role | speaks for it | speaks against it |\n"
+          "|---|---|---|---|---|\n";
     }
     const auto& rule = analysis::confirm::describe(check.rule);
-    page += fmt::format("| {} | {} | {} | {} |\n", analysis::confirm::describe(check.test).text,
-                        check.cause == analysis::Cause::None
-                            ? "any other"
-                            : fmt::format("`{}`", name_of(check.cause)),
-                        rule.says_for, rule.says_against);
+    page += fmt::format(
+        "| {} | {} | {} | {} | {} |\n", analysis::confirm::describe(check.test).text,
+        check.cause == analysis::Cause::None ? "any other"
+                                             : fmt::format("`{}`", name_of(check.cause)),
+        analysis::confirm::words_of(check.role), rule.says_for, rule.says_against);
   }
 }
 

@@ -480,7 +480,7 @@ TEST(Confidence, NeverLeavesItsBounds) {
   EXPECT_EQ(confidence_after(State::Confirmed, 0.5), 0.75);
   EXPECT_EQ(confidence_after(State::Confirmed, 0.99), 0.99);
   EXPECT_EQ(confidence_after(State::Confirmed, 1), 1);
-  EXPECT_EQ(confidence_after(State::NotConfirmed, 0.95), 0.88);
+  EXPECT_EQ(confidence_after(State::NotConfirmed, 0.95), 0.83);
   EXPECT_EQ(confidence_after(State::NotConfirmed, 1), 1);
 }
 

@@ -85,6 +85,11 @@ TEST_F(Plan, BesideTheJobIsShortAndOfTestsThatSaySomethingThen) {
       names_of(planned({.verdict = VerdictClass::Storage, .where = {.node = "a", .mount = "/data"}},
                        {.beside_job = true})),
       IsEmpty());
+  // A path that is free excludes another explanation, and no test shows that a host is slow.
+  EXPECT_THAT(
+      names_of(planned({.verdict = VerdictClass::SenderHost, .where = {.from = "a", .to = "b"}},
+                       {.beside_job = true})),
+      IsEmpty());
 }
 
 TEST_F(Plan, OfARunningJobNeedsTheConsentOfAllItsNodes) {
