@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -57,7 +58,10 @@ constexpr std::array kChecks{
 
 struct UsualCollective {
   std::int64_t bytes = 0;
-  double ms = 0;  // with the time that a rank waits there for others, at the rank that waits most
+  // With the time that a rank waits there for others, at the rank that waits most: the mean of one,
+  // since of many in a step one waits; and all of the run.
+  double ms = 0;
+  double all_ms = 0;
 };
 
 // nullopt where none were seen.
@@ -88,7 +92,11 @@ std::optional<UsualCollective> usual_collective(const RunData& run) {
         took_ms.push_back(static_cast<double>(row.end_ns - row.start_ns) / 1e6);
       }
     }
-    collective.ms = std::max(collective.ms, math::median(took_ms).value_or(0));
+    const double all_ms = std::accumulate(took_ms.begin(), took_ms.end(), 0.0);
+    if (all_ms > collective.all_ms) {
+      collective.ms = all_ms / static_cast<double>(took_ms.size());
+      collective.all_ms = all_ms;
+    }
   }
   return collective.ms > 0 ? std::optional(collective) : std::nullopt;
 }
@@ -153,6 +161,7 @@ class Planner {
   Planner(const RunData& run, const Inquiry& inquiry, const PlanOptions& options)
       : run_(run),
         verdict_(inquiry.diagnosis.verdict),
+        steps_(inquiry.diagnosis.steps.count),
         options_(options),
         paths_(job_paths(run, inquiry.clocks)),
         collective_(usual_collective(run)) {
@@ -433,10 +442,10 @@ class Planner {
     if (!collective_ || run_.nodes.size() < 2 || run_.nodes.size() > kMaxRanks) {
       return;
     }
-    // Of collectives that are over long before the lost time is, as where one of many waits,
-    // nothing follows for that one.
+    // Where the rank waits elsewhere, nothing follows from how long its collectives take.
+    const double steps = std::max(1.0, static_cast<double>(steps_));
     const bool is_long = check.rule != TestRule::IsQuick || is_unknown() ||
-                         collective_->ms >= kMuchOfLost * verdict_.lost_ms_per_step;
+                         collective_->all_ms >= kMuchOfLost * verdict_.lost_ms_per_step * steps;
     PlannedTest test{.kind = check.test,
                      .rule = check.rule,
                      .on = run_.nodes.front().name,
@@ -540,6 +549,7 @@ class Planner {
 
   const RunData& run_;
   const Verdict& verdict_;
+  const std::int64_t steps_;
   const PlanOptions& options_;
   std::vector<JobPath> paths_;
   std::optional<UsualCollective> collective_;

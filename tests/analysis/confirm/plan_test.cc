@@ -137,6 +137,21 @@ TEST_F(Plan, OfALateRankComparesItsHostWithAnother) {
                           "other-processor c "));
 }
 
+// Of many collectives in a step a late rank lets the others wait in one.
+TEST_F(Plan, HoldsACollectiveAgainstWhatThoseOfAStepTakeTogether) {
+  made_.collectives(10, {0, 40, 0});
+  inquiry_ = inquire(made_.data);
+  const auto collective_of = [&](double lost_ms) {
+    return planned({.verdict = VerdictClass::Straggler,
+                    .where = {.node = "b", .rank = 1},
+                    .lost_ms_per_step = lost_ms})
+        .front();
+  };
+  EXPECT_EQ(collective_of(5).kind, TestKind::Collective);
+  EXPECT_GT(collective_of(5).job_value.value_or(0), 5);
+  EXPECT_FALSE(collective_of(5000).job_value) << "the rank waits elsewhere";
+}
+
 TEST_F(Plan, OfAnUnknownVerdictLooksAtAllPathsAndHosts) {
   made_.collectives(10, {0, 40, 0});
   const std::vector<std::string> names = names_of(planned({}));
