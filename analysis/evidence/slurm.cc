@@ -41,6 +41,22 @@ std::optional<std::int64_t> slurm_number(const Json& value) {
   return whole_of(value);
 }
 
+// "100.batch", {"step_id": 0}; of Slurm 22.05 "batch" or 0.
+std::string step_id_in(const Json& step, const std::string& job) {
+  const Json& id = member(step, "id");
+  const std::string text = text_in(step, "id");
+  if (text.contains('.')) {
+    return text;
+  }
+  const auto number = id.is_object() ? slurm_number(member(id, "step_id")) : slurm_number(id);
+  return fmt::format("{}.{}", job, text.empty() ? fmt::format("{}", number.value_or(0)) : text);
+}
+
+// sacct of Slurm 22.05 has every job and step return 0 in its JSON, whatever they did.
+bool is_believed(const SlurmJob& job) {
+  return job.state != "FAILED" || job.exit_code != 0 || job.signal.value_or(0) > 0;
+}
+
 class SacctJson {
  public:
   explicit SacctJson(ToolFile& evidence) : evidence_(evidence) {}
@@ -52,12 +68,8 @@ class SacctJson {
       keep(job, name, text_in(job, "name"), text_in(job, "nodes"));
       for (const Json& step : list_in(job, "steps")) {
         const Json& own = member(step, "step");
-        const Json& own_id = member(own, "id");
-        const std::string step_id =
-            own_id.is_string()
-                ? text_in(own, "id")
-                : name + "." + std::to_string(whole_in(own_id, "step_id").value_or(0));
-        keep(step, step_id, text_in(own, "name"), text_in(member(step, "nodes"), "range"));
+        keep(step, step_id_in(own, name), text_in(own, "name"),
+             text_in(member(step, "nodes"), "range"));
       }
     }
   }
@@ -80,6 +92,9 @@ class SacctJson {
                                             ? member(signal, "id")
                                             : member(signal, "signal_id")),
                  .nodes = nodes};
+    if (!is_believed(job)) {
+      job.exit_code = std::nullopt;
+    }
     job.span.start_ns = ns_of_seconds(slurm_number(member(time, "start")).value_or(0));
     job.span.end_ns = ns_of_seconds(slurm_number(member(time, "end")).value_or(0));
     evidence_.jobs.push_back(std::move(job));

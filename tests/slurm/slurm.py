@@ -18,9 +18,10 @@ from kernel import Failed
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "slurm"
 CONTROLLER_PORT, NODE_PORT = 6817, 6818
 READY_SECONDS = 30
+DATABASE_PORT, ACCOUNTS_PORT = 3306, 6819
 CPUS = 4
 
-# No cgroups, no accounting, and nothing waited for that a test has no need of: a job that is queued
+# No cgroups, no accounting unless account() asks for it, and nothing waited for that a test has no need of: a job that is queued
 # again waits for its credentials to expire, two minutes by default. What the machine has is not what
 # the nodes are to have.
 CONFIGURATION = """
@@ -42,7 +43,6 @@ SlurmdLogFile={folder}/%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
@@ -56,13 +56,28 @@ FirstJobId=100
 NodeName={names} CPUs={cpus} State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=5 State=UP
 """
+ACCOUNTS = """
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+DbdHost=head
+DbdAddr={head}
+DbdPort={port}
+SlurmUser={user}
+LogFile={folder}/slurmdbd.log
+PidFile={folder}/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={database_port}
+StorageUser=slurm
+StoragePass={password}
+"""
 
 
 class Slurm:
     def __init__(self, cluster, user="root"):
         cluster.lab.needs("slurmctld", "slurmd", "munged", "srun", "sbatch", "scontrol")
         self.lab, self.cluster, self.head = cluster.lab, cluster, cluster.head
-        self.folder = cluster.lab.folder / "slurm"
+        self.folder, self.user, self.is_accounting = cluster.lab.folder / "slurm", user, False
         (self.folder / "state").mkdir(parents=True)
         for host in cluster.hosts:
             (self.folder / "spool" / host.name).mkdir(parents=True)
@@ -78,6 +93,38 @@ class Slurm:
                 shutil.chown(path, user)
         for host in [self.head, *cluster.hosts]:
             host.environment["SLURM_CONF"] = str(self.configuration)
+
+    def account(self):
+        """Has slurmdbd and a MariaDB of its own keep what becomes of jobs, for sacct. Before the
+        start."""
+        self.lab.needs("slurmdbd", "mariadbd", "mariadb-install-db", "sacct", "sacctmgr")
+        self.is_accounting = True
+        self.configure("AccountingStorageType=accounting_storage/slurmdbd",
+                       f"AccountingStorageHost={self.cluster.address('head')}",
+                       f"AccountingStoragePort={ACCOUNTS_PORT}",
+                       f"AccountingStoragePass={self.folder}/munge.socket")
+        return self
+
+    def start_accounts(self):
+        data, password = self.folder / "database", secrets.token_hex(16)
+        self.run(["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={data}",
+                  "--skip-test-db", "--auth-root-authentication-method=normal"])
+        granted = self.folder / "granted.sql"
+        granted.write_text(f"CREATE USER slurm@'127.0.0.1' IDENTIFIED BY '{password}';\n"
+                           "GRANT ALL ON slurm_acct_db.* TO slurm@'127.0.0.1';\n")
+        self.head.serve(
+            ["mariadbd", "--no-defaults", "--user=root", f"--datadir={data}", "--skip-name-resolve",
+             f"--socket={self.folder}/database.socket", f"--pid-file={self.folder}/database.pid",
+             f"--init-file={granted}", "--bind-address=127.0.0.1", f"--port={DATABASE_PORT}",
+             "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M",
+             "--innodb-flush-log-at-trx-commit=0"], DATABASE_PORT)
+        configuration = self.folder / "slurmdbd.conf"
+        configuration.touch(mode=0o600)
+        configuration.write_text(ACCOUNTS.format(
+            folder=self.folder, head=self.cluster.address("head"), user=self.user,
+            port=ACCOUNTS_PORT, database_port=DATABASE_PORT, password=password))
+        self.head.serve(["slurmdbd", "-D"], ACCOUNTS_PORT)
+        self.run(["sacctmgr", "-i", "add", "cluster", "lab"])
 
     def configure(self, *lines):
         """Further lines of slurm.conf, before the start."""
@@ -104,6 +151,8 @@ class Slurm:
 
     def start(self):
         self.start_munge()
+        if self.is_accounting:
+            self.start_accounts()
         self.controller = self.head.serve(["slurmctld", "-D"], CONTROLLER_PORT)
         self.nodes = {host.name: host.serve(["slurmd", "-D"], NODE_PORT)
                       for host in self.cluster.hosts}

@@ -498,6 +498,23 @@ TEST(Sacct, OfJsonIsTheSameInItsForms) {
   EXPECT_THAT(why(R"({"meta":{},"jobs":[]})"), HasSubstr("without a job"));
 }
 
+// A job whose command ended with 3: "sacct -P" of the same has 3:0 throughout.
+TEST(Sacct, OfSlurm22SaysNoExitCodeOfWhatFailed) {
+  const ToolFile file = read(R"({"meta":{"Slurm":{}},"jobs":[
+    {"job_id":100,"name":"train","nodes":"n1","state":{"current":"FAILED","reason":"None"},
+     "exit_code":{"status":"SUCCESS","return_code":0},"time":{"start":1795000000,"end":1795000600},
+     "steps":[{"step":{"job_id":100,"id":"batch","name":"batch"},"state":"FAILED",
+               "exit_code":{"status":"SUCCESS","return_code":0}},
+              {"step":{"job_id":100,"id":1,"name":"python"},"state":"COMPLETED",
+               "exit_code":{"status":"SUCCESS","return_code":0}}]}]})");
+  ASSERT_THAT(file.jobs, SizeIs(3));
+  EXPECT_EQ(file.jobs[0].exit_code, std::nullopt);
+  EXPECT_EQ(file.jobs[1].id, "100.batch");
+  EXPECT_EQ(file.jobs[1].exit_code, std::nullopt);
+  EXPECT_EQ(file.jobs[2].id, "100.1");
+  EXPECT_THAT(file.jobs[2].exit_code, Optional(0));
+}
+
 TEST(AProbesDocument, IsReadAsCeilingIsRead) {
   const ToolFile file = read(R"({"schema":"chokepoint.probe.tcp/1","host":"a"})");
   EXPECT_EQ(file.tool, Tool::Chokepoint);

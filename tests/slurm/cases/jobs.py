@@ -84,6 +84,30 @@ def test_a_job_without_a_record_is_left_alone(lab):
     same([file.name for file in folder.iterdir()], [f"slurm-{number}.out"], "files")
 
 
+def test_what_sacct_says_of_a_failed_job_stands_beside_its_record(lab):
+    slurm = Slurm(Cluster(lab, 2)).account().start()
+    folder = slurm.folder / "job"
+    folder.mkdir()
+    number = slurm.submit(["-N2", "--job-name=training", "--wrap",
+                           "srun chokepoint run -q -- sh -c 'sleep 1; exit 3'"], folder)
+    slurm.await_job(number, "FAILED")
+    run = folder / "chokepoint-runs" / str(number)
+    job = f"job {number} (training): FAILED"
+    soon(lambda: "FAILED" in slurm.run(["sacct", "-X", "-n", "-j", number, "-o", "State"]).stdout(),
+         30, "the job's end in the accounts")
+    columns = "JobID,JobName,State,ExitCode,Reason,NodeList,Start,End"
+    for words in (["-P", "-o", columns], ["--json"]):
+        told = lab.folder / f"sacct{words[0]}"
+        told.write_text(slurm.run(["sacct", "-j", number, *words]).stdout())
+        given = slurm.head.json(["chokepoint", "diagnose", run, "--with", told, "--json"])["given"]
+        same({each["tool"] for each in given}, {"slurm"}, words)
+        found = [each for each in given if each["what"].startswith(job)]
+        same([(each["unit"], each["says"]) for each in found], [("exit code", "for")], given)
+        # Slurm 22.05 tells JSON no exit code.
+        holds(found[0]["theirs"] in ([3] if words[0] == "-P" else [3, None]), given)
+        holds(any(f"step {number}.0 (chokepoint): FAILED" in each["what"] for each in given), given)
+
+
 # What the job's user planted would otherwise lead whoever writes the report to files of its own.
 def test_who_is_not_the_jobs_user_writes_nothing_into_its_folder(lab):
     slurm = Slurm(Cluster(lab, 3), user="daemon")
