@@ -35,13 +35,14 @@ Result<Exported> send_otlp(const std::string& url, ExportedRun& run, const Diagn
   TRY(const otlp::Collector collector, otlp::Collector::of(url));
   Result<> sent;
   Exported exported;
-  exported.events = write_otlp(run, diagnose(run.data(), options), context.version,
-                               [&](OtlpSignal signal, const std::string& document) {
-                                 sent = signal == OtlpSignal::Metrics
-                                            ? collector.send_metrics(document, kPatience)
-                                            : collector.send_traces(document, kPatience);
-                                 return sent.has_value() && !run.is_stopped();
-                               });
+  exported.events =
+      write_otlp(run, diagnose(run.data(), options), context.version,
+                 [&](OtlpSignal signal, const std::string& document) {
+                   sent = signal == OtlpSignal::Metrics
+                              ? collector.send_metrics(document, net::Patience::of(kPatience))
+                              : collector.send_traces(document, net::Patience::of(kPatience));
+                   return sent.has_value() && !run.is_stopped();
+                 });
   if (run.is_stopped()) {
     return fail(ErrorKind::Interrupted, "", url, "stopped", "a part was sent");
   }

@@ -162,16 +162,16 @@ Result<Collector> Collector::of(std::string_view url) {
   return Collector(std::move(place));
 }
 
-Result<> Collector::send_metrics(std::string_view document, std::chrono::milliseconds wait) const {
-  return send("/v1/metrics", document, wait);
+Result<> Collector::send_metrics(std::string_view document, const net::Patience& patience) const {
+  return send("/v1/metrics", document, patience);
 }
 
-Result<> Collector::send_traces(std::string_view document, std::chrono::milliseconds wait) const {
-  return send("/v1/traces", document, wait);
+Result<> Collector::send_traces(std::string_view document, const net::Patience& patience) const {
+  return send("/v1/traces", document, patience);
 }
 
 Result<> Collector::send(const char* path, std::string_view document,
-                         std::chrono::milliseconds wait) const {
+                         const net::Patience& patience) const {
   constexpr int kOk = 200;
   constexpr int kNoMoreOk = 300;
   constexpr std::size_t kShown = 200;
@@ -179,7 +179,7 @@ Result<> Collector::send(const char* path, std::string_view document,
   place.path += path;
   TRY(const net::HttpAnswer answer,
       net::exchange(place, {.method = "POST", .content_type = "application/json", .body = document},
-                    kMostAnswerBytes, net::Patience::of(wait)));
+                    kMostAnswerBytes, patience));
   if (answer.status < kOk || answer.status >= kNoMoreOk) {
     return fail(ErrorKind::Refused, "", place.authority() + place.path,
                 fmt::format("answered {}: {}", answer.status, answer.body.substr(0, kShown)),

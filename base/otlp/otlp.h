@@ -7,7 +7,6 @@
 // Values and functions; any thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -76,12 +75,12 @@ class Collector {
   static Result<Collector> of(std::string_view url);
 
   // An Error where it does not take the document, with what it answered.
-  Result<> send_metrics(std::string_view document, std::chrono::milliseconds wait) const;
-  Result<> send_traces(std::string_view document, std::chrono::milliseconds wait) const;
+  Result<> send_metrics(std::string_view document, const net::Patience& patience) const;
+  Result<> send_traces(std::string_view document, const net::Patience& patience) const;
 
  private:
   explicit Collector(net::HttpPlace place) : place_(std::move(place)) {}
-  Result<> send(const char* path, std::string_view document, std::chrono::milliseconds wait) const;
+  Result<> send(const char* path, std::string_view document, const net::Patience& patience) const;
 
   net::HttpPlace place_;
 };

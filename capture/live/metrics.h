@@ -20,6 +20,7 @@
 
 #include "base/otlp/otlp.h"
 #include "base/sys/clock.h"
+#include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "capture/live/figures.h"
 #include "capture/step/step.h"
@@ -72,7 +73,8 @@ class OtlpSender {
 
   void take(const step::Step& step);
   void update(const Figures& figures);
-  // Sends what is left, for some seconds at most. Nothing is taken any more.
+  // Sends what is left, for two seconds at most: the job has ended, and its record is not closed
+  // yet. Nothing is taken any more.
   void finish();
   // What was not taken, and why; empty: nothing.
   std::string remark() const;
@@ -81,6 +83,7 @@ class OtlpSender {
   OtlpSender(otlp::Collector collector, std::string run, const sys::Clock& clock);
   void work();
   void send(const std::vector<step::Step>& steps, const Figures& figures, bool is_last);
+  net::Patience patience() const;
   void note(const Result<>& sent);
   std::vector<otlp::Span> spans_of(const std::vector<step::Step>& steps, const Figures& figures,
                                    bool is_last) const;
@@ -94,6 +97,8 @@ class OtlpSender {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool is_stopping_ = false;
+  bool is_over_ = false;
+  sys::Descriptor too_late_;  // an eventfd: ends what is being sent
   std::vector<step::Step> steps_;
   Figures figures_;
   std::string why_lost_;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds kSendEvery{10};
 constexpr std::chrono::seconds kSendPatience{4};
+constexpr std::chrono::seconds kLastPatience{2};  // of all that is sent at the job's end
 constexpr std::size_t kMostStepsWaiting = 16'384;
 
 }  // namespace
@@ -31,7 +33,8 @@ OtlpSender::OtlpSender(otlp::Collector collector, std::string run, const sys::Cl
     : collector_(std::move(collector)),
       run_(std::move(run)),
       clock_(clock),
-      began_ns_(clock.monotonic_ns()) {
+      began_ns_(clock.monotonic_ns()),
+      too_late_(::eventfd(0, EFD_CLOEXEC)) {
   const sys::SignalsHeld held;
   thread_ = std::thread([this] { work(); });
 }
@@ -54,10 +57,13 @@ void OtlpSender::update(const Figures& figures) {
 
 void OtlpSender::finish() {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     is_stopping_ = true;
+    changed_.notify_all();
+    if (!changed_.wait_for(lock, kLastPatience, [&] { return is_over_; })) {
+      ::eventfd_write(too_late_.get(), 1);
+    }
   }
-  changed_.notify_all();
   if (thread_.joinable()) {
     thread_.join();
   }
@@ -80,6 +86,8 @@ void OtlpSender::work() {
     send(steps, figures, is_last);
     lock.lock();
   }
+  is_over_ = true;
+  changed_.notify_all();
 }
 
 std::int64_t OtlpSender::wall_ns(std::int64_t t_ns) const {
@@ -138,14 +146,14 @@ void OtlpSender::send(const std::vector<step::Step>& steps, const Figures& figur
   }
   const auto points = points_of(figures, wall_ns(began_ns_), clock_.wall_ns());
   if (!points.empty()) {
-    note(collector_.send_metrics(otlp::metrics_json(resource, points), kSendPatience));
+    note(collector_.send_metrics(otlp::metrics_json(resource, points), patience()));
   }
   const std::vector<otlp::Span> spans = spans_of(steps, figures, is_last);
   for (std::size_t at = 0; at < spans.size(); at += otlp::kSpansOfDocument) {
     const auto from = spans.begin() + static_cast<std::ptrdiff_t>(at);
     const auto count = std::min(otlp::kSpansOfDocument, spans.size() - at);
     const std::vector<otlp::Span> part(from, from + static_cast<std::ptrdiff_t>(count));
-    const Result<> sent = collector_.send_traces(otlp::traces_json(resource, part), kSendPatience);
+    const Result<> sent = collector_.send_traces(otlp::traces_json(resource, part), patience());
     note(sent);
     if (!sent) {
       return;  // each of the others would wait as long
@@ -153,10 +161,15 @@ void OtlpSender::send(const std::vector<step::Step>& steps, const Figures& figur
   }
 }
 
+net::Patience OtlpSender::patience() const {
+  return net::Patience::of(kSendPatience, too_late_.get());
+}
+
 void OtlpSender::note(const Result<>& sent) {
   const std::lock_guard lock(mutex_);
   if (!sent) {
-    why_lost_ = describe(sent.error());
+    why_lost_ = sent.error().kind == ErrorKind::Interrupted ? "the job ended meanwhile"
+                                                            : describe(sent.error());
   }
 }
 

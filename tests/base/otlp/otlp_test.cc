@@ -87,7 +87,7 @@ TEST(ACollector, GetsADocumentByPost) {
   HttpServer fake({"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{}"});
   const auto collector = Collector::of(fake.url() + "/otlp/");
   ASSERT_TRUE(collector);
-  const auto sent = collector->send_traces(R"({"resourceSpans":[]})", kWait);
+  const auto sent = collector->send_traces(R"({"resourceSpans":[]})", net::Patience::of(kWait));
   fake.wait();
   EXPECT_TRUE(sent) << describe(sent.error());
   EXPECT_THAT(fake.requests().front(), AllOf(StartsWith("POST /otlp/v1/traces HTTP/1.0\r\n"),
@@ -101,7 +101,7 @@ TEST(ACollector, ThatTakesNothingIsNamedWithItsAnswer) {
         {"SSH-2.0-OpenSSH_9.2\r\n", "no HTTP"},
         {"HTTP/1.1 999999\r\n", "no HTTP"}}) {
     HttpServer fake({answer});
-    const auto sent = Collector::of(fake.url())->send_metrics("{}", kWait);
+    const auto sent = Collector::of(fake.url())->send_metrics("{}", net::Patience::of(kWait));
     ASSERT_FALSE(sent);
     EXPECT_THAT(describe(sent.error()), AllOf(HasSubstr("127.0.0.1"), HasSubstr(said)));
   }
@@ -111,7 +111,8 @@ TEST(ACollector, ThatTakesNothingIsNamedWithItsAnswer) {
 TEST(ACollector, ThatRefusesBeforeItHasReadAllIsHeard) {
   HttpServer fake({"HTTP/1.0 404 Not Found\r\n\r\n404 page not found"}, false);
   const auto sent =
-      Collector::of(fake.url())->send_metrics(std::string(std::size_t{8} << 20, 'x'), kWait);
+      Collector::of(fake.url())
+          ->send_metrics(std::string(std::size_t{8} << 20, 'x'), net::Patience::of(kWait));
   ASSERT_FALSE(sent);
   EXPECT_THAT(describe(sent.error()), HasSubstr("answered 404: 404 page not found"));
 }
@@ -119,7 +120,7 @@ TEST(ACollector, ThatRefusesBeforeItHasReadAllIsHeard) {
 TEST(ACollector, ThatIsNotThereIsAnError) {
   const HttpServer silent({""});
   for (const std::string& url : {std::string("http://127.0.0.1:1"), silent.url()}) {
-    const auto sent = Collector::of(url)->send_metrics("{}", kWait);
+    const auto sent = Collector::of(url)->send_metrics("{}", net::Patience::of(kWait));
     ASSERT_FALSE(sent);
     EXPECT_FALSE(describe(sent.error()).empty());
   }

@@ -4,6 +4,7 @@ right time. The job goes on, the record is as good as it can be, and what was lo
 import contextlib
 import os
 import pathlib
+import sys
 import time
 
 import kernel
@@ -225,3 +226,40 @@ def test_two_that_want_the_same_record(lab):
     for name in ("left", "left-2"):
         with Record.of(lab.folder / "run", name) as record:
             holds(record.is_sound() and record.is_complete(), f"{name}'s record is not complete")
+
+
+# What it does to a request says the first part of its path.
+COLLECTOR = """
+import socket, struct
+server, silent = socket.create_server(("127.0.0.1", 4318)), []
+while True:
+    client = server.accept()[0]
+    asked = client.recv(65536)
+    if asked.startswith(b"POST /silent/"):
+        silent.append(client)
+        continue
+    if asked.startswith(b"POST /reset/"):
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    else:
+        client.sendall(b"HTTP/1.1 503 Busy\\r\\nRetry-After: 60\\r\\n\\r\\nfull")
+    client.close()
+"""
+WHY_NOT_SENT = {"silent": "the job ended meanwhile", "reset": "reset", "busy": "answered 503: full",
+                "absent": "refused"}
+
+
+def test_a_collector_that_takes_nothing_spoils_neither_job_nor_record(lab):
+    host = lab.host("left")
+    host.serve([sys.executable, "-c", COLLECTOR], 4318)
+    job = "for step in 1 2 3; do echo step $step time 100ms; sleep 0.1; done; exit 5"
+    for way, reason in WHY_NOT_SENT.items():
+        port = 4319 if way == "absent" else 4318
+        run = Watched(host, ["sh", "-c", job], lab.folder / way,
+                      ["--otlp", f"http://127.0.0.1:{port}/{way}"]).wait(30, status=5)
+        same(run.stdout().count("step "), 3, f"{way}: the job's own lines")
+        holds("not complete" not in run.stderr(), f"{way}: {run.stderr()}")
+        with run.record() as record:
+            holds(record.is_complete(), f"{way}: the record was not ended")
+            told = [row["value"] for row in record.rows("SELECT value FROM fact WHERE subject = ?",
+                                                        "OTLP")]
+        holds(any(reason in each for each in told), f"{way}: {told}")
