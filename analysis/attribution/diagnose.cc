@@ -138,6 +138,12 @@ Inquiry look_into(const RunData& run, const DiagnoseOptions& options) {
           "CHOKEPOINT_NCCL_WINDOW=all in the job's environment to record all");
     }
   }
+  if (inquiry.phases.untold.ms > 0) {
+    diagnosis.missing.emplace_back(
+        "NCCL was not asked for kernels, and tells of some ranks nothing else: who of them arrives "
+        "late is not known; set CHOKEPOINT_NCCL_EVENTS=proxies,steps,kernels in the job's "
+        "environment");
+  }
   inquiry.blame = blame_of(run, inquiry.clocks, inquiry.phases.communicating);
   const DiagnosisInput input = input_of(run, options, inquiry);
   Findings findings = is_rdma ? rdma_findings(input) : network_findings(input);

@@ -165,7 +165,8 @@ bool is_seen_from_both_ends(const RunData& run) {
 
 // Or knows that there is none.
 bool sees_late_ranks(const Phases& phases) {
-  return phases.source == PhaseSource::Library || phases.source == PhaseSource::Alone;
+  return phases.source == PhaseSource::Alone ||
+         (phases.source == PhaseSource::Library && phases.untold.ms <= 0);
 }
 
 bool is_any_socket_read(const RunData& run) {

@@ -1,6 +1,9 @@
 // Findings about ranks: who came late, who got no processor time to send, and who went away.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "analysis/attribution/findings.h"
@@ -51,7 +54,8 @@ std::vector<double> late_by_step_ms(const DiagnosisInput& input, const RankLaten
   std::vector<double> late_ms(steps.size(), 0);
   for (const Late& late : input.phases.late) {
     const auto after = std::ranges::upper_bound(steps, late.waited.end_ns, {}, &Span::start_ns);
-    const bool is_own = late.node == rank.node && late.rank == rank.rank;
+    const bool is_own = late.node == rank.node &&
+                        (late.rank == rank.rank || std::ranges::count(rank.alike, late.rank) > 0);
     // Between two settled steps there may be others.
     if (is_own && after != steps.begin() && late.waited.end_ns <= std::prev(after)->end_ns) {
       late_ms[static_cast<std::size_t>(after - steps.begin()) - 1] += late.lost_ns / 1e6;
@@ -85,6 +89,15 @@ std::optional<Pauses> pauses_of(const DiagnosisInput& input, const RankLateness&
     return std::nullopt;
   }
   return Pauses{.every_steps = *math::median(apart), .ms = *math::median(pauses)};
+}
+
+std::string joined(const std::vector<std::int64_t>& ranks) {
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  for (std::size_t place = 0; place < std::min(ranks.size(), kMost); ++place) {
+    text += fmt::format("{}{}", place > 0 ? ", " : "", ranks[place]);
+  }
+  return ranks.size() <= kMost ? text : text + ", …";
 }
 
 const RankLateness& latest_of(const Phases& phases) {
@@ -123,6 +136,14 @@ Verdict* sending_host(const NodeData& node, Findings& findings) {
 }  // namespace
 
 void add_late(const DiagnosisInput& input, Findings& findings) {
+  if (input.phases.untold.ms > 0) {
+    findings.hints.push_back(
+        {fmt::format(
+             "exchanges waited, with nothing under way and without a word from NCCL on when "
+             "ranks {} came: only kernel events tell",
+             joined(input.phases.untold.ranks)),
+         input.phases.untold.ms, "ms a step", "collectives of all nodes"});
+  }
   if (input.phases.waiting_ms() <= 0) {
     return;
   }
@@ -146,6 +167,19 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
       {"arrived last at exchanges, later than the rank before it by", latest.late_ms, "ms a step",
        input.phases.source == PhaseSource::Library ? "collectives of all nodes"
                                                    : "first bytes of all nodes after each pause"});
+  if (!latest.alike.empty()) {
+    std::vector<std::int64_t> ranks = latest.alike;
+    ranks.push_back(latest.rank);
+    std::ranges::sort(ranks);
+    verdict.where.rank = std::nullopt;
+    verdict.cause = load.is_starved ? Cause::ProcessCpu : Cause::LateGroup;
+    verdict.evidence.insert(
+        verdict.evidence.begin(),
+        {fmt::format("ranks {} come late together; which of them the others wait for inside the "
+                     "host, only NCCL's kernel events tell",
+                     joined(ranks)),
+         static_cast<double>(ranks.size()), "ranks", "collectives of all nodes"});
+  }
   const auto pauses = load.is_starved ? std::nullopt : pauses_of(input, latest);
   if (load.is_starved) {
     add_starvation(node, input.span_of(place), load, verdict.evidence);
@@ -165,7 +199,7 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
 }
 
 bool is_chance(const DiagnosisInput& input, const Verdict& verdict) {
-  if (verdict.cause != Cause::LateRank) {
+  if (verdict.cause != Cause::LateRank && verdict.cause != Cause::LateGroup) {
     return false;
   }
   return is_uneven(late_by_step_ms(input, latest_of(input.phases))) || is_by_crowd(input, verdict);
@@ -173,7 +207,8 @@ bool is_chance(const DiagnosisInput& input, const Verdict& verdict) {
 
 bool is_undecided(const DiagnosisInput& input, const Verdict& verdict) {
   constexpr double kBeyondChance = 0.3;  // of a step
-  return verdict.cause == Cause::LateRank && input.steps.settled.size() < kVeryFewSteps &&
+  return (verdict.cause == Cause::LateRank || verdict.cause == Cause::LateGroup) &&
+         input.steps.settled.size() < kVeryFewSteps &&
          verdict.lost_ms_per_step < kBeyondChance * input.phases.step_ms;
 }
 

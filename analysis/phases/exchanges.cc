@@ -124,6 +124,8 @@ Exchange exchange_of(const record::Collective& row, std::size_t place, const Clo
       .way_ns = use.way_ns,
       .knows_ready = knows_ready(row),
       .own_ready_ns = common(own_ns),
+      .latest_ready_ns =
+          is_nccl(row) && row.peer_ready_ns.known() ? common(row.peer_ready_ns.value()) : INT64_MAX,
       .all_ready_ns = common(ready_ns),
       .end_ns = common(std::max(last_ns, ready_ns))};
 }
@@ -150,6 +152,20 @@ std::map<std::int64_t, FlowUse> busiest_by_rank(const NodeData& node,
   return busiest;
 }
 
+// Of a rank that had come before its data did, only that is known: at the earliest it came when the
+// one before it was over.
+void bound_unknown(std::vector<Exchange>& of_rank) {
+  std::ranges::sort(of_rank, {}, &Exchange::end_ns);
+  std::int64_t before_ns = 0;
+  for (Exchange& exchange : of_rank) {
+    if (!exchange.knows_ready && exchange.latest_ready_ns != INT64_MAX) {
+      exchange.own_ready_ns = std::min(std::max(exchange.own_ready_ns, before_ns),
+                                       std::min(exchange.latest_ready_ns, exchange.end_ns));
+    }
+    before_ns = std::max(before_ns, exchange.end_ns);
+  }
+}
+
 // By rank.
 std::map<std::int64_t, std::vector<Exchange>> exchanges_of(const RunData& run, std::size_t place,
                                                            const Clocks& clocks) {
@@ -169,6 +185,7 @@ std::map<std::int64_t, std::vector<Exchange>> exchanges_of(const RunData& run, s
     exchanges[-1] = {};
   }
   for (auto& [rank, own] : exchanges) {
+    bound_unknown(own);
     std::ranges::sort(own, {}, &Exchange::own_ready_ns);
   }
   return exchanges;

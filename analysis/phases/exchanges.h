@@ -27,8 +27,9 @@ struct Exchange {
   std::int64_t way_ns = 0;  // to that neighbour: half of the unloaded round trip
   bool knows_ready = true;  // false: own_ready_ns is when it may have come at the earliest
   std::int64_t own_ready_ns = 0;
-  std::int64_t all_ready_ns = 0;  // when the last of those that take part had come
-  std::int64_t end_ns = 0;        // its last data had passed here
+  std::int64_t latest_ready_ns = INT64_MAX;  // where ready is not known: it had come by then
+  std::int64_t all_ready_ns = 0;             // when the last of those that take part had come
+  std::int64_t end_ns = 0;                   // its last data had passed here
 };
 
 inline bool is_message(const Exchange& exchange) {

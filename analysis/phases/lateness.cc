@@ -84,8 +84,6 @@ GapOf gaps_of(const std::vector<Line>& lines) {
   return gaps;
 }
 
-using RankId = std::pair<std::size_t, std::int64_t>;  // node, rank
-
 // When each rank stood in a message: it computed nothing, whoever kept it waiting. What it began
 // meanwhile shows that it went on, as after a message that it does not wait for.
 std::map<RankId, Spans> standing_in_messages(const Exchanges& exchanges) {
@@ -140,17 +138,24 @@ double lost_ns(const Exchange& waiting, const Exchange& late, const Computing& c
   return std::clamp(computing.before_ns(late) - own_ns, 0.0, std::max(waited_ns, 0.0));
 }
 
+constexpr std::int64_t kSameArrivalNs = 10'000'000;  // data on their way, clocks that differ
+
 void add_collective(const Exchanges& exchanges, std::span<const Meeting> meetings,
                     std::size_t number, const Computing& computing, std::vector<Late>& late) {
   std::vector<const Exchange*> in_order;
+  std::int64_t unknown_by_ns = 0;  // by then those had come of whom it is not known when
   for (const Part part : meetings[number]) {
     const Exchange& own = at(exchanges, part);
-    if (!own.knows_ready) {
-      return;  // it may have been the last
+    if (own.knows_ready) {
+      in_order.push_back(&own);
+    } else {
+      unknown_by_ns = std::max(unknown_by_ns, own.latest_ready_ns);
     }
-    in_order.push_back(&own);
   }
   std::ranges::sort(in_order, {}, &Exchange::own_ready_ns);
+  if (in_order.size() < 2 || unknown_by_ns > in_order.back()->own_ready_ns + kSameArrivalNs) {
+    return;  // one of those may have been the last
+  }
   const Exchange& last = *in_order.back();
   const Exchange& before = *in_order[in_order.size() - 2];
   const Span waited{before.own_ready_ns + std::max(before.way_ns, last.way_ns), last.own_ready_ns};

@@ -13,12 +13,15 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analysis/phases/exchanges.h"
 #include "analysis/timeline/spans.h"
 
 namespace chokepoint::analysis {
+
+using RankId = std::pair<std::size_t, std::int64_t>;  // node, rank
 
 struct Late {
   std::size_t node = 0;                     // that arrived late

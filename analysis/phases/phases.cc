@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "analysis/phases/activity.h"
@@ -15,6 +16,10 @@
 
 namespace chokepoint::analysis {
 namespace {
+
+using record::CollectiveKind;
+
+constexpr double kMinUntold = 0.05;  // of a step: less is how long data take inside a host
 
 // Which meetings decided how long the run took: back from its last exchange, always to the rank
 // that came last, and to what that rank exchanged before. With one group of ranks these are all of
@@ -146,7 +151,7 @@ class Overtaken {
   std::int64_t longest_ns_ = 0;
 };
 
-Spans without(Span span, const Spans& holes) {
+Spans without(Span span, std::span<const Span> holes) {
   Spans left;
   for (const Span& hole : holes) {
     left.push_back({span.start_ns, std::min(hole.start_ns, span.end_ns)});
@@ -198,10 +203,36 @@ double per_step_ms(double ns, const StepLine& steps) {
   return ns / 1e6 / static_cast<double>(steps.settled.size());
 }
 
+// By NCCL's communicator, the ranks that exchange in it; and of those of whom it is ever told when
+// they came.
+struct Members {
+  std::map<std::int64_t, std::set<RankId>> all = {};
+  std::map<std::int64_t, std::set<RankId>> told = {};
+};
+
+Members members_of(const RunData& run) {
+  Members members;
+  for (std::size_t place = 0; place < run.nodes.size(); ++place) {
+    for (const record::Collective& row : run.nodes[place].collectives) {
+      if (row.source != record::CollectiveSource::Nccl || !row.rank.known() ||
+          row.kind == CollectiveKind::Send || row.kind == CollectiveKind::Receive) {
+        continue;
+      }
+      const RankId rank{place, row.rank.value()};
+      members.all[row.communicator.value_or(0)].insert(rank);
+      if (row.own_ready_ns.known() || row.peer_ready_ns.known()) {
+        members.told[row.communicator.value_or(0)].insert(rank);
+      }
+    }
+  }
+  return members;
+}
+
 struct Waiting {
   std::vector<Late> late = {};
   std::vector<RankLateness> ranks = {};
   Spans held = {};  // no lateness: what would have shown that the rank had come was held up itself
+  Spans busy = {};  // when any rank had something under way
 };
 
 std::vector<RankLateness> ranks_in(const Exchanges& exchanges) {
@@ -247,16 +278,62 @@ void count(Span span, Spans& counted) {
   counted.push_back(span);
 }
 
+// What each rank's own exchanges waited for it, whoever else was late at the same time.
+std::map<RankId, double> late_by_rank(const std::vector<Late>& late, const Spans& inside) {
+  std::map<RankId, double> ns;
+  for (const Late& each : late) {
+    if (covers(inside, each.waited.end_ns)) {
+      ns[{each.node, each.rank}] += each.lost_ns;
+    }
+  }
+  return ns;
+}
+
+// Of ranks that wait for each other where nobody sees it, all come late to the rest with the one
+// that is late: their lateness is one.
+void join_alike(const Members& members, const std::map<RankId, double>& alone,
+                const StepLine& steps, std::vector<RankLateness>& ranks) {
+  constexpr double kAsLate = 0.5;  // of the one that is latest
+  const auto alone_ns = [&](const RankLateness& rank) {
+    const auto found = alone.find({rank.node, rank.rank});
+    return found == alone.end() ? 0 : found->second;
+  };
+  for (const auto& [communicator, all] : members.all) {
+    std::vector<RankLateness*> inside;
+    for (RankLateness& rank : ranks) {
+      if (all.contains({rank.node, rank.rank}) && !members.told.contains(communicator)) {
+        inside.push_back(&rank);
+      }
+    }
+    if (inside.size() < 2) {
+      continue;
+    }
+    RankLateness& latest = **std::ranges::max_element(
+        inside, {}, [&](const RankLateness* rank) { return alone_ns(*rank); });
+    for (RankLateness* rank : inside) {
+      if (rank != &latest && rank->node == latest.node && alone_ns(*rank) > 0 &&
+          alone_ns(*rank) > kAsLate * alone_ns(latest)) {
+        latest.alike.push_back(rank->rank);
+        latest.late_ms += std::exchange(rank->late_ms, 0);
+      }
+    }
+    if (!latest.alike.empty()) {
+      latest.late_ms = std::min(latest.late_ms, per_step_ms(alone_ns(latest), steps));
+    }
+  }
+}
+
 Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& exchanges,
                    const std::vector<Meeting>& meetings, const StepLine& steps) {
   const Spans inside = united(steps.settled);
   Waiting waiting{.late = late_arrivals(exchanges, meetings, steps.settled),
                   .ranks = ranks_in(exchanges)};
+  const std::map<RankId, double> alone = late_by_rank(waiting.late, inside);
   const Decisive decisive(exchanges, meetings);
   std::erase_if(waiting.late,
                 [&](const Late& late) { return late.meeting && !decisive[*late.meeting]; });
   std::ranges::sort(waiting.late, {}, [](const Late& late) { return late.waited.end_ns; });
-  std::map<std::pair<std::size_t, std::int64_t>, SenderActivity> senders;
+  std::map<RankId, SenderActivity> senders;
   for (const RankLateness& rank : waiting.ranks) {
     senders[{rank.node, rank.rank}] = senders_of(run, clocks, rank.node, rank.rank);
   }
@@ -277,8 +354,45 @@ Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& ex
   }
   for (const auto& [rank, sender] : senders) {
     std::ranges::copy(sender.stalled, std::back_inserter(waiting.held));
+    std::ranges::copy(sender.busy, std::back_inserter(waiting.busy));
   }
+  waiting.busy = united(std::move(waiting.busy));
+  join_alike(members_of(run), alone, steps, waiting.ranks);
   return waiting;
+}
+
+Untold untold_of(const RunData& run, const Exchanges& exchanges,
+                 const std::vector<Meeting>& meetings, const Waiting& waiting,
+                 const StepLine& steps) {
+  const Members members = members_of(run);
+  Untold untold;
+  Spans idle;
+  std::set<std::int64_t> ranks;
+  for (const Meeting& meeting : meetings) {
+    const Exchange& any = at(exchanges, meeting.front());
+    const auto all = members.all.find(any.communicator);
+    const Span exchange = communication_of(exchanges, meeting);
+    if (any.source != record::CollectiveSource::Nccl || is_message(any) ||
+        all == members.all.end() || meeting.size() >= all->second.size()) {
+      continue;
+    }
+    std::ranges::copy(without(exchange, touching(waiting.busy, exchange)),
+                      std::back_inserter(idle));
+    for (const auto& [node, rank] : all->second) {
+      if (!members.told.contains(any.communicator) ||
+          !members.told.at(any.communicator).contains({node, rank})) {
+        ranks.insert(rank);
+      }
+    }
+  }
+  untold.ranks.assign(ranks.begin(), ranks.end());
+  // Without sockets nothing shows when data were under way.
+  if (!waiting.busy.empty()) {
+    const auto idle_ns =
+        static_cast<double>(length_ns(common_to(united(std::move(idle)), united(steps.settled))));
+    untold.ms = per_step_ms(idle_ns, steps);
+  }
+  return untold;
 }
 
 // Ranks of several groups may be late at the same time: together they cost no more than there was.
@@ -312,6 +426,7 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
     phases.by_messages = is_mostly_messages(exchanges);
     const std::vector<Meeting> meetings = meetings_of(exchanges);
     Waiting waiting = waiting_of(run, clocks, exchanges, meetings, steps);
+    phases.untold = untold_of(run, exchanges, meetings, waiting, steps);
     phases.late = std::move(waiting.late);
     phases.ranks = std::move(waiting.ranks);
     Spans communication = communication_of(exchanges, meetings, phases.late);
@@ -342,10 +457,15 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
                              .steps = steps.settled,
                              .alone_ms = alone_ms,
                              .count = static_cast<double>(steps.settled.size())};
-  phases.hidden_ms = std::clamp(hidden_ms(overlap), 0.0, communicating_ms);
+  const double late_ms = std::reduce(phases.late_ms.begin(), phases.late_ms.end());
+  phases.untold.ms = std::clamp(phases.untold.ms - late_ms, 0.0, communicating_ms);
+  if (phases.untold.ms < kMinUntold * phases.step_ms) {
+    phases.untold = {};
+  }
+  phases.hidden_ms = std::clamp(hidden_ms(overlap), 0.0, communicating_ms - phases.untold.ms);
   phases.exchange_work_ms = std::min(exchange_work_ms(overlap), communicating_ms);
-  phases.exposed_ms = communicating_ms - phases.hidden_ms;
-  phases.computing_ms = phases.step_ms - phases.exposed_ms - phases.waiting_ms();
+  phases.exposed_ms = communicating_ms - phases.hidden_ms - phases.untold.ms;
+  phases.computing_ms = phases.step_ms - phases.exposed_ms - phases.waiting_ms() - phases.untold.ms;
   return phases;
 }
 

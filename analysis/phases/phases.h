@@ -21,6 +21,16 @@ struct RankLateness {
   std::size_t node = 0;
   std::int64_t rank = -1;  // -1: not known
   double late_ms = 0;
+  // Ranks of the same node that came about as late, and of which it is not told who came before
+  // whom: they exchange inside the host, and NCCL was not asked for kernels. late_ms is of all.
+  std::vector<std::int64_t> alike = {};
+};
+
+// Time of exchanges in which all ranks had come whose coming is told, and nothing was sent: they
+// waited for one of the others, or for what passes inside a host.
+struct Untold {
+  double ms = 0;                         // a step, beyond all lateness that is told
+  std::vector<std::int64_t> ranks = {};  // of whose coming to these exchanges nothing is told
 };
 
 // Milliseconds a step, of the settled steps.
@@ -36,6 +46,7 @@ struct Phases {
   std::vector<RankLateness> ranks = {};  // the same by rank, of all that are known to take part
   std::vector<Late> late = {};           // each time that somebody was waited for
   Spans communicating = {};              // within the steps, hidden or not
+  Untold untold = {};                    // none of it in the figures above but step_ms
   double waiting_ms() const;
 };
 

@@ -228,8 +228,9 @@ Spans unreported_arrivals(const RunData& run, const Clocks& clocks) {
   for (std::size_t place = 0; place < run.nodes.size(); ++place) {
     const std::set<RankIn> told = told_parts(run.nodes[place]);
     for (const record::Collective& row : run.nodes[place].collectives) {
+      // Of a rank that had come before its data did, it is known that it was not late.
       if (row.source == record::CollectiveSource::Nccl && !row.own_ready_ns.known() &&
-          told.contains(rank_in(row))) {
+          !row.peer_ready_ns.known() && told.contains(rank_in(row))) {
         const std::int64_t start_ns = clocks.common_ns(place, row.start_ns);
         const std::int64_t end_ns = clocks.common_ns(place, row.end_ns);
         unreported.push_back({start_ns, std::max(end_ns, start_ns + 1)});

@@ -197,6 +197,7 @@ void Assembly::take_proxy(const Entry& entry, std::int64_t now_ns) {
   } else {
     operation->channels_received |= channel_bit(entry.at(word::kChannel));
     raise(operation->received_data_ns, first_data_ns);
+    lower(operation->taken_data_ns, moment(entry.at(word::kFirstTaken), now_ns));
   }
   add(operation->steps, entry.at(word::kSteps));
   add(operation->gpu_ns, entry.at(word::kGpuNs));

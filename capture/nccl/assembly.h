@@ -54,6 +54,7 @@ struct Operation {
   std::optional<std::int64_t> proxy_end_ns = {};
   std::optional<std::int64_t> sent_data_ns = {};      // first data of the GPU, on any channel
   std::optional<std::int64_t> received_data_ns = {};  // first data from the network, last channel
+  std::optional<std::int64_t> taken_data_ns = {};     // of these by the GPU, on any channel
   std::uint64_t channels_sent = 0;                    // a bit each, of the first 64
   std::uint64_t channels_received = 0;
   std::uint64_t steps = 0;

@@ -8,7 +8,8 @@ namespace {
 using record::CollectiveKind;
 using record::Figure;
 
-constexpr std::int64_t kPromptNs = 1'000'000;  // data sent so soon after data came is forwarded
+constexpr std::int64_t kPromptNs = 1'000'000;  // data sent so soon after data came is forwarded;
+                                               // what is taken so soon was waited for
 constexpr std::int64_t kMaxNumberedRanks = std::int64_t{1} << 15U;
 constexpr unsigned kCountBits = 32;
 constexpr std::uint64_t kCount = (std::uint64_t{1} << kCountBits) - 1;
@@ -66,6 +67,14 @@ std::optional<std::int64_t> ready_by_data(const Operation& operation) {
   return begins_with_own || is_first ? operation.sent_data_ns : std::nullopt;
 }
 
+// A GPU takes what it receives once its rank has come. If it was there before the data, nothing
+// tells since when.
+std::optional<std::int64_t> ready_by_taking(const Operation& operation) {
+  const bool has_kept_waiting = operation.taken_data_ns && operation.received_data_ns &&
+                                *operation.taken_data_ns > *operation.received_data_ns + kPromptNs;
+  return has_kept_waiting ? operation.taken_data_ns : std::nullopt;
+}
+
 // A GPU's time that lies before this host's start, or after the record was read, is wrong.
 std::optional<std::int64_t> by_host(const std::optional<std::int64_t>& gpu_ns,
                                     const GpuClock& clock, std::int64_t known_ns) {
@@ -78,6 +87,9 @@ Extent extent_of(const Operation& operation, const GpuClock& clock) {
                 .end_ns = by_host(operation.kernel_end_ns, clock, operation.touched_ns)};
   if (!extent.ready_ns) {
     extent.ready_ns = ready_by_data(operation);
+  }
+  if (!extent.ready_ns) {
+    extent.ready_ns = ready_by_taking(operation);
   }
   extent.begin_ns = extent.ready_ns ? extent.ready_ns : operation.proxy_begin_ns;
   if (!extent.end_ns) {

@@ -108,7 +108,8 @@ struct alignas(128) Entry {
   Word channel;  // as in the record
   union Rest {
     struct Proxy {
-      Word peer, gpu_ns, network_ns, peer_ns, flush_ns, transferred, steps, first_data_ns;
+      Word peer, gpu_ns, network_ns, peer_ns, flush_ns, transferred, steps, first_data_ns,
+          first_taken_ns;
     } proxy;
     struct Step {
       Word wait, since_ns, transferred;

@@ -81,6 +81,9 @@ void end_wait(const Entry& step, std::uint64_t now_ns) {
   if (brings_data(wait) && entry->rest.proxy.first_data_ns.load(kRelaxed) == 0) {
     entry->rest.proxy.first_data_ns.store(now_ns, kRelaxed);
   }
+  if (wait == State::ReceiveGpuWait && entry->rest.proxy.first_taken_ns.load(kRelaxed) == 0) {
+    entry->rest.proxy.first_taken_ns.store(now_ns, kRelaxed);
+  }
 }
 
 bool is_wait(int state) {
@@ -273,8 +276,9 @@ void begin_proxy(Entry& entry, const ProxyPart& part) {
   entry.channel.store(part.channel | (part.is_send != 0 ? kSends : 0), kRelaxed);
   auto& proxy = entry.rest.proxy;
   proxy.peer.store(rank_word(part.peer), kRelaxed);
-  for (Word* each : {&proxy.gpu_ns, &proxy.network_ns, &proxy.peer_ns, &proxy.flush_ns,
-                     &proxy.transferred, &proxy.steps, &proxy.first_data_ns}) {
+  for (Word* each :
+       {&proxy.gpu_ns, &proxy.network_ns, &proxy.peer_ns, &proxy.flush_ns, &proxy.transferred,
+        &proxy.steps, &proxy.first_data_ns, &proxy.first_taken_ns}) {
     each->store(0, kRelaxed);
   }
 }
@@ -296,6 +300,7 @@ void keep_proxy(const Moment& moment) {
   record[word::kTransferred] = proxy.transferred.load(kRelaxed);
   record[word::kSteps] = proxy.steps.load(kRelaxed);
   record[word::kFirstData] = proxy.first_data_ns.load(kRelaxed);
+  record[word::kFirstTaken] = proxy.first_taken_ns.load(kRelaxed);
   keep(moment.lane, record);
 }
 

@@ -31,7 +31,7 @@ inline constexpr const char* kNextVariable = "CHOKEPOINT_NCCL_NEXT";
 inline constexpr const char* kFileSuffix = ".nccl";
 
 inline constexpr std::uint64_t kMagic = 0x4c43434e504b4843;  // "CHKPNCCL"
-inline constexpr std::uint32_t kLayoutVersion = 2;
+inline constexpr std::uint32_t kLayoutVersion = 3;
 inline constexpr std::size_t kRings = 64;
 inline constexpr std::size_t kSlots = 4096;
 inline constexpr std::size_t kWords = 15;
@@ -149,6 +149,8 @@ inline constexpr std::size_t kTransferred = 10;  // bytes, as far as reported
 inline constexpr std::size_t kSteps = 11;        // whose waiting was reported; 0: not known
 inline constexpr std::size_t kFirstData = 12;    // when the first step had data of the own GPU, or
                                                  // from the network; 0: not known
+inline constexpr std::size_t kFirstTaken = 13;   // when the own GPU had taken what was received
+                                                // first; 0: not known
 // Kernel
 inline constexpr std::size_t kGpuBegin = 3;  // by the GPU's own clock, ns; 0: not known
 inline constexpr std::size_t kGpuEnd = 4;

@@ -69,7 +69,7 @@ TEST_F(NcclJob, WhereTooFewArrivalsAreToldItSaysWhatWouldHelp) {
   EXPECT_THAT(found().missing, Not(Contains(HasSubstr("CHOKEPOINT_NCCL_WINDOW"))));
   for (NodeData& node : made_.data.nodes) {
     for (record::Collective& row : node.collectives) {
-      row.own_ready_ns = {};
+      row.own_ready_ns = row.peer_ready_ns = {};
     }
   }
   const Diagnosis diagnosis = found();

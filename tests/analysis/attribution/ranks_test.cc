@@ -46,6 +46,41 @@ TEST_F(Ranks, TheOneThatAllWaitForIsNamed) {
   EXPECT_NEAR((*found.accounting)[Account::Link], 20, 1);
 }
 
+// Ranks 2 and 7 exchange inside c, of which NCCL tells nothing; each meets ranks of other hosts.
+TEST_F(Ranks, OfThoseThatWaitForEachOtherUnseenTheHostIsNamed) {
+  made_.collectives(20, {1, 0, 31, 1});
+  for (std::size_t place = 0; place < made_.data.nodes.size(); ++place) {
+    std::vector<record::Collective> rows = std::move(made_.data.nodes[place].collectives);
+    for (record::Collective& row : rows) {
+      row.source = record::CollectiveSource::Nccl;
+      row.rank = static_cast<std::int64_t>(place);
+      row.communicator = 1 << 22;
+    }
+    const std::vector<record::Collective> first = rows;
+    for (record::Collective row : first) {
+      row.rank = static_cast<std::int64_t>(place) + 5;
+      row.communicator = (1 << 22) + 1;
+      rows.push_back(row);
+      row.communicator = static_cast<std::int64_t>((1U << 22U) + 2 + place);
+      row.own_ready_ns = row.peer_ready_ns = row.first_data_ns = row.last_data_ns = {};
+      row.end_ns = row.start_ns;
+      rows.push_back(row);
+      row.rank = static_cast<std::int64_t>(place);
+      rows.push_back(row);
+    }
+    made_.data.nodes[place].collectives = std::move(rows);
+  }
+  const Diagnosis found = diagnose(made_.data);
+  expect_sound(found);
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::Straggler);
+  EXPECT_EQ(found.verdict.cause, Cause::LateGroup);
+  EXPECT_EQ(found.verdict.where.node, "c");
+  EXPECT_EQ(found.verdict.where.rank, std::nullopt);
+  ASSERT_FALSE(found.verdict.evidence.empty());
+  EXPECT_TRUE(found.verdict.evidence[0].what.starts_with("ranks 2, 7 come late together"));
+  EXPECT_NEAR(found.verdict.lost_ms_per_step, 30, 1);
+}
+
 // Which core a rank gets, and what shares it, is chance; so much is not.
 TEST_F(Ranks, DifferByChanceWhereTheJobFillsTheProcessors) {
   made_.counter(made_.node("c"), record::kPressureSome, "cpu", 0.2e9);

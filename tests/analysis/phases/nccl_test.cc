@@ -172,6 +172,72 @@ TEST_F(NcclRun, WhatIsNeverToldOfAHostsInsideDoesNotHideTheRest) {
   EXPECT_NEAR(found.late_ms[1], 200, 2);
 }
 
+// Ranks 2 and 3 exchange inside their host, of which nothing is told; so both come late to the
+// rest.
+TEST_F(NcclRun, RanksThatWaitForEachOtherUnseenAreLateAsOne) {
+  for (int step = 0; step < 30; ++step) {
+    const double begin = 300.0 * step;
+    for (std::int64_t rank = 0; rank < 4; ++rank) {
+      const auto node = static_cast<std::size_t>(rank / 2);
+      Collective inside =
+          nccl({.rank = rank, .number = step, .asked_ms = begin + 1, .end_ms = begin + 1});
+      inside.communicator = (1 << 22) + 1 + rank / 2;
+      inside.last_data_ns = {};
+      run_.add(node, inside);
+      Collective between = nccl({.rank = rank,
+                                 .number = step,
+                                 .asked_ms = begin + 1,
+                                 .ready_ms = begin + (rank < 2 ? 80 : 280),
+                                 .end_ms = begin + 299});
+      between.communicator = (1 << 22) + 3 + rank % 2;
+      run_.add(node, between);
+    }
+    all_.push_back({ms_ns(begin), ms_ns(begin + 300)});
+  }
+  run_.add_steps(0, all_);
+  const Phases found = phases();
+  const auto& late = *std::ranges::max_element(found.ranks, {}, &RankLateness::late_ms);
+  EXPECT_EQ(late.node, 1U);
+  ASSERT_EQ(late.alike.size(), 1U);
+  EXPECT_EQ(late.rank + late.alike[0], 5);
+  EXPECT_NEAR(late.late_ms, 200, 2);
+  EXPECT_NEAR(found.waiting_ms(), 200, 2);
+}
+
+// Ranks 1 and 2 lie inside a ring of four, and one of them comes 200 ms after the others.
+TEST_F(NcclRun, AWaitWithNothingUnderWayIsForSomebodyOfWhomNothingIsTold) {
+  const std::int64_t flow = run_.connect(0, 1);
+  run_.data.connections[0].ranks[0] = 0;
+  std::int64_t busy_ms = 0;
+  for (int step = 0; step < 30; ++step) {
+    const double begin = 300.0 * step;
+    for (std::int64_t rank = 0; rank < 4; ++rank) {
+      const bool is_told = rank == 0 || rank == 3;
+      Collective own = nccl({.rank = rank,
+                             .number = step,
+                             .asked_ms = begin + 1,
+                             .ready_ms = is_told ? std::optional(begin + 80) : std::nullopt,
+                             .end_ms = begin + 299});
+      own.last_data_ns = is_told ? own.last_data_ns : record::Figure();
+      run_.add(static_cast<std::size_t>(rank / 2), own);
+    }
+    all_.push_back({ms_ns(begin), ms_ns(begin + 300)});
+    for (const double at : {80.0, 89.0, 290.0, 299.0}) {
+      busy_ms += at == 89 || at == 299 ? 9 : 0;
+      record::SocketSample sample{.t_ns = ms_ns(begin + at)};
+      sample.busy_us = busy_ms * 1000;
+      sample.bytes_acked = busy_ms;
+      run_.flow(0, flow).sockets[0].push_back(sample);
+    }
+  }
+  run_.add_steps(0, all_);
+  const Phases found = phases();
+  EXPECT_EQ(found.source, PhaseSource::Library);
+  EXPECT_EQ(found.waiting_ms(), 0);
+  EXPECT_NEAR(found.untold.ms, 200, 15);
+  EXPECT_THAT(found.untold.ranks, testing::ElementsAre(1, 2));
+}
+
 // `rank`: the job's; `from` and `to` are the communicator's.
 Collective nccl_message(CollectiveKind kind, std::int64_t rank, std::int64_t from,
                         std::int64_t to) {

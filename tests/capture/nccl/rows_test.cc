@@ -90,6 +90,17 @@ TEST(NcclRows, WhatATreesRankPassesOnIsNotItsArrival) {
   EXPECT_EQ(row_of(operation).own_ready_ns.value(), 80 * kMs);
 }
 
+TEST(NcclRows, WhoOnlyReceivesCameWhenItTookWhatHadBeenThere) {
+  Operation operation = all_reduce();
+  operation.sent_data_ns = {};
+  operation.taken_data_ns = 85 * kMs;
+  EXPECT_EQ(row_of(operation).own_ready_ns.value(), 85 * kMs);
+  EXPECT_EQ(row_of(operation).kept_waiting_ns.value(), 25 * kMs);
+  operation.taken_data_ns = 60 * kMs + 1'000;  // it had waited for them
+  EXPECT_FALSE(row_of(operation).own_ready_ns.known());
+  EXPECT_EQ(row_of(operation).peer_ready_ns.value(), 60 * kMs);
+}
+
 TEST(NcclRows, ABeatIsOneMomentWhetherItsBeginIsToldOrNot) {
   Operation operation = all_reduce();
   const Collective told = beat_of(row_of(operation));

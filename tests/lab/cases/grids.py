@@ -51,6 +51,37 @@ def measure_of_four_hosts_the_one_with_the_narrow_link_is_named(lab):
     same((verdict["class"], verdict["where"]["from"]), ("lan-bandwidth", "host2"), verdict)
 
 
+# As with NCCL 2.30 and later, whose kernels report nothing unless they are asked to.
+WITHOUT_KERNELS = {"CHOKEPOINT_NCCL_EVENTS": "proxies,steps"}
+
+
+def measure_without_kernels_who_keeps_others_data_waiting_is_named(lab):
+    """Rank 4 sends to nobody on another host: when it came shows in what it received before."""
+    played = Grid(lab, each=2).play("late", tensor=1, pipeline=1, steps=20, late_rank=4, late_ms=80,
+                                    environment=WITHOUT_KERNELS).wait()
+    verdict = played.diagnosis()["verdict"]
+    same((verdict["class"], verdict["where"]["node"], verdict["where"]["rank"]),
+         ("straggler", "host3", 4), verdict)
+
+
+def measure_without_kernels_of_ranks_that_wait_for_each_other_their_host_is_named(lab):
+    played = Grid(lab, each=2).play("late", tensor=2, steps=20, late_rank=5, late_ms=80,
+                                    environment=WITHOUT_KERNELS).wait()
+    verdict = played.diagnosis()["verdict"]
+    same((verdict["class"], verdict["cause"], verdict["where"]["node"], verdict["where"]["rank"]),
+         ("straggler", "late-group", "host3", None), verdict)
+    holds(verdict["evidence"][0]["what"].startswith("ranks 4, 5 come late together"), verdict)
+
+
+def measure_without_kernels_a_rank_of_which_nothing_is_told_is_not_taken_for_computing(lab):
+    """Rank 5 exchanges inside its host alone."""
+    played = Grid(lab, hosts=2, each=4).play("late", tensor=1, pipeline=1, steps=20, late_rank=5,
+                                             late_ms=120, environment=WITHOUT_KERNELS).wait()
+    verdict = played.diagnosis()["verdict"]
+    same(verdict["class"], "unknown", verdict)
+    holds("ranks 1, 2, 5, 6" in verdict["evidence"][0]["what"], verdict)
+
+
 def test_both_ends_of_a_message_have_its_number_in_namespaces_of_their_own(lab):
     """All ranks have PID 1. A message is as long as its number says, whoever sends it."""
     played = Grid(lab, hosts=2, each=4).play(

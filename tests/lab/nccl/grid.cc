@@ -14,13 +14,16 @@
 //   world      once, at the start
 //
 // What stays in a host passes by Unix sockets, which stand for NVLink: nothing of it is traffic.
-// One thread is the program and the GPU: it computes by sleeping, and asks for a step's collectives
-// before the step. So a rank costs as little as its data do, and 64 of them fit on two processors.
-#include <unistd.h>
+// One thread is the program, the GPU and the proxy: it computes by sleeping, receives meanwhile
+// what other hosts send, and asks for a step's collectives before the step. So a rank costs as
+// little as its data do, and 64 of them fit on two processors.
+#include <poll.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -67,8 +70,6 @@ struct Asked {
   long data() const { return ranks / tensor() / pipeline(); }
   long host_of(long of_rank) const { return of_rank * static_cast<long>(addresses.size()) / ranks; }
 };
-
-void rest(double ms) { ::usleep(static_cast<useconds_t>(ms * 1e3)); }
 
 // The ranks of a communicator of which this rank is one, in their order.
 struct Members {
@@ -133,6 +134,8 @@ std::uint64_t hash_of(const Members& members) {
   return word ^ (word >> 31U);
 }
 
+using Asking = std::shared_ptr<Operation>;
+
 class Communicator {
  public:
   Communicator(const Asked& asked, Members members)
@@ -149,32 +152,76 @@ class Communicator {
   bool is_last() const { return rank_ + 1 == count(); }
 
   // What NCCL is told, and what really passes.
-  Operation asked_for(std::uint64_t told_bytes, std::uint64_t bytes) {
-    Operation operation{.bytes = bytes,
-                        .event = profiler_.start_collective(sequence_++, told_bytes)};
-    profiler_.stop(operation.event);
+  Asking asked_for(std::uint64_t told_bytes, std::uint64_t bytes) {
+    auto operation = std::make_shared<Operation>(
+        Operation{.bytes = bytes, .event = profiler_.start_collective(sequence_++, told_bytes)});
+    profiler_.stop(operation->event);
+    note(operation, false, false);
     return operation;
   }
 
-  Operation asked_for_message(bool is_send, bool is_next, std::uint64_t bytes) {
+  Asking asked_for_message(bool is_send, bool is_next, std::uint64_t bytes) {
     const long peer = rank_ + (is_next ? 1 : -1);
-    Operation operation{.bytes = bytes,
-                        .event = profiler_.start_message(is_send, static_cast<int>(peer), bytes)};
-    profiler_.stop(operation.event);
+    auto operation = std::make_shared<Operation>(Operation{
+        .bytes = bytes, .event = profiler_.start_message(is_send, static_cast<int>(peer), bytes)});
+    profiler_.stop(operation->event);
+    if (!is_send) {
+      note(operation, true, is_next);
+    }
     return operation;
   }
 
-  void reduce(Operation& operation) {
-    operation.gpu_begin_ns = gpu_ns();
-    over(operation, proxy_.reduce(operation));
+  void reduce(const Asking& operation) {
+    forget(operation);
+    operation->gpu_begin_ns = gpu_ns();
+    over(*operation, proxy_.reduce(*operation));
   }
 
-  void pass(Operation& operation, bool is_send, bool is_next) {
-    operation.gpu_begin_ns = gpu_ns();
-    over(operation, proxy_.pass(operation, is_send, is_next));
+  void pass(const Asking& operation, bool is_send, bool is_next) {
+    forget(operation);
+    operation->gpu_begin_ns = gpu_ns();
+    over(*operation, proxy_.pass(*operation, is_send, is_next));
+  }
+
+  // Where data for what is asked for next may come from another host; -1: nowhere.
+  int awaited() const {
+    return awaited_.empty() || !proxy_.awaits_more(*awaited_.front().operation)
+               ? -1
+               : (awaited_.front().is_next ? neighbours_.next : neighbours_.before).get();
+  }
+
+  void take_ahead() {
+    const Awaited& next = awaited_.front();
+    if (!(next.is_message ? proxy_.pass_ahead(*next.operation, next.is_next)
+                          : proxy_.reduce_ahead(*next.operation))) {
+      give_up();
+    }
   }
 
  private:
+  struct Awaited {
+    Asking operation;
+    bool is_message = false;
+    bool is_next = false;
+  };
+
+  void note(const Asking& operation, bool is_message, bool is_next) {
+    if (is_distant(is_next ? rank_ + 1 : rank_ - 1)) {
+      awaited_.push_back({operation, is_message, is_next});
+    }
+  }
+
+  void forget(const Asking& operation) {
+    if (!awaited_.empty() && awaited_.front().operation == operation) {
+      awaited_.pop_front();
+    }
+  }
+
+  [[noreturn]] static void give_up() {
+    std::fprintf(stderr, "a neighbour is gone\n");
+    std::_Exit(1);
+  }
+
   static long place_in(const Members& members, long rank) {
     long place = 0;
     while (members.ranks[static_cast<std::size_t>(place)] != rank) {
@@ -208,8 +255,7 @@ class Communicator {
 
   void over(Operation& operation, bool is_whole) {
     if (!is_whole) {
-      std::fprintf(stderr, "a neighbour is gone\n");
-      std::_Exit(1);
+      give_up();
     }
     operation.gpu_end_ns = gpu_ns();
     proxy_.end(operation);
@@ -223,6 +269,7 @@ class Communicator {
   Profiler profiler_;
   Proxy proxy_;
   std::uint64_t sequence_ = 0;
+  std::deque<Awaited> awaited_ = {};  // from other hosts, in the order in which it was asked for
 };
 
 // A step of one rank: what it asks for beforehand, in the order in which it comes to it. All
@@ -239,7 +286,7 @@ class Rank {
 
   void run() {
     constexpr std::uint64_t kFew = 4;
-    Operation all = world_.asked_for(kFew, static_cast<std::uint64_t>(asked_.ranks) * kFew);
+    const Asking all = world_.asked_for(kFew, static_cast<std::uint64_t>(asked_.ranks) * kFew);
     world_.reduce(all);
     for (long step = 0; step < asked_["--steps"]; ++step) {
       const auto began = std::chrono::steady_clock::now();
@@ -284,9 +331,9 @@ class Rank {
     if (!(is_forward ? pipeline_.is_first() : pipeline_.is_last())) {
       add_message(works, false, !is_forward, number);
     }
-    works.emplace_back([late_ms] { rest(static_cast<double>(late_ms)); });
+    works.emplace_back([this, late_ms] { compute(static_cast<double>(late_ms)); });
     for (long layer = 0; layer < asked_["--layers"]; ++layer) {
-      works.emplace_back([ms = all_ms / layers] { rest(ms); });
+      works.emplace_back([this, ms = all_ms / layers] { compute(ms); });
       add_collective(works, tensor_, kActivation, kLittle);
     }
     if (!(is_forward ? pipeline_.is_last() : pipeline_.is_first())) {
@@ -294,13 +341,35 @@ class Rank {
     }
   }
 
+  void compute(double ms) {
+    using Clock = std::chrono::steady_clock;
+    const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                          std::chrono::duration<double, std::milli>(ms));
+    for (auto now = Clock::now(); now < until; now = Clock::now()) {
+      std::array<Communicator*, 5> all = {&world_, &tensor_, &data_, &pipeline_, &model_};
+      std::array<pollfd, 5> ready = {};
+      for (std::size_t each = 0; each < all.size(); ++each) {
+        ready.at(each) = {all.at(each)->awaited(), POLLIN, 0};
+      }
+      const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(until - now).count();
+      const timespec wait{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+      if (::ppoll(ready.data(), ready.size(), &wait, nullptr) <= 0) {
+        continue;
+      }
+      for (std::size_t each = 0; each < all.size(); ++each) {
+        if (ready.at(each).revents != 0) {
+          all.at(each)->take_ahead();
+        }
+      }
+    }
+  }
+
   static void add_collective(Works& works, Communicator& communicator, std::uint64_t told_bytes,
                              std::uint64_t bytes) {
     if (communicator.count() > 1) {
-      works.emplace_back(
-          [&communicator, operation = communicator.asked_for(told_bytes, bytes)]() mutable {
-            communicator.reduce(operation);
-          });
+      works.emplace_back([&communicator, operation = communicator.asked_for(told_bytes, bytes)] {
+        communicator.reduce(operation);
+      });
     }
   }
 
@@ -308,8 +377,7 @@ class Rank {
     const auto bytes =
         static_cast<std::uint64_t>(asked_["--message"] + number * asked_["--longer"]);
     works.emplace_back(
-        [this, is_send, is_next,
-         operation = pipeline_.asked_for_message(is_send, is_next, bytes)]() mutable {
+        [this, is_send, is_next, operation = pipeline_.asked_for_message(is_send, is_next, bytes)] {
           pipeline_.pass(operation, is_send, is_next);
         });
   }

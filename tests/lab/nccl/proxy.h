@@ -26,6 +26,11 @@ class Proxy {
   bool reduce(Operation& operation);
   // The same for a message to the next rank or the one before, or from it. Its kernel has begun.
   bool pass(Operation& operation, bool is_send, bool is_next);
+  // Takes what another host has sent for the operation, whose kernel has not begun: of a message as
+  // pass() is to receive it. False where a neighbour is gone.
+  bool reduce_ahead(const Operation& operation);
+  bool pass_ahead(const Operation& operation, bool is_next);
+  bool awaits_more(const Operation& operation) const;
   // Waits until its kernel is over.
   void end(Operation& operation);
 
@@ -33,6 +38,8 @@ class Proxy {
   // One way of one operation.
   struct Way {
     int socket = -1;
+    std::uint64_t total = 0;
+    std::uint64_t slice = 0;  // in one step
     void* proxy = nullptr;
     void* step = nullptr;
     std::uint64_t done = 0;
@@ -40,6 +47,9 @@ class Proxy {
     bool has_data = false;  // the step sends
   };
 
+  Way ring(const Operation& operation, bool is_send);
+  Way message(const Operation& operation, bool is_send, bool is_next);
+  Way way(Way made, const Operation& operation, bool is_send, bool is_next);
   bool send(Way& way, std::uint64_t upto);
   bool receive(Way& way, std::uint64_t upto, bool has_begun);
   void begin_step(Way& way, nccl::State state);
@@ -52,8 +62,9 @@ class Proxy {
   std::uint64_t ranks_;
   int rank_;
   Distant distant_;
-  std::uint64_t total_ = 0;  // of the operation, each way
-  std::vector<void*> held_;  // received, but the GPU has not taken them yet
+  const Operation* receiving_ = nullptr;  // whose data it takes before its kernel begins
+  Way in_ = {};                           // of that
+  std::vector<void*> held_;               // received, but the GPU has not taken them yet
 };
 
 }  // namespace chokepoint::lab

@@ -137,6 +137,7 @@ TEST(NcclPlugin, AChannelsWaitsAreSummedUp) {
   EXPECT_EQ(record[word::kTransferred], 1'000U);
   EXPECT_EQ(record[word::kSteps], 2U);
   EXPECT_GE(record[word::kFirstData], record[word::kProxyBegin] + 2'000'000U);
+  EXPECT_EQ(record[word::kFirstTaken], 0U);
 }
 
 TEST(NcclPlugin, AReceiversWaitsToo) {
@@ -161,6 +162,7 @@ TEST(NcclPlugin, AReceiversWaitsToo) {
   EXPECT_EQ(record[word::kPeerNs], 0U);
   EXPECT_EQ(record[word::kTransferred], 700U);
   EXPECT_NE(record[word::kFirstData], 0U);
+  EXPECT_GE(record[word::kFirstTaken], record[word::kFirstData] + 2'000'000U);
 }
 
 TEST(NcclPlugin, AProxyWithoutStepsTellsOfNoWaits) {
