@@ -42,14 +42,37 @@ class Decisive {
         parents_[root_of(part.list)] = root_of(meetings[number].front().list);
       }
     }
+    for (std::size_t list = 0; list < exchanges.size(); ++list) {
+      sets_.try_emplace(root_of(list), root_of(list));
+    }
     for (const auto& [root, last] : last_parts()) {
       walk_back(last);
     }
   }
 
+  // `together`: ranks that meet each other where nobody sees it.
+  void join(const std::set<RankId>& together) {
+    std::optional<std::size_t> first;
+    for (std::size_t list = 0; list < exchanges_.size(); ++list) {
+      const auto& own = exchanges_[list];
+      if (own.empty() || !together.contains({own.front().node, own.front().rank})) {
+        continue;
+      }
+      const std::size_t set = sets_.at(root_of(list));
+      const std::size_t into = first.value_or(set);
+      first = into;
+      for (auto& [root, each] : sets_) {
+        each = each == set ? into : each;
+      }
+    }
+  }
+
   bool operator[](std::size_t meeting) const { return is_decisive_[meeting]; }
-  // The same number for all meetings of ranks that meet each other, also through others.
-  std::size_t set_of(std::size_t meeting) const { return root_of(meetings_[meeting].front().list); }
+  // The same number for all meetings of ranks that meet each other, also through others, or are
+  // known to. What these are does not change what is decisive.
+  std::size_t set_of(std::size_t meeting) const {
+    return sets_.at(root_of(meetings_[meeting].front().list));
+  }
 
  private:
   std::size_t root_of(std::size_t list) const {
@@ -93,6 +116,7 @@ class Decisive {
   std::vector<bool> is_decisive_;
   std::vector<std::vector<std::size_t>> meeting_of_;  // by list and place
   std::vector<std::size_t> parents_;
+  std::map<std::size_t, std::size_t> sets_;  // by root
 };
 
 // Of a message, from when both of its ends were ready; of a collective, each rank's part.
@@ -329,7 +353,11 @@ Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& ex
   Waiting waiting{.late = late_arrivals(exchanges, meetings, steps.settled),
                   .ranks = ranks_in(exchanges)};
   const std::map<RankId, double> alone = late_by_rank(waiting.late, inside);
-  const Decisive decisive(exchanges, meetings);
+  const Members members = members_of(run);
+  Decisive decisive(exchanges, meetings);
+  for (const auto& [communicator, all] : members.all) {
+    decisive.join(all);
+  }
   std::erase_if(waiting.late,
                 [&](const Late& late) { return late.meeting && !decisive[*late.meeting]; });
   std::ranges::sort(waiting.late, {}, [](const Late& late) { return late.waited.end_ns; });
@@ -357,7 +385,7 @@ Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& ex
     std::ranges::copy(sender.busy, std::back_inserter(waiting.busy));
   }
   waiting.busy = united(std::move(waiting.busy));
-  join_alike(members_of(run), alone, steps, waiting.ranks);
+  join_alike(members, alone, steps, waiting.ranks);
   return waiting;
 }
 

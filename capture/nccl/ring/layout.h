@@ -150,7 +150,7 @@ inline constexpr std::size_t kSteps = 11;        // whose waiting was reported; 
 inline constexpr std::size_t kFirstData = 12;    // when the first step had data of the own GPU, or
                                                  // from the network; 0: not known
 inline constexpr std::size_t kFirstTaken = 13;   // when the own GPU had taken what was received
-                                                // first; 0: not known
+                                                 // first; 0: not known
 // Kernel
 inline constexpr std::size_t kGpuBegin = 3;  // by the GPU's own clock, ns; 0: not known
 inline constexpr std::size_t kGpuEnd = 4;
