@@ -44,7 +44,7 @@ std::optional<std::int64_t> slurm_number(const Json& value) {
 // "100.batch", {"step_id": 0}; of Slurm 22.05 "batch" or 0.
 std::string step_id_in(const Json& step, const std::string& job) {
   const Json& id = member(step, "id");
-  const std::string text = text_in(step, "id");
+  std::string text = text_in(step, "id");
   if (text.contains('.')) {
     return text;
   }
