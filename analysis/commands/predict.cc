@@ -84,6 +84,28 @@ void add_of_grid(std::vector<std::string>& lines, const JobProfile& profile) {
   }
 }
 
+// Of what TCP alone does with loss and windows.
+void add_of_loss(std::vector<std::string>& lines, const JobProfile& profile, const Target& target,
+                 const Prediction& prediction) {
+  const bool loses_less = profile.path.loss.value_or(0) > target.path.loss.value_or(1);
+  if (loses_less && profile.path.rate_mbps && !target.path.rate_mbps &&
+      !profile.path.payload_mbps) {
+    lines.push_back(fmt::format(
+        "with less loss the path carries up to {}, the card's rate or what was seen of it "
+        "(--link)",
+        math::format_rate(*profile.path.rate_mbps * 1e6)));
+  }
+  const bool has_tcp_flags = target.path.loss || target.path.window_bytes;
+  if (has_tcp_flags && prediction.transport == Transport::Rdma) {
+    lines.emplace_back(
+        "--loss and --buffer are of TCP: RDMA is predicted without them (--transport tcp)");
+  } else if (has_tcp_flags && prediction.limited_by == "throughput") {
+    lines.emplace_back(
+        "what --loss and --buffer do is in --throughput already; the other rows "
+        "are with them");
+  }
+}
+
 // What the prediction assumes because the user did not give it, a line each.
 std::vector<std::string> assumptions_of(const JobProfile& profile, const Target& target,
                                         const Prediction& prediction) {
@@ -94,14 +116,7 @@ std::vector<std::string> assumptions_of(const JobProfile& profile, const Target&
         fmt::format("the run, replayed with this change alone; the models without it say {}",
                     math::format_ms(*prediction.models_step_ms)));
   }
-  const bool loses_less = profile.path.loss.value_or(0) > target.path.loss.value_or(1);
-  if (loses_less && profile.path.rate_mbps && !target.path.rate_mbps &&
-      !profile.path.payload_mbps) {
-    lines.push_back(fmt::format(
-        "with less loss the path carries up to {}, the card's rate or what was seen of it "
-        "(--link)",
-        math::format_rate(*profile.path.rate_mbps * 1e6)));
-  }
+  add_of_loss(lines, profile, target, prediction);
   const bool is_of_run = profile.step_ms > 0 && profile.is_library_measured;
   if (!is_of_run) {
     if (profile.calls) {
@@ -186,6 +201,14 @@ Result<> check_tiers(const Predicted& predicted) {
   const Target& target = predicted.target;
   const Ranks ranks = predicted.ranks();
   const JobProfile& job = predicted.job();
+  if (job.backend == "gloo" && target.algorithm != Algorithm::Ring) {
+    return fail(ErrorKind::Usage, "", "--algorithm", "is of NCCL: Gloo has a ring",
+                "leave it out, or give --backend nccl");
+  }
+  if (job.backend == "gloo" && target.transport == Transport::Rdma) {
+    return fail(ErrorKind::Usage, "", "--transport", "PyTorch's Gloo goes by TCP alone",
+                "leave it out, or give --backend nccl");
+  }
   if (target.inside_mbps && (ranks.each() <= 1 || job.calls)) {
     return fail(ErrorKind::Usage, "", "--intra-link", "each host has one rank, or calls another",
                 "say how many hosts there are, like --ranks 4 --nodes 2");
@@ -250,6 +273,20 @@ Result<> add_memory(Predicted& predicted, const PredictFlags& given) {
     if (const auto memory = memory_of(question)) {
       predicted.memory_ways.push_back({.name = kind.name, .memory = *memory});
     }
+  }
+  return {};
+}
+
+// What an upgrade is worth needs a network to be upgraded, and a run's length.
+Result<> check_upgrades(const Predicted& predicted, const Money& money) {
+  if (money.upgrades.empty()) return {};
+  if (is_inside_one_host(predicted)) {
+    return fail(ErrorKind::Usage, "", "--upgrade", "all ranks are on one host",
+                "say on how many they are, like --nodes 2");
+  }
+  if (!predicted.prediction.total_s) {
+    return fail(ErrorKind::Usage, "", "--upgrade", "how many steps a run has is not known",
+                "give --steps N, too");
   }
   return {};
 }
@@ -384,15 +421,12 @@ Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
     return fail(ErrorKind::Usage, "", flags_.checked.front(), "is not asked for",
                 "--from RUN predicts from a run, --check RUN holds a prediction against it");
   }
+  TRY(refuse_unused(flags_));
   TRY(const Money money, money_of(flags_));
   Predicted predicted;
   TRY(predicted.target, target_of(flags_));
   TRY(flags_.from.empty() ? take_figures(predicted) : take_run(predicted));
   TRY(check_tiers(predicted));
-  if (is_inside_one_host(predicted) && !money.upgrades.empty()) {
-    return fail(ErrorKind::Usage, "", "--upgrade", "all ranks are on one host",
-                "say on how many they are, like --nodes 2");
-  }
   TRY(choose_link(predicted));
   TRY(predicted.epochs, epochs_of(flags_));
   TRY(add_memory(predicted, flags_));
@@ -401,6 +435,7 @@ Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   predicted.sent = load_of(predicted.job(), predicted.target.algorithm, predicted.ranks());
   predicted.assumptions = assumptions_of(predicted.job(), predicted.target, predicted.prediction);
   std::ranges::copy(of_curve, std::back_inserter(predicted.assumptions));
+  TRY(check_upgrades(predicted, money));
   add_alternatives(predicted, money);
   if (context.json) {
     cli::print(context, document_of(context, flags_, predicted));

@@ -1,5 +1,6 @@
 // chokepoint predict: what a step would take on another network, or with other ranks, and what that
-// is worth. predict_input.cc defines and reads the flags, predict.cc predicts, predict_check.cc
+// is worth. predict_flags.cc defines the
+// flags, predict_input.cc reads them, predict.cc predicts, predict_check.cc
 // holds predictions against runs (--check), predict_page.cc shows them. Values, on the caller's
 // thread; of files, these functions read records and --curve.
 #pragma once
@@ -13,7 +14,6 @@
 #include "analysis/predict/figures.h"
 #include "analysis/predict/memory.h"
 #include "analysis/predict/predict.h"
-#include "analysis/predict/upgrade.h"
 #include "analysis/replay/replay.h"
 #include "base/cli/context.h"
 #include "base/cli/flags.h"
@@ -90,6 +90,11 @@ Result<Target> target_of(const PredictFlags& given);  // without ranks and nodes
 Result<> refuse_figures(const PredictFlags& given);
 // Whether any is.
 bool has_figures(const PredictFlags& given);
+// Whether --parallelism names kinds and their ranks.
+bool has_grid(const PredictFlags& given);
+// An Error for a flag that would say nothing beside the others; with --check, and without.
+Result<> refuse_unused(const PredictFlags& given);
+Result<> refuse_unchecked(const PredictFlags& given);
 Result<std::optional<double>> epochs_of(const PredictFlags& given);
 Optimizer optimizer_of(const PredictFlags& given);
 // With --from: how many ranks and nodes to predict, from what the run had, and the job as the flags

@@ -260,6 +260,7 @@ Result<cli::ExitCode> check_runs(cli::Context& context, const PredictFlags& give
     return fail(ErrorKind::Usage, "", "--check", "names no run",
                 "give folders that 'chokepoint run --out' made");
   }
+  TRY(refuse_unchecked(given));
   TRY(const CheckSource source, source_of(given));
   TRY(const ComparedPlaces places, compared_places(given.checked));
   if (places.are_probes) {

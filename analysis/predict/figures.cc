@@ -66,8 +66,10 @@ Result<> missing(std::string_view flag, std::string_view why, std::string_view e
 
 Result<> check_time(const Figures& figures) {
   if (!figures.compute_ms && !figures.single_time_s) {
-    return missing("--single-time", "what computing takes is not known",
-                   "give --single-time SECONDS and --steps N, or --compute TIME");
+    return missing(
+        "--single-time", "what computing takes is not known",
+        "give --single-time SECONDS and --steps N, or --compute TIME as 'diagnose' shows it of a "
+        "run");
   }
   if (!figures.compute_ms && !figures.steps) {
     return missing("--steps", "--single-time is of all steps",

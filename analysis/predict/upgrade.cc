@@ -1,7 +1,6 @@
-#include "analysis/predict/upgrade.h"
-
 #include <cmath>
 
+#include "analysis/predict/predict.h"
 #include "base/sys/number.h"
 
 namespace chokepoint::analysis {

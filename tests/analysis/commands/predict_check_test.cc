@@ -84,6 +84,11 @@ TEST_F(PredictCheck, ARunThatCannotBeCheckedIsNamed) {
 TEST_F(PredictCheck, BadUsageIsOneLine) {
   for (const Words& words :
        std::vector<Words>{{"--check"},
+                          {"--check", folder(), "--ranks", "3"},
+                          {"--check", folder(), "--steps", "3"},
+                          {"--check", folder(), "--upgrade", "5GbE=4"},
+                          {"--check", folder(), "--late", "0"},
+                          {"--from", folder(), "--check", folder(), "--nodes", "3"},
                           {folder()},
                           {"--from", folder(), folder()},
                           {"--from", folder(), "--check", folder(), "--parameters", "3M"}}) {

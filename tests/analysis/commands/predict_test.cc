@@ -169,6 +169,19 @@ TEST(PredictCommand, BadUsageIsOneLineWithTheNextStep) {
       with(known, {"--epochs", "3"}),
       with(known, {"--power", "much"}),
       with(known, {"--heads", "few"}),
+      with(known, {"--runs", "3"}),
+      with(known, {"--hour-price", "3"}),
+      with(known, {"--upgrade", "5GbE=3"}),
+      with(known, {"--request", "1M"}),
+      with(known, {"--at-once", "2"}),
+      with(known, {"--throughput-back", "1G"}),
+      with(known, {"--backend", "gloo", "--algorithm", "tree"}),
+      with(known, {"--backend", "gloo", "--transport", "rdma"}),
+      with(known, {"--parallelism", "rpc", "--request", "1M"}),
+      {"--parallelism", "tp", "--layers", "2", "--hidden", "8", "--batch", "8", "--sequence", "8",
+       "--compute", "1ms", "--link", "1G", "--overlap", "1"},
+      {"--parallelism", "pp", "--hidden", "8", "--batch", "8", "--sequence", "8", "--compute",
+       "1ms", "--link", "1G", "--bucket", "1M"},
       with(known, {"--parallelism", "both"}),
       with(known, {"--parallelism", "dp=2,"}),
       with(known, {"--parallelism", "dp=2,zero1=2"}),
@@ -329,6 +342,27 @@ TEST_F(PredictFromRun, RefusesWhatDoesNotFollowFromTheRun) {
     const fakes::CliRun run = predict_with(words(more));
     EXPECT_EQ(run.code, cli::ExitCode::Usage) << testing::PrintToString(more) << run.out;
   }
+}
+
+TEST_F(PredictFromRun, RefusesWhatWouldSayNothing) {
+  for (const Words& more : std::vector<Words>{{"--throughput-back", "1G"},
+                                              {"--runs", "3"},
+                                              {"--algorithm", "tree"},
+                                              {"--transport", "rdma"},
+                                              {"--nics", "2"},
+                                              {"--intra-link", "32GB/s"}}) {
+    const fakes::CliRun run = predict_with(words(more));
+    EXPECT_EQ(run.code, cli::ExitCode::Usage) << testing::PrintToString(more) << run.out;
+    EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
+  }
+}
+
+TEST(PredictCommand, SaysOfWhichRowsTcpsFlagsAre) {
+  const Words known{"--parameters", "1M", "--compute", "10ms"};
+  const json rdma = predict_json(with(known, {"--link", "200G", "--loss", "1%"}));
+  EXPECT_THAT(rdma["assumptions"].dump(), HasSubstr("RDMA is predicted without them"));
+  const json tested = predict_json(with(known, {"--throughput", "1G", "--loss", "1%"}));
+  EXPECT_THAT(tested["assumptions"].dump(), HasSubstr("in --throughput already"));
 }
 
 TEST_F(PredictFromRun, ReplaysTheRunWhereOnlyItsPathIsAnother) {

@@ -1,6 +1,6 @@
-#include "analysis/predict/predict.h"
-
 #include <gtest/gtest.h>
+
+#include "analysis/predict/predict.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "analysis/predict/figures.h"
 #include "analysis/predict/predict.h"
-#include "analysis/predict/upgrade.h"
 
 namespace chokepoint::analysis {
 namespace {
