@@ -277,6 +277,16 @@ Result<> add_memory(Predicted& predicted, const PredictFlags& given) {
   return {};
 }
 
+// And what it assumes.
+Result<> add_prediction(Predicted& predicted) {
+  TRY(const std::vector<std::string> of_curve, judge_curve_of(predicted.job(), predicted.target));
+  predicted.prediction = predict_on(predicted, predicted.target);
+  predicted.sent = load_of(predicted.job(), predicted.target.algorithm, predicted.ranks());
+  predicted.assumptions = assumptions_of(predicted.job(), predicted.target, predicted.prediction);
+  std::ranges::copy(of_curve, std::back_inserter(predicted.assumptions));
+  return {};
+}
+
 // What an upgrade is worth needs a network to be upgraded, and a run's length.
 Result<> check_upgrades(const Predicted& predicted, const Money& money) {
   if (money.upgrades.empty()) return {};
@@ -417,10 +427,6 @@ Result<> PredictCommand::choose_link(Predicted& predicted) const {
 
 Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   if (flags_.is_check) return check_runs(context, flags_);
-  if (!flags_.checked.empty()) {
-    return fail(ErrorKind::Usage, "", flags_.checked.front(), "is not asked for",
-                "--from RUN predicts from a run, --check RUN holds a prediction against it");
-  }
   TRY(refuse_unused(flags_));
   TRY(const Money money, money_of(flags_));
   Predicted predicted;
@@ -430,11 +436,7 @@ Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   TRY(choose_link(predicted));
   TRY(predicted.epochs, epochs_of(flags_));
   TRY(add_memory(predicted, flags_));
-  TRY(const std::vector<std::string> of_curve, judge_curve_of(predicted.job(), predicted.target));
-  predicted.prediction = predict_on(predicted, predicted.target);
-  predicted.sent = load_of(predicted.job(), predicted.target.algorithm, predicted.ranks());
-  predicted.assumptions = assumptions_of(predicted.job(), predicted.target, predicted.prediction);
-  std::ranges::copy(of_curve, std::back_inserter(predicted.assumptions));
+  TRY(add_prediction(predicted));
   TRY(check_upgrades(predicted, money));
   add_alternatives(predicted, money);
   if (context.json) {

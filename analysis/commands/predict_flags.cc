@@ -220,6 +220,10 @@ bool has_grid(const PredictFlags& given) {
 }
 
 Result<> refuse_unused(const PredictFlags& given) {
+  if (!given.checked.empty()) {
+    return fail(ErrorKind::Usage, "", given.checked.front(), "is not asked for",
+                "--from RUN predicts from a run, --check RUN holds a prediction against it");
+  }
   TRY(refuse_of_cost(given));
   return refuse_of_kind(given);
 }
