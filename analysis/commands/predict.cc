@@ -329,6 +329,7 @@ class PredictCommand final : public cli::Command {
 
  private:
   Result<> take_run(Predicted& predicted) const;
+  Result<> check_rank_order(const Predicted& predicted) const;
   Result<> take_figures(Predicted& predicted) const;
   Result<> choose_link(Predicted& predicted) const;
 
@@ -354,6 +355,8 @@ cli::Summary PredictCommand::summary() const {
           {"chokepoint predict --from runs/a --link 10G --rtt 0.1ms --nodes 4",
            "a run, on another network and more nodes"},
           {"chokepoint predict --from runs/a --late 0", "the same run, if no rank were late"},
+          {"chokepoint predict --from runs/a --rank-order 0,2,1,3",
+           "with ranks 1 and 2 in each other's place"},
           {"chokepoint predict --parallelism pp --hidden 768 --batch 16 --sequence 1024 "
            "--micro-batches 8 --ranks 2 --compute 277ms --type fp16 --link 1G",
            "a pipeline over Ethernet"},
@@ -389,6 +392,24 @@ Result<> PredictCommand::take_run(Predicted& predicted) const {
     return fail(ErrorKind::NotFound, "--late", flags_.from,
                 "the record does not show when each rank came to what it exchanged",
                 "record with Gloo's messages or NCCL's plugin: see docs/guide/run.md");
+  }
+  return check_rank_order(predicted);
+}
+
+Result<> PredictCommand::check_rank_order(const Predicted& predicted) const {
+  const std::size_t count = predicted.change.rank_order.size();
+  if (count == 0) return {};
+  if (static_cast<std::int64_t>(count) != predicted.profile.ranks) {
+    return fail(ErrorKind::Usage, "--rank-order", flags_.rank_order,
+                fmt::format("names {} ranks, the run has {}", count, predicted.profile.ranks),
+                "name each once");
+  }
+  if (!predicted.replay ||
+      !predicted.replay->step_ms({.rank_order = predicted.change.rank_order})) {
+    return fail(ErrorKind::NotFound, "--rank-order", flags_.from,
+                "the record does not show which rank was where, or a group of ranks would leave "
+                "the network or come on it",
+                "record several ranks on each host, and keep groups that cross hosts");
   }
   return {};
 }

@@ -71,6 +71,7 @@ struct PredictFlags {
   std::string algorithm = "ring";
   std::string curve = {};
   std::string late = {};
+  std::string rank_order = {};
   // Money.
   std::vector<std::string> upgrades = {};
   std::string runs = {};
@@ -102,8 +103,8 @@ Optimizer optimizer_of(const PredictFlags& given);
 Result<> change(Target& target, const PredictFlags& given, const JobProfile& profile,
                 const std::map<std::string, std::string>& labels);
 
-// What the run is replayed with: the target's path, and --late. nullopt where the flags ask for
-// what a replay does not answer: another job, other ranks, a curve.
+// What the run is replayed with: the target's path, --late, --rank-order. nullopt where the flags
+// ask for what a replay does not answer: another job, other ranks, a curve.
 Result<std::optional<ReplayChange>> replay_change_of(const PredictFlags& given,
                                                      const Target& target);
 

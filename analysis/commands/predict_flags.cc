@@ -92,6 +92,9 @@ void define_network(cli::Flags& flags, PredictFlags& given) {
               "measured all-reduce times: the output of 'probe collective --json'")
       .option("late", &given.late, "SHARE",
               "--from: what is left of late ranks' lateness, 0 (none) to 1 (all of it)")
+      .option("rank-order", &given.rank_order, "RANKS",
+              "--from: the ranks in another order, each by the number of the rank whose place it "
+              "takes: 0,2,1,3")
       .group("Cost of an upgrade")
       .option("upgrade", &given.upgrades, "LINK=COST",
               "a link to compare with, and its price: 5GbE=41000, switch:10G=60000, 2x10GbE=9000")
@@ -235,6 +238,7 @@ Result<> refuse_unchecked(const PredictFlags& given) {
               {"--hour-price", !given.hour_price.empty()},
               {"--epochs", !given.epochs.empty()},
               {"--late", !given.late.empty()},
+              {"--rank-order", !given.rank_order.empty()},
               {"--gpu-memory", given.gpu_memory.count > 0},
               {"--optimizer", !given.optimizer.empty()},
               {"--recompute", given.is_recomputed},

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <sstream>
 #include <utility>
 
 #include "analysis/commands/predict.h"
@@ -260,6 +261,30 @@ Result<> spread(Target& target, const PredictFlags& given, const JobProfile& pro
   return {};
 }
 
+// Each rank once, from 0 on.
+Result<std::vector<std::int64_t>> rank_order_of(const std::string& text) {
+  std::vector<std::int64_t> order;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    order.push_back(sys::parse_non_negative<std::int64_t>(part).value_or(-1));
+  }
+  std::vector<std::int64_t> sorted = order;
+  std::ranges::sort(sorted);
+  for (std::size_t rank = 0; rank < sorted.size(); ++rank) {
+    if (sorted[rank] != static_cast<std::int64_t>(rank)) {
+      return fail(ErrorKind::Usage, "--rank-order", text, "does not have each rank once",
+                  "give all of them from 0 on, like 0,2,1,3");
+    }
+  }
+  return order;
+}
+
+// That replay the run, and say nothing of another job.
+struct OfReplay {
+  const char* flag;
+  bool is_given;
+};
+
 }  // namespace
 
 Result<std::optional<double>> epochs_of(const PredictFlags& given) {
@@ -374,19 +399,28 @@ Result<std::optional<ReplayChange>> replay_change_of(const PredictFlags& given,
   TRY(read_share("--late", given.late, 1, &late));
   TRY(read_share("--overlap", given.overlap, 1, &overlap));
   TRY(read_bucket(given, &bucket_bytes));
-  if (late && given.from.empty()) {
-    return fail(ErrorKind::Usage, "", "--late", "is of a recorded run", "give --from DIR, too");
+  TRY(std::vector<std::int64_t> rank_order, rank_order_of(given.rank_order));
+  for (const OfReplay& each :
+       {OfReplay{"--late", late.has_value()}, OfReplay{"--rank-order", !rank_order.empty()}}) {
+    if (each.is_given && given.from.empty()) {
+      return fail(ErrorKind::Usage, "", each.flag, "is of a recorded run", "give --from DIR, too");
+    }
+    if (each.is_given && (is_other_job || is_other_path)) {
+      return fail(ErrorKind::Usage, "", each.flag, "replays the run, on another path at most",
+                  "give it with --link, --rtt and --loss alone");
+    }
   }
-  if (late && (is_other_job || is_other_path)) {
-    return fail(ErrorKind::Usage, "", "--late", "replays the run, on another path at most",
-                "give it with --link, --rtt and --loss alone");
+  if (!rank_order.empty() && (bucket_bytes || overlap)) {
+    return fail(ErrorKind::Usage, "", "--rank-order", "is replayed with the buckets of the run",
+                "leave out --bucket and --overlap");
   }
   if (given.from.empty() || is_other_job || is_other_path) return std::optional<ReplayChange>();
   return ReplayChange{.path = target.path,
                       .congestion = target.congestion,
                       .late_times = late.value_or(1),
                       .bucket_bytes = bucket_bytes,
-                      .overlap = overlap};
+                      .overlap = overlap,
+                      .rank_order = std::move(rank_order)};
 }
 
 Result<Money> money_of(const PredictFlags& given) {

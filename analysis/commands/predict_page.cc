@@ -446,7 +446,8 @@ Json inputs_of(const PredictFlags& given, const Predicted& predicted) {
       {"congestion", given.congestion},
       {"algorithm", given.algorithm},
       {"curve", text_or_null(given.curve)},
-      {"late", given.late.empty() ? Json() : Json(predicted.change.late_times)}};
+      {"late", given.late.empty() ? Json() : Json(predicted.change.late_times)},
+      {"rank_order", given.rank_order.empty() ? Json() : Json(predicted.change.rank_order)}};
 }
 
 void add(Json& to, const Prediction& prediction) {

@@ -298,7 +298,7 @@ void add_exchanges(GraphBuilder& builder, const std::vector<bool>& replaced) {
       const Part received = is_sent ? meeting.back() : meeting.front();
       ways[{sent.list, received.list}].emplace_back(sent, received);
     } else {
-      add_collective(builder, meeting, builder.add_transfer(transfer_of(exchanges, meeting)));
+      add_collective(builder, meeting, builder.add_collective(meeting));
     }
   }
   add_messages(builder, std::move(ways));
@@ -344,6 +344,18 @@ void count_at_once(RunGraph& graph) {
 }
 
 }  // namespace
+
+double crossings_of(const Ring& ring) {
+  std::map<std::size_t, double> of_nodes;
+  double most = 0;
+  for (std::size_t place = 0; place < ring.size(); ++place) {
+    const std::size_t next = ring[(place + 1) % ring.size()].node;
+    if (next != ring[place].node) {
+      most = std::max(most, ++of_nodes[ring[place].node]);
+    }
+  }
+  return most;
+}
 
 Transfer transfer_of(const Exchanges& exchanges, const Meeting& meeting) {
   const Exchange& first = at(exchanges, meeting.front());
@@ -420,6 +432,19 @@ std::size_t GraphBuilder::add_last_of(const std::vector<std::size_t>& moments) {
 std::size_t GraphBuilder::add_transfer(const Transfer& transfer) {
   graph_.transfers.push_back(transfer);
   return graph_.transfers.size() - 1;
+}
+
+std::size_t GraphBuilder::add_collective(const Meeting& meeting) {
+  Ring ring;
+  for (const Part part : meeting) {
+    const Exchange& own = at(input_.exchanges, part);
+    ring.push_back({own.rank, own.node});
+  }
+  std::ranges::sort(ring);
+  Transfer transfer = transfer_of(input_.exchanges, meeting);
+  transfer.ring = places_of_rings_.try_emplace(ring, graph_.rings.size()).first->second;
+  if (transfer.ring == graph_.rings.size()) graph_.rings.push_back(std::move(ring));
+  return add_transfer(transfer);
 }
 
 void GraphBuilder::note_steps() {

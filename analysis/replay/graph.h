@@ -10,6 +10,7 @@
 // before it was ready. docs/internals/replay.md has the rules. Pure; any thread.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -40,6 +41,19 @@ struct GraphMoment {
   std::vector<Arc> arcs = {};   // it comes when all of these have passed; none: at t_ns
 };
 
+// On which node each rank of a group is, in the order in which a ring passes them.
+struct RingMember {
+  std::int64_t rank = -1;
+  std::size_t node = 0;
+
+  auto operator<=>(const RingMember&) const = default;
+};
+using Ring = std::vector<RingMember>;
+
+// Of a ring's ranks on one host, how many send to another host: so many share its link. The host of
+// which that is true of most.
+double crossings_of(const Ring& ring);
+
 // An exchange's data on their way.
 struct Transfer {
   record::CollectiveSource source = record::CollectiveSource::Gloo;
@@ -48,14 +62,16 @@ struct Transfer {
   double bytes = 0;  // as the ranks' rows have them, the most
   double ranks = 2;
   bool is_between_hosts = true;
-  std::int64_t took_ns = 0;  // since all were ready
-  double at_once = 1;        // exchanges that shared the link with it, and itself
+  std::int64_t took_ns = 0;     // since all were ready
+  double at_once = 1;           // exchanges that shared the link with it, and itself
+  std::size_t ring = kNowhere;  // in RunGraph::rings, of collectives
 };
 
 struct RunGraph {
   std::vector<GraphMoment> moments = {};
   std::vector<std::size_t> order = {};  // each after all that it waits for
   std::vector<Transfer> transfers = {};
+  std::vector<Ring> rings = {};
 };
 
 // Gradients exchanged in other buckets, or behind more or less of the computing.

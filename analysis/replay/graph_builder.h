@@ -30,6 +30,8 @@ class GraphBuilder {
   // When the last of these has come.
   std::size_t add_last_of(const std::vector<std::size_t>& moments);
   std::size_t add_transfer(const Transfer& transfer);
+  // Of a collective: the ring that its ranks make.
+  std::size_t add_collective(const Meeting& meeting);
   // Of an exchange that others replace.
   void drop(Part part);
 
@@ -42,6 +44,7 @@ class GraphBuilder {
   const GraphInput& input_;
   std::vector<std::size_t> base_;  // of each list, the number of its first exchange
   std::map<std::size_t, std::vector<std::size_t>> ends_with_ = {};
+  std::map<Ring, std::size_t> places_of_rings_ = {};
   RunGraph graph_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "analysis/replay/transfer_times.h"
 
@@ -95,12 +96,46 @@ std::optional<RunGraph> Replay::graph_with(const Buckets& buckets) const {
                    .buckets = buckets});
 }
 
+std::optional<std::vector<double>> Replay::loads_in(
+    const std::vector<std::int64_t>& rank_order) const {
+  std::map<std::int64_t, std::size_t> node_of;
+  for (const Ring& ring : graph_.rings) {
+    for (const RingMember& member : ring) {
+      node_of[member.rank] = member.node;
+    }
+  }
+  std::vector<double> loads;
+  for (const Ring& ring : graph_.rings) {
+    Ring other = ring;
+    for (RingMember& member : other) {
+      const bool is_ordered =
+          member.rank >= 0 && member.rank < static_cast<std::int64_t>(rank_order.size());
+      const auto place = is_ordered
+                             ? node_of.find(rank_order[static_cast<std::size_t>(member.rank)])
+                             : node_of.end();
+      if (place == node_of.end()) return std::nullopt;
+      member.node = place->second;
+    }
+    const double before = crossings_of(ring);
+    const double after = crossings_of(other);
+    if ((before == 0) != (after == 0)) return std::nullopt;
+    loads.push_back(before == 0 ? 1 : after / before);
+  }
+  return loads;
+}
+
 std::optional<double> Replay::step_ms(const ReplayChange& change) const {
   const double rtt_ms = path_.path.rtt_ms.value_or(0);
   const auto as_recorded = [](const Arc& arc, std::size_t) { return static_cast<double>(arc.ns); };
   const double loss = path_.path.loss.value_or(0);
   if (change.path.loss.value_or(loss) < loss && !shows_times_without_loss(graph_.transfers, loss)) {
     return std::nullopt;
+  }
+  std::vector<double> loads;
+  if (!change.rank_order.empty()) {
+    std::optional<std::vector<double>> found = loads_in(change.rank_order);
+    if (!found || change.bucket_bytes || change.overlap) return std::nullopt;
+    loads = *std::move(found);
   }
   double unchanged_ms = length_ms_;
   std::optional<RunGraph> other;
@@ -119,10 +154,11 @@ std::optional<double> Replay::step_ms(const ReplayChange& change) const {
   const TransferTimes times(graph.transfers, {.before = path_,
                                               .after = change.path,
                                               .congestion = change.congestion,
+                                              .loads = loads,
                                               .work_ms = work_ms_,
                                               .steps = steps_});
   const double way_times = change.path.rtt_ms && rtt_ms > 0 ? *change.path.rtt_ms / rtt_ms : 1;
-  const bool is_path = is_path_changed(change.path);
+  const bool is_path = is_path_changed(change.path) || !loads.empty();
   const double changed_ms = length_ms(graph, [&](const Arc& arc, std::size_t) {
     const auto ns = static_cast<double>(arc.ns);
     switch (arc.cost) {

@@ -43,6 +43,8 @@ struct ReplayChange {
   double late_times = 1;  // of what late ranks come later than the others
   std::optional<double> bucket_bytes = {};
   std::optional<double> overlap = {};  // 0 to 1, as of Buckets
+  // By rank, whose place it takes: rank 1 of {0, 2, 1, 3} is where rank 2 was.
+  std::vector<std::int64_t> rank_order = {};
 };
 
 // Of one step's time, what shares some cause has.
@@ -61,7 +63,8 @@ class Replay {
 
   double step_ms() const { return step_ms_; }
   // nullopt where other buckets or overlap are asked for, and no gradients were recognised, or less
-  // loss, and the record does not show what exchanges take without.
+  // loss, and the record does not show what exchanges take without; or another order of ranks, of
+  // which it does not show where each was, or that takes a group off the network or on it.
   std::optional<double> step_ms(const ReplayChange& change) const;
   // Where these shares of each settled step take `times` as long.
   double step_ms(const std::vector<CauseShares>& shares, double times) const;
@@ -74,6 +77,8 @@ class Replay {
   // Where the unchanged run's length by the same rules is this.
   double step_ms_of(double length_ms, double unchanged_ms) const;
   std::optional<RunGraph> graph_with(const Buckets& buckets) const;
+  // By ring, how many times as many of its ranks share a host's link in that order.
+  std::optional<std::vector<double>> loads_in(const std::vector<std::int64_t>& rank_order) const;
 
   // What the graph was made of, for others like it.
   struct Source {

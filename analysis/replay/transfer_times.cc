@@ -116,8 +116,8 @@ bool is_held_by_link(const MeasuredPath& path, double whole_mbps) {
 }
 
 // What the path gives to one of `share` exchanges that have it together, and by the record had
-// `fitted` each.
-double after_mbps(const PathChange& change, double fitted, double share) {
+// `fitted` each. `load`: times so many of a ring's ranks then share it.
+double after_mbps(const PathChange& change, double fitted, double share, double load) {
   const double whole = fitted * share;
   const double link_before = link_mbps(change.before);
   const bool is_held = is_held_by_link(change.before, whole);
@@ -126,6 +126,11 @@ double after_mbps(const PathChange& change, double fitted, double share) {
     // Not all that seemed to share the link did: none was faster than the whole of it.
     const double reached = is_held ? std::min(whole / link_before, share * kMostOfLink) : 1;
     after = std::min(after, *change.after.rate_mbps * kPayloadOfLine * reached);
+  }
+  if (is_held) {
+    after /= load;
+  } else if (load > 1 && link_before > 0) {
+    after = std::min(after, link_before / load);
   }
   const double loss = change.after.loss.value_or(0);
   const double rtt_ms = change.after.rtt_ms.value_or(change.before.path.rtt_ms.value_or(0));
@@ -210,8 +215,11 @@ TransferTimes::TransferTimes(const std::vector<Transfer>& transfers, const PathC
           transfer_ms(sample.usual, rtt_before_ms, fitted) - hidden * rtt_before_ms;
       const double work_ms =
           all_bytes > 0 ? change.work_ms * change.steps * sent_bytes(sample.usual) / all_bytes : 0;
+      const double load = change.loads.empty() || sample.usual.ring == kNowhere
+                              ? 1
+                              : change.loads[sample.usual.ring];
       const double after_ms =
-          transfer_ms(sample.usual, rtt_after_ms, after_mbps(change, fitted, share)) -
+          transfer_ms(sample.usual, rtt_after_ms, after_mbps(change, fitted, share, load)) -
           hidden * rtt_after_ms;
       alike.is_held = is_held_by_link(change.before, fitted * share);
       alike.after_ms = std::max(took_ms + after_ms - model_ms, std::min(work_ms, took_ms));

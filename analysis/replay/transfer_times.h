@@ -13,6 +13,7 @@ struct PathChange {
   MeasuredPath before = {};
   PathProfile after = {};
   Congestion congestion = Congestion::Cubic;
+  std::vector<double> loads = {};  // by ring, how many times as many share a link; empty: as many
   double work_ms = 0;  // of the processors for exchanges, a step: no link makes them faster
   double steps = 1;
 };

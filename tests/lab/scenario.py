@@ -41,6 +41,7 @@ class Job:
     output: str = "lines"  # a line a step; "silent", or "marks" instead
     data: dict | None = None  # files that each rank reads: how many, and kb of each
     options: dict = dataclasses.field(default_factory=dict)
+    is_interleaved: bool = False  # ranks 0, 2, … on the first of two hosts
 
 
 @dataclasses.dataclass
@@ -127,8 +128,9 @@ def job_of(words, first_link):
     family, pinned = words.pop("family", None), words.pop("pinned", False)
     ranks_a_host = words.pop("ranks_a_host", 1)
     launcher, output = words.pop("launcher", None), words.pop("output", "lines")
-    data = words.pop("data", None)
+    data, is_interleaved = words.pop("data", None), words.pop("is_interleaved", False)
     if launcher not in (None, "torchrun", "mpirun") or output not in ("lines", "silent", "marks"):
         raise ValueError(f"no such launcher or output: {launcher}, {output}")
     label = words.get("pattern", "dp").upper()
-    return Job(program, link, label, family, pinned, ranks_a_host, launcher, output, data, words)
+    return Job(program, link, label, family, pinned, ranks_a_host, launcher, output, data, words,
+               is_interleaved)

@@ -173,7 +173,8 @@ class Player:
                     "-np", each, "sh", "-c", BY_MPI, "sh", number * each, hosts * each,
                     *program], {}
         if each > 1:
-            return [sys.executable, "-B", SEVERAL, number * each, each, hosts * each, *program], {}
+            first = f"{number}+{hosts}" if self.scenario.job.is_interleaved else number * each
+            return [sys.executable, "-B", SEVERAL, first, each, hosts * each, *program], {}
         return program, {"RANK": str(number), "WORLD_SIZE": str(hosts)}
 
     def output(self, host, job):

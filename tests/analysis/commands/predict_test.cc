@@ -376,10 +376,22 @@ TEST_F(PredictFromRun, ReplaysTheRunWhereOnlyItsPathIsAnother) {
   EXPECT_EQ(predict_with(words({"--late", "0", "--nodes", "4"})).code, cli::ExitCode::Usage);
 }
 
+TEST_F(PredictFromRun, RefusesWhatIsNoOrderOfItsRanks) {
+  for (const char* order : {"0,0", "1,2", "0,", "x", "0,1,2", "-1,0", ","}) {
+    EXPECT_EQ(predict_with(words({"--rank-order", order})).code, cli::ExitCode::Usage) << order;
+  }
+  EXPECT_EQ(predict_with(words({"--rank-order", "1,0", "--bucket", "1MiB"})).code,
+            cli::ExitCode::Usage);
+}
+
 TEST(PredictCommand, LatenessIsOfARun) {
   const fakes::CliRun run =
       predict_with({"--parameters", "1M", "--compute", "10ms", "--link", "1G", "--late", "0"});
   EXPECT_EQ(run.code, cli::ExitCode::Usage);
+  EXPECT_EQ(predict_with(
+                {"--parameters", "1M", "--compute", "10ms", "--link", "1G", "--rank-order", "1,0"})
+                .code,
+            cli::ExitCode::Usage);
 }
 
 TEST_F(PredictFromRun, NeverPromisesLessThanComputing) {

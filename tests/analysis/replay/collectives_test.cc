@@ -177,6 +177,52 @@ TEST_F(ReplayTest, ARoundTripBeforeAllWereReadyIsNotWaitedFor) {
   EXPECT_NEAR(*recorded->step_ms({.path = {.rtt_ms = 21}}), 60 + 21 + 6, 0.1);
 }
 
+// Two ranks on each of two hosts. Of a ring in the order of ranks one rank of each host sends to
+// the other host, or where they take turns both do:
+//
+//   a: 0 1   b: 2 3     0 → 1 ═▶ 2 → 3 ═▶ 0
+//   a: 0 2   b: 1 3     0 ═▶ 1 ═▶ 2 ═▶ 3 ═▶ 0
+class RankOrderTest : public ReplayTest {
+ protected:
+  std::optional<Replay> run(const std::vector<std::size_t>& nodes, bool is_full = true) {
+    Exchanges ranks(nodes.size());
+    for (int step = 0; step < kSteps; ++step) {
+      const double begin = 1000 + step * 100;
+      for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+        ranks[rank].push_back(all_reduce(nodes[rank], step, begin + 60, begin + 100, 4e7));
+        ranks[rank].back().rank = static_cast<std::int64_t>(rank);
+      }
+    }
+    return replay(ranks, 100, {.path = {.rate_mbps = 4000, .rtt_ms = 0.001}, .is_full = is_full});
+  }
+};
+
+TEST_F(RankOrderTest, TwiceAsManyOnAFullLinkTakeTwiceAsLong) {
+  const auto beside = run({0, 0, 1, 1});
+  ASSERT_TRUE(beside);
+  EXPECT_NEAR(beside->step_ms({.rank_order = {0, 2, 1, 3}}).value_or(0), 60 + 80, 0.5);
+  EXPECT_NEAR(beside->step_ms({.rank_order = {2, 3, 0, 1}}).value_or(0), 60 + 40, 0.5);
+  const auto in_turns = run({0, 1, 0, 1});
+  ASSERT_TRUE(in_turns);
+  EXPECT_NEAR(in_turns->step_ms({.rank_order = {0, 2, 1, 3}}).value_or(0), 60 + 20, 0.5);
+}
+
+// On a link of 4 Gb/s in frames the exchange, which the hosts hold to as much, has the half.
+TEST_F(RankOrderTest, WhatDidNotFillTheLinkTakesLongerOnlyIfItThenDoes) {
+  const auto in_turns = run({0, 1, 0, 1}, false);
+  ASSERT_TRUE(in_turns);
+  EXPECT_NEAR(in_turns->step_ms({.rank_order = {0, 2, 1, 3}}).value_or(0), 60 + 40, 0.5);
+  EXPECT_GT(run({0, 0, 1, 1}, false)->step_ms({.rank_order = {0, 2, 1, 3}}).value_or(0), 60 + 75);
+}
+
+TEST_F(RankOrderTest, NotWhereAGroupLeavesTheNetwork) {
+  const auto of_two = run({0, 1});
+  ASSERT_TRUE(of_two);
+  EXPECT_TRUE(of_two->step_ms({.rank_order = {1, 0}}));
+  EXPECT_FALSE(of_two->step_ms({.rank_order = {0, 0}}));
+  EXPECT_FALSE(of_two->step_ms({.rank_order = {0}})) << "of which not all ranks are told";
+}
+
 // Four buckets of 25 ms each, one behind the other, while computing goes on: it ends when the last
 // one begins at the latest.
 //

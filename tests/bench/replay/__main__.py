@@ -1,9 +1,11 @@
-"""usage: replay [--pairs N] [--seed S] [--only GLOB] [--out DIR] [--report FILE.json] CHOKEPOINT
-       replay --replay-only DIR [--pairs N] [--seed S] [--only GLOB] CHOKEPOINT
+"""usage: replay [--pairs N] [--seed S] [--only GLOB] [--change KIND] [--out DIR] [--report FILE.json]
+              CHOKEPOINT
+       replay --replay-only DIR [--pairs N] [--seed S] [--only GLOB] [--change KIND] CHOKEPOINT
 
 How near a replayed run comes: plays a job, changes one thing (the link's rate, the round trip, a
 rank's lateness, loss), plays it again, and asks `chokepoint predict --from` the first record for the
-second. --replay-only goes by what lies in DIR already. --only: pairs of such names. Prints the errors
+second. --replay-only goes by what lies in DIR already. --only: pairs of such names. --change: all pairs
+differ by that: rate, delay, late, loss, bucket, or order, which is drawn only so. Prints the errors
 and the worst pairs; FILE.json has all of them, a file .md beside it the tables.
 """
 
@@ -38,6 +40,7 @@ def arguments():
     parser.add_argument("--pairs", type=int, default=150)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--only", default="*")
+    parser.add_argument("--change", choices=sorted(pairs.ALL))
     parser.add_argument("--out", type=pathlib.Path, default="build/bench/replay")
     parser.add_argument("--replay-only", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--report", type=pathlib.Path, default="build/bench/replay.json")
@@ -141,7 +144,7 @@ def rows(judgements):
 
 def main():
     asked = arguments()
-    wanted = [pair for pair in pairs.pairs(asked.seed, asked.pairs)
+    wanted = [pair for pair in pairs.pairs(asked.seed, asked.pairs, asked.change)
               if fnmatch.fnmatch(pair.name, asked.only)]
     if not asked.replay_only:
         play(asked, wanted)

@@ -20,7 +20,7 @@ SHAPES = ("zero", "gather", "pp-dp", "tp-dp", "flat", "accumulate", "fp16")
 @dataclasses.dataclass(frozen=True)
 class Pair:
     name: str
-    change: str  # rate, delay, late, loss, bucket
+    change: str  # rate, delay, late, loss, bucket, order
     job: str
     before: scenario.Scenario
     after: scenario.Scenario
@@ -111,7 +111,19 @@ def bucket(chance):
             ["--bucket", f"{sizes[1]}MiB"])
 
 
+def order(chance):
+    """Ranks of a host beside each other, or every other one: twice as many share a host's link."""
+    job = draw.ddp(chance, 2)
+    if chance.random() < 0.5:
+        job |= {"program": "shapes", "shape": chance.choice(("flat", "fp16"))}
+    wire = {**WIRE, "rate_mbps": round(max(draw.rate_for(chance, job), MIN_MBPS))}
+    places = [{"is_interleaved": False}, {"is_interleaved": True}]
+    chance.shuffle(places)
+    return job, [wire, wire], places, ["--rank-order", "0,2,1,3"]
+
+
 CHANGES = ((rate, 4), (delay, 4), (late, 3), (loss, 1), (bucket, 1))
+ALL = {each.__name__: each for each in (rate, delay, late, loss, bucket, order)}
 
 
 def setup(name, job, wire, options):
@@ -123,9 +135,10 @@ def setup(name, job, wire, options):
                      "links": [{"name": "lan", "between": hosts, "there": wire}]}})
 
 
-def pair(seed, number):
+def pair(seed, number, change=None):
     chance = random.Random(f"replay {seed} {number}")
     make = chance.choices([each for each, _ in CHANGES], [weight for _, weight in CHANGES])[0]
+    make = ALL[change] if change else make
     job, wires, options, words = make(chance)
     job = {name: value for name, value in job.items() if name not in ("output", "launcher")}
     job["seconds"] = SECONDS
@@ -135,7 +148,7 @@ def pair(seed, number):
     return Pair(name, make.__name__, label_of(job), before, after, words)
 
 
-def pairs(seed, count):
+def pairs(seed, count, change=None):
     if count > PAIRS:
         raise ValueError(f"there are {PAIRS:,} pairs to a seed")
-    return [pair(seed, number) for number in range(count)]
+    return [pair(seed, number, change) for number in range(count)]
