@@ -257,8 +257,10 @@ double full_mbps(const DirectionView& view) {
 
 MeasuredPath path_of(const RunData& run, const Blame& blame) {
   MeasuredPath measured;
-  const DirectionBlame* main =
-      math::most_by(blame.directions, [](const DirectionBlame& each) { return each.busy.sum(); });
+  // The busiest one, of those between hosts where there are any.
+  const DirectionBlame* main = math::most_by(blame.directions, [&](const DirectionBlame& each) {
+    return std::pair(!is_within_host(run.connections[each.view.connection]), each.busy.sum());
+  });
   if (main == nullptr) {
     return measured;
   }

@@ -239,12 +239,12 @@ double payload_in(const DirectionView& view, const Clocks& clocks, Span common) 
   return bytes;
 }
 
+}  // namespace
+
 bool is_within_host(const Connection& connection) {
   return connection.ends[0] && connection.ends[1] &&
          connection.ends[0]->node == connection.ends[1]->node;
 }
-
-}  // namespace
 
 std::vector<LimitedSpan> limits_of_packets(const std::vector<record::FlowSample>& samples,
                                            const DirectionFacts& facts) {

@@ -35,6 +35,9 @@ struct Blame {
 // `communicating`: on the common clock; see Phases.
 Blame blame_of(const RunData& run, const Clocks& clocks, std::span<const Span> communicating);
 
+// Both ends are on one node: copies through memory.
+bool is_within_host(const Connection& connection);
+
 // The limits of one direction from packets alone, if the sender's sockets were not seen: what was
 // in flight against the window that the receiver announced, what was retransmitted, and how the
 // round trip grew. Times are those of the node whose packets they are.

@@ -345,7 +345,7 @@ void count_at_once(RunGraph& graph) {
 
 }  // namespace
 
-double crossings_of(const Ring& ring) {
+double crossings_of(const RankRing& ring) {
   std::map<std::size_t, double> of_nodes;
   double most = 0;
   for (std::size_t place = 0; place < ring.size(); ++place) {
@@ -435,7 +435,7 @@ std::size_t GraphBuilder::add_transfer(const Transfer& transfer) {
 }
 
 std::size_t GraphBuilder::add_collective(const Meeting& meeting) {
-  Ring ring;
+  RankRing ring;
   for (const Part part : meeting) {
     const Exchange& own = at(input_.exchanges, part);
     ring.push_back({own.rank, own.node});

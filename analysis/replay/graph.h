@@ -48,11 +48,11 @@ struct RingMember {
 
   auto operator<=>(const RingMember&) const = default;
 };
-using Ring = std::vector<RingMember>;
+using RankRing = std::vector<RingMember>;
 
 // Of a ring's ranks on one host, how many send to another host: so many share its link. The host of
 // which that is true of most.
-double crossings_of(const Ring& ring);
+double crossings_of(const RankRing& ring);
 
 // An exchange's data on their way.
 struct Transfer {
@@ -71,7 +71,7 @@ struct RunGraph {
   std::vector<GraphMoment> moments = {};
   std::vector<std::size_t> order = {};  // each after all that it waits for
   std::vector<Transfer> transfers = {};
-  std::vector<Ring> rings = {};
+  std::vector<RankRing> rings = {};
 };
 
 // Gradients exchanged in other buckets, or behind more or less of the computing.

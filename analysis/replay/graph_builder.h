@@ -44,7 +44,7 @@ class GraphBuilder {
   const GraphInput& input_;
   std::vector<std::size_t> base_;  // of each list, the number of its first exchange
   std::map<std::size_t, std::vector<std::size_t>> ends_with_ = {};
-  std::map<Ring, std::size_t> places_of_rings_ = {};
+  std::map<RankRing, std::size_t> places_of_rings_ = {};
   RunGraph graph_;
 };
 

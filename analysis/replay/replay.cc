@@ -99,14 +99,14 @@ std::optional<RunGraph> Replay::graph_with(const Buckets& buckets) const {
 std::optional<std::vector<double>> Replay::loads_in(
     const std::vector<std::int64_t>& rank_order) const {
   std::map<std::int64_t, std::size_t> node_of;
-  for (const Ring& ring : graph_.rings) {
+  for (const RankRing& ring : graph_.rings) {
     for (const RingMember& member : ring) {
       node_of[member.rank] = member.node;
     }
   }
   std::vector<double> loads;
-  for (const Ring& ring : graph_.rings) {
-    Ring other = ring;
+  for (const RankRing& ring : graph_.rings) {
+    RankRing other = ring;
     for (RingMember& member : other) {
       const bool is_ordered =
           member.rank >= 0 && member.rank < static_cast<std::int64_t>(rank_order.size());

@@ -140,6 +140,15 @@ TEST_F(Profiles, TakeAFullLinksRateFromTheReceiversFullestBins) {
   EXPECT_NEAR(profile_of(made_.data)->path.rate_mbps.value_or(0), 1000, 1e-6);
 }
 
+// Two ranks of a host pass each other more, through memory.
+TEST_F(Profiles, TakeThePathBetweenHostsFromNoConnectionInsideOne) {
+  reduce(0, 100, 195, 8'000'000);
+  made_.way(ab_, record::Direction::AToB, {.busy_ms = 60, .min_rtt_us = 400, .rtt_us = 400});
+  const std::size_t inside = made_.connect("a", "a");
+  made_.way(inside, record::Direction::AToB, {.busy_ms = 150, .min_rtt_us = 20, .rtt_us = 20});
+  EXPECT_EQ(profile_of(made_.data)->path.rtt_ms, 0.4);
+}
+
 // Whose kernel took one packet for another, and keeps that as the least.
 TEST_F(Profiles, DoNotBelieveOneEndsLeastRoundTripAgainstTheOthers) {
   reduce(0, 100, 120, 8'000'000);
