@@ -237,18 +237,28 @@ double unloaded_rtt_us(const DirectionBlame& direction) {
 }
 
 // What a full link carries: the rate at which the receiver got it in the fullest hundredths of a
-// second. The sender's own record has bursts, before the link spreads them.
-double full_mbps(const DirectionView& view) {
+// second, over all connections between the two nodes. The sender's own record has bursts, before
+// the link spreads them.
+double full_mbps(const Blame& blame, const DirectionView& main) {
   constexpr double kFullest = 0.9;
-  constexpr std::int64_t kShortNs = 10'000'000;
-  std::vector<double> mbps;
-  if (view.at_receiver != nullptr) {
+  constexpr std::int64_t kBinNs = 10'000'000;
+  std::map<std::int64_t, double> bytes_in;  // by the bin's beginning
+  for (const DirectionBlame& direction : blame.directions) {
+    const DirectionView& view = direction.view;
+    if (view.at_receiver == nullptr || view.sender != main.sender ||
+        view.receiver != main.receiver) {
+      continue;
+    }
     for (const record::FlowSample& sample : view.at_receiver->packets.at(side_of(view))) {
-      const double bytes = static_cast<double>(sample.payload_bytes.value_or(0));
-      if (bytes > 0 && sample.bin_ns > 0 && sample.bin_ns <= kShortNs) {
-        mbps.push_back(bytes * 8e3 / static_cast<double>(sample.bin_ns));
+      if (sample.bin_ns > 0 && sample.bin_ns <= kBinNs) {
+        bytes_in[(sample.t_ns - sample.bin_ns) / kBinNs] +=
+            static_cast<double>(sample.payload_bytes.value_or(0));
       }
     }
+  }
+  std::vector<double> mbps;
+  for (const auto& [bin, bytes] : bytes_in) {
+    if (bytes > 0) mbps.push_back(bytes * 8e3 / static_cast<double>(kBinNs));
   }
   return math::quantile(mbps, kFullest).value_or(0);
 }
@@ -273,7 +283,7 @@ MeasuredPath path_of(const RunData& run, const Blame& blame) {
   }
   measured.is_full = main->held[Limit::LinkFull] > main->held.sum() / 2 && main->rate_mbps > 0;
   if (measured.is_full) {
-    path.rate_mbps = std::max(main->rate_mbps, full_mbps(main->view));
+    path.rate_mbps = std::max(main->rate_mbps, full_mbps(blame, main->view));
   } else if (main->view.sender) {
     const NodeData& node = run.nodes[*main->view.sender];
     const Interface* interface = node.interface(main->view.at_sender->row.interface);

@@ -442,6 +442,7 @@ std::size_t GraphBuilder::add_collective(const Meeting& meeting) {
   }
   std::ranges::sort(ring);
   Transfer transfer = transfer_of(input_.exchanges, meeting);
+  transfer.crossings = std::max(1.0, crossings_of(ring));
   transfer.ring = places_of_rings_.try_emplace(ring, graph_.rings.size()).first->second;
   if (transfer.ring == graph_.rings.size()) graph_.rings.push_back(std::move(ring));
   return add_transfer(transfer);

@@ -64,6 +64,7 @@ struct Transfer {
   bool is_between_hosts = true;
   std::int64_t took_ns = 0;     // since all were ready
   double at_once = 1;           // exchanges that shared the link with it, and itself
+  double crossings = 1;         // of its ring; of a message one
   std::size_t ring = kNowhere;  // in RunGraph::rings, of collectives
 };
 

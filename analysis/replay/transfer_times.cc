@@ -115,7 +115,7 @@ bool is_held_by_link(const MeasuredPath& path, double whole_mbps) {
   return path.is_full && whole_mbps > kHeldByLink * link_mbps(path);
 }
 
-// What the path gives to one of `share` exchanges that have it together, and by the record had
+// What the path gives to one of `share` connections that have it together, and by the record had
 // `fitted` each. `load`: times so many of a ring's ranks then share it.
 double after_mbps(const PathChange& change, double fitted, double share, double load) {
   const double whole = fitted * share;
@@ -207,7 +207,7 @@ TransferTimes::TransferTimes(const std::vector<Transfer>& transfers, const PathC
     alike.free_ms = math::quantile(sample.took_ms, kQuick).value_or(took_ms);
     alike.loss_times = loss_before > 0 ? std::min(loss_after / loss_before, 1.0) : 1;
     if (sample.usual.is_between_hosts && took_ms > 0) {
-      const double share = math::median(sample.at_once).value_or(1);
+      const double share = math::median(sample.at_once).value_or(1) * sample.usual.crossings;
       const double hidden = hidden_round_trips(sample.usual, rtt_before_ms, took_ms);
       const double fitted =
           fitted_mbps(sample.usual, rtt_before_ms, took_ms + hidden * rtt_before_ms);
