@@ -25,6 +25,7 @@ namespace {
 struct Exported {
   std::vector<WrittenFile> files = {};       // none on standard output
   std::optional<std::uint64_t> events = {};  // of a trace
+  std::string taken = {};                    // by a collector: "the figures and 30 spans"
   std::uint64_t left_out = 0;                // see TraceFigures
 };
 
@@ -36,17 +37,26 @@ Result<Exported> send_otlp(const std::string& url, ExportedRun& run, const Diagn
   Result<> sent;
   Exported exported;
   exported.events =
-      write_otlp(run, diagnose(run.data(), options), context.version,
-                 [&](OtlpSignal signal, const std::string& document) {
-                   sent = signal == OtlpSignal::Metrics
-                              ? collector.send_metrics(document, net::Patience::of(kPatience))
-                              : collector.send_traces(document, net::Patience::of(kPatience));
+      write_otlp(run, diagnose(run.data(), options), context.version, otlp::Form::Protobuf,
+                 [&](otlp::Signal signal, const std::string& document) {
+                   if (!collector.takes(signal)) {
+                     return !run.is_stopped();
+                   }
+                   sent = collector.send(signal, document, net::Patience::of(kPatience));
                    return sent.has_value() && !run.is_stopped();
                  });
   if (run.is_stopped()) {
     return fail(ErrorKind::Interrupted, "", url, "stopped", "a part was sent");
   }
   TRY(std::move(sent));
+  if (!collector.takes(otlp::Signal::Traces)) {
+    exported.events.reset();
+    exported.taken = "the figures";
+  } else {
+    exported.taken =
+        fmt::format("{}{} spans", collector.takes(otlp::Signal::Metrics) ? "the figures and " : "",
+                    *exported.events);
+  }
   return exported;
 }
 
@@ -71,11 +81,12 @@ Result<Exported> export_to(const std::string& format, const std::string& place, 
     exported.events = figures.events;
     exported.left_out = figures.left_out;
   } else if (format == "otlp") {
-    exported.events = write_otlp(run, diagnose(run.data(), options), context.version,
-                                 [&](OtlpSignal /*signal*/, const std::string& document) {
-                                   out->write(document + "\n");
-                                   return !run.is_stopped();
-                                 });
+    exported.events =
+        write_otlp(run, diagnose(run.data(), options), context.version, otlp::Form::Json,
+                   [&](otlp::Signal /*signal*/, const std::string& document) {
+                     out->write(document + "\n");
+                     return !run.is_stopped();
+                   });
   } else if (format == "json") {
     write_json(run, cli::document(context, "chokepoint.export/1"), *out);
   } else {
@@ -284,8 +295,7 @@ Result<cli::ExitCode> ExportCommand::run(cli::Context& context) {
   if (context.json) {
     cli::print(context, document_of(context, to_, run, *exported));
   } else if (!send_.empty() && !context.quiet) {
-    fmt::print(context.err, "{}: took the figures and {} spans\n", cli::printable(send_),
-               exported->events.value_or(0));
+    fmt::print(context.err, "{}: took {}\n", cli::printable(send_), exported->taken);
   } else if (!output_.empty() && !context.quiet) {
     print_written(context, run, *exported);
   }

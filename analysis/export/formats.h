@@ -15,6 +15,7 @@
 #include "analysis/attribution/diagnosis.h"
 #include "analysis/export/exported_run.h"
 #include "base/cli/output.h"
+#include "base/otlp/otlp.h"
 
 namespace chokepoint::analysis {
 
@@ -96,16 +97,15 @@ class MetricText {
 std::string label_name(const std::string& text);
 
 // A run for OpenTelemetry: its final figures as metrics, under the names that Prometheus gets, and
-// one trace with a span of the run, one of each node and one of each step. Documents of OTLP's JSON
-// form (base/otlp), a limited number of spans in each. The caller's thread.
-
-enum class OtlpSignal : std::uint8_t { Metrics, Traces };
+// one trace with a span of the run, one of each node and one of each step. Documents of base/otlp,
+// a limited number of spans in each. The caller's thread.
 
 // Each document as it is made; false stops the export.
-using OnOtlp = std::function<bool(OtlpSignal signal, const std::string& document)>;
+using OnOtlp = std::function<bool(otlp::Signal signal, const std::string& document)>;
 
 // How many spans it wrote.
 std::uint64_t write_otlp(ExportedRun& run, const Diagnosis& diagnosis,
-                         const std::string& program_version, const OnOtlp& on_document);
+                         const std::string& program_version, otlp::Form form,
+                         const OnOtlp& on_document);
 
 }  // namespace chokepoint::analysis

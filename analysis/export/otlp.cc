@@ -11,13 +11,14 @@ namespace {
 
 class OtlpRun {
  public:
-  OtlpRun(ExportedRun& run, const Diagnosis& diagnosis, const std::string& version,
+  OtlpRun(ExportedRun& run, const Diagnosis& diagnosis, const std::string& version, otlp::Form form,
           const OnOtlp& on_document)
       : run_(run),
         diagnosis_(diagnosis),
+        form_(form),
         on_document_(on_document),
         resource_{.attributes = {{"service.name", std::string("chokepoint")},
-                                 {"chokepoint.run", run.name()}},
+                                 {"chokepoint.run", otlp::run_name(run.name())}},
                   .program_version = version},
         trace_(otlp::trace_of(fmt::format("{} {}", run.name(), run.clock().start_wall_ns()))),
         root_(otlp::span_of(run.name())) {}
@@ -26,7 +27,7 @@ class OtlpRun {
     for (const auto& [key, value] : diagnosis_.labels) {
       resource_.attributes.emplace_back("chokepoint.label." + key, value);
     }
-    if (on_document_(OtlpSignal::Metrics, metrics())) {
+    if (on_document_(otlp::Signal::Metrics, metrics())) {
       add_run();
       for (std::size_t node = 0; node < run_.nodes() && goes_on_; ++node) {
         add_node(node);
@@ -74,7 +75,7 @@ class OtlpRun {
         points.push_back(std::move(point));
       }
     }
-    return otlp::metrics_json(resource_, points);
+    return otlp::metrics_document(resource_, points, form_);
   }
 
   void add_run() {
@@ -142,7 +143,8 @@ class OtlpRun {
 
   void flush() {
     if (!spans_.empty() && goes_on_) {
-      goes_on_ = on_document_(OtlpSignal::Traces, otlp::traces_json(resource_, spans_));
+      goes_on_ =
+          on_document_(otlp::Signal::Traces, otlp::traces_document(resource_, spans_, form_));
       written_ += spans_.size();
     }
     spans_.clear();
@@ -150,6 +152,7 @@ class OtlpRun {
 
   ExportedRun& run_;
   const Diagnosis& diagnosis_;
+  otlp::Form form_;
   const OnOtlp& on_document_;
   otlp::Resource resource_;
   otlp::Id trace_;
@@ -162,8 +165,9 @@ class OtlpRun {
 }  // namespace
 
 std::uint64_t write_otlp(ExportedRun& run, const Diagnosis& diagnosis,
-                         const std::string& program_version, const OnOtlp& on_document) {
-  return OtlpRun(run, diagnosis, program_version, on_document).write();
+                         const std::string& program_version, otlp::Form form,
+                         const OnOtlp& on_document) {
+  return OtlpRun(run, diagnosis, program_version, form, on_document).write();
 }
 
 }  // namespace chokepoint::analysis

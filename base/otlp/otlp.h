@@ -1,13 +1,14 @@
-// OpenTelemetry's protocol in its JSON form (OTLP/JSON, opentelemetry-proto 1.x): metrics and spans
-// as documents, and a collector that takes them over HTTP.
+// OpenTelemetry's protocol (OTLP, opentelemetry-proto 1.x): metrics and spans as documents, as JSON
+// for files and as protobuf, the form that every collector takes, over HTTP.
 //
-//   this host ── POST /v1/metrics, /v1/traces (application/json) ──► a collector, port 4318
+//   this host ── POST /v1/metrics, /v1/traces (application/x-protobuf) ──► a collector, port 4318
 //             ◄─ 200
 //
 // Values and functions; any thread.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,12 +56,21 @@ struct Span {
   Attributes attributes = {};
 };
 
-// A line each, without an end of line. Points of one name become one metric.
-std::string metrics_json(const Resource& resource, const std::vector<Point>& points);
-std::string traces_json(const Resource& resource, const std::vector<Span>& spans);
+enum class Signal : std::uint8_t { Metrics, Traces };
+
+// Json is one line without its end.
+enum class Form : std::uint8_t { Json, Protobuf };
+
+// Points of one name become one metric.
+std::string metrics_document(const Resource& resource, const std::vector<Point>& points, Form form);
+std::string traces_document(const Resource& resource, const std::vector<Span>& spans, Form form);
 
 // "s" of "chokepoint_step_seconds", "By" of "…_bytes_total", else "1".
 const char* unit_in_name(std::string_view metric);
+
+// A run's folder by its last name, however its path is written: `chokepoint.run` of a live job and
+// of its record.
+std::string run_name(const std::filesystem::path& folder);
 
 // The same text gives the same identifier, never 0: all nodes of a run write one trace.
 Id trace_of(std::string_view text);
@@ -69,20 +79,27 @@ std::uint64_t span_of(std::string_view text);
 // How many spans a document should have at most.
 inline constexpr std::size_t kSpansOfDocument = 512;
 
+// What a collector says that it left out of a document that it took (partial_success); empty:
+// nothing. The answer is of a stranger.
+std::string left_out(std::string_view answer);
+
 class Collector {
  public:
-  // "http://127.0.0.1:4318", also with a path before /v1/…
+  // "http://127.0.0.1:4318", also with a path before /v1/…; one that ends with /v1/metrics or
+  // /v1/traces is of what takes that signal alone.
   static Result<Collector> of(std::string_view url);
 
-  // An Error where it does not take the document, with what it answered.
-  Result<> send_metrics(std::string_view document, const net::Patience& patience) const;
-  Result<> send_traces(std::string_view document, const net::Patience& patience) const;
+  bool takes(Signal signal) const { return !only_ || *only_ == signal; }
+  // A document as protobuf, of a signal that it takes. An Error where it was not taken as a whole,
+  // with what the collector answered.
+  Result<> send(Signal signal, std::string_view document, const net::Patience& patience) const;
 
  private:
-  explicit Collector(net::HttpPlace place) : place_(std::move(place)) {}
-  Result<> send(const char* path, std::string_view document, const net::Patience& patience) const;
+  Collector(net::HttpPlace place, std::optional<Signal> only)
+      : place_(std::move(place)), only_(only) {}
 
-  net::HttpPlace place_;
+  net::HttpPlace place_;  // without the signal's path
+  std::optional<Signal> only_;
 };
 
 }  // namespace chokepoint::otlp

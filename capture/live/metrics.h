@@ -84,7 +84,8 @@ class OtlpSender {
   void work();
   void send(const std::vector<step::Step>& steps, const Figures& figures, bool is_last);
   net::Patience patience() const;
-  void note(const Result<>& sent);
+  // False, and noted why, where the collector did not take it.
+  bool send_document(otlp::Signal signal, const std::string& document);
   std::vector<otlp::Span> spans_of(const std::vector<step::Step>& steps, const Figures& figures,
                                    bool is_last) const;
   std::int64_t wall_ns(std::int64_t t_ns) const;

@@ -145,17 +145,20 @@ void OtlpSender::send(const std::vector<step::Step>& steps, const Figures& figur
     resource.attributes.emplace_back("chokepoint.label." + key, value);
   }
   const auto points = points_of(figures, wall_ns(began_ns_), clock_.wall_ns());
-  if (!points.empty()) {
-    note(collector_.send_metrics(otlp::metrics_json(resource, points), patience()));
+  if (!points.empty() && collector_.takes(otlp::Signal::Metrics)) {
+    send_document(otlp::Signal::Metrics,
+                  otlp::metrics_document(resource, points, otlp::Form::Protobuf));
+  }
+  if (!collector_.takes(otlp::Signal::Traces)) {
+    return;
   }
   const std::vector<otlp::Span> spans = spans_of(steps, figures, is_last);
   for (std::size_t at = 0; at < spans.size(); at += otlp::kSpansOfDocument) {
     const auto from = spans.begin() + static_cast<std::ptrdiff_t>(at);
     const auto count = std::min(otlp::kSpansOfDocument, spans.size() - at);
     const std::vector<otlp::Span> part(from, from + static_cast<std::ptrdiff_t>(count));
-    const Result<> sent = collector_.send_traces(otlp::traces_json(resource, part), patience());
-    note(sent);
-    if (!sent) {
+    if (!send_document(otlp::Signal::Traces,
+                       otlp::traces_document(resource, part, otlp::Form::Protobuf))) {
       return;  // each of the others would wait as long
     }
   }
@@ -165,12 +168,14 @@ net::Patience OtlpSender::patience() const {
   return net::Patience::of(kSendPatience, too_late_.get());
 }
 
-void OtlpSender::note(const Result<>& sent) {
-  const std::lock_guard lock(mutex_);
+bool OtlpSender::send_document(otlp::Signal signal, const std::string& document) {
+  const Result<> sent = collector_.send(signal, document, patience());
   if (!sent) {
+    const std::lock_guard lock(mutex_);
     why_lost_ = sent.error().kind == ErrorKind::Interrupted ? "the job ended meanwhile"
                                                             : describe(sent.error());
   }
+  return sent.has_value();
 }
 
 }  // namespace chokepoint::capture::live

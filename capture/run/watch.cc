@@ -287,8 +287,7 @@ void Watch::send_otlp() {
   if (options_.otlp_url.empty()) {
     return;
   }
-  const std::string run = std::filesystem::path(options_.folder).lexically_normal().filename();
-  auto sender = live::OtlpSender::open(options_.otlp_url, run, clock_);
+  auto sender = live::OtlpSender::open(options_.otlp_url, otlp::run_name(options_.folder), clock_);
   if (sender) {
     otlp_ = std::move(*sender);
     steps_->tell([this](const step::Step& step) { otlp_->take(step); });

@@ -24,18 +24,19 @@ Written written(RunMaker& maker, std::size_t stop_after = SIZE_MAX) {
   ExportedRun run("r", *records, std::nullopt, {});
   Written all;
   const Diagnosis diagnosis = diagnose(run.data(), {});
-  write_otlp(run, diagnosis, "1", [&](OtlpSignal signal, const std::string& document) {
-    const json parsed = json::parse(document);
-    ++all.documents;
-    if (signal == OtlpSignal::Metrics) {
-      all.metrics = parsed["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
-    } else {
-      for (const json& span : parsed["resourceSpans"][0]["scopeSpans"][0]["spans"]) {
-        all.spans.push_back(span);
-      }
-    }
-    return all.documents < stop_after;
-  });
+  write_otlp(run, diagnosis, "1", otlp::Form::Json,
+             [&](otlp::Signal signal, const std::string& document) {
+               const json parsed = json::parse(document);
+               ++all.documents;
+               if (signal == otlp::Signal::Metrics) {
+                 all.metrics = parsed["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+               } else {
+                 for (const json& span : parsed["resourceSpans"][0]["scopeSpans"][0]["spans"]) {
+                   all.spans.push_back(span);
+                 }
+               }
+               return all.documents < stop_after;
+             });
   return all;
 }
 

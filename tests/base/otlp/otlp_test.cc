@@ -1,5 +1,6 @@
 #include "base/otlp/otlp.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -22,23 +23,50 @@ constexpr std::chrono::seconds kWait{10};
 const Resource kResource{.attributes = {{"service.name", std::string("chokepoint")}},
                          .program_version = "1"};
 
+const std::vector<Point> kPoints{
+    {.name = "a_total",
+     .description = "A",
+     .unit = "1",
+     .is_counter = true,
+     .start_ns = 5,
+     .time_ns = 9,
+     .value = 2,
+     .attributes = {{"node", std::string("x")}}},
+    {.name = "b", .unit = "s", .time_ns = 9, .value = 0.5},
+    {.name = "b", .unit = "s", .time_ns = 9, .value = std::nan("")},
+    {.name = "a_total", .unit = "1", .is_counter = true, .start_ns = 5, .time_ns = 9, .value = 3}};
+
+const std::vector<Span> kSpans{{.trace = {.high = 1, .low = 0xabcdef},
+                                .id = 2,
+                                .parent = 3,
+                                .name = "step",
+                                .start_ns = 7,
+                                .end_ns = 6,
+                                .attributes = {{"n", std::int64_t{4}}, {"x", 0.5}, {"b", true}}}};
+
+// What protoc 3.21 makes of the same metrics and spans by opentelemetry-proto (commit ac2c4b5d).
+constexpr const char* kMetricsByProtoc =
+    "0ab0010a1e0a1c0a0c736572766963652e6e616d65120c0a0a63686f6b65706f696e74128d010a0f0a0a6368"
+    "6f6b65706f696e74120131125c0a07615f746f74616c1201411a01313a4b0a28110500000000000000190900"
+    "0000000000002100000000000000403a0b0a046e6f646512030a01780a1b1105000000000000001909000000"
+    "0000000021000000000000084010021801121c0a01621a01732a140a12190900000000000000210000000000"
+    "00e03f";
+constexpr const char* kSpansByProtoc =
+    "0a97010a1e0a1c0a0c736572766963652e6e616d65120c0a0a63686f6b65706f696e7412750a0f0a0a63686f"
+    "6b65706f696e7412013112620a1000000000000000010000000000abcdef1208000000000000000222080000"
+    "0000000000032a047374657030013907000000000000004107000000000000004a070a016e120218044a0e0a"
+    "0178120921000000000000e03f4a070a016212021001";
+
+std::string hexadecimal(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    text += fmt::format("{:02x}", static_cast<std::uint8_t>(byte));
+  }
+  return text;
+}
+
 TEST(OtlpMetrics, OfOneNameAreOneMetric) {
-  const json document = json::parse(
-      metrics_json(kResource, {{.name = "a_total",
-                                .unit = "1",
-                                .is_counter = true,
-                                .start_ns = 5,
-                                .time_ns = 9,
-                                .value = 2,
-                                .attributes = {{"node", std::string("x")}}},
-                               {.name = "b", .unit = "s", .time_ns = 9, .value = 0.5},
-                               {.name = "b", .unit = "s", .time_ns = 9, .value = std::nan("")},
-                               {.name = "a_total",
-                                .unit = "1",
-                                .is_counter = true,
-                                .start_ns = 5,
-                                .time_ns = 9,
-                                .value = 3}}));
+  const json document = json::parse(metrics_document(kResource, kPoints, Form::Json));
   const json& metrics = document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
   ASSERT_EQ(metrics.size(), 2U);
   EXPECT_EQ(metrics[0]["sum"]["dataPoints"].size(), 2U);
@@ -53,14 +81,7 @@ TEST(OtlpMetrics, OfOneNameAreOneMetric) {
 }
 
 TEST(OtlpSpans, HaveHexadecimalIdentifiers) {
-  const json document = json::parse(
-      traces_json(kResource, {{.trace = {.high = 1, .low = 0xabcdef},
-                               .id = 2,
-                               .parent = 3,
-                               .name = "step",
-                               .start_ns = 7,
-                               .end_ns = 6,
-                               .attributes = {{"n", std::int64_t{4}}, {"x", 0.5}, {"b", true}}}}));
+  const json document = json::parse(traces_document(kResource, kSpans, Form::Json));
   EXPECT_EQ(document["resourceSpans"][0]["scopeSpans"][0]["spans"][0],
             json::parse(R"({"traceId":"00000000000000010000000000abcdef",
               "spanId":"0000000000000002","parentSpanId":"0000000000000003","name":"step","kind":1,
@@ -70,11 +91,29 @@ TEST(OtlpSpans, HaveHexadecimalIdentifiers) {
                             {"key":"b","value":{"boolValue":true}}]})"));
 }
 
+TEST(OtlpAsProtobuf, IsWhatProtocMakesOfIt) {
+  EXPECT_EQ(hexadecimal(metrics_document(kResource, kPoints, Form::Protobuf)), kMetricsByProtoc);
+  EXPECT_EQ(hexadecimal(traces_document(kResource, kSpans, Form::Protobuf)), kSpansByProtoc);
+}
+
+// Go's readers of protobuf refuse a whole document for it.
+TEST(OtlpAsProtobuf, HasNoTextThatIsNotUtf8) {
+  const std::string document = traces_document(kResource, {{.name = "a\xff"}}, Form::Protobuf);
+  EXPECT_THAT(document, AllOf(HasSubstr("a\uFFFD"), testing::Not(HasSubstr("\xff"))));
+}
+
 TEST(OtlpSpans, OfTheSameTextAreTheSameAndNeverNone) {
   EXPECT_EQ(span_of("a"), span_of("a"));
   EXPECT_NE(span_of("a"), span_of("b"));
   EXPECT_NE(span_of(""), 0U);
   EXPECT_NE(trace_of("a").high, trace_of("a").low);
+}
+
+TEST(ARunsName, IsItsFoldersLast) {
+  for (const char* folder : {"runs/a", "/runs/a/", "a", "./a//", "b/../a"}) {
+    EXPECT_EQ(run_name(folder), "a") << folder;
+  }
+  EXPECT_EQ(run_name("."), std::filesystem::current_path().filename());
 }
 
 TEST(AnOtlpMetric, HasTheUnitOfItsName) {
@@ -84,24 +123,54 @@ TEST(AnOtlpMetric, HasTheUnitOfItsName) {
 }
 
 TEST(ACollector, GetsADocumentByPost) {
-  HttpServer fake({"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{}"});
+  HttpServer fake({"HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\n\r\n"});
   const auto collector = Collector::of(fake.url() + "/otlp/");
   ASSERT_TRUE(collector);
-  const auto sent = collector->send_traces(R"({"resourceSpans":[]})", net::Patience::of(kWait));
+  const std::string document("\n\0", 2);
+  const auto sent = collector->send(Signal::Traces, document, net::Patience::of(kWait));
   fake.wait();
   EXPECT_TRUE(sent) << describe(sent.error());
   EXPECT_THAT(fake.requests().front(), AllOf(StartsWith("POST /otlp/v1/traces HTTP/1.0\r\n"),
-                                             HasSubstr("Content-Type: application/json\r\n"),
-                                             testing::EndsWith("\r\n\r\n{\"resourceSpans\":[]}")));
+                                             HasSubstr("Content-Type: application/x-protobuf\r\n"),
+                                             testing::EndsWith("\r\n\r\n" + document)));
+}
+
+TEST(ACollector, OfOneSignalIsNamedByItsPath) {
+  const auto figures = Collector::of("http://a:8428/opentelemetry/v1/metrics/");
+  EXPECT_TRUE(figures->takes(Signal::Metrics));
+  EXPECT_FALSE(figures->takes(Signal::Traces));
+  HttpServer fake({"HTTP/1.1 200 OK\r\n\r\n"});
+  const auto spans = Collector::of(fake.url() + "/v1/traces");
+  EXPECT_FALSE(spans->takes(Signal::Metrics));
+  EXPECT_TRUE(spans->send(Signal::Traces, "", net::Patience::of(kWait)));
+  fake.wait();
+  EXPECT_THAT(fake.requests().front(), StartsWith("POST /v1/traces HTTP/1.0\r\n"));
+  EXPECT_TRUE(Collector::of("http://a:4318")->takes(Signal::Traces));
+}
+
+TEST(ACollector, ThatLeavesPointsOutIsHeard) {
+  HttpServer fake({"HTTP/1.1 200 OK\r\n\r\n\x0a\x0b\x08\x03\x12\x07too old"});
+  const auto sent = Collector::of(fake.url())->send(Signal::Metrics, "", net::Patience::of(kWait));
+  ASSERT_FALSE(sent);
+  EXPECT_THAT(describe(sent.error()), HasSubstr("left out 3: too old"));
+}
+
+TEST(ACollector, ThatLeavesNothingOutSaysSoInAnyForm) {
+  for (const char* answer :
+       {"", "{}", "{\"partialSuccess\":{}}", "\x0a\x04\x12\x02hi", "\x0a\x7f"}) {
+    EXPECT_EQ(left_out(answer), "") << answer;
+  }
 }
 
 TEST(ACollector, ThatTakesNothingIsNamedWithItsAnswer) {
   for (const auto& [answer, said] :
-       {std::pair("HTTP/1.1 415 Unsupported Media Type\r\n\r\nno JSON", "answered 415: no JSON"),
+       {std::pair("HTTP/1.1 415 Unsupported Media Type\r\n\r\nno protobuf",
+                  "answered 415: no protobuf"),
         {"SSH-2.0-OpenSSH_9.2\r\n", "no HTTP"},
         {"HTTP/1.1 999999\r\n", "no HTTP"}}) {
     HttpServer fake({answer});
-    const auto sent = Collector::of(fake.url())->send_metrics("{}", net::Patience::of(kWait));
+    const auto sent =
+        Collector::of(fake.url())->send(Signal::Metrics, "", net::Patience::of(kWait));
     ASSERT_FALSE(sent);
     EXPECT_THAT(describe(sent.error()), AllOf(HasSubstr("127.0.0.1"), HasSubstr(said)));
   }
@@ -112,7 +181,7 @@ TEST(ACollector, ThatRefusesBeforeItHasReadAllIsHeard) {
   HttpServer fake({"HTTP/1.0 404 Not Found\r\n\r\n404 page not found"}, false);
   const auto sent =
       Collector::of(fake.url())
-          ->send_metrics(std::string(std::size_t{8} << 20, 'x'), net::Patience::of(kWait));
+          ->send(Signal::Metrics, std::string(std::size_t{8} << 20, 'x'), net::Patience::of(kWait));
   ASSERT_FALSE(sent);
   EXPECT_THAT(describe(sent.error()), HasSubstr("answered 404: 404 page not found"));
 }
@@ -120,7 +189,7 @@ TEST(ACollector, ThatRefusesBeforeItHasReadAllIsHeard) {
 TEST(ACollector, ThatIsNotThereIsAnError) {
   const HttpServer silent({""});
   for (const std::string& url : {std::string("http://127.0.0.1:1"), silent.url()}) {
-    const auto sent = Collector::of(url)->send_metrics("{}", net::Patience::of(kWait));
+    const auto sent = Collector::of(url)->send(Signal::Metrics, "", net::Patience::of(kWait));
     ASSERT_FALSE(sent);
     EXPECT_FALSE(describe(sent.error()).empty());
   }

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
+#include <protozero/pbf_reader.hpp>
 
 #include "capture/live/metrics.h"
 #include "tests/capture/live/figures.h"
@@ -10,17 +10,54 @@
 namespace chokepoint::capture::live {
 namespace {
 
-using nlohmann::json;
+using protozero::pbf_reader;
 using record::StepSource;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-constexpr const char* kTaken = "HTTP/1.1 200 OK\r\n\r\n{}";
+constexpr const char* kTaken = "HTTP/1.1 200 OK\r\n\r\n";
 
-json body_of(const std::string& request) {
-  return json::parse(request.substr(request.find("\r\n\r\n") + 4));
+struct Span {
+  std::string id;
+  std::string parent;
+  std::string name;
+};
+
+Span span_of(pbf_reader message) {
+  Span span;
+  while (message.next()) {
+    switch (message.tag()) {
+      case 2:
+        span.id = message.get_string();
+        break;
+      case 4:
+        span.parent = message.get_string();
+        break;
+      case 5:
+        span.name = message.get_string();
+        break;
+      default:
+        message.skip();
+    }
+  }
+  return span;
+}
+
+// Of an ExportTraceServiceRequest with one resource and one scope.
+std::vector<Span> spans_of(const std::string& request) {
+  const std::string body = request.substr(request.find("\r\n\r\n") + 4);
+  pbf_reader document(body);
+  EXPECT_TRUE(document.next(1));
+  pbf_reader resource = document.get_message();
+  EXPECT_TRUE(resource.next(2));
+  pbf_reader scope = resource.get_message();
+  std::vector<Span> spans;
+  while (scope.next(2)) {
+    spans.push_back(span_of(scope.get_message()));
+  }
+  return spans;
 }
 
 class Otlp : public testing::Test {
@@ -47,11 +84,11 @@ TEST_F(Otlp, SendsFiguresStepsAndAtTheEndTheNode) {
   EXPECT_THAT(collector.requests()[0], StartsWith("POST /v1/metrics "));
   EXPECT_THAT(collector.requests()[0], HasSubstr("chokepoint_steps_total"));
   EXPECT_THAT(collector.requests()[1], StartsWith("POST /v1/traces "));
-  const json spans = body_of(collector.requests()[1])["resourceSpans"][0]["scopeSpans"][0]["spans"];
+  const std::vector<Span> spans = spans_of(collector.requests()[1]);
   ASSERT_THAT(spans, SizeIs(2)) << "the step of the worse source is none";
-  EXPECT_EQ(spans[0]["name"], "step");
-  EXPECT_EQ(spans[0]["parentSpanId"], spans[1]["spanId"]);
-  EXPECT_EQ(spans[1]["name"], "node node1");
+  EXPECT_EQ(spans[0].name, "step");
+  EXPECT_EQ(spans[0].parent, spans[1].id);
+  EXPECT_EQ(spans[1].name, "node node1");
 }
 
 TEST_F(Otlp, SaysWhatWasNotTaken) {
