@@ -8,10 +8,15 @@
 //                 "time_created_ns": …, "duration_ms": …, "input_sizes": [[3, 4]], …}, …]}
 //
 // A dump does not say whose it is: its file's name does, by the number at its end.
+//
+// Gloo (seen in PyTorch 2.14): "retired" says that a call is over, its "state" stays "scheduled";
+// of the groups one alone is configured, without a name; and a status counts messages, too, which
+// are no entries, so that it is no collective's number.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -43,6 +48,8 @@ std::vector<std::int64_t> members_in(std::string_view text) {
   }
   return members;
 }
+
+bool is_of_gloo(const Json& entry) { return text_in(entry, "profiling_name").starts_with("gloo:"); }
 
 // "nccl:all_reduce" -> "all_reduce".
 std::string operation_of(const Json& entry) {
@@ -78,6 +85,7 @@ class Dump {
       add(entry);
     }
     add_status();
+    add_progress_of_gloo();
     if (own_.states.empty()) {
       return malformed(evidence_.file, "is a Flight Recorder's dump without any process group");
     }
@@ -91,7 +99,8 @@ class Dump {
  private:
   void add_groups() {
     for (const auto& [key, group] : object_in(document_, "pg_config").items()) {
-      if (GroupState* state = state_of(key)) {
+      GroupState* state = key.empty() ? nullptr : state_of(key);
+      if (state != nullptr) {
         state->members = members_in(text_in_full(group, "ranks"));
       }
     }
@@ -129,7 +138,11 @@ class Dump {
     if (const auto id = whole_in(entry, "pg_id")) {
       names_[std::to_string(*id)] = name;
     }
-    const bool is_completed = text_in(entry, "state") == "completed";
+    if (is_of_gloo(entry)) {
+      of_gloo_.insert(name);
+    }
+    const bool is_completed = text_in(entry, "state") == "completed" ||
+                              (is_of_gloo(entry) && member(entry, "retired") == Json(true));
     state->enqueued = std::max(state->enqueued, *number);
     state->completed = is_completed ? std::max(state->completed, *number) : state->completed;
     state->calls[*number] = {
@@ -163,7 +176,7 @@ class Dump {
     for (const auto& [key, group] : object_in(document_, "pg_status").items()) {
       const auto name = names_.find(key);
       const auto state = own_.states.find(name == names_.end() ? key : name->second);
-      if (state == own_.states.end()) {
+      if (state == own_.states.end() || of_gloo_.contains(state->first)) {
         continue;
       }
       const auto take = [&](const char* field, std::int64_t& into) {
@@ -175,10 +188,21 @@ class Dump {
     }
   }
 
+  // Its calls may end in another order than they began. What the ring has lost is over.
+  void add_progress_of_gloo() {
+    for (const std::string& name : of_gloo_) {
+      GroupState& state = own_.states[name];
+      const auto waits = std::ranges::find_if(
+          state.calls, [](const auto& call) { return !call.second.is_completed; });
+      state.completed = waits == state.calls.end() ? state.enqueued : waits->first - 1;
+    }
+  }
+
   const Json& document_;
   ToolFile evidence_;
   RankRecord own_;
   std::map<std::string, std::string> names_;  // of groups, by their number
+  std::set<std::string> of_gloo_;             // names of groups
 };
 
 }  // namespace

@@ -98,6 +98,29 @@ TEST(AFlightRecordersDump, OfPickleIsTheSame) {
   EXPECT_EQ(state.calls.at(5).operation, "all_gather");
 }
 
+// As PyTorch 2.14 wrote it of a job in which each step had a message, too.
+TEST(AFlightRecordersDump, OfGlooSaysWhatIsOverByWhatIsRetired) {
+  const auto entry = [](int number, bool is_retired) {
+    return fmt::format(R"({{"pg_id": 0, "process_group": ["0", "default_pg"], "op_id": {},
+                            "collective_seq_id": {}, "p2p_seq_id": 0, "is_p2p": false,
+                            "profiling_name": "gloo:all_reduce", "state": "scheduled",
+                            "time_discovered_completed_ns": 0, "retired": {}}})",
+                       2 * number, number, is_retired);
+  };
+  const auto dump = [&](const std::string& entries) {
+    return read(R"({"version": "2.10", "pg_config": {"": {"name": "", "ranks": "[0, 1]"}},
+                    "pg_status": {"0": {"last_enqueued_collective": "25",
+                                        "last_completed_collective": "24"}}, "entries": [)" +
+                    entries + "]}",
+                "dump_0");
+  };
+  const ToolFile waits = dump(entry(11, true) + "," + entry(12, false) + "," + entry(13, true));
+  ASSERT_THAT(waits.ranks.at(0).states, SizeIs(1));
+  EXPECT_EQ(waits.ranks[0].states.at("0").enqueued, 13);
+  EXPECT_EQ(waits.ranks[0].states.at("0").completed, 11);
+  EXPECT_EQ(dump(entry(11, true) + "," + entry(12, true)).ranks.at(0).states.at("0").completed, 12);
+}
+
 TEST(AFlightRecordersDump, OfNobodyOrOfNothingSaysSo) {
   EXPECT_THAT(read(kDump, "dump").left_out, ElementsAre(HasSubstr("whose dump")));
   EXPECT_THAT(why(R"({"pg_config": {}, "entries": []})", "d_0"), HasSubstr("without any process"));
