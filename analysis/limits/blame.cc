@@ -10,8 +10,10 @@ namespace {
 
 using record::SocketSample;
 
-constexpr double kReceiveWindowUsed = 0.8;     // of the announced window is in flight
-constexpr std::int64_t kMinBytes = 100;        // of a bin; fewer are ignored
+constexpr double kReceiveWindowUsed = 0.8;  // of the announced window is in flight
+constexpr std::int64_t kMinBytes = 100;     // of a bin; fewer are ignored
+// In flight: two packets, whose acknowledgement the receiver may put off.
+constexpr double kPutOffBytes = 3000;
 constexpr double kCongestionWindowUsed = 0.7;  // of the congestion window is in flight
 constexpr double kBufferUsed = 0.75;           // of the send buffer
 constexpr double kLongRoundTripUs = 2000;      // a pace is found within few of them
@@ -19,13 +21,14 @@ constexpr double kStallNs = 100e6;  // nothing gets through although something i
 constexpr std::int64_t kCellNs = 20'000'000;  // as often as sockets are read
 
 Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
-  if (sample.rtt_us.known() && has_queue(figure(sample.rtt_us), facts)) {
+  const double in_flight = figure(sample.max_in_flight_bytes);
+  if (sample.rtt_us.known() && has_queue(figure(sample.rtt_us), facts) &&
+      (in_flight > kPutOffBytes || !sample.max_in_flight_bytes.known())) {
     return Limit::LinkFull;
   }
   if (figure(sample.retransmitted_packets) > 0) {
     return Limit::Loss;
   }
-  const double in_flight = figure(sample.max_in_flight_bytes);
   if (figure(sample.window_full) > 0 ||
       (sample.window_bytes.known() &&
        in_flight > kReceiveWindowUsed * figure(sample.window_bytes))) {

@@ -193,6 +193,13 @@ TEST(LimitsOfPackets, ARoundTripThatIsAlwaysLongIsNoQueue) {
                    0);
 }
 
+TEST(LimitsOfPackets, ALateAcknowledgementOfTwoPacketsIsNoQueue) {
+  EXPECT_EQ(limit({.payload_bytes = 2'896, .rtt_us = 40'000, .max_in_flight_bytes = 2'896}),
+            Limit::RoundTrip);
+  EXPECT_EQ(limit({.payload_bytes = 5'792, .rtt_us = 40'000, .max_in_flight_bytes = 5'792}),
+            Limit::LinkFull);
+}
+
 TEST(LimitsOfPackets, KeepAlivesAndEmptyBinsAreNothingUnderWay) {
   EXPECT_EQ(limit({.payload_bytes = 20}), std::nullopt);
   EXPECT_EQ(limit({.payload_bytes = 0, .rtt_us = 40'000}), std::nullopt);
