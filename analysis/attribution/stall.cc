@@ -38,6 +38,7 @@ using record::waited_for;
 
 constexpr std::int64_t kGoneNs = 8'000'000'000;  // rows of a watch that lives come each second
 constexpr std::int64_t kSettledNs = 1'000'000'000;
+constexpr std::int64_t kLastActsNs = 15'000'000'000;
 constexpr double kSure = 0.95;
 constexpr double kByRecordsAlone = 0.85;
 
@@ -52,18 +53,35 @@ struct Suspect {
   const StallRank* rank = nullptr;
 };
 
+// Of a node by time; what cannot be read is left out.
+std::vector<Standing> told_by(const RunData& run, std::size_t place) {
+  std::vector<Standing> told;
+  for (const record::Event& event : run.nodes[place].events) {
+    if (event.kind == record::kStall) {
+      if (auto stall = record::stall_in(event.detail)) {
+        told.push_back({.node = place, .t_ns = event.t_ns, .stall = *std::move(stall)});
+      }
+    }
+  }
+  std::ranges::stable_sort(told, {}, &Standing::t_ns);
+  return told;
+}
+
 std::optional<Standing> last_of(const RunData& run, std::size_t place) {
   const NodeData& node = run.nodes[place];
-  const record::Event* last = nullptr;
-  for (const record::Event& event : node.events) {
-    last = event.kind == record::kStall && (last == nullptr || event.t_ns >= last->t_ns) ? &event
-                                                                                         : last;
+  std::vector<Standing> told = told_by(run, place);
+  const bool has_failed = node.exit_status.value_or(0) != 0;
+  // What a rank does in the last seconds of a job that fails is no work on its steps: a watchdog
+  // writes what it knows, or ends the job.
+  while (has_failed && told.size() > 1 && told.back().stall.state == StallState::Moves &&
+         node.span.end_ns - told.back().t_ns < kLastActsNs &&
+         told[told.size() - 2].stall.state != StallState::Over) {
+    told.pop_back();
   }
-  auto stall = last == nullptr ? std::nullopt : record::stall_in(last->detail);
-  if (!stall || stall->state == StallState::Over || node.exit_status == 0) {
+  if (told.empty() || told.back().stall.state == StallState::Over || node.exit_status == 0) {
     return std::nullopt;
   }
-  return Standing{.node = place, .t_ns = last->t_ns, .stall = *std::move(stall)};
+  return std::move(told.back());
 }
 
 std::string text_of(const StallCollective* each) {

@@ -159,7 +159,10 @@ void Monitor::attend(const Moment& moment) {
   // Steps are found long after they began where only collectives tell of them.
   pause_.note_steps(std::max(moment.steps, rounds), moment.usual_ms);
   pause_.note_progress(progress_ns);
-  if (goes_on && !ranks_.empty()) {
+  // What is found late, as a collective's end whose other parts never came, lies before the stall:
+  // it only began a little later.
+  const bool stands_still = pause_.length_ns(moment.now_ns) >= pause_.attentive_ns();
+  if (goes_on && !stands_still && !ranks_.empty()) {
     end_stall(moment);
   }
   if (pause_.is_known() && !moment.processes.empty() &&

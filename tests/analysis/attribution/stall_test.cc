@@ -219,6 +219,29 @@ TEST_F(OfAStall, WhereARankWorksNothingIsSaid) {
   EXPECT_NE(verdict().verdict, VerdictClass::Stalled);
 }
 
+// A watchdog writes its dump, and ends the job.
+TEST_F(OfAStall, WhatARankDoesAtAFailedJobsEndIsNoWork) {
+  StallRank absent = rank(1, RankDoes::Absent);
+  absent.collectives = {open("all-reduce", false, true)};
+  stands("a", waiting(0), StallState::Waits);
+  stands("b", absent);
+  for (const auto& [node, number] : {std::pair{"a", 0}, std::pair{"b", 1}}) {
+    stands(node, rank(number, RankDoes::Moves), StallState::Moves);
+    made_.node(node).events.back().t_ns += 8 * kSecond;
+  }
+  EXPECT_NE(verdict().verdict, VerdictClass::Stalled) << "it may go on";
+  for (const char* node : {"a", "b"}) {
+    made_.node(node).is_complete = true;
+    made_.node(node).exit_status = 1;
+  }
+  EXPECT_EQ(verdict().cause, Cause::RankMissing);
+  EXPECT_EQ(verdict().where.rank, 1);
+  for (const char* node : {"a", "b"}) {
+    made_.node(node).span.end_ns += 30 * kSecond;
+  }
+  EXPECT_NE(verdict().cause, Cause::RankMissing) << "it worked for long";
+}
+
 TEST_F(OfAStall, RanksThatOnlyWaitSayNothingYet) {
   stands("a", waiting(0), StallState::Waits);
   EXPECT_NE(verdict().verdict, VerdictClass::Stalled);

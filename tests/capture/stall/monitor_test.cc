@@ -119,6 +119,21 @@ TEST_F(MonitorTest, AStallIsOverWithTheNextStep) {
   EXPECT_EQ(found[1].state, StallState::Over);
 }
 
+// Of a rank in several groups, the last part of one may be given up only 30 s later.
+TEST_F(MonitorTest, ACollectiveOfBeforeThatIsFoundLateIsNoProgress) {
+  is_open(record::CollectiveKind::AllReduce, 12, false, true);
+  pause(29);
+  monitor_.note_over({.start_ns = kProgressNs, .end_ns = kProgressNs + kSecond / 20, .merged = 1});
+  for (int at = 30; at <= 41; ++at) {
+    attend(kProgressNs + at * kSecond);
+  }
+  const auto found = events();
+  ASSERT_GE(found.size(), 3U);
+  EXPECT_EQ(found.back().since_ns, kProgressNs + kSecond / 20);
+  EXPECT_EQ(found.back().state, StallState::Stands);
+  EXPECT_EQ(found.back().ranks.at(0).does, RankDoes::Absent);
+}
+
 TEST_F(MonitorTest, ACollectiveThatEndsIsProgress) {
   does('T', "0");
   pause(9);
