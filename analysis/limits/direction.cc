@@ -271,11 +271,15 @@ bool is_shrunk_by_loss(const DirectionView& view) {
   return falls.losses >= kSeveral && falls.after_loss > falls.after_pause;
 }
 
+double lost_of(const DirectionFacts& facts) {
+  return std::max(0.0, facts.retransmitted - facts.needless);
+}
+
 // On a long path a share that is small anywhere else keeps the window from growing.
 bool is_lossy(const std::vector<const SocketSample*>& busy, const DirectionFacts& facts) {
   return facts.packets > 0 &&
-         (facts.retransmitted > kLossy * facts.packets ||
-          facts.retransmitted * mean_window_packets(busy) > kOfAWindow * facts.packets);
+         (lost_of(facts) > kLossy * facts.packets ||
+          lost_of(facts) * mean_window_packets(busy) > kOfAWindow * facts.packets);
 }
 
 // Of loss, not of what it measures.
@@ -287,7 +291,7 @@ bool slows_by_loss(const NodeData& node) {
 }
 
 bool is_policed(const RunData& run, const DirectionView& view, const DirectionFacts& facts) {
-  return view.sender && facts.retransmitted > kPoliced * facts.packets &&
+  return view.sender && lost_of(facts) > kPoliced * facts.packets &&
          slows_by_loss(run.nodes[*view.sender]);
 }
 
@@ -334,6 +338,7 @@ DirectionFacts facts_of(const RunData& run, const DirectionView& view) {
       most(facts.bytes, total.payload_bytes);
       most(facts.packets, total.packets);
       most(facts.retransmitted, total.retransmitted_packets);
+      most(facts.needless, total.spurious_retransmissions);
     }
   }
   const std::vector<const SocketSample*> busy = busy_readings(view);

@@ -37,7 +37,8 @@ struct DirectionFacts {
   double bytes = 0;         // payload
   double packets = 0;
   double retransmitted = 0;
-  bool is_lossy = false;  // more retransmissions than any network has
+  double needless = 0;    // of these, what had arrived all the same: packets overtook each other
+  bool is_lossy = false;  // more retransmissions of lost packets than any network has
   // More of them than a queue makes that overflows now and then, though the sender slows down by
   // loss: something drops what is beyond a rate.
   bool is_policed = false;

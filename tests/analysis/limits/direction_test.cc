@@ -102,6 +102,17 @@ TEST_F(Directions, LossIsMoreThanAnyNetworkHas) {
   EXPECT_FALSE(facts().is_lossy);
 }
 
+// Where packets overtake each other, the sender takes them for lost.
+TEST_F(Directions, LossIsNotWhatArrivedAllTheSame) {
+  made_.way(ab_, Direction::AToB, {.busy_ms = 100, .mbps = 9000, .lost = 0.01});
+  for (FlowData* flow : {&flow_at("a"), &flow_at("b")}) {
+    record::FlowTotal& total = flow->totals[0];
+    total.spurious_retransmissions = total.retransmitted_packets;
+  }
+  EXPECT_FALSE(facts().is_lossy);
+  EXPECT_GT(facts().retransmitted, 0);
+}
+
 TEST_F(Directions, LossIsAlsoWhatKeepsALargeWindowFromGrowing) {
   MadeWay way{.busy_ms = 100, .mbps = 9000, .lost = 0.0002, .like = {.unacked_packets = 100}};
   way.like.cwnd_packets = 100;
