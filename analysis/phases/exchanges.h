@@ -43,6 +43,11 @@ using Exchanges = std::vector<std::vector<Exchange>>;
 
 Exchanges exchanges_of(const RunData& run, const Clocks& clocks);
 
+// What the main threads worked inside the steps, in nanoseconds: of each node that of the process
+// whose worked most. Unknown where it says nothing of computing, because of GPUs, and where nobody
+// counted.
+using Worked = std::vector<std::optional<double>>;
+
 // What Exchange::number is of this row.
 std::int64_t number_of(const record::Collective& row);
 

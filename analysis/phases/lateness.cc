@@ -348,12 +348,12 @@ std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeti
 }
 
 std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meeting> meetings,
-                                const Spans& steps) {
+                                const Spans& steps, const Worked& worked) {
   std::vector<Line> lines;
   for (const auto& of_node : exchanges) {
     for (Line& line : lines_of(of_node)) {
       lines.push_back(std::move(line));
-      mark_unwaited(lines.back(), steps);
+      mark_unwaited(lines.back(), steps, worked_by(worked, of_node));
     }
   }
   const GapOf gaps = gaps_of(lines);

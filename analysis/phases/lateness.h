@@ -31,8 +31,9 @@ struct Late {
   std::optional<std::size_t> meeting = {};  // to which it came, where that is known
 };
 
+// `worked`: by node.
 std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meeting> meetings,
-                                const Spans& steps);
+                                const Spans& steps, const Worked& worked = {});
 
 // The late stages of a pipeline, by its messages alone.
 std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings);

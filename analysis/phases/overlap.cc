@@ -23,6 +23,7 @@ constexpr double kMoreAlike = 0.5;           // one spread of the other: then it
 constexpr double kAlike = 0.05;              // of the bytes of the one before
 constexpr std::size_t kMinPairs = 8;
 constexpr double kProcessorsCompute = 0.6;           // of the time in which nothing was under way
+constexpr double kBesideIsWork = 0.5;                // of the time beside exchanges
 constexpr double kBucketBytes = 25.0 * 1024 * 1024;  // PyTorch's default, as in predict/figures.h
 
 std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {
@@ -255,6 +256,20 @@ bool is_any_message(const Exchanges& exchanges) {
       exchanges, [](const auto& of_node) { return std::ranges::any_of(of_node, is_message); });
 }
 
+// For computing beside the exchanges that are marked. A main thread that sleeps while no exchange
+// is under way computes elsewhere, and tells nothing.
+bool worked_too_little(const Line& line, const Spans& steps, double worked) {
+  double gaps_ns = 0;
+  double beside_ns = 0;
+  for (const StageGap& gap : line.gaps) {
+    if (covers(steps, gap.exchange->own_ready_ns)) {
+      gaps_ns += static_cast<double>(gap.gap_ns);
+      beside_ns += gap.unwaited ? took_ns(gap) : 0;
+    }
+  }
+  return worked > kProcessorsCompute * gaps_ns && worked - gaps_ns < kBesideIsWork * beside_ns;
+}
+
 double hidden_of(const Line& line, const Spans& steps) {
   double hidden_ns = 0;
   for (const StageGap& gap : line.gaps) {
@@ -330,7 +345,26 @@ std::vector<Line> lines_of(std::span<const Exchange> exchanges) {
   return lines;
 }
 
-void mark_unwaited(Line& line, const Spans& steps) {
+Worked main_worked(const OverlapInput& input) {
+  Worked worked(input.run.nodes.size());
+  for (std::size_t node = 0; node < worked.size(); ++node) {
+    Work most;
+    for (const auto& [process, threads] : threads_of(input, node)) {
+      most = threads.main.ran_ms > most.ran_ms ? threads.main : most;
+    }
+    if (most.ran_ms > 0 && !has_gpu(input.run.nodes[node])) {
+      worked[node] = most.all_ms() * 1e6 * input.count;
+    }
+  }
+  return worked;
+}
+
+std::optional<double> worked_by(const Worked& worked, std::span<const Exchange> of_node) {
+  const std::size_t node = of_node.empty() ? worked.size() : of_node.front().node;
+  return node < worked.size() ? worked[node] : std::nullopt;
+}
+
+void mark_unwaited(Line& line, const Spans& steps, std::optional<double> worked_ns) {
   const std::map<std::size_t, Place> places = places_of(line, steps);
   const std::optional<bool> on_the_whole = went_on(all_pairs(places));
   for (const auto& [number, place] : places) {
@@ -340,6 +374,11 @@ void mark_unwaited(Line& line, const Spans& steps) {
       for (const std::size_t gap : place.gaps) {
         line.gaps[gap].unwaited = true;
       }
+    }
+  }
+  if (worked_ns && worked_too_little(line, steps, *worked_ns)) {
+    for (StageGap& gap : line.gaps) {
+      gap.unwaited = false;
     }
   }
 }

@@ -11,6 +11,7 @@
 // Pure; any thread.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct OverlapInput {
 };
 
 double hidden_ms(const OverlapInput& input);
+
+Worked main_worked(const OverlapInput& input);
+std::optional<double> worked_by(const Worked& worked, std::span<const Exchange> of_node);
 
 // What the exchange itself takes of the processors in a step, or waits for them, of the rank for
 // which that is most: no better path takes it away. 0 where it is not known.
@@ -71,6 +75,9 @@ std::vector<Line> lines_of(std::span<const Exchange> exchanges);
 //
 //   waited for    exchange ─── │ computing ───│      the second does not depend on the first
 //   not           exchange ───────── │ comp. │       their sum stays the same
-void mark_unwaited(Line& line, const Spans& steps);
+//
+// Of a rank that computes on a processor, `worked_ns` of its main thread: none are marked where it
+// worked too little for that.
+void mark_unwaited(Line& line, const Spans& steps, std::optional<double> worked_ns = {});
 
 }  // namespace chokepoint::analysis

@@ -348,9 +348,10 @@ void join_alike(const Members& members, const std::map<RankId, double>& alone,
 }
 
 Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& exchanges,
-                   const std::vector<Meeting>& meetings, const StepLine& steps) {
+                   const std::vector<Meeting>& meetings, const StepLine& steps,
+                   const Worked& worked) {
   const Spans inside = united(steps.settled);
-  Waiting waiting{.late = late_arrivals(exchanges, meetings, steps.settled),
+  Waiting waiting{.late = late_arrivals(exchanges, meetings, steps.settled, worked),
                   .ranks = ranks_in(exchanges)};
   const std::map<RankId, double> alone = late_by_rank(waiting.late, inside);
   const Members members = members_of(run);
@@ -453,7 +454,9 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
     phases.source = PhaseSource::Library;
     phases.by_messages = is_mostly_messages(exchanges);
     const std::vector<Meeting> meetings = meetings_of(exchanges);
-    Waiting waiting = waiting_of(run, clocks, exchanges, meetings, steps);
+    phases.worked = main_worked(
+        {.run = run, .clocks = clocks, .exchanges = exchanges, .steps = steps.settled, .count = 1});
+    Waiting waiting = waiting_of(run, clocks, exchanges, meetings, steps, phases.worked);
     phases.untold = untold_of(run, exchanges, meetings, waiting, steps);
     phases.late = std::move(waiting.late);
     phases.ranks = std::move(waiting.ranks);

@@ -46,6 +46,7 @@ struct Phases {
   std::vector<RankLateness> ranks = {};  // the same by rank, of all that are known to take part
   std::vector<Late> late = {};           // each time that somebody was waited for
   Spans communicating = {};              // within the steps, hidden or not
+  Worked worked = {};                    // by node, see exchanges.h
   Untold untold = {};                    // none of it in the figures above but step_ms
   double waiting_ms() const;
 };

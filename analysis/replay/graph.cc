@@ -203,7 +203,8 @@ bool add_ranks(GraphBuilder& builder, const LateBy& late, std::vector<bool>& rep
       lines[list] = lines_of(input.exchanges[list]);
     }
     for (Line& line : lines[list]) {
-      mark_unwaited(line, input.steps.settled);
+      mark_unwaited(line, input.steps.settled,
+                    worked_by(input.phases.worked, input.exchanges[list]));
     }
   }
   const double factor = pace_factor(input, lines);

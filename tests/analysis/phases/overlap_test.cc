@@ -97,6 +97,16 @@ TEST_F(Hidden, AMainThreadThatSpinsForItsGpuComputesNothing) {
   EXPECT_LT(hidden(60), 1);
 }
 
+TEST_F(Hidden, SaysOfEachNodeWhatItsMainThreadWorked) {
+  works(0, 30);
+  works(0, 10, "2/train (main)");
+  EXPECT_THAT(main_worked(input(0)),
+              testing::ElementsAre(testing::Optional(testing::DoubleNear(10 * 30e6, 1e5)),
+                                   std::optional<double>()));
+  has_gpu(0);
+  EXPECT_EQ(main_worked(input(0))[0], std::nullopt);
+}
+
 TEST_F(Hidden, DoesNotTakeOtherThreadsForTheMainOne) {
   works(0, 90, "1/gloo");
   EXPECT_EQ(hidden(50), 0);
