@@ -90,8 +90,9 @@ bool is_undecided(const DiagnosisInput& input, const Verdict& verdict);
 // receiver's wait does not count: it may wait while nothing is asked of it.
 void add_starvation(const DiagnosisInput& input, Findings& findings);
 // hosts.cc: makes the want of processors the cause of a step full of computing, where others take
-// them or a quota holds the job back.
-void remark_processors(const DiagnosisInput& input, Verdict& computing);
+// them, a quota holds the job back, or it is itself too much for them. What percent of the time it
+// waits.
+double remark_processors(const DiagnosisInput& input, Verdict& computing);
 // ranks.cc: whose failure ended the job: one rank's, which took the others along, or that of all
 // nodes.
 std::optional<Verdict> early_end(const RunData& run);

@@ -12,11 +12,12 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kWaitsLong = 25;      // percent of the time
-constexpr double kWaitsMostly = 0.75;  // of the time in which the thread was ready or ran
-constexpr double kComputesLess = 15;   // percent of the time, of a rank's first thread
-constexpr double kFull = 92;           // percent of one core
-constexpr double kTakesMuch = 10;      // percent of one core
+constexpr double kWaitsLong = 25;       // percent of the time
+constexpr double kWaitsMostly = 0.75;   // of the time in which the thread was ready or ran
+constexpr double kComputesLess = 15;    // percent of the time, of a rank's first thread
+constexpr double kMostlyCrowded = 0.5;  // of the time some task waits for a core
+constexpr double kFull = 92;            // percent of one core
+constexpr double kTakesMuch = 10;       // percent of one core
 constexpr std::size_t kTakersTold = 3;
 
 double percent_of(const SeriesData& series, Span span) {
@@ -111,7 +112,7 @@ void add_starvation(const NodeData& node, Span span, const HostLoad& load,
   }
 }
 
-void remark_processors(const DiagnosisInput& input, Verdict& computing) {
+double remark_processors(const DiagnosisInput& input, Verdict& computing) {
   HostLoad worst{.waited_percent = kComputesLess};
   const NodeData* of_node = nullptr;
   Span of_span;
@@ -121,7 +122,8 @@ void remark_processors(const DiagnosisInput& input, Verdict& computing) {
     for (const SeriesData* waits : node.find(record::kThreadWait)) {
       const double waited = percent_of(*waits, span);
       if (waits->row.subject.ends_with("(main)") && waited > worst.waited_percent &&
-          (!takers_of(node, span).empty() || throttled_cgroup(node, span))) {
+          (!takers_of(node, span).empty() || throttled_cgroup(node, span) ||
+           core_wait_share(node) > kMostlyCrowded)) {
         worst = {.waited_percent = waited, .waiting_thread = thread_of(waits->row.subject)};
         of_node = &node;
         of_span = span;
@@ -133,6 +135,7 @@ void remark_processors(const DiagnosisInput& input, Verdict& computing) {
     computing.where.node = of_node->name;
     add_starvation(*of_node, of_span, worst, computing.evidence);
   }
+  return of_node == nullptr ? 0 : worst.waited_percent;
 }
 
 const record::Fact* fact_of(const NodeData& node, std::string_view category,

@@ -19,7 +19,8 @@ namespace {
 constexpr double kMbpsPerGbps = 1000;
 constexpr double kRounding = 1e-9;
 constexpr double kUnexplainedPercent = 20;  // of the step: above it the verdict is unknown
-constexpr double kMostlyPercent = 50;       // of the step
+constexpr double kOfUnexplained = 0.75;
+constexpr double kMostlyPercent = 50;  // of the step
 // Round trips that no network shortens may fill a step of messages, or be late for a reason that
 // was not seen: a judgement, since no play of the draws was like that.
 constexpr double kNotComputing = 0.6;
@@ -117,6 +118,7 @@ void add_takers(const DiagnosisInput& input, const Verdict& verdict, Words& word
       const auto quota = throttled_cgroup(node, input.span_of(place));
       words["taker"] = takers.empty() || quota ? "" : takers.front().name;
       words["quota"] = quota ? quota->name : "";
+      words["own"] = takers.empty() && !quota ? "the job's own threads" : "";
     }
   }
 }
@@ -195,7 +197,8 @@ double confidence_of(const DiagnosisInput& input, double share_percent, double n
   return std::round(100 * clear * seen * source * ends * sockets) / 100;
 }
 
-Verdict computing(const DiagnosisInput& input, double lost_percent) {
+// And what percent of the time the job waited for processors.
+std::pair<Verdict, double> computing_and_wait(const DiagnosisInput& input, double lost_percent) {
   Verdict verdict{.verdict = VerdictClass::Compute};
   verdict.share_percent = 100 * input.phases.computing_ms / input.phases.step_ms;
   verdict.confidence = confidence_of(input, 100 - lost_percent, lost_percent * 4);
@@ -207,11 +210,11 @@ Verdict computing(const DiagnosisInput& input, double lost_percent) {
   }
   verdict.evidence.push_back({"computing, and communication hidden behind it",
                               input.phases.computing_ms, "ms", "steps and what was under way"});
-  remark_processors(input, verdict);
+  const double waited_percent = remark_processors(input, verdict);
   remark_clocks(input, verdict);
   remark_nvlink(input, verdict);
   advise(input, verdict);
-  return verdict;
+  return {std::move(verdict), waited_percent};
 }
 
 // Those that matter, the largest first.
@@ -248,14 +251,19 @@ Verdict unknown(const DiagnosisInput& input, const Accounting& accounting,
   return verdict;
 }
 
-// Where nothing that could be named takes much.
+// Where nothing that could be named takes much. What could not be attributed is the processors', if
+// the job waited for them nearly as long.
 Verdict otherwise(const DiagnosisInput& input, double lost_percent, const Accounting& accounting,
                   std::vector<Evidence> hints) {
   if (const auto gone = early_end(input.run)) {
     return *gone;
   }
-  return other_percent(input, accounting) < kUnexplainedPercent
-             ? computing(input, lost_percent)
+  const double unexplained_percent = other_percent(input, accounting);
+  auto [computes, waited_percent] = computing_and_wait(input, lost_percent);
+  const bool is_of_processors =
+      waited_percent > 0 && waited_percent >= kOfUnexplained * unexplained_percent;
+  return unexplained_percent < kUnexplainedPercent || is_of_processors
+             ? std::move(computes)
              : unknown(input, accounting, std::move(hints));
 }
 

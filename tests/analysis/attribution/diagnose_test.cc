@@ -421,6 +421,23 @@ TEST_F(Diagnosed, MoreThanALittleIsOne) {
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanBandwidth);
 }
 
+TEST_F(Diagnosed, WhatIsUnexplainedIsTheProcessorsWhereTheJobWaitsForThem) {
+  MadeWay way = full_link();
+  way.busy_ms = 2;
+  send(way);
+  made_.collectives(60, {0, 0});
+  made_.counter(made_.node("b"), record::kThreadCpu, "1000/python3 (main)", 2e8);
+  made_.counter(made_.node("b"), record::kThreadWait, "1000/python3 (main)", 5e8);
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::Unknown) << "it may only be busy";
+  made_.counter(made_.node("b"), record::kPressureSome, "cpu", 8e8);
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::Compute);
+  EXPECT_EQ(found.verdict.cause, Cause::ProcessCpu);
+  EXPECT_EQ(found.verdict.where.node, "b");
+  ASSERT_FALSE(found.verdict.advice.empty());
+  EXPECT_THAT(found.verdict.advice[0].what, testing::HasSubstr("the job's own threads on b"));
+}
+
 // Of the 60 ms that an exchange takes something is under way for 15.
 TEST_F(Diagnosed, WhatIsLessThanTheUnexplainedIsNoHeadline) {
   MadeWay way = full_link();
