@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string_view>
 
 #include "analysis/load/run_data.h"
@@ -27,6 +29,8 @@ constexpr double kMostly = 0.5;
 constexpr double kCrowded = 0.2;            // of the time some task waits for a core
 constexpr double kMinPayload = 3000;        // of a bin
 constexpr double kWheneverDataPass = 0.75;  // of such bins
+constexpr double kOftenAtOneRate = 0.45;    // likewise, where the queue leaves at the link's rate
+constexpr double kAlikeRates = 0.25;        // so much may they differ
 constexpr std::int64_t kAfterLossNs = 500'000'000;
 constexpr int kSeveral = 2;
 constexpr double kPutOffPackets = 2;
@@ -174,21 +178,39 @@ double usual_rtt_us(const std::vector<const SocketSample*>& busy) {
 
 bool is_crowded(const NodeData& node) { return core_wait_share(node) > kCrowded; }
 
+// What leaves a queue does so at the link's rate: a round trip is as long as what is in flight
+// takes at the rate of the fullest bins. An answer that waits for a processor is late whatever is
+// in flight. The least quarter of the rates, since the most in flight is that of one moment of a
+// bin.
+bool leaves_at_one_rate(std::span<const double> of_queues, std::span<const double> of_bins) {
+  const auto queue = math::quantile(of_queues, 0.25);
+  const auto bin = math::quantile(of_bins, 0.95);
+  return queue && bin && std::abs(*queue - *bin) < kAlikeRates * *bin;
+}
+
 bool is_late_by_host(const RunData& run, const DirectionView& view, const DirectionFacts& facts) {
   const bool is_near_crowd = (view.sender && is_crowded(run.nodes[*view.sender])) ||
                              (view.receiver && is_crowded(run.nodes[*view.receiver]));
   if (!is_near_crowd || view.at_sender == nullptr) {
     return false;
   }
-  double moments = 0;
-  double queued = 0;
+  std::vector<double> of_bins;    // bytes a microsecond
+  std::vector<double> of_queues;  // likewise
   for (const FlowSample& sample : view.at_sender->packets.at(side_of(view))) {
     if (sample.rtt_us.known() && figure(sample.payload_bytes) > kMinPayload) {
-      ++moments;
-      queued += is_queued(figure(sample.rtt_us), facts.min_rtt_us) ? 1 : 0;
+      of_bins.push_back(figure(sample.payload_bytes) * 1e3 /
+                        static_cast<double>(std::max<std::int64_t>(sample.bin_ns, 1)));
+      if (is_queued(figure(sample.rtt_us), facts.min_rtt_us)) {
+        of_queues.push_back(figure(sample.max_in_flight_bytes) / figure(sample.rtt_us));
+      }
     }
   }
-  return moments > 0 && queued < kWheneverDataPass * moments;
+  const auto moments = static_cast<double>(of_bins.size());
+  const auto queued = static_cast<double>(of_queues.size());
+  const bool is_link =
+      queued >= kWheneverDataPass * moments ||
+      (queued >= kOftenAtOneRate * moments && leaves_at_one_rate(of_queues, of_bins));
+  return moments > 0 && !is_link;
 }
 
 // One or two packets, after which nothing follows, a receiver need not acknowledge at once: the

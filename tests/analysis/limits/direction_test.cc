@@ -261,5 +261,24 @@ TEST_F(Directions, AreLateByAHostThatIsCrowded) {
   EXPECT_FALSE(facts().is_late_by_host);
 }
 
+// Seen of FSDP's ranks, two a host, on a link of 400 Mb/s: of half of their bins.
+TEST_F(Directions, AreNotLateByACrowdedHostWhereWhatIsInFlightLeavesAtOneRate) {
+  made_.way(ab_, Direction::AToB, full_link());
+  made_.counter(made_.node("b"), record::kPressureSome, "cpu", 0.3e9);
+  const auto in_flight = [&](double of_rate) {
+    std::size_t place = 0;
+    for (record::FlowSample& bin : flow_at("a").packets[0]) {
+      const double bytes_a_us =
+          static_cast<double>(bin.payload_bytes.value()) * 1e3 / static_cast<double>(bin.bin_ns);
+      bin.rtt_us = place++ % 2 == 0 ? 4'000 : bin.min_rtt_us.value();
+      bin.max_in_flight_bytes = static_cast<std::int64_t>(of_rate * bytes_a_us * 4'000);
+    }
+  };
+  in_flight(1.1);
+  EXPECT_FALSE(facts().is_late_by_host);
+  in_flight(3);
+  EXPECT_TRUE(facts().is_late_by_host);
+}
+
 }  // namespace
 }  // namespace chokepoint::analysis
