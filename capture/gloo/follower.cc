@@ -89,12 +89,11 @@ bool Follower::read_late(const Piece& piece) {
 }
 
 bool Follower::find_again(const Piece& piece) {
-  const bool is_begin = piece.offset == 0;
   const auto begins_at = [&](std::size_t skipped) {
     const auto header = read_header(captured_from(piece, piece.offset + skipped));
-    return header && (is_begin || has_point_to_point_ || is_sure(*header));
+    return header && (is_first_header(piece.offset) || has_point_to_point_ || is_sure(*header));
   };
-  const bool has_greeting = is_begin && !begins_at(0) && begins_at(kGreetingBytes);
+  const bool has_greeting = piece.offset == 0 && !begins_at(0) && begins_at(kGreetingBytes);
   if (!has_greeting && !begins_at(0)) {
     return false;
   }

@@ -121,8 +121,14 @@ inline std::optional<Header> read_header(std::span<const std::uint8_t> bytes) {
 // Proves by itself that a message begins here: no other bytes look like it.
 inline bool is_sure(const Header& header) { return !header.is_point_to_point(); }
 
-// The side that connects may first send 8 bytes: the number of the connection that it wants.
+// The side that connects may first send 8 bytes, also in a segment of their own: the number of the
+// connection that it wants.
 inline constexpr std::size_t kGreetingBytes = 8;
+
+// Whether the stream's first header may be here.
+inline bool is_first_header(std::uint64_t offset) {
+  return offset == 0 || offset == kGreetingBytes;
+}
 
 // Whether the bytes at this offset of a stream begin with a Gloo header. Other traffic is ruled out
 // by its first word.
@@ -136,7 +142,7 @@ inline bool looks_like_gloo(std::uint64_t offset, std::span<const std::uint8_t> 
     return false;
   }
   if (const auto header = read_header(captured)) {
-    return offset == 0 || is_sure(*header);
+    return is_first_header(offset) || is_sure(*header);
   }
   return offset == 0 && read_header(captured.subspan(kGreetingBytes));
 }

@@ -210,17 +210,22 @@ TEST(GlooFollower, BeginsInTheMiddleOfAStream) {
 }
 
 TEST(GlooFollower, PassesOverTheNumberOfTheConnectionAlsoWhereItIsInOneSegmentWithAHeader) {
-  for (const bool is_together : {false, true}) {
-    Stream stream;
-    stream.bytes = {5, 0, 0, 0, 0, 0, 0, 0};
-    stream.add(Kind::Barrier, 0, 0);
-    if (!is_together) {
-      stream.show(0, 8);
+  // A message from one to one has no prefix.
+  for (const auto& [prefix, kind] :
+       {std::pair(Kind::Barrier, Kind::Barrier), std::pair(Kind::Unknown, Kind::PointToPoint)}) {
+    for (const bool is_together : {false, true}) {
+      Stream stream;
+      stream.bytes = {5, 0, 0, 0, 0, 0, 0, 0};
+      stream.add(prefix, 0, 0);
+      if (!is_together) {
+        stream.show(0, 8);
+      }
+      stream.show(is_together ? 0 : 8, stream.bytes.size());
+      ASSERT_EQ(stream.messages.size(), 1U);
+      EXPECT_EQ(stream.messages[0].kind, kind);
+      EXPECT_TRUE(looks_like_gloo(0, stream.bytes));
+      EXPECT_TRUE(looks_like_gloo(8, std::span(stream.bytes).subspan(8)));
     }
-    stream.show(is_together ? 0 : 8, stream.bytes.size());
-    ASSERT_EQ(stream.messages.size(), 1U);
-    EXPECT_EQ(stream.messages[0].kind, Kind::Barrier);
-    EXPECT_TRUE(looks_like_gloo(0, stream.bytes));
   }
 }
 
