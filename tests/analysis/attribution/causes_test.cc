@@ -118,9 +118,9 @@ TEST(Sentences, WithoutAccountsNothingIsSaidToBeLost) {
   EXPECT_THAT(sentence_of(diagnosis), HasSubstr("does not show where"));
 }
 
-constexpr std::array<std::string_view, 15> kWords{
+constexpr std::array<std::string_view, 16> kWords{
     "from",   "to",      "node", "node_interface", "interface", "peer_interface", "rank", "buffer",
-    "better", "address", "link", "to_address",     "taker",     "quota",          "mount"};
+    "better", "address", "link", "to_address",     "taker",     "quota",          "own",  "mount"};
 
 // Every {word} of a text.
 std::vector<std::string> words_in(std::string_view text) {
