@@ -43,15 +43,16 @@ std::map<std::int64_t, double> allowed_ns(const std::vector<std::vector<StageCom
   return sums_ns;
 }
 
-struct Receiver {
+// The other end of a message.
+struct OtherEnd {
   const Exchange* exchange = nullptr;
   std::size_t meeting = 0;
 };
 
 // By what was sent.
-std::map<const Exchange*, Receiver> receivers_of(const Exchanges& exchanges,
+std::map<const Exchange*, OtherEnd> receivers_of(const Exchanges& exchanges,
                                                  std::span<const Meeting> meetings) {
-  std::map<const Exchange*, Receiver> receivers;
+  std::map<const Exchange*, OtherEnd> receivers;
   for (std::size_t number = 0; number < meetings.size(); ++number) {
     const Meeting& meeting = meetings[number];
     if (meeting.size() == 2 && is_message(at(exchanges, meeting.front()))) {
@@ -62,6 +63,35 @@ std::map<const Exchange*, Receiver> receivers_of(const Exchanges& exchanges,
     }
   }
   return receivers;
+}
+
+// A stage that has sent on all that it received has nothing to compute until it receives again. If
+// it only then takes what was sent to it, it did something else meanwhile, such as to load its
+// data.
+void add_idle_receivers(const std::vector<Exchange>& of_rank,
+                        const std::map<const Exchange*, OtherEnd>& sent_to,
+                        std::vector<Late>& late) {
+  std::int64_t open = 0;  // received and not sent on
+  bool has_sent = false;
+  std::int64_t last_ns = 0;
+  for (const Exchange& own : of_rank) {
+    const auto sent = sent_to.find(&own);
+    if (own.kind == CollectiveKind::Receive && open == 0 && has_sent && own.knows_ready &&
+        sent != sent_to.end() && sent->second.exchange->knows_ready) {
+      const Exchange& sender = *sent->second.exchange;
+      const Span waited{std::max(sender.own_ready_ns + sender.way_ns, last_ns), own.own_ready_ns};
+      if (waited.length_ns() > 0) {
+        late.push_back({.node = own.node,
+                        .rank = own.rank,
+                        .waited = waited,
+                        .lost_ns = static_cast<double>(waited.length_ns()),
+                        .meeting = sent->second.meeting});
+      }
+    }
+    open += own.kind == CollectiveKind::Receive ? 1 : own.kind == CollectiveKind::Send ? -1 : 0;
+    has_sent = has_sent || own.kind == CollectiveKind::Send;
+    last_ns = std::max(last_ns, own.end_ns);
+  }
 }
 
 std::vector<std::vector<StageCompute>> all_computes(const Exchanges& exchanges) {
@@ -343,6 +373,13 @@ std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeti
                         .meeting = receiver->second.meeting});
       }
     }
+  }
+  std::map<const Exchange*, OtherEnd> sent_to;
+  for (const auto& [sent, receiver] : receivers) {
+    sent_to[receiver.exchange] = {sent, receiver.meeting};
+  }
+  for (const auto& of_rank : exchanges) {
+    add_idle_receivers(of_rank, sent_to, late);
   }
   return late;
 }

@@ -55,6 +55,35 @@ TEST(LateSenders, NameAMiddleStage) {
   EXPECT_GT(of(lost, 1), 3 * (of(lost, 0) + of(lost, 2)));
 }
 
+// Two micro-batches a step; the last stage takes the first of them so long after it was sent.
+std::map<std::size_t, double> lost_by_last_stage(double late_ms) {
+  Exchanges exchanges(2);
+  for (int step = 0; step < 10; ++step) {
+    const double base = 200 * step;
+    const double first = base + 10 + late_ms;
+    const auto pass = [&](std::size_t from, int number, double sent_at, double taken_at) {
+      const double end = std::max(sent_at, taken_at) + 1;
+      exchanges[from].push_back(
+          sent({.node = from, .number = number, .ready = sent_at, .end = end}));
+      exchanges[1 - from].push_back(
+          received({.node = 1 - from, .number = number, .ready = taken_at, .end = end}));
+    };
+    pass(0, 4 * step, base + 10, first);
+    pass(1, 4 * step + 1, first + 20, base + 15);
+    pass(0, 4 * step + 2, base + 20, first + 21);
+    pass(1, 4 * step + 3, first + 41, first + 23);
+  }
+  for (auto& of_stage : exchanges) {
+    std::ranges::sort(of_stage, {}, &Exchange::own_ready_ns);
+  }
+  return lost_by_sender_ms(exchanges);
+}
+
+TEST(LateReceivers, AreStagesThatTakeTheirFirstMessageLate) {
+  EXPECT_NEAR(of(lost_by_last_stage(50), 1), 9 * 50, 9 * 2) << "before the first nothing is known";
+  EXPECT_LT(of(lost_by_last_stage(-5), 1), 9 * 2) << "what it computed between is no lateness";
+}
+
 //   stage 0   sends 0 … 3 ─┐                       ┌─ thinks, sends 0 … 3
 //   stage 1                └─ … sends 0 … 3 back ──┘
 TEST(LateSenders, AreNoneWhereAnEarlyMessageHadNoConnectionYet) {
