@@ -348,11 +348,14 @@ std::vector<Line> lines_of(std::span<const Exchange> exchanges) {
 Worked main_worked(const OverlapInput& input) {
   Worked worked(input.run.nodes.size());
   for (std::size_t node = 0; node < worked.size(); ++node) {
+    if (has_gpu(input.run.nodes[node])) {
+      continue;
+    }
     Work most;
     for (const auto& [process, threads] : threads_of(input, node)) {
       most = threads.main.ran_ms > most.ran_ms ? threads.main : most;
     }
-    if (most.ran_ms > 0 && !has_gpu(input.run.nodes[node])) {
+    if (most.ran_ms > 0) {
       worked[node] = most.all_ms() * 1e6 * input.count;
     }
   }
