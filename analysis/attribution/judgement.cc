@@ -19,7 +19,7 @@ namespace {
 constexpr double kMbpsPerGbps = 1000;
 constexpr double kRounding = 1e-9;
 constexpr double kUnexplainedPercent = 20;  // of the step: above it the verdict is unknown
-constexpr double kOfUnexplained = 0.75;     // waits the job for processors: then that explains it
+constexpr double kOfUnexplained = 0.75;     // at least, that the job waits for processors
 constexpr double kMostlyPercent = 50;       // of the step
 // Round trips that no network shortens may fill a step of messages, or be late for a reason that
 // was not seen: a judgement, since no play of the draws was like that.

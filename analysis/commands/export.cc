@@ -40,7 +40,7 @@ Result<Exported> send_otlp(const std::string& url, ExportedRun& run, const Diagn
       write_otlp(run, diagnose(run.data(), options), context.version, otlp::Form::Protobuf,
                  [&](otlp::Signal signal, const std::string& document) {
                    if (!collector.takes(signal)) {
-                     return !run.is_stopped();
+                     return signal == otlp::Signal::Metrics && !run.is_stopped();
                    }
                    sent = collector.send(signal, document, net::Patience::of(kPatience));
                    return sent.has_value() && !run.is_stopped();

@@ -14,14 +14,15 @@ class OtlpRun {
   OtlpRun(ExportedRun& run, const Diagnosis& diagnosis, const std::string& version, otlp::Form form,
           const OnOtlp& on_document)
       : run_(run),
+        name_(otlp::run_name(run.name())),
         diagnosis_(diagnosis),
         form_(form),
         on_document_(on_document),
-        resource_{.attributes = {{"service.name", std::string("chokepoint")},
-                                 {"chokepoint.run", otlp::run_name(run.name())}},
-                  .program_version = version},
-        trace_(otlp::trace_of(fmt::format("{} {}", run.name(), run.clock().start_wall_ns()))),
-        root_(otlp::span_of(run.name())) {}
+        resource_{
+            .attributes = {{"service.name", std::string("chokepoint")}, {"chokepoint.run", name_}},
+            .program_version = version},
+        trace_(otlp::trace_of(fmt::format("{} {}", name_, run.clock().start_wall_ns()))),
+        root_(otlp::span_of(name_)) {}
 
   std::uint64_t write() {
     for (const auto& [key, value] : diagnosis_.labels) {
@@ -93,7 +94,7 @@ class OtlpRun {
 
   void add_node(std::size_t place) {
     const NodeData& node = run_.data().nodes[place];
-    const std::uint64_t own = otlp::span_of(run_.name() + " node " + node.name);
+    const std::uint64_t own = otlp::span_of(name_ + " node " + node.name);
     otlp::Attributes attributes{{"host.name", node.host.empty() ? node.name : node.host},
                                 {"chokepoint.node", node.name}};
     if (node.exit_status) {
@@ -125,8 +126,8 @@ class OtlpRun {
       attributes.emplace_back("chokepoint.step.merged", step.merged);
     }
     add({.trace = trace_,
-         .id = otlp::span_of(fmt::format("{} {} {} {} {}", run_.name(), node, step.start_ns,
-                                         step.number, step.rank.known() ? step.rank.value() : -1)),
+         .id = otlp::span_of(fmt::format("{} {} {} {} {}", name_, node, step.start_ns, step.number,
+                                         step.rank.known() ? step.rank.value() : -1)),
          .parent = parent,
          .name = "step",
          .start_ns = run_.clock().wall_ns(place, step.start_ns),
@@ -151,6 +152,7 @@ class OtlpRun {
   }
 
   ExportedRun& run_;
+  std::string name_;
   const Diagnosis& diagnosis_;
   otlp::Form form_;
   const OnOtlp& on_document_;

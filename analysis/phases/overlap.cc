@@ -238,13 +238,20 @@ std::map<std::string, Threads, std::less<>> threads_of(const OverlapInput& input
   return processes;
 }
 
-// Of the main thread that ran longest.
+// Of a node's main thread that ran longest.
+Work main_work_of(const OverlapInput& input, std::size_t node) {
+  Work most;
+  for (const auto& [process, threads] : threads_of(input, node)) {
+    most = threads.main.ran_ms > most.ran_ms ? threads.main : most;
+  }
+  return most;
+}
+
 Work main_work_of(const OverlapInput& input) {
   Work most;
   for (std::size_t node = 0; node < input.run.nodes.size(); ++node) {
-    for (const auto& [process, threads] : threads_of(input, node)) {
-      most = threads.main.ran_ms > most.ran_ms ? threads.main : most;
-    }
+    const Work work = main_work_of(input, node);
+    most = work.ran_ms > most.ran_ms ? work : most;
   }
   return most;
 }
@@ -348,15 +355,9 @@ std::vector<Line> lines_of(std::span<const Exchange> exchanges) {
 Worked main_worked(const OverlapInput& input) {
   Worked worked(input.run.nodes.size());
   for (std::size_t node = 0; node < worked.size(); ++node) {
-    if (has_gpu(input.run.nodes[node])) {
-      continue;
-    }
-    Work most;
-    for (const auto& [process, threads] : threads_of(input, node)) {
-      most = threads.main.ran_ms > most.ran_ms ? threads.main : most;
-    }
-    if (most.ran_ms > 0) {
-      worked[node] = most.all_ms() * 1e6 * input.count;
+    const Work work = has_gpu(input.run.nodes[node]) ? Work{} : main_work_of(input, node);
+    if (work.ran_ms > 0) {
+      worked[node] = work.all_ms() * 1e6 * input.count;
     }
   }
   return worked;
