@@ -4,8 +4,8 @@
 
 #include "base/control/message.h"
 #include "base/net/address.h"
+#include "base/net/resolver.h"
 #include "base/net/socket.h"
-#include "base/sys/late.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::control {
@@ -19,31 +19,14 @@ using std::chrono::seconds;
 constexpr seconds kOneAddress{5};
 constexpr seconds kGoodbye{1};
 
-Result<std::vector<net::Address>> resolve(const ClientOptions& options, const Patience& patience) {
-  sys::Late<Result<std::vector<net::Address>>> late(
-      [host = options.peer.host, family = options.family] { return net::resolve(host, family); });
-  // In slices, since a lookup cannot be interrupted and the wait for it can.
-  while (!patience.over()) {
-    if (std::optional<Result<std::vector<net::Address>>> found =
-            late.by(Patience::Clock::now() + milliseconds(50))) {
-      return std::move(*found);
-    }
-    const Result<> going = net::wait_for(-1, 0, patience.at_most({}), "resolve", options.peer.host);
-    if (!going && going.error().kind == ErrorKind::Interrupted) {
-      return std::unexpected(going.error());
-    }
-  }
-  return fail(ErrorKind::Timeout, "resolve", options.peer.host, "no name server answered in time",
-              "give an address, or fix /etc/resolv.conf");
-}
-
 struct Connected {
   sys::Descriptor fd;
   net::Endpoint peer;
 };
 
 Result<Connected> connect_to_any(const ClientOptions& options, const Patience& patience) {
-  TRY(const std::vector<net::Address> addresses, resolve(options, patience));
+  TRY(const std::vector<net::Address> addresses,
+      net::resolve_within(options.peer.host, options.family, patience));
   net::SocketOptions socket = options.socket;
   socket.mss = kSegmentBytes;
   std::optional<Error> first;

@@ -7,6 +7,7 @@
 #include "base/host/fact.h"
 #include "base/host/kernel_text.h"
 #include "base/net/address.h"
+#include "base/net/resolver.h"
 #include "base/sys/late.h"
 
 namespace chokepoint::host {

@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "base/net/resolver.h"
 #include "base/net/socket.h"
 #include "base/sys/number.h"
 
@@ -22,7 +23,7 @@ Error no_answer(std::string reason, const std::string& subject) {
 }
 
 Result<sys::Descriptor> connect_to(const HttpPlace& place, const Patience& patience) {
-  TRY(const std::vector<Address> addresses, resolve(place.host, std::nullopt));
+  TRY(const std::vector<Address> addresses, resolve_within(place.host, std::nullopt, patience));
   Result<sys::Descriptor> connected = fail(no_answer("no address", place.host));
   for (const Address& each : addresses) {
     connected = connect({each, place.port}, {}, patience);

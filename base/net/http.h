@@ -1,6 +1,6 @@
 // One request to an HTTP server and its whole answer: for what asks a server now and then, in plain
 // text, and trusts it with nothing. Each request has a connection of its own. Blocks up to its
-// patience, and in the resolver; any thread.
+// patience; any thread.
 #pragma once
 
 #include <string>

@@ -18,6 +18,7 @@
 
 #include "base/math/units.h"
 #include "base/net/address.h"
+#include "base/net/resolver.h"
 #include "base/net/socket.h"
 #include "base/sys/number.h"
 #include "base/sys/signals.h"
@@ -214,6 +215,8 @@ void add_host(Families& families, const counter::Figures& counters) {
 }
 
 constexpr const char* kOperation = "--metrics";
+// The job waits meanwhile.
+constexpr std::chrono::seconds kResolving{1};
 constexpr const char* kForms =
     "write it like :9464 (all addresses), 9464 (this host alone) or 10.0.0.1:9464";
 
@@ -225,7 +228,7 @@ Result<net::Address> address_of(const std::string& text, const std::string& host
   if (host.starts_with('[')) {
     return bad(text, "the web server of prometheus-cpp supports IPv4 only");
   }
-  auto addresses = net::resolve(host, net::Family::Ipv4);
+  auto addresses = net::resolve_within(host, net::Family::Ipv4, net::Patience::of(kResolving));
   if (!addresses) {
     return bad(text, addresses.error().reason);
   }

@@ -11,6 +11,7 @@
 #include "base/control/message.h"
 #include "base/json/codec.h"
 #include "base/net/address.h"
+#include "base/net/resolver.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/process.h"
 #include "preflight/task/task.h"

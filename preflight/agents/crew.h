@@ -28,7 +28,7 @@
 
 #include "base/control/handshake.h"
 #include "base/control/message.h"
-#include "base/net/address.h"
+#include "base/net/resolver.h"
 #include "base/net/socket.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"

@@ -10,6 +10,7 @@
 #include "base/cli/text.h"
 #include "base/control/handshake.h"
 #include "base/net/address.h"
+#include "base/net/resolver.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "preflight/agents/crew.h"

@@ -8,24 +8,12 @@
 #include <cmath>
 
 #include "base/math/units.h"
+#include "base/net/resolver.h"
 #include "base/net/socket.h"
 #include "base/net/tcp_info.h"
-#include "base/sys/late.h"
 
 namespace chokepoint::probe::path {
 namespace {
-
-Result<std::vector<net::Address>> resolve(const std::string& host, std::optional<net::Family> only,
-                                          const net::Patience& patience) {
-  sys::Late<Result<std::vector<net::Address>>> answer(
-      [host, only] { return net::resolve(host, only); });
-  std::optional<Result<std::vector<net::Address>>> found = answer.by(patience.until);
-  if (!found) {
-    return fail(ErrorKind::Timeout, "resolve", host, "the name server does not answer",
-                "'getent hosts " + host + "' asks it");
-  }
-  return std::move(*found);
-}
 
 Connection connection_of(const Error& error) {
   switch (error.kind) {
@@ -180,7 +168,7 @@ Result<HostFacts> examine(const std::string& host, std::uint16_t port, const Fam
                           const net::Patience& patience) {
   HostFacts facts{.name = host, .only = options.only, .port = port};
   facts.is_address = net::Address::parse(host).has_value();
-  TRY(const std::vector<net::Address> addresses, resolve(host, options.only, patience));
+  TRY(const std::vector<net::Address> addresses, net::resolve_within(host, options.only, patience));
   facts.in_order = addresses;
   for (const net::Address& address : addresses) {
     FamilyFacts& family = address.family() == net::Family::Ipv4 ? facts.ipv4 : facts.ipv6;

@@ -5,8 +5,8 @@
 #include <chrono>
 
 #include "base/net/address.h"
+#include "base/net/resolver.h"
 #include "base/net/socket.h"
-#include "base/sys/late.h"
 
 namespace chokepoint::probe::peer {
 namespace {
@@ -16,29 +16,6 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kPerAddress{5};
 constexpr milliseconds kRetryAfter{20};
-
-}  // namespace
-
-// Waits in slices, since a lookup cannot be interrupted.
-Result<std::vector<net::Address>> resolve(const std::string& host,
-                                          std::optional<net::Family> family,
-                                          const Patience& patience) {
-  sys::Late<Result<std::vector<net::Address>>> late(
-      [host, family] { return net::resolve(host, family); });
-  while (!patience.over()) {
-    if (auto found = late.by(Patience::Clock::now() + milliseconds(50))) {
-      return std::move(*found);
-    }
-    const Result<> going = net::wait_for(-1, 0, patience.at_most({}), "resolve", host);
-    if (!going && going.error().kind == ErrorKind::Interrupted) {
-      return std::unexpected(going.error());
-    }
-  }
-  return fail(ErrorKind::Timeout, "resolve", host, "no name server answered in time",
-              "give an address, or fix /etc/resolv.conf");
-}
-
-namespace {
 
 Error with_advice(Error error, const net::Endpoint& peer, const std::string& server) {
   // Errors of setting up the local socket explain themselves.
@@ -61,7 +38,7 @@ Error with_advice(Error error, const net::Endpoint& peer, const std::string& ser
 Result<Dialled> dial(const net::HostPort& host, std::optional<net::Family> family,
                      const net::SocketOptions& options, const std::string& server,
                      const Patience& patience) {
-  TRY(const std::vector<net::Address> addresses, resolve(host.host, family, patience));
+  TRY(const std::vector<net::Address> addresses, net::resolve_within(host.host, family, patience));
   std::optional<Error> first;
   for (const net::Address& address : addresses) {
     const net::Endpoint peer{address, host.port};

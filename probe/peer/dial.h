@@ -24,10 +24,6 @@ struct ClientOptions {
   int interrupt = -1;  // readable once the user wants to stop
 };
 
-Result<std::vector<net::Address>> resolve(const std::string& host,
-                                          std::optional<net::Family> family,
-                                          const net::Patience& patience);
-
 struct Dialled {
   sys::Descriptor fd;
   net::Endpoint peer;

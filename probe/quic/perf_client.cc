@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/math/units.h"
+#include "base/net/resolver.h"
 #include "base/net/socket.h"
 #include "base/sys/descriptor.h"
 #include "probe/quic/connection.h"
@@ -141,7 +142,7 @@ Result<PerfTest> run_perf(const peer::ClientOptions& host, const Parameters& par
                           const Watcher& watcher) {
   TRY(can_quic());
   TRY(const std::vector<net::Address> addresses,
-      peer::resolve(host.peer.host, host.family, Patience::of(kPerAddress, host.interrupt)));
+      net::resolve_within(host.peer.host, host.family, Patience::of(kPerAddress, host.interrupt)));
   Result<PerfTest> first =
       fail(ErrorKind::NotFound, "resolve", host.peer.host, "it has no address");
   for (const net::Address& address : addresses) {

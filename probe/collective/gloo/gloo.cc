@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/net/address.h"
+#include "base/net/resolver.h"
 #include "base/net/socket.h"
 #include "base/sys/error.h"
 #include "base/sys/library.h"

@@ -93,16 +93,5 @@ TEST(HostPort, AsPeopleTypeIt) {
   }
 }
 
-TEST(Resolve, AnAddressIsItself) {
-  EXPECT_EQ(resolve("127.0.0.1", std::nullopt), std::vector{address("127.0.0.1")});
-  EXPECT_EQ(resolve("::1", Family::Ipv6), std::vector{address("::1")});
-}
-
-TEST(Resolve, ANameThatIsNoneSaysWhatToDo) {
-  const auto nothing = resolve("no such name", std::nullopt);
-  ASSERT_FALSE(nothing);
-  EXPECT_FALSE(nothing.error().next_step.empty());
-}
-
 }  // namespace
 }  // namespace chokepoint::net
