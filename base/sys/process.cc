@@ -153,6 +153,26 @@ Result<Process> Process::start(const Spawn& spawn) {
   return Process(pid, Descriptor(open_pidfd(pid)));
 }
 
+Result<Process> Process::fork(const std::function<int()>& work) {
+  const pid_t parent = getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    return fail(from_errno(errno, "start", "fork"));
+  }
+  if (pid == 0) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // The caller's stack is a copy of the parent's: an exception must not unwind into it.
+    try {
+      _exit(getppid() == parent ? work() : EXIT_FAILURE);
+    } catch (...) {
+      _exit(EXIT_FAILURE);
+    }
+  }
+  setpgid(pid, pid);  // both do, so that neither has to wait for the other
+  return Process(pid, Descriptor(open_pidfd(pid)));
+}
+
 Result<> Process::signal(int number) const {
   if (ended_ || kill(-pid_, number) == 0 || errno == ESRCH) {
     return {};
@@ -180,6 +200,26 @@ Result<std::optional<ExitStatus>> Process::poll() { return collect(WNOHANG); }
 Result<ExitStatus> Process::wait() {
   TRY(const std::optional<ExitStatus> status, collect(0));
   return status.value_or(ExitStatus{});
+}
+
+Result<std::optional<ExitStatus>> Process::wait_until(std::chrono::steady_clock::time_point until,
+                                                      int interrupt) {
+  using std::chrono::milliseconds;
+  constexpr milliseconds kSlice{20};  // where the kernel has no descriptors of processes
+  constexpr milliseconds kLongest{std::chrono::hours(1)};  // poll() takes an int
+  for (;;) {
+    TRY(const std::optional<ExitStatus> status, poll());
+    const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+    if (status || left.count() <= 0) {
+      return status;
+    }
+    std::array<pollfd, 2> watched{pollfd{descriptor(), POLLIN, 0}, pollfd{interrupt, POLLIN, 0}};
+    const milliseconds wait = std::min(left, descriptor() < 0 ? kSlice : kLongest);
+    ::poll(watched.data(), watched.size(), static_cast<int>(wait.count()));
+    if (watched[1].revents != 0) {
+      return std::nullopt;
+    }
+  }
 }
 
 namespace {
@@ -329,7 +369,7 @@ void read_into(std::string& text, Descriptor& from) {
 
 Error killed(Process& process, std::string_view subject, ErrorKind kind, std::string_view reason) {
   std::ignore = process.signal(SIGKILL);
-  std::ignore = process.wait();
+  std::ignore = process.wait_until(std::chrono::steady_clock::now() + kPatience);
   return {.kind = kind,
           .operation = "run",
           .subject = std::string(subject),
@@ -374,7 +414,12 @@ Result<Captured> capture_output(Spawn spawn, std::chrono::milliseconds wait, std
       return fail(killed(process, subject, ErrorKind::Malformed, "wrote too much"));
     }
   }
-  TRY(captured.status, process.wait());
+  // It may have closed its outputs and go on.
+  TRY(const std::optional<ExitStatus> status, process.wait_until(until));
+  if (!status) {
+    return fail(killed(process, subject, ErrorKind::Timeout, "took too long"));
+  }
+  captured.status = *status;
   return captured;
 }
 

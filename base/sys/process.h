@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -48,6 +49,10 @@ struct Spawn {
 class Process {
  public:
   static Result<Process> start(const Spawn& spawn);
+  // Runs `work` in a child and exits with what it returns; the child ends with this process. For
+  // work that may hang, such as a look at a folder that does not answer. Only from a process with
+  // one thread.
+  static Result<Process> fork(const std::function<int()>& work);
 
   pid_t pid() const { return pid_; }
   // Readable once the child has ended: for poll() and event loops.
@@ -57,6 +62,9 @@ class Process {
   Result<> signal(int number) const;
   Result<std::optional<ExitStatus>> poll();
   Result<ExitStatus> wait();
+  // Nothing where `until` came first, or `interrupt` became readable (-1: nothing does).
+  Result<std::optional<ExitStatus>> wait_until(std::chrono::steady_clock::time_point until,
+                                               int interrupt = -1);
 
  private:
   Process(pid_t pid, Descriptor pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
@@ -75,9 +83,9 @@ struct Captured {
 };
 
 // Runs it to its end; its `out` and `err` are pipes of this function's own. An Error where it does
-// not start, takes longer than `wait` or writes more than `most_bytes`: then it is killed. When
-// `interrupt` becomes readable (-1: nothing does) it is sent SIGINT, once, and has until then to
-// end.
+// not start, takes longer than `wait` or writes more than `most_bytes`: then it is killed, and left
+// behind where the kernel does not let it go. When `interrupt` becomes readable (-1: nothing does)
+// it is sent SIGINT, once, and has until then to end.
 Result<Captured> capture_output(Spawn spawn, std::chrono::milliseconds wait, std::size_t most_bytes,
                                 int interrupt = -1);
 
