@@ -1,36 +1,25 @@
-// chokepoint run: its flags, and the loop that accompanies the job.
+// chokepoint run: its flags, and what they ask for.
 #include <fmt/ostream.h>
-#include <poll.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/cli/context.h"
-#include "base/cli/text.h"
 #include "base/math/units.h"
 #include "base/record/names.h"
-#include "base/sys/descriptor.h"
 #include "base/sys/error.h"
-#include "base/sys/process.h"
-#include "base/sys/signals.h"
 #include "capture/commands/commands.h"
-#include "capture/commands/progress.h"
-#include "capture/job/attached.h"
-#include "capture/job/job.h"
-#include "capture/job/roster.h"
+#include "capture/commands/job_parent.h"
+#include "capture/job/message_output.h"
 #include "capture/live/follow_up.h"
-#include "capture/live/line.h"
 #include "capture/run/options.h"
-#include "capture/run/watch_process.h"
 
 namespace chokepoint::capture {
 namespace {
@@ -62,175 +51,6 @@ Result<double> allowed_percent(std::string_view word) {
                             record::kMaxAllowedPercent));
   }
   return *percent;
-}
-
-// What the watch's process shows of the job.
-class WatchScreen final : public run::Screen {
- public:
-  WatchScreen(const cli::Context& context, std::chrono::nanoseconds every)
-      : context_{.out = text_,
-                 .err = text_,
-                 .clock = context.clock,
-                 .root = context.root,
-                 .environment = context.environment,
-                 .out_terminal = context.out_terminal,
-                 .err_terminal = context.err_terminal,
-                 .version = context.version,
-                 .json = context.json,
-                 .quiet = context.quiet},
-        notes_(context_, every) {}
-
-  void note_output(const job::OutputPiece& piece) override { notes_.note_output(piece); }
-  void show(const live::Figures& figures, std::int64_t now_ns) override {
-    notes_.say(figures, now_ns);
-  }
-  void warn(const std::string& text) override {
-    fmt::print(text_, "chokepoint: run: {}\n", cli::printable(text));
-  }
-  void sum_up(const live::Figures& figures, const std::string& record_path,
-              const record::WriterStatus& status) override {
-    if (!context_.quiet) {
-      fmt::print(text_, "{}", live::summary_of(figures, record_path));
-    }
-    if (status.trouble) {
-      fmt::print(text_, "chokepoint: run: the record is not complete: {}\n",
-                 cli::printable(describe(*status.trouble)));
-    }
-  }
-  std::string take_text() override { return std::exchange(text_, std::ostringstream()).str(); }
-
- private:
-  std::ostringstream text_;
-  const cli::Context context_;
-  LiveNotes notes_;
-};
-
-void say(const cli::Context& context, std::string_view what, const Error& error) {
-  fmt::print(context.err, "chokepoint: run: {}: {}\n", what, cli::printable(describe(error)));
-  context.err.flush();
-}
-
-// A mistake on the command line; what is wrong with a folder is not one: the next node may have
-// another disk.
-bool is_users_mistake(const Error& error) {
-  return error.kind == ErrorKind::Usage && error.operation != "record";
-}
-
-// The watch's process, if there is one, and the variables that the job gets for it. Destroyed
-// before the screen.
-struct Watching {
-  WatchScreen screen;
-  std::optional<run::WatchProcess> process = {};
-  std::vector<std::pair<std::string, std::string>> variables = {};
-};
-
-Result<run::WatchProcess> fork_watch(const run::Options& options, WatchScreen& screen,
-                                     const cli::Context& context) {
-  return run::WatchProcess::start(options, screen, context.root, context.clock,
-                                  [&context](std::string_view text) {
-                                    context.err << text;
-                                    context.err.flush();
-                                  });
-}
-
-// Where the watch records, from here if it is below; empty without a watch.
-std::string folder_of(const run::WatchProcess::Variables& variables) {
-  const auto found =
-      std::ranges::find(variables, run::kRunVariable, [](const auto& each) { return each.first; });
-  if (found == variables.end()) {
-    return "";
-  }
-  std::error_code failed;
-  const std::string from_here = std::filesystem::proximate(found->second, failed).string();
-  return failed || from_here.starts_with("..") ? found->second : from_here;
-}
-
-// Without a watch, unless the options are strict or the user made a mistake.
-Result<> open_watch(const run::Options& options, Result<run::WatchProcess> process,
-                    Watching& watching, const cli::Context& context) {
-  Result<run::WatchProcess::Variables> variables =
-      process ? process->opened() : std::unexpected(process.error());
-  if (variables) {
-    watching.process.emplace(*std::move(process));
-    watching.variables = *std::move(variables);
-    return {};
-  }
-  if (options.is_strict || is_users_mistake(variables.error())) {
-    return fail(variables.error());
-  }
-  say(context, "the job is not watched", variables.error());
-  return {};
-}
-
-// A cgroup has no descriptor that tells of its end: it is looked at.
-constexpr int kLookMs = 250;
-constexpr int kForever = -1;
-
-// Until one of these is readable, but no longer than that; -1 is ignored. Resets the watch once its
-// process has ended.
-void wait_for(const std::vector<int>& descriptors, int time_ms,
-              std::optional<run::WatchProcess>& watch, const cli::Context& context) {
-  std::vector<pollfd> watched{
-      {.fd = watch ? watch->descriptor() : -1, .events = POLLIN, .revents = 0}};
-  for (const int descriptor : descriptors) {
-    watched.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
-  }
-  poll(watched.data(), watched.size(), time_ms);
-  if (!watch || watched.front().revents == 0) {
-    return;
-  }
-  watch->receive();
-  if (watch->descriptor() < 0) {
-    watch.reset();
-    say(context, "the job is no longer watched",
-        {ErrorKind::Io, "", "", 0, "the process that watches it has ended",
-         "its record is good up to the last second"});
-  }
-}
-
-// Until the command has ended.
-Result<sys::ExitStatus> accompany(job::Job& job, std::optional<run::WatchProcess>& watch,
-                                  const cli::Context& context) {
-  const job::OnOutput on_output = [&](const job::OutputPiece& piece) {
-    if (watch) {
-      watch->take_output(piece);
-    }
-  };
-  for (;;) {
-    const auto descriptors = job.descriptors();
-    wait_for({descriptors.begin(), descriptors.end()}, kForever, watch, context);
-    TRY(const std::optional<sys::ExitStatus> ended, job.handle(on_output));
-    if (ended) {
-      job.finish(on_output);
-      return *ended;
-    }
-  }
-}
-
-// Until the processes have ended; false if the user interrupted it.
-bool accompany(job::Attached& attached, std::optional<run::WatchProcess>& watch,
-               const sys::Signals& signals, const cli::Context& context) {
-  const int time_ms = attached.descriptor() < 0 ? kLookMs : kForever;
-  while (watch && !attached.is_over()) {
-    wait_for({attached.descriptor(), signals.descriptor()}, time_ms, watch, context);
-    if (signals.next()) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// The job's end is never held up by its record. Whether that is complete: its disk answers.
-bool end_watch(std::optional<run::WatchProcess>& watch, std::optional<int> exit_status,
-               const cli::Context& context) {
-  if (!watch) {
-    return false;
-  }
-  const Result<> ended = watch->end(exit_status);
-  if (!ended) {
-    say(context, "the record is not complete", ended.error());
-  }
-  return ended.has_value();
 }
 
 constexpr std::int64_t kMaxRepeats = 10'000;
@@ -351,18 +171,35 @@ class RunCommand final : public cli::Command {
     flags.rest("COMMAND", &command_, "the command to start and watch", false);
   }
 
-  Result<cli::ExitCode> run(cli::Context& context) override {
+  Result<cli::ExitCode> run(cli::Context& given) override {
     TRY(check());
-    TRY(run::Options wanted, options(context));
-    TRY(const auto every, live_interval(live_, context));
+    job::MessageOutput messages(STDERR_FILENO);
+    const cli::Context context{.out = given.out,
+                               .err = messages,
+                               .clock = given.clock,
+                               .root = given.root,
+                               .environment = given.environment,
+                               .out_terminal = given.out_terminal,
+                               .err_terminal = given.err_terminal,
+                               .version = given.version,
+                               .json = given.json,
+                               .quiet = given.quiet};
+    Result<Accompanied> wanted = without_exceptions([&] { return wanted_of(context); });
+    if (!wanted && (wanted.error().kind == ErrorKind::Usage || is_strict_ || attaches())) {
+      return fail(wanted.error());
+    }
+    if (!wanted) {
+      return fail(not_accompanied(context, command_, wanted.error()));
+    }
     if (attaches()) {
-      return attend(wanted, every, context);
+      return accompany_running(*wanted, {.pid = static_cast<pid_t>(pid_), .cgroup = cgroup_},
+                               context);
     }
     if (checks_before_ && !live::check_before(context) && is_strict_) {
       return fail(ErrorKind::Refused, "", command_.front(), "not started for what was found",
                   "fix it, or leave --strict out");
     }
-    return repeat_ == 1 ? start(wanted, every, context) : repeat(wanted, every, context);
+    return repeat_ == 1 ? accompany_command(*wanted, context) : repeat(*wanted, context);
   }
 
  private:
@@ -421,86 +258,33 @@ class RunCommand final : public cli::Command {
     return options;
   }
 
-  // Sets the folder that was chosen.
-  Result<cli::ExitCode> start(run::Options& options, std::chrono::nanoseconds every,
-                              cli::Context& context) const {
-    // Both fork and keep the memory that there is then, so nothing is opened before.
-    Watching watching{.screen = WatchScreen(context, every)};
-    Result<run::WatchProcess> process = fork_watch(options, watching.screen, context);
-    Result<job::OutputWatch> output =
-        output_ == "watch" ? job::OutputWatch::open(context.clock) : job::OutputWatch();
-    TRY(open_watch(options, std::move(process), watching, context));
-    options.folder = folder_of(watching.variables);
-    if (!output && is_strict_) {
-      return fail(output.error());
-    }
-    if (!output) {
-      say(context, "the job's output is not watched", output.error());
-      output = job::OutputWatch();
-    }
-    std::optional<run::WatchProcess>& watch = watching.process;
-    if (watch && output->remark()) {
-      watch->remark(*output->remark());
-    } else if (!watch) {
-      output = job::OutputWatch();
-    }
-    Result<std::unique_ptr<job::Job>> job = job::Job::start(
-        {.command = command_, .environment = watching.variables}, *std::move(output));
-    if (!job) {
-      const int code = job::exit_code_of_failed_start(job.error());
-      if (watch) {
-        [[maybe_unused]] const Result<> closed = watch->abandon(code);
-      }
-      fmt::print(context.err, "chokepoint: run: {}\n", cli::printable(describe(job.error())));
-      return static_cast<cli::ExitCode>(code);
-    }
-    if (watch) {
-      watch->begin((*job)->selection());
-    }
-    TRY(const sys::ExitStatus ended, accompany(**job, watch, context));
-    if (end_watch(watch, ended.code, context)) {
-      live::follow_up(context, options.folder, follow_up_);
-    }
-    return static_cast<cli::ExitCode>(ended.code);
+  Result<Accompanied> wanted_of(const cli::Context& context) const {
+    TRY(run::Options wanted, options(context));
+    TRY(const auto every, live_interval(live_, context));
+    return Accompanied{.options = std::move(wanted),
+                       .live_every = every,
+                       .watches_output = output_ == "watch",
+                       .may_become_job = repeat_ == 1,
+                       .follow_up = follow_up_};
   }
 
-  Result<cli::ExitCode> repeat(run::Options options, std::chrono::nanoseconds every,
-                               cli::Context& context) const {
+  Result<cli::ExitCode> repeat(Accompanied wanted, const cli::Context& context) const {
     for (std::int64_t i = 1; i <= repeat_; ++i) {
-      run::Options one = options;
-      one.place.repetition = static_cast<int>(i);
-      one.labels["repetition"] = std::to_string(i);
+      Accompanied one = wanted;
+      one.options.place.repetition = static_cast<int>(i);
+      one.options.labels["repetition"] = std::to_string(i);
       if (!context.quiet) {
         fmt::print(context.err, "chokepoint: run {} of {}\n", i, repeat_);
+        context.err.flush();
       }
-      const Result<cli::ExitCode> code = start(one, every, context);
-      options.place.folder = std::filesystem::path(one.folder).parent_path();
+      const Result<cli::ExitCode> code = accompany_command(one, context);
+      wanted.options.place.folder = std::filesystem::path(one.options.folder).parent_path();
       // A failed run would fail again, and is of no use in a mean.
       if (!code || *code != cli::ExitCode::Done) {
         return code;
       }
     }
     return cli::ExitCode::Done;
-  }
-
-  Result<cli::ExitCode> attend(const run::Options& options, std::chrono::nanoseconds every,
-                               cli::Context& context) const {
-    const job::Selection selection{.pid = static_cast<pid_t>(pid_), .cgroup = cgroup_};
-    TRY(auto attached, job::Attached::attach(selection, context.root));
-    TRY(const sys::Signals signals, sys::Signals::watch_for_end());
-    Watching watching{.screen = WatchScreen(context, every)};
-    TRY(run::WatchProcess process, fork_watch(options, watching.screen, context));
-    watching.process.emplace(std::move(process));
-    TRY(const auto variables, watching.process->opened());
-    watching.process->begin(selection);
-    const bool is_over = accompany(*attached, watching.process, signals, context);
-    const bool is_watched = watching.process.has_value();
-    if (end_watch(watching.process, std::nullopt, context)) {
-      live::follow_up(context, folder_of(variables), follow_up_);
-    }
-    return !is_over     ? cli::ExitCode::Interrupted
-           : is_watched ? cli::ExitCode::Done
-                        : cli::ExitCode::Failed;
   }
 
   bool attaches() const { return pid_ > 0 || !cgroup_.empty(); }

@@ -6,42 +6,45 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <optional>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "base/cli/text.h"
 #include "base/record/runs.h"
 #include "base/record/schema.h"
+#include "base/sys/descriptor.h"
 #include "base/sys/process.h"
 
 namespace chokepoint::capture::live {
 namespace {
 
+using net::Patience;
 using std::chrono::milliseconds;
-using Clock = std::chrono::steady_clock;
 
 constexpr const char* kOwnProgram = "/proc/self/exe";
 constexpr const char* kOwnName = "chokepoint";
-// A shell that waits for the job's end is not kept longer than this for a verdict.
-constexpr milliseconds kVerdictPatience{10'000};
-// Other nodes' watches end together with this one.
-constexpr milliseconds kOthersPatience{5'000};
 constexpr milliseconds kLookInterval{100};
 constexpr std::size_t kMaxAnswerBytes = 64 << 10;
+// A program that was interrupted removes what it has not finished.
+constexpr milliseconds kGrace{200};
 
 // What the program prints; nullopt where it fails or takes too long.
-std::optional<std::string> answer_of(std::vector<std::string> command) {
+std::optional<std::string> answer_of(std::vector<std::string> command, const Patience& patience) {
   command.insert(command.begin(), kOwnProgram);
+  const auto left = std::chrono::ceil<milliseconds>(patience.until - Patience::Clock::now());
   const auto answer = sys::capture_output(
-      {.command = std::move(command), .environment = {sys::tie_to_this_process()}},
-      kVerdictPatience, kMaxAnswerBytes);
+      {.command = std::move(command), .environment = {sys::tie_to_this_process()}}, left,
+      kMaxAnswerBytes, patience.interrupt);
   return answer && answer->status.code == 0 ? std::optional(answer->out) : std::nullopt;
 }
 
 // With standard error for its output: standard output is the job's. The exit code; 1 where it
-// could not be started.
-int shown(const cli::Context& context, std::vector<std::string> command) {
+// could not be started, or was interrupted.
+int shown(const cli::Context& context, std::vector<std::string> command, int interrupt) {
   context.err.flush();
   command.insert(command.begin(), kOwnProgram);
   auto process = sys::Process::start({.command = std::move(command),
@@ -49,10 +52,17 @@ int shown(const cli::Context& context, std::vector<std::string> command) {
                                       .out = STDERR_FILENO});
   if (!process) {
     fmt::print(context.err, "chokepoint: run: {}\n", cli::printable(describe(process.error())));
+    context.err.flush();
     return 1;
   }
-  const Result<sys::ExitStatus> ended = process->wait();
-  return ended ? ended->code : 1;
+  auto ended = process->wait_until(Patience::Clock::time_point::max(), interrupt);
+  for (const int number : {SIGINT, SIGKILL}) {
+    if (ended && !*ended) {
+      std::ignore = process->signal(number);
+      ended = process->wait_until(Patience::Clock::now() + kGrace);
+    }
+  }
+  return ended && *ended ? (*ended)->code : 1;
 }
 
 bool is_anyone_writing(const std::string& folder) {
@@ -69,42 +79,74 @@ void print_line(const cli::Context& context, const char* label, const std::strin
   fmt::print(context.err, "  {:<13} {}\n", label, cli::printable(text));
 }
 
-void print_verdict(const cli::Context& context, const std::string& folder) {
-  const auto until = Clock::now() + kOthersPatience;
-  while (is_anyone_writing(folder) && Clock::now() < until) {
-    std::this_thread::sleep_for(kLookInterval);
+enum class Others : std::uint8_t { Ended, Writing, Unknown };
+
+// Other nodes' watches end together with this one: waits for them. In a process of its own, since a
+// folder that does not answer holds whoever looks into it.
+Others await_others(const std::string& folder, const Patience& patience) {
+  auto look = sys::Process::fork([&] {
+    while (is_anyone_writing(folder)) {
+      std::this_thread::sleep_for(kLookInterval);
+    }
+    return 0;
+  });
+  if (!look) {
+    return Others::Unknown;
   }
-  const bool is_going_on = is_anyone_writing(folder);
-  const auto verdict =
-      is_going_on ? std::nullopt : answer_of({"diagnose", folder, "--brief", "--quiet"});
-  if (is_going_on) {
+  const auto ended = look->wait_until(patience.until, patience.interrupt);
+  if (ended && *ended) {
+    return (*ended)->code == 0 ? Others::Ended : Others::Unknown;
+  }
+  std::ignore = look->signal(SIGKILL);
+  return Others::Writing;
+}
+
+// A part of what time there is: a verdict is worth nothing without the time to reach it.
+Patience part_for_others(const Patience& patience) {
+  return patience.at_most((patience.until - Patience::Clock::now()) / 2);
+}
+
+void print_verdict(const cli::Context& context, const std::string& folder,
+                   const Patience& patience) {
+  const Others others = await_others(folder, part_for_others(patience));
+  const auto verdict = others == Others::Ended
+                           ? answer_of({"diagnose", folder, "--brief", "--quiet"}, patience)
+                           : std::nullopt;
+  if (sys::is_readable(patience.interrupt)) {
+    return;
+  }
+  if (others == Others::Writing) {
     print_line(context, "verdict", "other nodes are still being watched");
   } else if (verdict && !verdict->empty()) {
     print_line(context, "verdict", verdict->substr(0, verdict->find('\n')));
   }
   print_line(context, "next", command_line("diagnose", folder));
+  context.err.flush();
 }
 
 }  // namespace
 
-void follow_up(const cli::Context& context, const std::string& folder, const FollowUp& wanted) {
+void follow_up(const cli::Context& context, const std::string& folder, const FollowUp& wanted,
+               const Patience& patience) {
   if (wanted.diagnoses) {
-    shown(context, {"diagnose", folder});
+    shown(context, {"diagnose", folder}, patience.interrupt);
   } else if (!context.quiet) {
-    print_verdict(context, folder);
+    print_verdict(context, folder, patience);
   }
-  if (wanted.reports) {
-    shown(context, {"report", folder});
+  if (wanted.reports && !sys::is_readable(patience.interrupt)) {
+    shown(context, {"report", folder}, patience.interrupt);
   }
 }
 
 bool check_before(const cli::Context& context) {
   constexpr int kFound = 3;
-  const int host = shown(context, {"doctor"});
+  constexpr int kNobody = -1;  // before the job a signal ends this process
+  const int host = shown(context, {"doctor"}, kNobody);
   const bool is_first = context.environment("SLURM_PROCID").value_or("0") == "0";
   const bool has_hosts = context.environment("SLURM_JOB_NODELIST").has_value();
-  const int cluster =
-      has_hosts && is_first ? shown(context, {"preflight", "--quick", "--launch", "slurm"}) : 0;
+  const int cluster = has_hosts && is_first
+                          ? shown(context, {"preflight", "--quick", "--launch", "slurm"}, kNobody)
+                          : 0;
   return host != kFound && cluster != kFound;
 }
 

@@ -7,15 +7,21 @@
 #include <string>
 
 #include "base/cli/context.h"
+#include "base/net/patience.h"
 
 namespace chokepoint::capture::live {
 
 struct FollowUp {
   bool diagnoses = false;
   bool reports = false;
+
+  // Takes as long as it takes, since the user asked for it.
+  bool is_unbounded() const { return diagnoses || reports; }
 };
 
-void follow_up(const cli::Context& context, const std::string& folder, const FollowUp& wanted);
+// Ends with the patience, but for what the user asked for: that only its interrupt ends, at once.
+void follow_up(const cli::Context& context, const std::string& folder, const FollowUp& wanted,
+               const net::Patience& patience);
 
 // Before the job starts: doctor on this host and, from the first process of a Slurm job, preflight
 // of its hosts. False where something critical was found.

@@ -73,8 +73,9 @@ class OtlpSender {
 
   void take(const step::Step& step);
   void update(const Figures& figures);
-  // Sends what is left, for two seconds at most: the job has ended, and its record is not closed
-  // yet. Nothing is taken any more.
+  // The job has ended: nothing is taken any more. Sends what is left.
+  void stop();
+  // Waits for that, two seconds at most.
   void finish();
   // What was not taken, and why; empty: nothing.
   std::string remark() const;

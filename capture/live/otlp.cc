@@ -55,11 +55,16 @@ void OtlpSender::update(const Figures& figures) {
   figures_ = figures;
 }
 
+void OtlpSender::stop() {
+  const std::lock_guard lock(mutex_);
+  is_stopping_ = true;
+  changed_.notify_all();
+}
+
 void OtlpSender::finish() {
+  stop();
   {
     std::unique_lock lock(mutex_);
-    is_stopping_ = true;
-    changed_.notify_all();
     if (!changed_.wait_for(lock, kLastPatience, [&] { return is_over_; })) {
       ::eventfd_write(too_late_.get(), 1);
     }

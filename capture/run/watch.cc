@@ -398,10 +398,11 @@ void Watch::look_last(std::optional<int> exit_status) {
   gather();
   if (otlp_) {
     otlp_->update(figures_);
-    otlp_->finish();
-    gather();
+    otlp_->stop();
   }
 }
+
+std::unique_ptr<live::OtlpSender> Watch::take_sender() { return std::move(otlp_); }
 
 record::WriterStatus Watch::close(std::optional<int> exit_status) {
   record::WriterStatus status = writer_->close(exit_status);

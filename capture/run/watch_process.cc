@@ -1,5 +1,6 @@
 #include "capture/run/watch_process.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -12,11 +13,13 @@
 #include <csignal>
 #include <cstdint>
 #include <exception>
+#include <new>
 
 #include <nlohmann/json.hpp>
 
 #include "base/sys/message_socket.h"
 #include "base/sys/signals.h"
+#include "capture/live/metrics.h"
 #include "capture/run/watch.h"
 
 namespace chokepoint::capture::run {
@@ -181,7 +184,22 @@ class WatchedJob {
     const record::WriterStatus status = watch_->close(exit_status);
     screen_.sum_up(watch_->figures(), watch_->record_path(), status);
     print();
+    const std::unique_ptr<live::OtlpSender> sender = watch_->take_sender();
     finish();
+    end_sending(sender.get());
+  }
+
+  // A collector that does not answer keeps nobody from the record.
+  void end_sending(live::OtlpSender* sender) {
+    if (sender == nullptr) {
+      return;
+    }
+    const std::string before = sender->remark();
+    sender->finish();
+    if (const std::string remark = sender->remark(); remark != before) {
+      screen_.warn(remark);
+      print();
+    }
   }
 
   void finish() {
@@ -199,38 +217,77 @@ class WatchedJob {
   std::int64_t begun_ns_ = 0;
 };
 
+// What the watch says as it ends by an exception, of any of its threads. It is made before: where
+// memory is short there is none for words.
+struct LastWords {
+  int socket = -1;
+  std::string no_memory = {};
+};
+
+LastWords last_words;
+
+constexpr std::string_view kNotWatchedFor = "watch the job";
+
+std::string no_memory_words() {
+  return sys::packed_error({ErrorKind::Exhausted, std::string(kNotWatchedFor), "", ENOMEM,
+                            "the process that watches ran out of memory",
+                            "'ulimit -v' and the limits of the job's cgroup hold for it, too"});
+}
+
+[[noreturn]] void end_by_exception() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    send_message(last_words.socket, Message::Failed, last_words.no_memory, kNotePatience);
+  } catch (const std::exception& error) {
+    send_message(
+        last_words.socket, Message::Failed,
+        sys::packed_error({ErrorKind::Io, std::string(kNotWatchedFor), "", 0,
+                           fmt::format("the process that watches has ended: {}", error.what())}),
+        kNotePatience);
+  } catch (...) {
+  }
+  _exit(1);
+}
+
 // In a process just forked, with all signals blocked; its threads inherit that. Nothing that
 // chokepoint's caller waits for stays open here: the end of a pipe, a terminal.
 [[noreturn]] void become_watch(int socket, const Options& options, Screen& screen,
                                const sys::Root& root, const sys::Clock& clock) noexcept {
   setsid();
   prctl(PR_SET_NAME, kProcessName);
-  // The caller's stack is a copy of the job's parent: an exception must not unwind into it.
+  // The caller's stack is a copy of the job's parent: an exception must not unwind into it, and
+  // does not, since nothing here catches it but the end of the process.
   try {
-    WatchedJob(sys::keep_only(socket), screen, clock).run(options, root);
-  } catch (const std::exception&) {
-    _exit(1);
+    last_words = {.socket = sys::keep_only(socket), .no_memory = no_memory_words()};
+    std::set_terminate([] { std::current_exception() ? end_by_exception() : _exit(1); });
+    WatchedJob(last_words.socket, screen, clock).run(options, root);
+  } catch (...) {
+    end_by_exception();
   }
   _exit(0);
 }
 
-std::unexpected<Error> not_watched(ErrorKind kind, const std::string& why) {
-  return fail(kind, "record", "", why, "see whether its disk answers");
+std::unexpected<Error> not_watched(ErrorKind kind, std::string_view why,
+                                   std::string_view next_step = {}) {
+  return fail(kind, kNotWatchedFor, "", why, next_step);
 }
+
+constexpr std::string_view kSeeDisk = "see whether its disk answers";
 
 }  // namespace
 
 WatchProcess::WatchProcess(pid_t pid, sys::Descriptor socket, OnText on_text,
-                           const Patience& patience)
+                           milliseconds open_patience)
     : pid_(pid),
       socket_(std::move(socket)),
       on_text_(std::move(on_text)),
-      patience_(patience),
+      open_patience_(open_patience),
       buffer_(sys::message_buffer()) {}
 
 Result<WatchProcess> WatchProcess::start(const Options& options, Screen& screen,
                                          const sys::Root& root, const sys::Clock& clock,
-                                         OnText on_text, const Patience& patience) {
+                                         OnText on_text, milliseconds open_patience) {
   TRY(sys::MessageSockets sockets, sys::open_message_sockets("watch the job"));
   setsockopt(sockets.own.get(), SOL_SOCKET, SO_SNDBUF, &kQueueRoomBytes, sizeof kQueueRoomBytes);
   const sys::SignalsHeld held;
@@ -241,7 +298,7 @@ Result<WatchProcess> WatchProcess::start(const Options& options, Screen& screen,
   if (pid == 0) {
     become_watch(sockets.other.get(), options, screen, root, clock);
   }
-  return WatchProcess(pid, std::move(sockets.own), std::move(on_text), patience);
+  return WatchProcess(pid, std::move(sockets.own), std::move(on_text), open_patience);
 }
 
 void WatchProcess::lose() {
@@ -287,14 +344,9 @@ void WatchProcess::receive() {
   }
 }
 
-bool WatchProcess::wait_for(Stage stage, milliseconds time, int interrupt) {
-  const auto end = std::chrono::steady_clock::now() + time;
+bool WatchProcess::wait_for(Stage stage, const net::Patience& patience) {
   while (socket_ && stage_ < stage) {
-    const auto left =
-        std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now()).count();
-    std::array<pollfd, 2> watched{pollfd{socket_.get(), POLLIN, 0}, pollfd{interrupt, POLLIN, 0}};
-    if (left <= 0 || (poll(watched.data(), watched.size(), static_cast<int>(left)) > 0 &&
-                      watched[1].revents != 0)) {
+    if (!net::wait_for(socket_.get(), POLLIN, patience, "", "")) {
       return false;
     }
     receive();
@@ -303,13 +355,20 @@ bool WatchProcess::wait_for(Stage stage, milliseconds time, int interrupt) {
 }
 
 Result<WatchProcess::Variables> WatchProcess::opened() {
-  if (!wait_for(Stage::Open, patience_.open, -1)) {
+  if (!wait_for(Stage::Open, net::Patience::of(open_patience_))) {
     const bool is_gone = stage_ == Stage::Gone;
     socket_.reset();
-    return is_gone ? not_watched(ErrorKind::Io, "the process that watches has ended")
-                   : not_watched(ErrorKind::Timeout, "cannot be opened in time");
+    return is_gone
+               ? fail(why_ended())
+               : not_watched(ErrorKind::Timeout, "the record cannot be opened in time", kSeeDisk);
   }
-  return stage_ == Stage::Failed ? fail(error_) : Result<Variables>(variables_);
+  return stage_ == Stage::Failed ? fail(why_ended()) : Result<Variables>(variables_);
+}
+
+Error WatchProcess::why_ended() const {
+  return error_.value_or(Error{ErrorKind::Io, std::string(kNotWatchedFor), "", 0,
+                               "the process that watches has ended",
+                               "somebody killed it, or the kernel did for want of memory"});
 }
 
 void WatchProcess::remark(const std::string& text) const {
@@ -321,7 +380,7 @@ void WatchProcess::begin(const job::Selection& selection) {
   others.push_back(pid_);
   const Json text{selection.pid, selection.cgroup, selection.adopter, others};
   send_message(socket_.get(), Message::Begin, text_of(text), kNotePatience);
-  wait_for(Stage::Watching, kNotePatience, -1);
+  wait_for(Stage::Watching, net::Patience::of(kNotePatience));
 }
 
 void WatchProcess::take_output(const job::OutputPiece& piece) {
@@ -330,33 +389,41 @@ void WatchProcess::take_output(const job::OutputPiece& piece) {
                            static_cast<std::int32_t>(piece.stream), piece.t_ns);
 }
 
-Result<> WatchProcess::finish() {
-  // Blocked here already where there is a job, whose parent handles them until now.
-  TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM, SIGHUP, SIGQUIT}));
-  const bool is_done = wait_for(Stage::Looked, patience_.look, signals.descriptor()) &&
-                       wait_for(Stage::Done, patience_.close, signals.descriptor());
-  const bool is_gone = stage_ == Stage::Gone;
-  socket_.reset();
-  if (is_done) {
-    waitpid(pid_, nullptr, 0);
+Result<> WatchProcess::finish(const net::Patience& patience) {
+  if (wait_for(Stage::Done, patience)) {
     return {};
   }
-  if (is_gone) {
-    return not_watched(ErrorKind::Io, "the process that watches had ended");
+  const Stage reached = stage_;
+  socket_.reset();
+  if (reached == Stage::Gone || reached == Stage::Failed) {
+    return fail(why_ended());
   }
-  return signals.next() ? not_watched(ErrorKind::Interrupted, "interrupted while it was closed")
-                        : not_watched(ErrorKind::Timeout, "cannot be closed in time");
+  if (!patience.over()) {
+    return not_watched(ErrorKind::Interrupted, "interrupted before the record was closed",
+                       "chokepoint-rec goes on closing it");
+  }
+  return reached == Stage::Looked
+             ? not_watched(ErrorKind::Timeout, "the record is not closed in time", kSeeDisk)
+             : not_watched(ErrorKind::Timeout, "the last look at the job takes too long",
+                           "chokepoint-rec goes on with it, and closes the record then");
 }
 
-Result<> WatchProcess::abandon(int exit_status) {
+Result<> WatchProcess::abandon(int exit_status, const net::Patience& patience) {
   send_message(socket_.get(), Message::Abandon, {}, kNotePatience, exit_status);
-  return finish();
+  return finish(patience);
 }
 
-Result<> WatchProcess::end(std::optional<int> exit_status) {
+Result<> WatchProcess::end(std::optional<int> exit_status, const net::Patience& patience) {
   send_message(socket_.get(), Message::End, exit_status ? "" : "unknown", kNotePatience,
                exit_status.value_or(0));
-  return finish();
+  return finish(patience);
+}
+
+void WatchProcess::leave(const net::Patience& patience) {
+  while (socket_ && net::wait_for(socket_.get(), POLLIN, patience, "", "")) {
+    receive();
+  }
+  waitpid(pid_, nullptr, WNOHANG);
 }
 
 }  // namespace chokepoint::capture::run

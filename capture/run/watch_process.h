@@ -9,11 +9,14 @@
 //     its end may be seen ◀ Began                          its processes are known; attend …
 //     it prints ─────── Output ──────────────────────────▶ take_output
 //     standard error ◀─ Say
-//     the job ends ──── End ─────────────────────────────▶ end
+//     the job ends ──── End ─────────────────────────────▶ end: the last look
 //     ◀──────────────── Looked, Done ─────────────────────  the record is closed
+//     standard error ◀─ Say ──────────────────────────────  what is left is sent to collectors
+//     ◀──────────────── end of the stream ────────────────  the process ends
 //
-// If chokepoint dies, the watch ends at once and the record is good up to its last commit. If the
-// watch dies or does not answer, the job goes on without it. One thread on either side.
+// If chokepoint dies before the job's end, the watch ends at once and the record is good up to its
+// last commit; after it, the watch closes the record all the same. If the watch dies or does not
+// answer, the job goes on without it. One thread on either side.
 #pragma once
 
 #include <sys/types.h>
@@ -27,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/net/patience.h"
 #include "base/record/writer.h"
 #include "base/sys/clock.h"
 #include "base/sys/descriptor.h"
@@ -52,13 +56,8 @@ class Screen {
   virtual std::string take_text() = 0;
 };
 
-// How long the watch may keep the job from starting, or its end from being reported.
-struct Patience {
-  std::chrono::milliseconds open{5'000};
-  // The last look at everything. NCCL's last rows may take five seconds, packets two.
-  std::chrono::milliseconds look{8'000};
-  std::chrono::milliseconds close{5'000};  // of the record
-};
+// How long the watch may keep the job from starting.
+inline constexpr std::chrono::milliseconds kOpenPatience{5'000};
 
 class WatchProcess {
  public:
@@ -68,7 +67,7 @@ class WatchProcess {
   // Forks, so there must be no other thread yet. Screen, root and clock outlive it.
   static Result<WatchProcess> start(const Options& options, Screen& screen, const sys::Root& root,
                                     const sys::Clock& clock, OnText on_text,
-                                    const Patience& patience = {});
+                                    std::chrono::milliseconds open_patience = kOpenPatience);
   WatchProcess(WatchProcess&&) noexcept = default;
 
   // Waits until everything is open: what the job's environment needs. Timeout if that takes too
@@ -85,31 +84,36 @@ class WatchProcess {
   // Readable: call receive(). -1 once the watch has ended.
   int descriptor() const { return socket_.get(); }
   void receive();
+  // Once the watch has ended before the job: why, as far as it could say so.
+  Error why_ended() const;
 
   // Instead of begin(): there is no job to watch.
-  Result<> abandon(int exit_status);
-  // The last look at everything, and the end of the record; an error if that took too long, a
-  // signal asked to stop meanwhile, or the watch had ended before.
-  Result<> end(std::optional<int> exit_status);
+  Result<> abandon(int exit_status, const net::Patience& patience);
+  // The last look at everything, and the end of the record; an error if that took longer than the
+  // patience, which then goes on by itself, or if the watch had ended before.
+  Result<> end(std::optional<int> exit_status, const net::Patience& patience);
+  // After end(): until the process has ended, too.
+  void leave(const net::Patience& patience);
 
  private:
   enum class Stage { Opening, Open, Watching, Looked, Done, Failed, Gone };
 
-  WatchProcess(pid_t pid, sys::Descriptor socket, OnText on_text, const Patience& patience);
+  WatchProcess(pid_t pid, sys::Descriptor socket, OnText on_text,
+               std::chrono::milliseconds open_patience);
   bool receive_one();
   void lose();
-  // False if that took too long, the watch has ended, or `interrupt` became readable.
-  bool wait_for(Stage stage, std::chrono::milliseconds time, int interrupt);
-  Result<> finish();
+  // False if the patience ended first, or the watch has ended.
+  bool wait_for(Stage stage, const net::Patience& patience);
+  Result<> finish(const net::Patience& patience);
 
   pid_t pid_;
   sys::Descriptor socket_;
   OnText on_text_;
-  Patience patience_;
+  std::chrono::milliseconds open_patience_;
   Stage stage_ = Stage::Opening;
   bool is_slow_ = false;  // it did not take the last piece of output
   Variables variables_ = {};
-  Error error_ = {};
+  std::optional<Error> error_ = {};  // what the watch said of its end
   std::unique_ptr<char[]> buffer_;
 };
 

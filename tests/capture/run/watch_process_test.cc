@@ -20,6 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
+const auto kLong = net::Patience::of(60s);
+
 class PlainScreen final : public Screen {
  public:
   void note_output(const job::OutputPiece& piece) override { text_ += piece.bytes; }
@@ -56,10 +58,11 @@ class WatchProcessTest : public record::RecordFolder {
             .runtime_folder = folder_.path() / "runtime",
             .nccl = false};
   }
-  WatchProcess started(const Options& options, const Patience& patience = {}) {
+  WatchProcess started(const Options& options,
+                       std::chrono::milliseconds open_patience = kOpenPatience) {
     auto process = WatchProcess::start(
         options, screen_, root_, real_clock_, [this](std::string_view text) { told_ += text; },
-        patience);
+        open_patience);
     EXPECT_TRUE(process);
     pid_ = process->pid();
     return std::move(*process);
@@ -81,7 +84,7 @@ TEST_F(WatchProcessTest, WatchesAndSaysSo) {
   EXPECT_EQ(variables->size(), 2U) << "the marks' socket, the run's folder";
   watch.begin({.pid = 4711});
   watch.take_output({.t_ns = 1, .bytes = "trained\n"});
-  const Result<> ended = watch.end(42);
+  const Result<> ended = watch.end(42, kLong);
   ASSERT_TRUE(ended) << describe(ended.error());
   EXPECT_EQ(told_, "trained\nwatched: n1\n");
   EXPECT_EQ(session().exit_status, 42);
@@ -91,7 +94,7 @@ TEST_F(WatchProcessTest, WatchesAndSaysSo) {
 TEST_F(WatchProcessTest, AJobThatIsNotThereLeavesNoRecord) {
   WatchProcess watch = started(made());
   ASSERT_TRUE(watch.opened());
-  EXPECT_TRUE(watch.abandon(127));
+  EXPECT_TRUE(watch.abandon(127, kLong));
   EXPECT_FALSE(std::filesystem::exists(made().place.folder));
 }
 
@@ -108,7 +111,7 @@ TEST_F(WatchProcessTest, AnErrorArrivesAsItIs) {
 }
 
 TEST_F(WatchProcessTest, AFolderThatDoesNotAnswerIsNotWaitedFor) {
-  WatchProcess watch = started(made(), {.open = 100ms});
+  WatchProcess watch = started(made(), 100ms);
   kill(pid_, SIGSTOP);
   // It may have opened everything before it was stopped.
   if (const auto variables = watch.opened(); !variables) {
@@ -118,11 +121,11 @@ TEST_F(WatchProcessTest, AFolderThatDoesNotAnswerIsNotWaitedFor) {
 }
 
 TEST_F(WatchProcessTest, ARecordThatDoesNotCloseIsNotWaitedFor) {
-  WatchProcess watch = started(made(), {.look = 100ms, .close = 100ms});
+  WatchProcess watch = started(made());
   ASSERT_TRUE(watch.opened());
   watch.begin({.pid = 4711});
   kill(pid_, SIGSTOP);
-  const Result<> ended = watch.end(0);
+  const Result<> ended = watch.end(0, net::Patience::of(100ms));
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().kind, ErrorKind::Timeout);
   // Once its disk answers the record gets its end after all.
@@ -132,26 +135,27 @@ TEST_F(WatchProcessTest, ARecordThatDoesNotCloseIsNotWaitedFor) {
 }
 
 TEST_F(WatchProcessTest, ASignalEndsTheWaitForTheRecord) {
-  WatchProcess watch = started(made(), {.look = 10min, .close = 10min});
+  WatchProcess watch = started(made());
   ASSERT_TRUE(watch.opened());
   watch.begin({.pid = 4711});
   kill(pid_, SIGSTOP);
-  const sys::SignalsHeld held;
+  const auto signals = sys::Signals::watch({SIGTERM});
+  ASSERT_TRUE(signals);
   raise(SIGTERM);
-  const Result<> ended = watch.end(0);
+  const Result<> ended = watch.end(0, net::Patience::of(10min, signals->descriptor()));
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().kind, ErrorKind::Interrupted);
 }
 
 TEST_F(WatchProcessTest, OutputIsDroppedIfNobodyTakesIt) {
-  WatchProcess watch = started(made(), {.look = 100ms, .close = 100ms});
+  WatchProcess watch = started(made());
   ASSERT_TRUE(watch.opened());
   kill(pid_, SIGSTOP);
   const std::string line(4'096, 'x');
   for (int i = 0; i < 10'000; ++i) {
     watch.take_output({.t_ns = i, .bytes = line});
   }
-  EXPECT_FALSE(watch.end(0));
+  EXPECT_FALSE(watch.end(0, net::Patience::of(100ms)));
 }
 
 TEST_F(WatchProcessTest, AWatchThatIsKilledIsNoticed) {
@@ -161,7 +165,7 @@ TEST_F(WatchProcessTest, AWatchThatIsKilledIsNoticed) {
   waitpid(pid_, nullptr, 0);
   watch.receive();
   EXPECT_EQ(watch.descriptor(), -1);
-  const Result<> ended = watch.end(0);
+  const Result<> ended = watch.end(0, kLong);
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().kind, ErrorKind::Io);
 }
