@@ -73,9 +73,8 @@ class OtlpSender {
 
   void take(const step::Step& step);
   void update(const Figures& figures);
-  // The job has ended: nothing is taken any more. Sends what is left.
-  void stop();
-  // Waits for that, two seconds at most.
+  // Sends what is left, for a second at most: the job has ended, and its record is not closed yet.
+  // Nothing is taken any more.
   void finish();
   // What was not taken, and why; empty: nothing.
   std::string remark() const;

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::chrono::seconds kSendEvery{10};
 constexpr std::chrono::seconds kSendPatience{4};
-constexpr std::chrono::seconds kLastPatience{2};  // of all that is sent at the job's end
+// Of all that is sent at the job's end: half of the time that a job's end may take in all.
+constexpr std::chrono::seconds kLastPatience{1};
 constexpr std::size_t kMostStepsWaiting = 16'384;
 
 }  // namespace
@@ -55,16 +56,11 @@ void OtlpSender::update(const Figures& figures) {
   figures_ = figures;
 }
 
-void OtlpSender::stop() {
-  const std::lock_guard lock(mutex_);
-  is_stopping_ = true;
-  changed_.notify_all();
-}
-
 void OtlpSender::finish() {
-  stop();
   {
     std::unique_lock lock(mutex_);
+    is_stopping_ = true;
+    changed_.notify_all();
     if (!changed_.wait_for(lock, kLastPatience, [&] { return is_over_; })) {
       ::eventfd_write(too_late_.get(), 1);
     }

@@ -398,11 +398,10 @@ void Watch::look_last(std::optional<int> exit_status) {
   gather();
   if (otlp_) {
     otlp_->update(figures_);
-    otlp_->stop();
+    otlp_->finish();
+    gather();
   }
 }
-
-std::unique_ptr<live::OtlpSender> Watch::take_sender() { return std::move(otlp_); }
 
 record::WriterStatus Watch::close(std::optional<int> exit_status) {
   record::WriterStatus status = writer_->close(exit_status);

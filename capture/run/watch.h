@@ -138,8 +138,6 @@ class Watch {
   }
   void look_last(std::optional<int> exit_status);
   record::WriterStatus close(std::optional<int> exit_status);
-  // Once closed: what may still have to be sent to a collector, if there is one.
-  std::unique_ptr<live::OtlpSender> take_sender();
   const std::string& record_path() const { return record_path_; }
 
  private:

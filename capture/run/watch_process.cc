@@ -19,7 +19,6 @@
 
 #include "base/sys/message_socket.h"
 #include "base/sys/signals.h"
-#include "capture/live/metrics.h"
 #include "capture/run/watch.h"
 
 namespace chokepoint::capture::run {
@@ -184,22 +183,7 @@ class WatchedJob {
     const record::WriterStatus status = watch_->close(exit_status);
     screen_.sum_up(watch_->figures(), watch_->record_path(), status);
     print();
-    const std::unique_ptr<live::OtlpSender> sender = watch_->take_sender();
     finish();
-    end_sending(sender.get());
-  }
-
-  // A collector that does not answer keeps nobody from the record.
-  void end_sending(live::OtlpSender* sender) {
-    if (sender == nullptr) {
-      return;
-    }
-    const std::string before = sender->remark();
-    sender->finish();
-    if (const std::string remark = sender->remark(); remark != before) {
-      screen_.warn(remark);
-      print();
-    }
   }
 
   void finish() {

@@ -11,7 +11,6 @@
 //     standard error ◀─ Say
 //     the job ends ──── End ─────────────────────────────▶ end: the last look
 //     ◀──────────────── Looked, Done ─────────────────────  the record is closed
-//     standard error ◀─ Say ──────────────────────────────  what is left is sent to collectors
 //     ◀──────────────── end of the stream ────────────────  the process ends
 //
 // If chokepoint dies before the job's end, the watch ends at once and the record is good up to its

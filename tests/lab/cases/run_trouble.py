@@ -4,12 +4,14 @@ right time. The job goes on, the record is as good as it can be, and what was lo
 import contextlib
 import os
 import pathlib
+import signal
 import sys
 import time
 
 import kernel
 from checks import between, holds, same, soon
 from disks import disk_that_freezes
+from processes import children_of
 from watched import Both, Record, Watched, exchange
 
 MEGABYTE = 1_000_000
@@ -113,7 +115,7 @@ def test_a_disk_that_freezes(lab):
         kernel.command("fsfreeze", "-f", disk)
         began = time.monotonic()
         run.wait(30, status=7)
-        between(time.monotonic() - began, 0, 12, "seconds until the job's end was told")
+        between(time.monotonic() - began, 0, 6, "seconds until the job's end was told")
         same(run.stdout(), "done\n", "the job's output")
         holds("not complete" in run.stderr(), f"it does not say so: {run.stderr()}")
 
@@ -263,3 +265,37 @@ def test_a_collector_that_takes_nothing_spoils_neither_job_nor_record(lab):
             told = [row["value"] for row in record.rows("SELECT value FROM fact WHERE subject = ?",
                                                         "OTLP")]
         holds(any(reason in each for each in told), f"{way}: {told}")
+
+
+def has_word(pid, word):
+    with contextlib.suppress(OSError):
+        return word in pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    return False
+
+
+def held_report(process, seconds):
+    """Stops the process that writes the report, as a disk that does not answer would."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.running():
+        for child in children_of(process.pid):
+            if has_word(child, "report"):
+                os.kill(child, signal.SIGSTOP)
+                return True
+    return False
+
+
+def test_a_signal_after_the_job_ends_what_follows(lab):
+    job = ["sh", "-c", "for step in 1 2 3; do echo step $step; done; exit 7"]
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        for attempt in range(20):  # the report may be written before it is found
+            run = Watched(lab.host(f"host{number}x{attempt}"), job, lab.folder / f"{number}-{attempt}",
+                          ["--report"])
+            if held_report(run.process, 20):
+                break
+            run.wait(20, status=7)
+        else:
+            raise AssertionError("the report was never found while it was written")
+        began = time.monotonic()
+        os.kill(run.process.pid, number)
+        run.wait(20, status=7)
+        between(time.monotonic() - began, 0, 3, f"seconds from {number.name} to the end")
