@@ -16,7 +16,7 @@ from watchers import FRONT, Kept, left_over, opens, role_of
 NODE = "left"  # where the fault is; the other rank is not watched
 STRIKE_SHARE = 1.05  # of the time that the job takes: past its end, too
 # What docs/guide/run.md names for a disk that does not answer is 2 s; a busy machine takes longer.
-MOST_S_AFTER_JOB = 16
+MOST_S_AFTER_JOB = 6
 RELIEF_S = 15
 # A second is what is promised of a kill. A batch that meets a full or frozen disk is tried again
 # later, and is not there where the job ends before.
