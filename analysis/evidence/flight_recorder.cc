@@ -22,6 +22,7 @@
 
 #include "analysis/evidence/source.h"
 #include "base/sys/number.h"
+#include "base/sys/ranks.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -34,7 +35,7 @@ constexpr std::size_t kMostGroups = 4096;
 // "[0, 1, 7]", a text in both forms.
 std::vector<std::int64_t> members_in(std::string_view text) {
   std::vector<std::int64_t> members;
-  for (std::size_t at = 0; at < text.size() && members.size() < kMostRanks;) {
+  for (std::size_t at = 0; at < text.size() && members.size() < sys::kMostRanks;) {
     const std::size_t begin = text.find_first_of("0123456789", at);
     if (begin == std::string_view::npos) {
       break;

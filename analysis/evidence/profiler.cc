@@ -19,6 +19,7 @@
 
 #include "analysis/evidence/source.h"
 #include "base/sys/number.h"
+#include "base/sys/ranks.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -173,7 +174,7 @@ class TraceReader final : public nlohmann::json_sax<Json> {
     if (is_in_event() && std::isfinite(value) && value >= 0 && value < kFarUs) {
       event_.start_us = key_ == "ts" ? value : event_.start_us;
       event_.length_us = key_ == "dur" ? value : event_.length_us;
-    } else if (is_distributed_ && key_ == "rank" && value >= 0 && value < kMostRanks) {
+    } else if (is_distributed_ && key_ == "rank" && value >= 0 && value < sys::kMostRanks) {
       trace_.rank = static_cast<std::int64_t>(value);
     }
     return token();

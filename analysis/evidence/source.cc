@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/sys/number.h"
+#include "base/sys/ranks.h"
 
 namespace chokepoint::analysis {
 
@@ -245,7 +246,7 @@ std::optional<double> number_in(const Json& object, const char* key) {
              : std::nullopt;
 }
 
-bool is_rank(std::optional<std::int64_t> rank) { return rank && *rank >= 0 && *rank < kMostRanks; }
+bool is_rank(std::optional<std::int64_t> rank) { return rank && sys::is_rank(*rank); }
 
 std::vector<std::string_view> words_of(std::string_view line, std::string_view blanks) {
   constexpr std::size_t kMost = 64;

@@ -81,7 +81,6 @@ std::optional<std::int64_t> whole_in(const json::Json& object, const char* key);
 std::optional<double> number_in(const json::Json& object, const char* key);
 std::optional<std::int64_t> whole_of(const json::Json& value);  // also "3"
 
-constexpr std::int64_t kMostRanks = 1 << 20;
 bool is_rank(std::optional<std::int64_t> rank);
 
 // The readers: a function each, in the source of its tool.

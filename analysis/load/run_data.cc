@@ -236,8 +236,9 @@ std::optional<std::int64_t> NodeData::rank() const {
 std::string absent_ranks(const RunData& run) {
   constexpr std::size_t kMaxNamed = 16;
   const RanksSeen seen = ranks_seen(run);
+  const std::int64_t ranks = seen.sizes.empty() ? 0 : *seen.sizes.rbegin();
   std::vector<std::int64_t> absent;
-  for (std::int64_t rank = 0; !seen.sizes.empty() && rank < *seen.sizes.rbegin(); ++rank) {
+  for (std::int64_t rank = 0; rank < ranks && absent.size() <= kMaxNamed; ++rank) {
     if (!seen.nodes_of_rank.contains(rank)) {
       absent.push_back(rank);
     }
@@ -247,7 +248,7 @@ std::string absent_ranks(const RunData& run) {
   }
   const bool are_many = absent.size() > kMaxNamed;
   absent.resize(std::min(kMaxNamed, absent.size()));
-  return fmt::format("rank {}{} of {}", joined(absent), are_many ? " …" : "", *seen.sizes.rbegin());
+  return fmt::format("rank {}{} of {}", joined(absent), are_many ? " …" : "", ranks);
 }
 
 RunData load_run(record::Run& run, const LoadLimits& limits) {

@@ -7,6 +7,7 @@
 
 #include "base/host/kernel_text.h"
 #include "base/sys/number.h"
+#include "base/sys/ranks.h"
 
 namespace chokepoint::host {
 namespace {
@@ -31,14 +32,19 @@ constexpr std::array kLauncherVariables{
 
 using Ranks = std::array<Rank, kLauncherVariables.size()>;
 
+std::optional<int> number_if(bool (*is_one)(std::int64_t), std::string_view value) {
+  const auto number = sys::parse_number<int>(value);
+  return number && is_one(*number) ? number : std::nullopt;
+}
+
 void note(std::string_view name, std::string_view value, Ranks& ranks) {
   for (std::size_t i = 0; i < kLauncherVariables.size(); ++i) {
     if (name == kLauncherVariables[i].rank) {
-      ranks[i].rank = sys::parse_non_negative<int>(value);
+      ranks[i].rank = number_if(sys::is_rank, value);
     } else if (name == kLauncherVariables[i].local_rank) {
-      ranks[i].local_rank = sys::parse_non_negative<int>(value);
+      ranks[i].local_rank = number_if(sys::is_rank, value);
     } else if (name == kLauncherVariables[i].world_size) {
-      ranks[i].world_size = sys::parse_non_negative<int>(value);
+      ranks[i].world_size = number_if(sys::is_world_size, value);
     }
   }
 }

@@ -9,6 +9,7 @@
 
 #include "base/record/database.h"
 #include "base/record/tables.h"
+#include "base/sys/ranks.h"
 
 namespace chokepoint::record {
 
@@ -43,9 +44,23 @@ void bind_row(Statement& statement, const Row& row, int first) {
   each_field<Row>([&](const auto& field) { statement.bind(first++, row.*(field.member)); });
 }
 
+// Ranks that no job has are unknown.
+template <class Row>
+void forget_impossible_ranks(Row& row) {
+  const auto keep = [](Figure& figure, bool is_one) { figure = is_one ? figure : Figure(); };
+  if constexpr (requires { row.rank; }) {
+    keep(row.rank, sys::is_rank(row.rank.value()));
+  }
+  if constexpr (requires { row.world_size; }) {
+    keep(row.local_rank, sys::is_rank(row.local_rank.value()));
+    keep(row.world_size, sys::is_world_size(row.world_size.value()));
+  }
+}
+
 template <class Row>
 void read_row(const Statement& statement, Row& row, int first) {
   each_field<Row>([&](const auto& field) { statement.read(first++, row.*(field.member)); });
+  forget_impossible_ranks(row);
 }
 
 // What a clock or a counter shows. A moment or a span: a packet's time, by the wall clock, until

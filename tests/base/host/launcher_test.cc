@@ -38,6 +38,14 @@ TEST(Rank, WhatIsNoNumberIsNoRank) {
   }
 }
 
+TEST(Rank, WhatNoJobHasIsUnknown) {
+  const RankFound found =
+      find_rank("RANK=1\0LOCAL_RANK=2147483647\0WORLD_SIZE=2147483647\0"sv);
+  EXPECT_EQ(found.rank, Rank{.rank = 1});
+  EXPECT_EQ(find_rank("RANK=2147483647\0WORLD_SIZE=4\0"sv), RankFound{});
+  EXPECT_EQ(find_rank("RANK=1\0WORLD_SIZE=0\0"sv).rank, Rank{.rank = 1});
+}
+
 TEST(Rank, WhatOneLauncherLeavesOutAnotherMaySay) {
   EXPECT_EQ(find_rank("PMIX_RANK=3\0SLURM_PROCID=3\0SLURM_LOCALID=1\0SLURM_NTASKS=4\0"sv).rank,
             (Rank{.rank = 3, .local_rank = 1, .world_size = 4}));
