@@ -18,7 +18,9 @@ constexpr double kCongestionWindowUsed = 0.7;  // of the congestion window is in
 constexpr double kBufferUsed = 0.75;           // of the send buffer
 constexpr double kLongRoundTripUs = 2000;      // a pace is found within few of them
 constexpr double kStallNs = 100e6;  // nothing gets through although something is under way
-constexpr std::int64_t kCellNs = 20'000'000;  // as often as sockets are read
+constexpr std::int64_t kLeastCellNs = 20'000'000;  // as often as sockets are read
+// Of a row on average, at most: a row may say that it lasted for years.
+constexpr double kCellsOfRow = 64;
 
 Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
   const double in_flight = figure(sample.max_in_flight_bytes);
@@ -184,23 +186,24 @@ std::vector<LimitedSpan> limits_of(const DirectionView& view, const DirectionFac
   return limits_of_packets(view.best().packets.at(way), facts);
 }
 
-// By cell of kCellNs on the common clock.
+// By their numbers: cells of one width on the common clock.
 using Cells = std::map<std::int64_t, LimitTimes>;
 
 // Assumes that what was under way was so while the job communicated, as far as that is long enough.
-void spread(const LimitedSpan& limited, Span common, std::span<const Span> communicating,
+void spread(const LimitedSpan& limited, std::span<const Span> communicating, std::int64_t width_ns,
             Cells& cells) {
+  const Span common = limited.span;
   const auto communicated = static_cast<double>(covered_ns(communicating, common));
   const double busy = limited.times.sum();
   if (communicated <= 0 || busy <= 0) {
     return;
   }
   const double density = std::min(1.0, busy / communicated) / busy;
-  for (std::int64_t cell = common.start_ns / kCellNs; cell * kCellNs < common.end_ns; ++cell) {
-    const Span part{std::max(common.start_ns, cell * kCellNs),
-                    std::min(common.end_ns, (cell + 1) * kCellNs)};
-    const auto covered = static_cast<double>(covered_ns(communicating, part));
-    if (covered > 0) {
+  for (const Span& span : communicating) {
+    const Span both{std::max(common.start_ns, span.start_ns), std::min(common.end_ns, span.end_ns)};
+    for (std::int64_t cell = both.start_ns / width_ns; cell * width_ns < both.end_ns; ++cell) {
+      const auto covered = static_cast<double>(std::min(both.end_ns, (cell + 1) * width_ns) -
+                                               std::max(both.start_ns, cell * width_ns));
       cells[cell] += limited.times * (density * covered);
     }
   }
@@ -218,14 +221,38 @@ std::span<const Span> next_touching(std::span<const Span>& rest, Span part) {
   return rest.first(count);
 }
 
-Cells cells_of(const DirectionBlame& blame, const Clocks& clocks,
-               std::span<const Span> communicating) {
-  Cells cells;
+// On the common clock.
+std::vector<LimitedSpan> common_limits_of(const DirectionBlame& blame, const Clocks& clocks) {
+  std::vector<LimitedSpan> all = limits_of(blame.view, blame.facts);
   const std::size_t node = blame.view.best_node();
-  for (const LimitedSpan& limited : limits_of(blame.view, blame.facts)) {
-    const Span common{clocks.common_ns(node, limited.span.start_ns),
-                      clocks.common_ns(node, limited.span.end_ns)};
-    spread(limited, common, next_touching(communicating, common), cells);
+  for (LimitedSpan& limited : all) {
+    limited.span = {clocks.common_ns(node, limited.span.start_ns),
+                    clocks.common_ns(node, limited.span.end_ns)};
+  }
+  return all;
+}
+
+// So that the directions together have no more cells than their rows allow.
+std::int64_t cell_width_ns(std::span<const std::vector<LimitedSpan>> directions,
+                           std::span<const Span> communicating) {
+  double communicated_ns = 0;
+  double rows = 1;
+  for (const std::vector<LimitedSpan>& direction : directions) {
+    std::span<const Span> rest = communicating;
+    for (const LimitedSpan& limited : direction) {
+      communicated_ns +=
+          static_cast<double>(covered_ns(next_touching(rest, limited.span), limited.span));
+    }
+    rows += static_cast<double>(direction.size());
+  }
+  return std::max(kLeastCellNs, static_cast<std::int64_t>(communicated_ns / (kCellsOfRow * rows)));
+}
+
+Cells cells_of(std::span<const LimitedSpan> direction, std::span<const Span> communicating,
+               std::int64_t width_ns) {
+  Cells cells;
+  for (const LimitedSpan& limited : direction) {
+    spread(limited, next_touching(communicating, limited.span), width_ns, cells);
   }
   return cells;
 }
@@ -280,13 +307,18 @@ std::vector<LimitedSpan> limits_of_sender(const std::vector<SocketSample>& sampl
 
 Blame blame_of(const RunData& run, const Clocks& clocks, std::span<const Span> communicating) {
   Blame blame;
+  std::vector<std::vector<LimitedSpan>> limits;
+  for (const DirectionView& view : directions_of(run)) {
+    blame.directions.push_back({.view = view, .facts = facts_of(run, view)});
+    limits.push_back(common_limits_of(blame.directions.back(), clocks));
+  }
+  const std::int64_t width_ns = cell_width_ns(limits, communicating);
   std::map<std::int64_t, std::pair<double, std::size_t>> busiest;
   std::vector<Cells> cells;
   const bool is_between_hosts = !std::ranges::all_of(run.connections, is_within_host);
-  for (const DirectionView& view : directions_of(run)) {
-    DirectionBlame& direction =
-        blame.directions.emplace_back(DirectionBlame{.view = view, .facts = facts_of(run, view)});
-    cells.push_back(cells_of(direction, clocks, communicating));
+  for (DirectionBlame& direction : blame.directions) {
+    const DirectionView& view = direction.view;
+    cells.push_back(cells_of(limits[cells.size()], communicating, width_ns));
     for (const auto& [cell, times] : cells.back()) {
       direction.busy += times;
       if (is_between_hosts && is_within_host(run.connections[view.connection])) {
@@ -304,7 +336,7 @@ Blame blame_of(const RunData& run, const Clocks& clocks, std::span<const Span> c
   for (const auto& [cell, most] : busiest) {
     const LimitTimes& times = cells[most.second][cell];
     blame.directions[most.second].held += times;
-    blame.moments.push_back({{cell * kCellNs, (cell + 1) * kCellNs}, most.second, times});
+    blame.moments.push_back({{cell * width_ns, (cell + 1) * width_ns}, most.second, times});
     held_ns += most.first;
   }
   blame.idle_ns = std::max(0.0, static_cast<double>(length_ns(communicating)) - held_ns);
