@@ -193,13 +193,19 @@ std::string content_of(const fs::path& file) {
 struct Table {
   std::string name;
   std::vector<std::string> columns = {};
+  std::vector<std::string> numbers = {};  // those of the columns that hold whole numbers
   bool has_rowid = true;
 };
 
 template <class Row>
 Table table_of() {
   Table table{.name = Fields<Row>::kTable};
-  each_field<Row>([&](const auto& field) { table.columns.emplace_back(field.name); });
+  each_field<Row>([&]<class T>(const Field<Row, T>& field) {
+    table.columns.emplace_back(field.name);
+    if (!std::is_same_v<T, std::string> && !std::is_floating_point_v<T>) {
+      table.numbers.emplace_back(field.name);
+    }
+  });
   table.has_rowid = table.name != "label" && table.name != "flow_total";
   return table;
 }
@@ -394,6 +400,22 @@ void MadeRecord::restore() const {
     std::ofstream(folder_ / file.name, std::ios::binary)
         .write(file.content.data(), static_cast<std::streamsize>(file.content.size()));
   }
+}
+
+std::vector<MadeRecord::Column> MadeRecord::number_columns() {
+  std::vector<Column> all;
+  for (const Table& table : tables()) {
+    for (const std::string& column : table.numbers) all.push_back({table.name, column});
+  }
+  return all;
+}
+
+void MadeRecord::set(const Column& column, std::int64_t value, const std::string& rows) const {
+  auto database = record::Database::open(folder_ / files_.front().name, record::Access::Write);
+  if (!database || !database->run("PRAGMA synchronous=OFF")) std::abort();
+  // A row whose key is there already is left out.
+  std::ignore = database->run(fmt::format("UPDATE OR IGNORE {} SET {} = {} WHERE {}", column.table,
+                                          column.name, value, rows));
 }
 
 void MadeRecord::edit(Bytes& bytes) const {

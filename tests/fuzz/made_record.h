@@ -42,6 +42,15 @@ class MadeRecord {
   // Does to the rows of the records what the bytes say. What SQLite refuses is left out.
   void edit(Bytes& bytes) const;
 
+  // A column that holds whole numbers.
+  struct Column {
+    std::string table;
+    std::string name;
+  };
+  static std::vector<Column> number_columns();
+  // In the first record alone; `rows` as SQL names them.
+  void set(const Column& column, std::int64_t value, const std::string& rows) const;
+
  private:
   struct File {
     std::string name;
