@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/cli/text.h"
 #include "base/math/units.h"
 #include "base/sys/number.h"
 
@@ -55,7 +56,7 @@ std::string bar(double share) {
 
 void show_progress(const Context& context, std::string_view what) {
   if (context.err_terminal.interactive && !context.quiet) {
-    context.err << what << " …\n" << std::flush;
+    context.err << printable(what) << " …\n" << std::flush;
   }
 }
 
@@ -78,9 +79,9 @@ void Progress::update(std::uint64_t done, const std::string& note) {
     return;
   }
   drawn_ns_ = now;
-  std::string text = line(done, note, now - started_ns_);
-  text.resize(std::min(text.size(), static_cast<std::size_t>(context_.err_terminal.width - 1)));
-  context_.err << kClearLine << text << std::flush;
+  const std::string text = line(done, note, now - started_ns_);
+  const auto width = static_cast<std::size_t>(context_.err_terminal.width - 1);
+  context_.err << kClearLine << printable(text.substr(0, width)) << std::flush;
 }
 
 std::string Progress::line(std::uint64_t done, const std::string& note,

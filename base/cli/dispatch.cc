@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "base/cli/terminal_stream.h"
 #include "base/cli/text.h"
 
 namespace chokepoint::cli {
@@ -127,13 +128,17 @@ ExitCode dispatch(const Program& program, const std::vector<std::string>& words,
 
 int dispatch(const Program& program, int argc, char** argv) {
   const sys::SystemClock clock;
-  Context context{.out = std::cout,
-                  .err = std::cerr,
+  const Terminal out_terminal = terminal_of(STDOUT_FILENO, variable);
+  const Terminal err_terminal = terminal_of(STDERR_FILENO, variable);
+  TerminalStream shown_out(std::cout);
+  TerminalStream shown_err(std::cerr);
+  Context context{.out = out_terminal.interactive ? shown_out : std::cout,
+                  .err = err_terminal.interactive ? shown_err : std::cerr,
                   .clock = clock,
                   .root = sys::Root(),
                   .environment = variable,
-                  .out_terminal = terminal_of(STDOUT_FILENO, variable),
-                  .err_terminal = terminal_of(STDERR_FILENO, variable),
+                  .out_terminal = out_terminal,
+                  .err_terminal = err_terminal,
                   .has_file_privileges = getauxval(AT_SECURE) != 0};
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   return static_cast<int>(dispatch(program, words, context));

@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/cli/terminal_stream.h"
+
 namespace chokepoint::cli {
 namespace {
 
@@ -65,7 +67,9 @@ ScreenSize Screen::size() const {
 void Screen::draw(std::span<const std::string> lines) const {
   std::string text(kTop);
   for (std::size_t line = 0; line < lines.size(); ++line) {
-    text.append(line == 0 ? "" : "\n").append(lines[line]).append(kClearRestOfLine);
+    text.append(line == 0 ? "" : "\n")
+        .append(escaped_for_terminal(lines[line]))
+        .append(kClearRestOfLine);
   }
   text += kClearBelow;
   write(text);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/cli/harmful.h"
+
 namespace chokepoint::cli {
 namespace {
 
@@ -71,25 +73,6 @@ bool is_second(unsigned char first, unsigned char second) {
   const unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
   const unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
   return second >= least && second <= most;
-}
-
-// Of a letter that is one.
-char32_t code_of(std::string_view letter) {
-  const auto first = static_cast<unsigned char>(letter.front());
-  char32_t code = letter.size() == 1 ? first : first & (0x7FU >> letter.size());
-  for (const char next : letter.substr(1)) {
-    code = (code << 6U) | (static_cast<unsigned char>(next) & 0x3FU);
-  }
-  return code;
-}
-
-bool is_harmful(char32_t code) {
-  const bool is_control = code < 0x20 || (code >= 0x7F && code < 0xA0);
-  const bool is_line_end = code == 0x2028 || code == 0x2029;
-  const bool turns_writing = code == 0x200E || code == 0x200F ||
-                             (code >= 0x202A && code <= 0x202E) ||
-                             (code >= 0x2066 && code <= 0x2069);
-  return is_control || is_line_end || turns_writing;
 }
 
 }  // namespace
