@@ -1,19 +1,13 @@
 #include "capture/live/metrics.h"
 
-#include <civetweb.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
-#include <signal.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "base/math/units.h"
@@ -21,8 +15,8 @@
 #include "base/net/resolver.h"
 #include "base/net/socket.h"
 #include "base/sys/number.h"
-#include "base/sys/signals.h"
 #include "capture/live/line.h"
+#include "capture/live/page_server.h"
 
 namespace chokepoint::capture::live {
 namespace {
@@ -226,7 +220,7 @@ std::unexpected<Error> bad(const std::string& text, std::string_view reason) {
 
 Result<net::Address> address_of(const std::string& text, const std::string& host) {
   if (host.starts_with('[')) {
-    return bad(text, "the web server of prometheus-cpp supports IPv4 only");
+    return bad(text, "IPv4 only, so far");
   }
   auto addresses = net::resolve_within(host, net::Family::Ipv4, net::Patience::of(kResolving));
   if (!addresses) {
@@ -251,13 +245,8 @@ Result<net::Endpoint> parse_metrics_address(const std::string& text) {
   return net::Endpoint{address, *port};
 }
 
-// Whether the address can be listened on; the error says why not.
-Result<> try_to_listen(const net::Endpoint& endpoint) {
-  const auto listener = net::listen(endpoint, 1, {});
-  if (listener) {
-    return {};
-  }
-  Error error = listener.error();
+// Why an address cannot be listened on.
+std::unexpected<Error> cannot_listen(const net::Endpoint& endpoint, Error error) {
   error.operation = kOperation;
   error.subject = endpoint.text();
   if (error.next_step.empty()) {
@@ -265,19 +254,6 @@ Result<> try_to_listen(const net::Endpoint& endpoint) {
   }
   return fail(std::move(error));
 }
-
-// Restores SIGPIPE, which the library ignores for the whole process: a job that is started later
-// finds it as it would without us.
-class PipeSignalGuard {
- public:
-  PipeSignalGuard() { sigaction(SIGPIPE, nullptr, &before_); }
-  ~PipeSignalGuard() { sigaction(SIGPIPE, &before_, nullptr); }
-  PipeSignalGuard(const PipeSignalGuard&) = delete;
-  PipeSignalGuard& operator=(const PipeSignalGuard&) = delete;
-
- private:
-  struct sigaction before_ = {};
-};
 
 // The newest figures, converted to samples at each scrape.
 class NewestFigures {
@@ -303,83 +279,36 @@ constexpr const char* kStartPage =
     "<!doctype html><title>chokepoint</title><p><a href=\"/metrics\">metrics</a> of a watched job, "
     "for Prometheus\n";
 
-int answer(mg_connection* connection, const char* status, const char* type,
-           const std::string& body) {
-  const bool is_head = std::string_view(mg_get_request_info(connection)->request_method) == "HEAD";
-  mg_printf(connection,
-            "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
-            status, type, body.size());
-  if (!is_head) {
-    mg_write(connection, body.data(), body.size());
-  }
-  return 1;  // to the library: answered
-}
-
 // For all paths, of GET and HEAD.
-int serve_page(mg_connection* connection, void* figures) {
-  const mg_request_info& request = *mg_get_request_info(connection);
-  const std::string_view method = request.request_method;
-  const std::string_view path = request.local_uri;
+Page page_of(const NewestFigures& figures, std::string_view method, std::string_view path) {
   if (method != "GET" && method != "HEAD") {
-    return answer(connection, "405 Method Not Allowed", kText, "GET and HEAD are served\n");
+    return {"405 Method Not Allowed", kText, "GET and HEAD are served\n"};
   }
   if (path == "/") {
-    return answer(connection, "200 OK", kHtml, kStartPage);
+    return {"200 OK", kHtml, kStartPage};
   }
   if (path != "/metrics") {
-    return answer(connection, "404 Not Found", kText, "there is /metrics\n");
+    return {"404 Not Found", kText, "there is /metrics\n"};
   }
-  const auto families = families_of(static_cast<const NewestFigures*>(figures)->newest());
-  return answer(connection, "200 OK", kText, prometheus::TextSerializer().Serialize(families));
+  return {"200 OK", kText, prometheus::TextSerializer().Serialize(families_of(figures.newest()))};
 }
-
-struct StopServer {
-  // The listening thread checks only every two seconds whether to end, unless a connection comes;
-  // the end of a job must not wait for that.
-  void operator()(mg_context* server) const {
-    const std::jthread connecting([this](const std::stop_token& ended) {
-      constexpr std::chrono::milliseconds kPause{5};
-      while (!ended.stop_requested()) {
-        (void)net::connect(own, {}, net::Patience::of(kPause));
-        std::this_thread::sleep_for(kPause);
-      }
-    });
-    mg_stop(server);
-  }
-
-  net::Endpoint own = {};
-};
 
 class ServedMetrics final : public Metrics {
  public:
-  explicit ServedMetrics(const net::Endpoint& endpoint) {
-    const std::string place = endpoint.text();
-    // One thread waits for a slow client, the other one serves.
-    const std::array<const char*, 7> options{
-        "listening_ports",    place.c_str(), "num_threads", "2",
-        "request_timeout_ms", "10000",       nullptr};
-    const mg_callbacks none{};
-    server_.reset(mg_start(&none, nullptr, const_cast<const char**>(options.data())));
-    if (!server_) {
-      return;
-    }
-    mg_server_port bound{};
-    mg_get_server_ports(server_.get(), 1, &bound);
-    server_.get_deleter().own = {endpoint.address, static_cast<std::uint16_t>(bound.port)};
-    mg_set_request_handler(server_.get(), "/", serve_page, &newest_);
+  Result<> start(const net::Endpoint& endpoint) {
+    TRY(server_,
+        PageServer::start(endpoint, [this](std::string_view method, std::string_view path) {
+          return page_of(newest_, method, path);
+        }));
+    return {};
   }
-  ServedMetrics(const ServedMetrics&) = delete;
-  ServedMetrics& operator=(const ServedMetrics&) = delete;
-  ~ServedMetrics() override = default;
 
-  bool is_serving() const { return server_ != nullptr; }
   void update(const Figures& figures) override { newest_.update(figures); }
-  int port() const override { return server_.get_deleter().own.port; }
+  int port() const override { return server_->port(); }
 
  private:
-  PipeSignalGuard pipe_signal_;
   NewestFigures newest_;
-  std::unique_ptr<mg_context, StopServer> server_;
+  std::unique_ptr<PageServer> server_;
 };
 
 }  // namespace
@@ -421,18 +350,16 @@ std::vector<otlp::Point> points_of(const Figures& figures, std::int64_t began_wa
 }
 
 Result<> Metrics::check(const std::string& address) {
-  const auto endpoint = parse_metrics_address(address);
-  return endpoint ? try_to_listen(*endpoint) : fail(endpoint.error());
+  TRY(const auto endpoint, parse_metrics_address(address));
+  const auto listener = net::listen(endpoint, 1, {});
+  return listener ? Result<>() : cannot_listen(endpoint, listener.error());
 }
 
 Result<std::unique_ptr<Metrics>> Metrics::serve(const std::string& address) {
   TRY(const auto endpoint, parse_metrics_address(address));
-  // The library reports only that it failed, not why.
-  TRY(try_to_listen(endpoint));
-  const sys::SignalsHeld held;
-  auto served = std::make_unique<ServedMetrics>(endpoint);
-  if (!served->is_serving()) {
-    return fail(ErrorKind::Io, "--metrics", address, "the web server does not start");
+  auto served = std::make_unique<ServedMetrics>();
+  if (const Result<> started = served->start(endpoint); !started) {
+    return cannot_listen(endpoint, started.error());
   }
   return served;
 }

@@ -1,13 +1,9 @@
 // Figures for others while a job runs.
 //
-// Metrics: for Prometheus, in the form of prometheus-cpp, served over HTTP by civetweb: --metrics
-// ADDRESS:PORT, GET /metrics.
-// Threads are the library's own; update() by one thread. Nothing secret is served: counters, the
-// names of node and interfaces, the run's labels; neither the command nor addresses.
+// Metrics: for Prometheus, in the form of prometheus-cpp, served over HTTP (page_server.h):
+// --metrics ADDRESS:PORT, GET /metrics. update() by one thread. Nothing secret is served: counters,
+// the names of node and interfaces, the run's labels; neither the command nor addresses.
 // metrics_absent.cc takes the place of metrics.cc in a build without prometheus-cpp.
-//
-// The library ignores SIGPIPE for the whole process once it serves: jobs are started before, or
-// with their signals reset.
 #pragma once
 
 #include <condition_variable>

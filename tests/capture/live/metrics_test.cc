@@ -103,6 +103,56 @@ TEST(Metrics, AreAllThatIsServed) {
   EXPECT_THAT(head, EndsWith("\r\n\r\n"));
 }
 
+enum class Slowness { SendsNothing, SendsAByte, NeverReads };
+
+sys::Descriptor slow_client(int port, Slowness slowness) {
+  const net::Patience patience = net::Patience::of(kPatience);
+  auto connection = net::connect(loopback(port), {.buffer_bytes = 1}, patience);
+  EXPECT_TRUE(connection);
+  const std::string_view text = slowness == Slowness::SendsAByte   ? "G"
+                                : slowness == Slowness::NeverReads ? "GET /metrics HTTP/1.1\r\n\r\n"
+                                                                   : "";
+  EXPECT_TRUE(net::send_all(connection->get(), std::as_bytes(std::span(text)), patience, ""));
+  return std::move(*connection);
+}
+
+TEST(Metrics, SlowClientsKeepNoScrapeOut) {
+  const auto metrics = Metrics::serve(kAnyPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+  const int port = (*metrics)->port();
+  std::vector<sys::Descriptor> clients;
+  for (const std::size_t count : {20U, 100U}) {
+    for (const auto slowness :
+         {Slowness::SendsNothing, Slowness::SendsAByte, Slowness::NeverReads}) {
+      clients.clear();
+      while (clients.size() < count) {
+        clients.push_back(slow_client(port, slowness));
+      }
+      EXPECT_THAT(scraped(port), HasSubstr("HTTP/1.1 200 OK"))
+          << count << " clients of kind " << static_cast<int>(slowness);
+    }
+  }
+}
+
+TEST(Metrics, ASlowClientIsLetGo) {
+  const auto metrics = Metrics::serve(kAnyPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+  const sys::Descriptor client = slow_client((*metrics)->port(), Slowness::SendsAByte);
+  std::array<std::byte, 1> end{};
+  const auto count = net::receive_some(client.get(), end, net::Patience::of(kPatience), "");
+  ASSERT_TRUE(count) << describe(count.error());
+  EXPECT_EQ(*count, 0U);
+}
+
+TEST(Metrics, WhatIsNoRequestIsRefused) {
+  const auto metrics = Metrics::serve(kAnyPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+  EXPECT_THAT(scraped((*metrics)->port(), "nonsense"), HasSubstr("400 Bad Request"));
+  EXPECT_THAT(scraped((*metrics)->port(), "GET /metrics " + std::string(10'000, 'x')),
+              HasSubstr("400 Bad Request"));
+  EXPECT_THAT(scraped((*metrics)->port(), "GET /metrics?format=text"), HasSubstr("200 OK"));
+}
+
 TEST(Metrics, AProcessWithoutARankIsKnownByItsPid) {
   const auto metrics = Metrics::serve(kAnyPort);
   ASSERT_TRUE(metrics) << describe(metrics.error());
