@@ -3,20 +3,23 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <poll.h>
-#include <unistd.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
-#include <semaphore>
 #include <thread>
 #include <utility>
 
 #include "analysis/commands/commands.h"
 #include "analysis/commands/run_files.h"
+#include "analysis/commands/sender.h"
 #include "base/cli/output.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
@@ -28,95 +31,15 @@
 #include "base/record/schema.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/process.h"
+#include "base/sys/signals.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::ptrdiff_t kMostAtOnce = 8;
-constexpr std::size_t kMaxMessageBytes = 4096;
-constexpr const char* kOwnProgram = "/proc/self/exe";
-
-// Another program's standard output, and the last of what it says on standard error.
-class Sender {
- public:
-  static Result<Sender> start(std::vector<std::string> command) {
-    TRY(sys::Pipe out, sys::open_pipe("collect", "a pipe"));
-    TRY(sys::Pipe err, sys::open_pipe("collect", "a pipe"));
-    sys::Spawn spawn{.command = std::move(command), .out = out.write.get(), .err = err.write.get()};
-    // Another program would hand the tie on to a chokepoint that is not this one's child; it ends
-    // when nobody reads what it writes.
-    if (spawn.command.front() == kOwnProgram) {
-      spawn.environment = {sys::tie_to_this_process()};
-    }
-    TRY(sys::Process process, sys::Process::start(spawn));
-    return Sender(std::move(process), std::move(out.read), std::move(err.read));
-  }
-
-  Result<std::size_t> read(std::span<char> into) {
-    for (;;) {
-      std::array<pollfd, 2> watched{pollfd{out_.get(), POLLIN, 0}, pollfd{err_.get(), POLLIN, 0}};
-      if (poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) {
-        return fail(from_errno(errno, "collect", "read"));
-      }
-      if (watched[1].revents != 0) {
-        hear();
-      }
-      if (watched[0].revents != 0) {
-        const ssize_t count = ::read(out_.get(), into.data(), into.size());
-        return count < 0 ? Result<std::size_t>(fail(from_errno(errno, "collect", "read")))
-                         : Result<std::size_t>(static_cast<std::size_t>(count));
-      }
-    }
-  }
-
-  // What it said, on one line; after its end.
-  std::string message() {
-    out_.reset();
-    while (err_) {
-      hear();
-    }
-    const Result<sys::ExitStatus> ended = process_.wait();
-    has_failed_ = !ended || ended->code != 0;
-    // That of another chokepoint begins with its own name.
-    constexpr std::string_view kOwnPrefix = "chokepoint: record send: ";
-    std::string text =
-        message_.starts_with(kOwnPrefix) ? message_.substr(kOwnPrefix.size()) : message_;
-    // A byte of UTF-8 is negative where char is signed, as on x86, and not on Arm.
-    while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') {
-      text.pop_back();
-    }
-    std::ranges::replace(text, '\n', ' ');
-    return cli::printable(text);
-  }
-
-  // After message().
-  bool has_failed() const { return has_failed_; }
-
- private:
-  Sender(sys::Process process, sys::Descriptor out, sys::Descriptor err)
-      : process_(std::move(process)), out_(std::move(out)), err_(std::move(err)) {}
-
-  void hear() {
-    std::array<char, 1024> bytes{};
-    const ssize_t count = ::read(err_.get(), bytes.data(), bytes.size());
-    if (count <= 0) {
-      err_.reset();
-      return;
-    }
-    message_.append(bytes.data(), static_cast<std::size_t>(count));
-    if (message_.size() > kMaxMessageBytes) {
-      message_.erase(0, message_.size() - kMaxMessageBytes);
-    }
-  }
-
-  sys::Process process_;
-  sys::Descriptor out_;
-  sys::Descriptor err_;
-  std::string message_;
-  bool has_failed_ = false;
-};
+constexpr std::size_t kMostAtOnce = 8;
+constexpr std::chrono::milliseconds kLookEvery{200};
 
 struct Source {
   std::string host = {};  // empty: a folder of this host
@@ -147,11 +70,26 @@ struct CollectOutcome {
   std::vector<std::string> troubles = {};
 };
 
+using CollectClock = std::chrono::steady_clock;
+
+// How far a source is, for whoever waits for it. Written by its thread, read by another.
+struct SourceProgress {
+  std::atomic<std::uint64_t> bytes = 0;
+  std::atomic<CollectClock::time_point> heard_at = CollectClock::time_point::max();
+  std::atomic<bool> is_open = false;
+};
+
 // The records of one source. What ssh says beside them is no trouble if all came.
 Result<> collect_from(const std::vector<std::string>& command, const Source& source,
-                      record::Collector& collector, CollectOutcome& outcome) {
-  TRY(Sender sender, Sender::start(command));
-  record::BundleReader bundle([&](std::span<char> into) { return sender.read(into); });
+                      const SenderPatience& patience, record::Collector& collector,
+                      SourceProgress& progress, CollectOutcome& outcome) {
+  TRY(Sender sender, Sender::start(command, patience));
+  record::BundleReader bundle([&](std::span<char> into) -> Result<std::size_t> {
+    TRY(const std::size_t count, sender.read(into));
+    progress.bytes += count;
+    progress.heard_at = CollectClock::now();
+    return count;
+  });
   const auto collected = [&]() -> Result<> {
     TRY(bundle.head());
     for (;;) {
@@ -163,6 +101,12 @@ Result<> collect_from(const std::vector<std::string>& command, const Source& sou
       outcome.collected.push_back(std::move(taken));
     }
   }();
+  // Why nothing more came is told by the wait, not by what was said before.
+  const bool is_left = !collected && (collected.error().kind == ErrorKind::Timeout ||
+                                      collected.error().kind == ErrorKind::Interrupted);
+  if (is_left) {
+    return collected;
+  }
   const std::string message = sender.message();
   if (!message.empty() && (!collected || sender.has_failed())) {
     outcome.troubles.push_back(fmt::format("{}: {}", source.name(), message));
@@ -182,14 +126,15 @@ class CollectCommand final : public cli::Command {
   Result<fs::path> target(const std::vector<Source>& sources) const;
   std::vector<std::string> command_for(const Source& source,
                                        const record::Collector& collector) const;
-  CollectOutcome collect(const std::vector<Source>& sources, record::Collector& collector,
-                         const cli::Context& context) const;
+  Result<CollectOutcome> collect(const std::vector<Source>& sources, record::Collector& collector,
+                                 const cli::Context& context) const;
 
   std::vector<std::string> words_;
   std::string slurm_job_;
   std::string ssh_;
   std::string program_ = "chokepoint";
   std::string out_;
+  std::chrono::nanoseconds patience_ = std::chrono::seconds(60);
 };
 
 cli::Summary CollectCommand::summary() const {
@@ -218,9 +163,12 @@ void CollectCommand::define(cli::Flags& flags) {
       .option("slurm", &slurm_job_, "JOBID", "the nodes of this job, from its run's folder there")
       .option("ssh", &ssh_, "COMMAND", "in place of 'ssh', with options, as in 'ssh -p 2222'")
       .option("program", &program_, "PATH", "chokepoint on those hosts")
+      .option("patience", &patience_, "TIME", "how long a host may send nothing")
       .group("To where")
       .option("out", &out_, "DIR", "the folder for all; default: chokepoint-runs/NAME");
 }
+
+constexpr std::chrono::seconds kSlurmPatience{60};
 
 // What scontrol or sacct say of a job: "KEY=VALUE KEY=VALUE", or a line with '|' between.
 struct SlurmJob {
@@ -231,7 +179,7 @@ struct SlurmJob {
 Result<std::string> output_of(std::vector<std::string> command) {
   constexpr std::size_t kMaxOutputBytes = 256 << 10;
   const std::string name = command.front();
-  TRY(Sender program, Sender::start(std::move(command)));
+  TRY(Sender program, Sender::start(std::move(command), {.silence = kSlurmPatience}));
   std::string text;
   std::array<char, 4096> bytes{};
   for (;;) {
@@ -338,36 +286,100 @@ std::vector<std::string> CollectCommand::command_for(const Source& source,
   return command;
 }
 
-CollectOutcome CollectCommand::collect(const std::vector<Source>& sources,
-                                       record::Collector& collector,
-                                       const cli::Context& context) const {
-  CollectOutcome all;
-  std::mutex mutex;
-  std::counting_semaphore<kMostAtOnce> places(kMostAtOnce);
-  cli::Progress progress(context, "collecting", sources.size());
-  std::uint64_t done = 0;
-  std::vector<std::jthread> threads;
-  for (const Source& source : sources) {
-    places.acquire();
-    threads.emplace_back([&] {
+// Sources that are collected at the same time, some at once, each by a thread.
+class Collecting {
+ public:
+  using CollectOne = std::function<Result<>(const Source&, SourceProgress&, CollectOutcome&)>;
+
+  Collecting(const std::vector<Source>& sources, CollectOne collect_one)
+      : sources_(sources), progress_(sources.size()), collect_one_(std::move(collect_one)) {
+    for (std::size_t count = 0; count < std::min(kMostAtOnce, sources.size()); ++count) {
+      threads_.emplace_back([this] { work(); });
+    }
+  }
+
+  std::size_t done() const { return done_; }
+  // "gpu3:runs/a: 12 MB, nothing for 8 s": the one that has been silent longest.
+  std::string note() const;
+  // Once all are done.
+  CollectOutcome take() {
+    threads_.clear();
+    std::ranges::sort(all_.collected, {}, &record::Collected::file);
+    std::ranges::sort(all_.troubles);
+    return std::move(all_);
+  }
+
+ private:
+  void work() {
+    for (std::size_t at = next_++; at < sources_.size(); at = next_++) {
+      const Source& source = sources_[at];
+      SourceProgress& progress = progress_[at];
+      progress.heard_at = CollectClock::now();
+      progress.is_open = true;
       CollectOutcome outcome;
-      const Result<> collected =
-          collect_from(command_for(source, collector), source, collector, outcome);
-      const std::lock_guard guard(mutex);
+      const Result<> collected = collect_one_(source, progress, outcome);
+      progress.is_open = false;
       if (!collected) {
         outcome.troubles.push_back(
             fmt::format("{}: {}", source.name(), describe(without_operation(collected.error()))));
       }
-      std::ranges::move(outcome.collected, std::back_inserter(all.collected));
-      std::ranges::move(outcome.troubles, std::back_inserter(all.troubles));
-      progress.update(++done, source.name());
-      places.release();
-    });
+      const std::lock_guard guard(mutex_);
+      std::ranges::move(outcome.collected, std::back_inserter(all_.collected));
+      std::ranges::move(outcome.troubles, std::back_inserter(all_.troubles));
+      ++done_;
+    }
   }
-  threads.clear();
-  std::ranges::sort(all.collected, {}, &record::Collected::file);
-  std::ranges::sort(all.troubles);
-  return all;
+
+  const std::vector<Source>& sources_;
+  std::vector<SourceProgress> progress_;
+  CollectOne collect_one_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<std::size_t> done_ = 0;
+  std::mutex mutex_;  // all_
+  CollectOutcome all_;
+  std::vector<std::jthread> threads_;
+};
+
+std::string Collecting::note() const {
+  std::optional<std::size_t> quietest;
+  for (std::size_t at = 0; at < sources_.size(); ++at) {
+    if (progress_[at].is_open &&
+        (!quietest || progress_[at].heard_at.load() < progress_[*quietest].heard_at.load())) {
+      quietest = at;
+    }
+  }
+  if (!quietest) {
+    return "";
+  }
+  const auto silent = std::chrono::floor<std::chrono::seconds>(
+      CollectClock::now() - progress_[*quietest].heard_at.load());
+  return fmt::format("{}: {}{}", sources_[*quietest].name(),
+                     math::format_bytes(static_cast<double>(progress_[*quietest].bytes.load())),
+                     silent.count() > 0 ? fmt::format(", nothing for {} s", silent.count()) : "");
+}
+
+// Ctrl-C ends what other hosts were asked for, too: they are not of this terminal's process group.
+Result<CollectOutcome> CollectCommand::collect(const std::vector<Source>& sources,
+                                               record::Collector& collector,
+                                               const cli::Context& context) const {
+  TRY(const sys::Signals signals, sys::Signals::watch_for_end());
+  const sys::Descriptor interrupt(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const SenderPatience patience{.silence = patience_, .interrupt = interrupt.get()};
+  cli::Progress progress(context, "collecting", sources.size());
+  Collecting collecting(sources, [&](const Source& source, SourceProgress& own,
+                                     CollectOutcome& outcome) {
+    return collect_from(command_for(source, collector), source, patience, collector, own, outcome);
+  });
+  while (collecting.done() < sources.size()) {
+    pollfd ended{.fd = signals.descriptor(), .events = POLLIN, .revents = 0};
+    if (poll(&ended, 1, static_cast<int>(kLookEvery.count())) > 0) {
+      eventfd_write(interrupt.get(), 1);
+      return fail(ErrorKind::Interrupted, "", "", "interrupted",
+                  "collect again: what came is kept");
+    }
+    progress.update(collecting.done(), collecting.note());
+  }
+  return collecting.take();
 }
 
 cli::Json document_of(const cli::Context& context, const fs::path& folder,
@@ -402,7 +414,7 @@ Result<cli::ExitCode> CollectCommand::run(cli::Context& context) {
   TRY(const std::vector<Source> sources, this->sources());
   TRY(const fs::path folder, target(sources));
   record::Collector collector(folder);
-  const CollectOutcome all = collect(sources, collector, context);
+  TRY(const CollectOutcome all, collect(sources, collector, context));
   for (const std::string& trouble : all.troubles) {
     fmt::print(context.err, "chokepoint: collect: {}\n", cli::printable(trouble));
   }

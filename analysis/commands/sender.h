@@ -1,0 +1,63 @@
+// Another program whose standard output is read: ssh, another chokepoint, Slurm's tools. It may
+// hang at any byte, so every wait for it has an end: a bound on its silence, or an interruption.
+// What it started goes with it. One thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+#include "base/sys/process.h"
+
+namespace chokepoint::analysis {
+
+constexpr const char* kOwnProgram = "/proc/self/exe";
+
+struct SenderPatience {
+  std::chrono::nanoseconds silence = std::chrono::seconds(60);
+  int interrupt = -1;  // readable: the wait is over
+};
+
+class Sender {
+ public:
+  static Result<Sender> start(std::vector<std::string> command, const SenderPatience& patience);
+  Sender(Sender&&) noexcept = default;
+  Sender& operator=(Sender&&) = delete;
+  // Kills it where it has not ended.
+  ~Sender();
+
+  // 0: it has written all.
+  Result<std::size_t> read(std::span<char> into);
+  // What it said on standard error, on one line. It has ended then, or is killed where it does not.
+  std::string message();
+  // After message().
+  bool has_failed() const { return has_failed_; }
+
+ private:
+  Sender(sys::Process process, sys::Descriptor out, sys::Descriptor err,
+         const SenderPatience& patience)
+      : process_(std::move(process)),
+        out_(std::move(out)),
+        err_(std::move(err)),
+        patience_(patience) {}
+
+  using Moment = std::chrono::steady_clock::time_point;
+  // Until one of the program's descriptors is readable.
+  Result<> wait(std::span<struct pollfd> watched, Moment until) const;
+  void hear();
+  void end();
+
+  sys::Process process_;
+  sys::Descriptor out_;
+  sys::Descriptor err_;
+  SenderPatience patience_;
+  std::string message_;
+  bool has_failed_ = false;
+  bool has_ended_ = false;
+};
+
+}  // namespace chokepoint::analysis
