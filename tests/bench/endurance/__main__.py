@@ -1,4 +1,4 @@
-"""usage: endurance [--kills N] [--faults N] [--hostile N] [--real-minutes M] [--made-up-hours H]
+"""usage: endurance [--kills N] [--faults N] [--hostile N] [--real-minutes M] [--step-ms MS] [--made-up-hours H]
                  [--lanes N] [--torch-share S] [--seed N] [--within MINUTES] [--out FILE]
                  CHOKEPOINT [kills|faults|hostile|long]…
 
@@ -40,6 +40,8 @@ def arguments():
     parser.add_argument("--only", default="*", help="kinds of faults of such names")
     parser.add_argument("--hostile", type=int, default=1000, help="peers in all")
     parser.add_argument("--real-minutes", type=float, default=60)
+    parser.add_argument("--step-ms", type=int, default=50,
+                        help="of the watched job: with 12 an hour's steps pass in a quarter of it")
     parser.add_argument("--made-up-hours", type=int, default=24, help="0 leaves them out")
     parser.add_argument("--lanes", type=int, default=6, help="plays side by side")
     parser.add_argument("--torch-share", type=float, default=0.05)

@@ -312,6 +312,47 @@ def idle_sessions(visitor):
         time.sleep(SILENT_S)
 
 
+def abandons_any_test(visitor):
+    for kind in ("latency", "path", "paths", "rpc", "quic", "responsiveness", "rdma"):
+        with visitor.admitted() as client:
+            client.say(strangers.REQUEST, {"kind": kind, "parameters": {}})
+            if visitor.chance.random() < 0.5:
+                client.hear()
+            reset(client.connection)
+
+
+def leaves_the_queue(visitor):
+    """Two that want the host to themselves; the second resets while it waits."""
+    alone = {"kind": "tcp", "parameters": {**TCP, "share": False}}
+    with visitor.admitted() as first, visitor.admitted() as second:
+        first.say(strangers.REQUEST, alone)
+        first.hear()
+        second.say(strangers.REQUEST, alone)
+        second.hear()
+        reset(second.connection)
+
+
+def abandons_a_preflight(visitor):
+    """In the midst of a task, which is a process of the server's."""
+    with visitor.admitted() as client:
+        client.say(strangers.REQUEST, {"kind": "preflight", "parameters": {}})
+        client.hear()
+        client.say(strangers.BEGIN, {"task": 1, "kind": "doctor"})
+        time.sleep(visitor.chance.uniform(0, 0.3))
+        reset(client.connection)
+
+
+def misuses_a_preflight(visitor):
+    with visitor.admitted() as client:
+        client.say(strangers.REQUEST, {"kind": "preflight", "parameters": {"preflight": 7}})
+        client.hear()
+        for body in ({}, {"task": 10 ** 30}, {"task": 1, "kind": "x" * 5000},
+                     {"task": 1, "kind": "names", "hosts": ["x" * 300] * 20},
+                     {"task": 1, "kind": "doctor"}, {"task": 2, "kind": "doctor"}):
+            client.say(strangers.BEGIN, body)
+        client.hear(3)
+
+
 STRANGERS = (churn, resets, half_open, silent, slow, garbage, garbage_in_a_frame, oversized,
              truncated, other_version, other_framing, web_client, deep_json, wrong_fields,
              no_unicode, wrong_key, replay, forged_attach, never_reads, udp_flood, man_in_between,
@@ -319,5 +360,6 @@ STRANGERS = (churn, resets, half_open, silent, slow, garbage, garbage_in_a_frame
 ADMITTED = (goes_at_once, wrong_kinds, huge_numbers, deep_request, oversized_request,
             endless_requests, never_reads_answers, never_attaches, closes_in_the_midst,
             attaches_too_often, udp_lies, floods_its_udp_port, changed_seal, cut_message,
-            idle_sessions)
+            idle_sessions, abandons_any_test, leaves_the_queue, abandons_a_preflight,
+            misuses_a_preflight)
 KINDS = {kind.__name__.replace("_", " "): kind for kind in (*STRANGERS, *ADMITTED)}

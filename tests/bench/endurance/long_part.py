@@ -18,7 +18,6 @@ from watchers import Kept, left_over, opens, processes_of
 
 LOOK_S = 10
 LEAST_LOOKS = 40
-STEP_MS = 50
 NEAR = 0.05
 # docs/internals/record.md: 400 MB of rows, the log's 64 MB, free pages between.
 MOST_RECORD_MB = 500
@@ -26,8 +25,9 @@ SETTLING_S = 60  # a job's end, after its time
 
 
 class RealJob(Sums):
-    def __init__(self, minutes):
-        super().__init__(steps=max(1, round(minutes * 60_000 / STEP_MS)))
+    def __init__(self, minutes, step_ms):
+        super().__init__(steps=max(1, round(minutes * 60_000 / step_ms)))
+        self.step_ms = step_ms
 
 
 def sizes_mb(folder):
@@ -38,7 +38,8 @@ def taken(pid):
     process = pathlib.Path(f"/proc/{pid}")
     lines = (process / "status").read_text().splitlines()
     status = dict(line.split(":", 1) for line in lines)
-    return {"rss_mb": int(status["VmRSS"].split()[0]) / 1000, "threads": int(status["Threads"]),
+    return {"rss_mb": int(status["VmRSS"].split()[0]) / 1000,
+            "anon_mb": int(status["RssAnon"].split()[0]) / 1000, "threads": int(status["Threads"]),
             "descriptors": len(list((process / "fd").iterdir()))}
 
 
@@ -56,7 +57,7 @@ def look(play):
 
 
 def watched(asked, lab, until):
-    job = RealJob(asked.real_minutes)
+    job = RealJob(asked.real_minutes, asked.step_ms)
     play = Stage(lab, asked.chokepoint).play(job, watched={name: {} for name in NAMES})
     every_s = min(LOOK_S, asked.real_minutes * 60 / LEAST_LOOKS)
     looks, due = [], 0
@@ -87,14 +88,14 @@ def flatness(looks):
     roles = set.intersection(*(set(one["roles"]) for one in looks))
     return {role: {what: {"second": quarter(looks, 2, role, what),
                           "last": quarter(looks, 4, role, what)}
-                   for what in ("rss_mb", "threads", "descriptors")} for role in sorted(roles)}
+                   for what in ("rss_mb", "anon_mb", "threads", "descriptors")} for role in sorted(roles)}
 
 
 def judged(flat, looks):
     found = []
     for role, figures in flat.items():
         for what, medians in figures.items():
-            near = NEAR * medians["second"] if what == "rss_mb" else 0
+            near = NEAR * medians["second"] if what.endswith("_mb") else 0
             if medians["last"] - medians["second"] > near:
                 found.append(f"{role}: {what} grew from {medians['second']} to {medians['last']}")
     if len(looks) >= 4 and looks[-1]["record_mb"] > len(NAMES) * MOST_RECORD_MB:
