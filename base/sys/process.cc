@@ -14,8 +14,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <set>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <unordered_map>
@@ -92,22 +92,22 @@ class SpawnPlan {
   posix_spawnattr_t attributes_{};
 };
 
+// In this process's own order, with entries that no shell would make: a name twice, no '='.
 std::vector<std::string> merged_environment(const Spawn& spawn) {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals != std::string::npos) {
-      variables[text.substr(0, equals)] = text.substr(equals + 1);
+  const auto is_replaced = [&](std::string_view entry) {
+    return std::ranges::any_of(spawn.environment, [&](const auto& variable) {
+      return entry.starts_with(variable.first) &&
+             entry.substr(variable.first.size()).starts_with('=');
+    });
+  };
+  std::vector<std::string> merged;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    if (!is_replaced(*entry)) {
+      merged.emplace_back(*entry);
     }
   }
   for (const auto& [name, value] : spawn.environment) {
-    variables[name] = value;
-  }
-  std::vector<std::string> merged;
-  for (const auto& [name, value] : variables) {
-    merged.push_back(name);
-    merged.back().append("=").append(value);
+    merged.push_back(name + "=" + value);
   }
   return merged;
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <thread>
+#include <utility>
 
 #include "base/sys/signals.h"
 
@@ -58,6 +59,20 @@ TEST(Process, PassesExitCodeAndOutput) {
   EXPECT_EQ(pipe.read_all(), "hello\n");
   EXPECT_EQ(process->wait(), (ExitStatus{7, 0}));
   EXPECT_EQ(process->wait(), (ExitStatus{7, 0})) << "asked again, the same answer";
+}
+
+TEST(Process, TheEnvironmentKeepsItsOrder) {
+  std::array<char*, 6> odd{const_cast<char*>("ZETA=1"),  const_cast<char*>("TWICE=a"),
+                           const_cast<char*>("ALPHA=2"), const_cast<char*>("TWICE=b"),
+                           const_cast<char*>("nameless"), nullptr};
+  Pipe pipe;
+  Spawn spawn{.command = {"env"}, .environment = {{"ALPHA", "new"}}, .out = pipe.out.get()};
+  char** const before = std::exchange(environ, odd.data());
+  Result<Process> process = Process::start(spawn);
+  environ = before;
+  ASSERT_TRUE(process);
+  EXPECT_EQ(pipe.read_all(), "ZETA=1\nTWICE=a\nTWICE=b\nnameless\nALPHA=new\n");
+  EXPECT_EQ(process->wait(), (ExitStatus{0, 0}));
 }
 
 TEST(Process, ACommandThatIsNotThereIsAnError) {
