@@ -459,13 +459,15 @@ std::pair<std::string, std::string> tie_to_this_process() {
 }
 
 void end_with_parent() {
-  const char* parent = std::getenv(kVariable);
-  if (parent == nullptr) {
+  const char* text = std::getenv(kVariable);
+  const std::optional<pid_t> parent = parse_number<pid_t>(text == nullptr ? "" : text);
+  // Another's, inherited through a program that knows nothing of it.
+  if (!parent || *parent != getppid()) {
     return;
   }
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   // It may have gone before the kernel was asked.
-  if (std::to_string(getppid()) != parent) {
+  if (getppid() != *parent) {
     raise(SIGTERM);
   }
   unsetenv(kVariable);

@@ -108,8 +108,8 @@ std::size_t end_tree(pid_t pid, std::chrono::milliseconds grace, const Root& roo
 // For Spawn::environment. The child ends once the thread that starts it ends, not only the process.
 std::pair<std::string, std::string> tie_to_this_process();
 
-// In the child, before any thread: SIGTERM when its parent goes, at once where it has gone already.
-// Nothing for what was not tied, nor for what this process starts in its turn.
+// In the child, before any thread: SIGTERM when its parent goes, if that has not gone before. Nothing
+// for what was not tied, nor for what this process starts in its turn.
 void end_with_parent();
 
 }  // namespace chokepoint::sys
