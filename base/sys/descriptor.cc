@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -15,6 +16,27 @@ namespace chokepoint::sys {
 namespace {
 
 constexpr std::size_t kBeside = 128;  // libraries, name servers, what was inherited
+
+// Old kernels do not know close_range().
+void close_between(int first, int end) {
+  if (first < end &&
+      close_range(static_cast<unsigned>(first), static_cast<unsigned>(end - 1), 0) != 0) {
+    for (int number = first; number < end; ++number) {
+      ::close(number);
+    }
+  }
+}
+
+// Without /dev it is the end of a pipe that nobody writes to.
+Descriptor open_nothing() {
+  Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  std::array<int, 2> ends{};
+  if (!nothing && pipe2(ends.data(), O_CLOEXEC) == 0) {
+    nothing.reset(ends[0]);
+    ::close(ends[1]);
+  }
+  return nothing;
+}
 
 }  // namespace
 
@@ -44,19 +66,29 @@ Result<> want_descriptors(std::size_t count) {
                           count + kBeside));
 }
 
-int keep_only(int descriptor) {
-  constexpr int kClear = 16;
-  constexpr int kKept = 3;
-  const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, kClear);
-  dup3(copy, kKept, O_CLOEXEC);
-  closefrom(kKept + 1);
-  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  dup2(nothing, STDIN_FILENO);
-  dup2(nothing, STDOUT_FILENO);
-  if (!kIsSanitized) {
-    dup2(nothing, STDERR_FILENO);
+void close_all_but(std::vector<int> kept) {
+  std::ranges::sort(kept);
+  int next = STDERR_FILENO + 1;
+  for (const int descriptor : kept) {
+    close_between(next, descriptor);
+    next = std::max(next, descriptor + 1);
   }
-  ::close(nothing);
+  closefrom(next);
+  const Descriptor nothing = open_nothing();
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const bool is_kept = std::ranges::binary_search(kept, stream);
+    if (!is_kept && stream != nothing.get() && !(kIsSanitized && stream == STDERR_FILENO)) {
+      dup2(nothing.get(), stream);
+    }
+  }
+}
+
+int keep_only(int descriptor) {
+  constexpr int kKept = 3;
+  if (descriptor != kKept) {
+    dup3(descriptor, kKept, O_CLOEXEC);
+  }
+  close_all_but({kKept});
   return kKept;
 }
 

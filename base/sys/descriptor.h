@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/sys/error.h"
 
@@ -50,8 +51,12 @@ void raise_descriptor_limit();
 // Exhausted where the system does not let it have them.
 Result<> want_descriptors(std::size_t count);
 
-// In a process just forked: closes everything but this descriptor, which it returns under its new
-// number; the standard streams lead nowhere, but for standard error under a sanitizer.
+// In a process just forked: closes everything but these. The other standard streams lead nowhere,
+// but for standard error under a sanitizer. Takes no number that is not taken already: a limit on
+// descriptors may leave none.
+void close_all_but(std::vector<int> kept);
+
+// The same for one, which it returns under its new number.
 int keep_only(int descriptor);
 
 // A pipe whose ends no child inherits but by being handed one. Owned by who opens it; any thread.

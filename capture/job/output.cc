@@ -19,6 +19,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
 
 namespace chokepoint::capture::job {
@@ -328,37 +329,15 @@ void ignore_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Other files must not stay open by the relay after chokepoint or its caller closes them.
-RelayEnds keep_only(RelayEnds ends) {
-  constexpr int kFrom = 3;
-  constexpr int kTo = 4;
-  constexpr int kControl = 5;
-  constexpr int kClear = 16;
-  const int from = fcntl(ends.from, F_DUPFD, kClear);
-  const int to = fcntl(ends.to, F_DUPFD, kClear);
-  const int control = fcntl(ends.control, F_DUPFD, kClear);
-  dup2(from, kFrom);
-  dup2(to, kTo);
-  dup2(control, kControl);
-  closefrom(kControl + 1);
-  const int nothing = open("/dev/null", O_RDWR);
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    dup2(nothing, stream);
-  }
-  if (nothing > STDERR_FILENO) {
-    close(nothing);
-  }
-  return {.from = kFrom, .to = kTo, .control = kControl, .is_terminal = ends.is_terminal};
-}
-
 // In a process just forked, with all signals blocked.
 [[noreturn]] void become_relay(const RelayEnds& ends, const sys::Clock& clock) {
   prctl(PR_SET_NAME, kRelayName);
   ignore_signals();
   setsid();
   [[maybe_unused]] const int left = chdir("/");
-  const RelayEnds kept = keep_only(ends);
-  RelayProcess(kept, clock).run();
+  // Other files must not stay open by the relay after chokepoint or its caller closes them.
+  sys::close_all_but({ends.from, ends.to, ends.control});
+  RelayProcess(ends, clock).run();
   _exit(0);
 }
 
