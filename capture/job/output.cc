@@ -154,9 +154,9 @@ constexpr std::size_t kMaxUnreadBytes = 1 << 20;
 constexpr int kSizeIntervalMs = 250;
 constexpr int kRetryIntervalMs = 20;
 
-bool is_pipe(int fd) {
+mode_t kind_of(int fd) {
   struct stat status{};
-  return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+  return fstat(fd, &status) == 0 ? status.st_mode & S_IFMT : 0;
 }
 
 // Other processes may write to the same pipe: up to PIPE_BUF bytes are written atomically, so
@@ -180,7 +180,10 @@ std::size_t whole_lines(std::string_view bytes) {
 class RelayProcess {
  public:
   RelayProcess(const RelayEnds& ends, const sys::Clock& clock)
-      : ends_(ends), clock_(clock), in_portions_(is_pipe(ends.to)) {}
+      : ends_(ends),
+        clock_(clock),
+        in_portions_(kind_of(ends.to) == S_IFIFO),
+        has_reader_(in_portions_ || kind_of(ends.to) == S_IFSOCK || ends.is_terminal) {}
 
   void run() {
     while (!is_over_) {
@@ -191,7 +194,8 @@ class RelayProcess {
  private:
   void turn() {
     // The output is polled for errors only: a pipe without readers.
-    std::array<pollfd, 3> watched{pollfd{ends_.from, POLLIN, 0}, pollfd{ends_.to, 0, 0},
+    std::array<pollfd, 3> watched{pollfd{ends_.from, POLLIN, 0},
+                                  pollfd{has_reader_ ? ends_.to : -1, 0, 0},
                                   pollfd{ends_.control, POLLIN, 0}};
     if (poll(watched.data(), watched.size(), timeout_ms()) < 0) {
       return;
@@ -244,8 +248,9 @@ class RelayProcess {
         pollfd room{ends_.to, POLLOUT, 0};
         poll(&room, 1, -1);
       } else if (errno != EINTR) {
-        // A full disk loses what the job printed, as it would without a relay.
-        is_over_ = errno == EPIPE || errno == EIO || errno == ECONNRESET;
+        // A full disk loses what the job printed, as it would without a relay. So does a terminal
+        // that had gone before the job began: without a relay, the job would get no SIGPIPE either.
+        is_over_ = has_reader_ && (errno == EPIPE || errno == EIO || errno == ECONNRESET);
         return;
       }
     }
@@ -307,6 +312,7 @@ class RelayProcess {
   RelayEnds ends_;
   const sys::Clock& clock_;
   bool in_portions_;
+  bool has_reader_;  // who may close
   pid_t job_ = 0;
   bool is_over_ = false;
   bool has_ended_ = false;  // the command
