@@ -23,6 +23,7 @@ constexpr int kMaxNaps = 30;  // together shorter than a ring lasts
 constexpr int kMaxNapsAtEnd = 500;
 constexpr std::int64_t kSearchNs = 1'000'000'000;  // for the process that writes a file
 constexpr const char* kSubject = "nccl";
+constexpr std::size_t kMaxProfilerBytes = 4096;  // PATH_MAX
 
 // Of any build: by its path, or by the name from which NCCL makes the library's name.
 bool is_ours(const std::string& profiler) {
@@ -88,6 +89,13 @@ Nccl::Nccl(const Options& options, const std::optional<std::filesystem::path>& p
   }
   if (!plugin) {
     remarks_.push_back(fmt::format("NCCL: {} does not lie beside the program", kPlugin));
+    return;
+  }
+  if (options.nccl_profiler.size() > kMaxProfilerBytes) {
+    remarks_.push_back(
+        fmt::format("NCCL: {} of the job's own is longer than a path may be; its "
+                    "profiler is left alone",
+                    kPluginVariable));
     return;
   }
   Result<nccl::Folder> folder = nccl::Folder::make(options.runtime_folder);
