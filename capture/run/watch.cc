@@ -52,13 +52,22 @@ Result<> check_words(const Options& options) {
   return {};
 }
 
+// A host may have any name; a node has one of a file.
+std::string node_of(std::string host) {
+  std::ranges::replace(host, '/', '-');
+  if (host.starts_with('.')) {
+    host.front() = '-';
+  }
+  return host.empty() ? "node" : host;
+}
+
 // Sets the folder and the node's name that were chosen. Hosts that are clones or containers have
 // equal names, so that the first's record is in use: the others get a number.
 Result<std::unique_ptr<record::Writer>> open_record(Options& options, const sys::Root& root,
                                                     const sys::Clock& clock) {
   constexpr int kMaxNamesakes = 100;
   if (options.node.empty()) {
-    options.node = root.text("/proc/sys/kernel/hostname").value_or("node");
+    options.node = node_of(root.text("/proc/sys/kernel/hostname").value_or(""));
   }
   TRY(const job::Place place, job::choose_folder(options.place, options.node, clock.wall_ns()));
   options.folder = place.folder;
