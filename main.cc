@@ -36,6 +36,7 @@ std::vector<probe::collective::Backend> collective_backends() {
 
 int main(int argc, char** argv) {
   sys::end_with_parent();
+  sys::notice_children();
   const cli::Program program{
       .name = "chokepoint",
       .version = CHOKEPOINT_VERSION,

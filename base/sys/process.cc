@@ -92,6 +92,12 @@ class SpawnPlan {
   posix_spawnattr_t attributes_{};
 };
 
+int spawn_by_plan(const Spawn& spawn, char** arguments, char** environment, pid_t* pid) {
+  SpawnPlan plan;
+  plan.arrange(spawn);
+  return plan.run(pid, arguments, environment);
+}
+
 // In this process's own order, with entries that no shell would make: a name twice, no '='.
 std::vector<std::string> merged_environment(const Spawn& spawn) {
   const auto is_replaced = [&](std::string_view entry) {
@@ -121,6 +127,49 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return list;
 }
 
+// By notice_children(), of this process's caller.
+bool had_children_ignored = false;
+
+// As SpawnPlan does for a job: posix_spawn() leaves no signal ignored in the child that has its
+// default here. Returns errno.
+int fork_ignoring_children(const Spawn& spawn, char** arguments, char** environment, pid_t* pid) {
+  std::array<int, 2> report{};
+  if (pipe2(report.data(), O_CLOEXEC) != 0) {
+    return errno;
+  }
+  const Descriptor ours(report[0]);
+  Descriptor theirs(report[1]);
+  *pid = fork();
+  if (*pid < 0) {
+    return errno;
+  }
+  int code = 0;
+  if (*pid == 0) {
+    setpgid(0, 0);
+    if (spawn.terminal >= 0) {
+      tcsetpgrp(spawn.terminal, getpid());
+    }
+    for (const auto& [from, to] :
+         {std::pair(spawn.in, STDIN_FILENO), std::pair(spawn.out, STDOUT_FILENO),
+          std::pair(spawn.err, STDERR_FILENO)}) {
+      if (from >= 0) {
+        dup2(from, to);
+      }
+    }
+    ignore_children_as_before();
+    pthread_sigmask(SIG_SETMASK, &spawn.blocked, nullptr);
+    execvpe(arguments[0], arguments, environment);
+    code = errno;
+    [[maybe_unused]] const ssize_t put = write(theirs.get(), &code, sizeof code);
+    _exit(EXIT_FAILURE);
+  }
+  theirs.reset();
+  if (read(ours.get(), &code, sizeof code) == sizeof code) {
+    waitpid(*pid, nullptr, 0);
+  }
+  return code;
+}
+
 // By number: glibc 2.36 declares pidfd_open() without C linkage.
 int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
@@ -134,16 +183,26 @@ ExitStatus status_of(int raw) {
 
 }  // namespace
 
+void notice_children() {
+  had_children_ignored = signal(SIGCHLD, SIG_DFL) == SIG_IGN || had_children_ignored;
+}
+
+void ignore_children_as_before() {
+  if (had_children_ignored) {
+    signal(SIGCHLD, SIG_IGN);
+  }
+}
+
 Result<Process> Process::start(const Spawn& spawn) {
   if (spawn.command.empty()) {
     return fail(ErrorKind::Usage, "start", "", "no command given");
   }
   std::vector<std::string> arguments = spawn.command;
   std::vector<std::string> environment = merged_environment(spawn);
-  SpawnPlan plan;
-  plan.arrange(spawn);
   pid_t pid = -1;
-  const int code = plan.run(&pid, pointers(arguments).data(), pointers(environment).data());
+  const bool ignores_children = spawn.keep_ignored && had_children_ignored;
+  const int code = (ignores_children ? fork_ignoring_children : spawn_by_plan)(
+      spawn, pointers(arguments).data(), pointers(environment).data(), &pid);
   if (code != 0) {
     Error error = from_errno(code, "start", spawn.command[0]);
     error.next_step = code == ENOENT ? "is it installed, and in PATH?" : "";

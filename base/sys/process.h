@@ -46,6 +46,13 @@ struct Spawn {
   sigset_t blocked = {};  // in the child
 };
 
+// Some callers leave SIGCHLD ignored, and then the kernel keeps no exit status of a child. Before
+// the first child: the signal has its default from here on, but in children with `keep_ignored`.
+void notice_children();
+
+// Leaves it as this process's caller had it, before an exec().
+void ignore_children_as_before();
+
 class Process {
  public:
   static Result<Process> start(const Spawn& spawn);
@@ -108,8 +115,8 @@ std::size_t end_tree(pid_t pid, std::chrono::milliseconds grace, const Root& roo
 // For Spawn::environment. The child ends once the thread that starts it ends, not only the process.
 std::pair<std::string, std::string> tie_to_this_process();
 
-// In the child, before any thread: SIGTERM when its parent goes, if that has not gone before. Nothing
-// for what was not tied, nor for what this process starts in its turn.
+// In the child, before any thread: SIGTERM when its parent goes, if that has not gone before.
+// Nothing for what was not tied, nor for what this process starts in its turn.
 void end_with_parent();
 
 }  // namespace chokepoint::sys

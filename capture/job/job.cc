@@ -343,8 +343,7 @@ int exit_code_of_failed_start(const Error& error) {
 
 Result<std::unique_ptr<Job>> Job::start(const Launch& launch, OutputWatch output) {
   sys::Spawn spawn = spawn_for(launch, blocked_now());
-  // Some callers leave it ignored; then a child's exit status would be lost.
-  signal(SIGCHLD, SIG_DFL);
+  sys::notice_children();
   TRY(sys::Signals signals, block_signals());
   TRY(sys::adopt_orphans());
   Terminal terminal = Terminal::controlling();

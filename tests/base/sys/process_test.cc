@@ -62,8 +62,8 @@ TEST(Process, PassesExitCodeAndOutput) {
 }
 
 TEST(Process, TheEnvironmentKeepsItsOrder) {
-  std::array<char*, 6> odd{const_cast<char*>("ZETA=1"),  const_cast<char*>("TWICE=a"),
-                           const_cast<char*>("ALPHA=2"), const_cast<char*>("TWICE=b"),
+  std::array<char*, 6> odd{const_cast<char*>("ZETA=1"),   const_cast<char*>("TWICE=a"),
+                           const_cast<char*>("ALPHA=2"),  const_cast<char*>("TWICE=b"),
                            const_cast<char*>("nameless"), nullptr};
   Pipe pipe;
   Spawn spawn{.command = {"env"}, .environment = {{"ALPHA", "new"}}, .out = pipe.out.get()};
