@@ -15,6 +15,7 @@
 #include "base/record/opening.h"
 #include "base/record/runs.h"
 #include "base/sys/number.h"
+#include "base/sys/regular_file.h"
 
 namespace chokepoint::record {
 namespace {
@@ -74,10 +75,7 @@ class Hasher {
 // The bytes of a file between two places, in pieces.
 template <class Take>
 Result<> each_piece(const fs::path& file, std::int64_t from, std::int64_t to, Take&& take) {
-  const sys::Descriptor opened(open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!opened) {
-    return fail(from_errno(errno, "collect", file.string()));
-  }
+  TRY(const sys::Descriptor opened, sys::open_regular("collect", file, O_RDONLY));
   std::string piece(kPieceBytes, '\0');
   while (from < to) {
     const auto wanted = static_cast<std::size_t>(
@@ -92,6 +90,20 @@ Result<> each_piece(const fs::path& file, std::int64_t from, std::int64_t to, Ta
   return {};
 }
 
+// A backup has no holes: all of a file's pages are written.
+Result<> check_size(Database& database, const fs::path& record, const fs::path& folder) {
+  TRY(const std::int64_t pages, database.number("PRAGMA page_count"));
+  TRY(const std::int64_t page_bytes, database.number("PRAGMA page_size"));
+  const std::int64_t bytes = pages * page_bytes;
+  if (bytes - database.bytes() > kMaxZeros) {
+    return fail(ErrorKind::Malformed, "record", record.string(),
+                fmt::format("of its {} bytes only {} are stored, the rest are holes", bytes,
+                            database.bytes()),
+                kCopyAgain);
+  }
+  return sys::want_room(folder, bytes, "copy the record to", kOtherTemporary);
+}
+
 struct Backup {
   fs::path file = {};
   BundleEntry entry = {};
@@ -101,6 +113,7 @@ Result<Backup> back_up(const fs::path& record, const fs::path& folder) {
   TRY(Opened opened, open_to_read(record));
   Backup backup{.file = folder / record.filename(),
                 .entry = {.name = record.filename(), .is_live = is_being_written(record)}};
+  TRY(check_size(opened.database, record, folder));
   TRY(opened.database.copy_to(backup.file));
   std::error_code failed;
   backup.entry.bytes = static_cast<std::int64_t>(fs::file_size(backup.file, failed));

@@ -9,14 +9,18 @@
 #include <iterator>
 #include <utility>
 
+#include "base/record/opening.h"
 #include "base/record/reader.h"
 #include "base/record/runs.h"
 #include "base/sys/descriptor.h"
+#include "base/sys/regular_file.h"
 
 namespace chokepoint::record {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr mode_t kPartMode = 0640;
 
 // Who wrote a record when, of which there is one.
 std::string identity_of(const fs::path& file) {
@@ -37,7 +41,11 @@ std::string part_name(const std::string& record, const std::string& source) {
 void add_beginning(const fs::path& file, const std::string& name, std::vector<Beginning>& all) {
   std::error_code failed;
   const auto bytes = static_cast<std::int64_t>(fs::file_size(file, failed));
-  if (const auto hash = failed ? fail({}) : hash_of(file, bytes)) {
+  // What a sender made has no holes, and the hash of a file goes over its whole length.
+  if (failed || bytes - sys::stored_bytes(file) > kMaxZeros) {
+    return;
+  }
+  if (const auto hash = hash_of(file, bytes)) {
     all.push_back({.name = name, .bytes = bytes, .hash = *hash});
   }
 }
@@ -92,16 +100,19 @@ Result<> write_all(int file, std::string_view bytes) {
   return {};
 }
 
-// The first bytes of a record that is here whole, for the rest to follow.
-Result<> begin_part(const fs::path& part, const fs::path& whole, std::int64_t bytes) {
-  std::error_code error;
-  if (!fs::exists(part, error) && bytes > 0) {
-    fs::copy_file(whole, part, error);
+// With the first bytes of a record that is here whole, for the rest to follow.
+Result<sys::Descriptor> begin_part(const fs::path& part, const fs::path& whole,
+                                   std::int64_t bytes) {
+  TRY(const bool is_begun, sys::check_regular("collect", part));
+  TRY(sys::Descriptor file, sys::open_regular("collect", part, O_RDWR | O_CREAT, kPartMode));
+  if (!is_begun && bytes > 0) {
+    TRY(const sys::Descriptor source, sys::open_regular("collect", whole, O_RDONLY));
+    TRY(sys::copy_stored(source, file, "collect", part));
   }
-  if (!error && fs::exists(part, error)) {
-    fs::resize_file(part, static_cast<std::uintmax_t>(bytes), error);
+  if (ftruncate(file.get(), bytes) != 0 || lseek(file.get(), 0, SEEK_END) != bytes) {
+    return fail(from_errno(errno, "collect", part.string()));
   }
-  return error ? fail(from_errno(error.value(), "collect", part.string())) : Result<>();
+  return file;
 }
 
 }  // namespace
@@ -109,12 +120,9 @@ Result<> begin_part(const fs::path& part, const fs::path& whole, std::int64_t by
 Result<Collected> Collector::take(BundleReader& bundle, const BundleEntry& entry,
                                   const std::string& source) {
   const fs::path part = folder_ / part_name(entry.name, source);
-  TRY(begin_part(part, folder_ / entry.name, entry.from));
-  const sys::Descriptor file(
-      open(part.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640));
-  if (!file) {
-    return fail(from_errno(errno, "collect", part.string()));
-  }
+  TRY(sys::want_room(folder_, entry.bytes - entry.from, "collect",
+                     "make room, or collect into another folder with --out"));
+  TRY(const sys::Descriptor file, begin_part(part, folder_ / entry.name, entry.from));
   TRY(bundle.take(entry, [&](std::string_view bytes) { return write_all(file.get(), bytes); }));
   std::error_code failed;
   TRY(const std::string hash, hash_of(part, entry.bytes));

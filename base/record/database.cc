@@ -1,10 +1,15 @@
 #include "base/record/database.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <limits>
+
+#include "base/sys/regular_file.h"
 
 namespace chokepoint::record {
 namespace {
@@ -76,16 +81,62 @@ Error error_of(sqlite3* handle) {
           reason_of(handle, code),     {}};
 }
 
-std::int64_t size_of_file(const std::filesystem::path& path) {
-  std::error_code missing;
-  const std::uintmax_t size = std::filesystem::file_size(path, missing);
-  return missing ? 0 : static_cast<std::int64_t>(size);
+// What SQLite makes beside a record.
+constexpr std::array kBeside{"-wal", "-shm", "-journal"};
+
+// What SQLite calls instead of open(). It also opens the folder, to sync it, and a device for
+// random numbers.
+int open_for_sqlite(const char* path, int flags, int mode) {
+  return std::strcmp(path, "/dev/urandom") == 0
+             ? ::open(path, flags)
+             : sys::open_regular_or_folder(path, flags, static_cast<mode_t>(mode));
+}
+
+// What SQLite calls instead of unlink(): its own files, and no other that a journal names.
+int remove_for_sqlite(const char* path) {
+  constexpr std::string_view kTemporary = "etilqs_";
+  const std::string name = std::filesystem::path(path).filename();
+  const bool is_own =
+      name.starts_with(kTemporary) ||
+      std::ranges::any_of(kBeside, [&](const char* ending) { return name.ends_with(ending); });
+  if (!is_own) {
+    errno = EPERM;
+    return -1;
+  }
+  return ::unlink(path);
+}
+
+// False where this SQLite lets no call be replaced.
+bool replace_calls() {
+  sqlite3_vfs* vfs = sqlite3_initialize() == SQLITE_OK ? sqlite3_vfs_find("unix") : nullptr;
+  const auto replace = [&](const char* name, auto* call) {
+    return vfs->xSetSystemCall(vfs, name, reinterpret_cast<sqlite3_syscall_ptr>(call)) == SQLITE_OK;
+  };
+  return vfs != nullptr && vfs->iVersion >= 3 && vfs->xSetSystemCall != nullptr &&
+         replace("open", &open_for_sqlite) && replace("unlink", &remove_for_sqlite);
+}
+
+// So that an Error names what is in the way, which SQLite's own does not.
+Result<> check_files(const std::filesystem::path& path) {
+  TRY(sys::check_regular("record", path));
+  for (const char* ending : kBeside) {
+    TRY(sys::check_regular("record", path.string() + ending));
+  }
+  return {};
+}
+
+// With the folder's links resolved, so that SQLITE_OPEN_NOFOLLOW means the file alone.
+std::filesystem::path place_of(const std::filesystem::path& path) {
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::absolute(path);
+  const std::filesystem::path folder = std::filesystem::canonical(whole.parent_path(), failed);
+  return failed ? whole : folder / whole.filename();
 }
 
 std::string uri_of(const std::filesystem::path& path, Access access) {
   // Only these mean something inside a URI's path.
   std::string uri = "file:";
-  for (const char letter : std::filesystem::absolute(path).string()) {
+  for (const char letter : place_of(path).string()) {
     switch (letter) {
       case '%':
         uri += "%25";
@@ -105,14 +156,20 @@ std::string uri_of(const std::filesystem::path& path, Access access) {
 
 }  // namespace
 
-WorkBound::WorkBound(std::filesystem::path file) : file_(std::move(file)) { measure(); }
+WorkBound::WorkBound(std::filesystem::path file)
+    : file_(std::move(file)),
+      bytes_(sys::stored_bytes(file_) + sys::stored_bytes(file_.string() + "-wal")) {}
 
-void WorkBound::measure() { bytes_ = size_of_file(file_) + size_of_file(file_.string() + "-wal"); }
+// Without opening the file: to close it would drop the locks of this process.
+void WorkBound::measure_again() {
+  bytes_ =
+      std::max(bytes_, sys::bytes_in_blocks(file_) + sys::bytes_in_blocks(file_.string() + "-wal"));
+}
 
 bool WorkBound::allows_rows(std::int64_t rows) {
   const auto most = [this] { return kFreeRows + bytes_ / kMinRowBytes; };
   if (rows > most()) {
-    measure();
+    measure_again();
   }
   return rows <= most();
 }
@@ -121,7 +178,7 @@ bool WorkBound::allows_more_steps(std::int64_t steps) {
   const auto most = [this] { return kFreeSteps + kStepsPerByte * bytes_; };
   steps_ += steps;
   if (steps_ > most()) {
-    measure();
+    measure_again();
   }
   return steps_ <= most();
 }
@@ -207,8 +264,16 @@ void Statement::read(int column, Figure& value) const {
 void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 
 Result<Database> Database::open(const std::filesystem::path& path, Access access) {
+  static const bool is_replaced = replace_calls();
+  if (!is_replaced) {
+    return fail(ErrorKind::Unsupported, "record", path.string(),
+                "this SQLite lets no program choose how it opens files",
+                "install one that is built with its VFS 'unix'");
+  }
+  TRY(check_files(path));
   const bool writes = access == Access::Write || access == Access::Unlocked;
-  const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+  auto bound = writes ? nullptr : std::make_unique<WorkBound>(path);
+  const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
                     (writes                   ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                      : access == Access::Copy ? SQLITE_OPEN_READWRITE
                                               : SQLITE_OPEN_READONLY);
@@ -228,7 +293,7 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   if (!writes) {
-    TRY(database.distrust(path));
+    TRY(database.distrust(std::move(bound)));
   }
   return database;
 }
@@ -260,17 +325,17 @@ Result<Database> Database::in_memory() {
   return database;
 }
 
-Result<> Database::distrust(const std::filesystem::path& path) {
+Result<> Database::distrust(std::unique_ptr<WorkBound> bound) {
   sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   for (const auto& [limit, most] : kLimits) {
     sqlite3_limit(handle_.get(), limit, most);
   }
-  bound_ = std::make_unique<WorkBound>(path);
+  bound_ = std::move(bound);
   sqlite3_progress_handler(
       handle_.get(), kStepsBetweenLooks,
-      [](void* bound) {
-        return static_cast<WorkBound*>(bound)->allows_more_steps(kStepsBetweenLooks) ? 0 : 1;
+      [](void* given) {
+        return static_cast<WorkBound*>(given)->allows_more_steps(kStepsBetweenLooks) ? 0 : 1;
       },
       bound_.get());
   // A file on a disk that fails, or that somebody cuts short, ends a process that has it mapped.

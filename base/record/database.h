@@ -5,7 +5,15 @@
 // SQL of the file's own schema is trusted, lengths are bounded, and so is the work: a statement
 // gives no more rows, and takes no more steps between two of them, than a file of that size has
 // room for. Pages may refer to each other in a way that makes billions of rows of a few pages; an
-// honest file of any size is read whole, however slow the machine is.
+// honest file of any size is read whole, however slow the machine is. What counts is what is stored
+// of a file, not its length: holes have no room for rows.
+//
+// Beside a record, and in its place, anything may lie. Every file that SQLite opens is opened by
+// base/sys/regular_file.h: its VFS "unix" lets a program replace the system calls that it makes,
+// and open() is replaced once for all connections of the process. A VFS around SQLite's own could
+// only look at a name before that opens it, and something else may lie there by then. unlink() is
+// replaced, too: a journal can name any file that SQLite is to remove. What is found to be no
+// regular file before is an Error that names it.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +40,7 @@ class WorkBound {
  public:
   explicit WorkBound(std::filesystem::path file);
 
-  // Of the file and its log.
+  // What is stored of the file and its log.
   std::int64_t bytes() const { return bytes_; }
   // A statement begins, or goes on from a row that it gave.
   void begin() { steps_ = 0; }
@@ -41,7 +49,7 @@ class WorkBound {
   bool allows_more_steps(std::int64_t steps);
 
  private:
-  void measure();
+  void measure_again();
 
   std::filesystem::path file_;
   std::int64_t bytes_ = 0;
@@ -125,12 +133,13 @@ class Database {
   Result<> copy_to(const std::filesystem::path& file) const;
   // Undoes the transaction that is open, if one is.
   void rollback();
-  // Of the file and its log, as far as that is known; only of a connection that reads.
+  // What is stored of the file and its log, as far as that is known; only of a connection that
+  // reads.
   std::int64_t bytes() const { return bound_ ? bound_->bytes() : 0; }
 
  private:
   explicit Database(sqlite3* handle) : handle_(handle) {}
-  Result<> distrust(const std::filesystem::path& path);
+  Result<> distrust(std::unique_ptr<WorkBound> bound);
   struct Close {
     void operator()(sqlite3* handle) const;
   };

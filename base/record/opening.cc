@@ -3,14 +3,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fstream>
 #include <string_view>
+
+#include "base/sys/regular_file.h"
 
 namespace chokepoint::record {
 namespace {
@@ -31,9 +31,20 @@ std::pair<std::uintmax_t, fs::file_time_type> stamp_of(const fs::path& path) {
 bool has_log(const fs::path& path) { return stamp_of(log_of(path)).first > 0; }
 
 Result<> duplicate(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
-  return error ? fail(from_errno(error.value(), "copy", from.string())) : Result<>();
+  TRY(const sys::Descriptor source, sys::open_regular("copy", from, O_RDONLY));
+  TRY(const sys::Descriptor copy,
+      sys::open_regular("copy", to, O_WRONLY | O_CREAT | O_TRUNC, S_IRUSR | S_IWUSR));
+  Result<> done = sys::copy_stored(source, copy, "copy", from);
+  if (!done && done.error().kind == ErrorKind::Exhausted) {
+    done.error().next_step = kOtherTemporary;
+  }
+  return done;
+}
+
+// What is in the log may have to be written a second time, into the file.
+Result<> want_room_for(const fs::path& record, const fs::path& folder) {
+  return sys::want_room(folder, sys::stored_bytes(record) + 2 * sys::stored_bytes(log_of(record)),
+                        "copy the record to", kOtherTemporary);
 }
 
 // The log first: what is copied into the file meanwhile is then in both, and not in neither.
@@ -64,6 +75,7 @@ Result<Opened> open_as(const fs::path& path, Access access) {
 Result<Opened> open_copy(const fs::path& path) {
   TRY(PrivateFolder folder, PrivateFolder::make());
   const fs::path copy = folder.path() / path.filename();
+  TRY(want_room_for(path, folder.path()));
   TRY(copy_record(path, copy));
   Result<Opened> opened = open_as(copy, Access::Copy);
   if (opened && opened->content == Content::Older) {
@@ -81,14 +93,15 @@ struct FileHeader {
   std::uint64_t pages = 0;  // 0 where it does not say
 };
 
-constexpr std::streamoff kPagesAt = 28;  // in the header, big-endian
+constexpr off_t kPagesAt = 28;  // in the header, big-endian
 
-// Nothing where it is no SQLite file.
+// Nothing where it is no SQLite file. Before SQLite opens it: to close it again would drop the
+// locks that SQLite has on it.
 std::optional<FileHeader> header_of(const fs::path& path) {
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
   std::array<unsigned char, 100> bytes{};
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(reinterpret_cast<char*>(bytes.data()), bytes.size()) ||
+  const auto file = sys::open_regular("record", path, O_RDONLY);
+  if (!file || pread(file->get(), bytes.data(), bytes.size(), 0) != std::ssize(bytes) ||
       !std::equal(kMagic.begin(), kMagic.end(), bytes.begin(), [](char left, unsigned char right) {
         return left == static_cast<char>(right);
       })) {
@@ -114,20 +127,16 @@ bool is_cut(const fs::path& path, const FileHeader& header) {
   return stamp_of(path).first < header.pages * header.page_bytes;
 }
 
-// What of a file may be made up of zeros; more would also widen what its reading may cost.
-constexpr std::uint64_t kMaxZeros = std::uint64_t{64} << 20;
-
 Result<> shorten_header(const fs::path& copy, const FileHeader& header) {
   const std::uint64_t pages = (stamp_of(copy).first + header.page_bytes - 1) / header.page_bytes;
   std::array<char, 4> bytes{};
   for (std::size_t place = 0; place < bytes.size(); ++place) {
     bytes.at(place) = static_cast<char>(pages >> (8 * (bytes.size() - 1 - place)) & 0xffU);
   }
-  std::fstream file(copy, std::ios::binary | std::ios::in | std::ios::out);
-  file.seekp(kPagesAt);
-  file.write(bytes.data(), bytes.size());
-  file.close();
-  return file ? Result<>() : fail(from_errno(EIO, "copy", copy.string()));
+  TRY(const sys::Descriptor file, sys::open_regular("copy", copy, O_WRONLY));
+  return pwrite(file.get(), bytes.data(), bytes.size(), kPagesAt) == std::ssize(bytes)
+             ? Result<>()
+             : fail(from_errno(errno, "copy", copy.string()));
 }
 
 // SQLite refuses a file with less pages than its header says. Zeros behind the cut are tables and
@@ -136,7 +145,7 @@ Result<> shorten_header(const fs::path& copy, const FileHeader& header) {
 Result<> make_openable(const fs::path& copy, const FileHeader& header) {
   const std::uint64_t bytes = stamp_of(copy).first;
   const std::uint64_t whole = header.pages * header.page_bytes;
-  if (whole - bytes > kMaxZeros) {
+  if (whole - bytes > static_cast<std::uint64_t>(kMaxZeros)) {
     return shorten_header(copy, header);
   }
   std::error_code failed;
@@ -149,6 +158,7 @@ Result<Opened> open_cut(const fs::path& path, const FileHeader& header) {
   TRY(PrivateFolder folder, PrivateFolder::make());
   const fs::path copy = folder.path() / path.filename();
   const std::uint64_t bytes = stamp_of(path).first;
+  TRY(want_room_for(path, folder.path()));
   TRY(duplicate(path, copy));
   TRY(make_openable(copy, header));
   TRY(Opened opened, open_as(copy, Access::Immutable));
@@ -194,6 +204,7 @@ Result<Opened> open_damaged(const fs::path& path, const std::optional<FileHeader
 }  // namespace
 
 Result<Opened> open_to_read(const fs::path& path) {
+  const std::optional<FileHeader> header = header_of(path);
   Result<Opened> opened = open_as(path, Access::Read);
   if (!opened && opened.error().kind != ErrorKind::Newer &&
       opened.error().kind != ErrorKind::Malformed) {
@@ -202,7 +213,6 @@ Result<Opened> open_to_read(const fs::path& path) {
     }
     opened = open_as(path, Access::Immutable);
   }
-  const std::optional<FileHeader> header = header_of(path);
   if (opened && lacks_an_end(path, header)) {
     return open_damaged(path, header, true, {});
   }
@@ -215,65 +225,6 @@ Result<Opened> open_to_read(const fs::path& path) {
   return may_be_cut ? open_damaged(path, header, header && is_cut(path, *header), opened.error())
                     : std::move(opened);
 }
-
-namespace {
-
-// The last holder may have removed the file between our open and our lock.
-bool is_still_there(const std::filesystem::path& path, int fd) {
-  struct stat named{};
-  struct stat held{};
-  return stat(path.c_str(), &named) == 0 && fstat(fd, &held) == 0 && named.st_ino == held.st_ino &&
-         named.st_dev == held.st_dev;
-}
-
-bool has_no_locks(int code) {
-  return code == ENOLCK || code == EOPNOTSUPP || code == ENOSYS || code == EINVAL;
-}
-
-Error open_error(int code, const std::filesystem::path& path) {
-  Error error = from_errno(code, "record", path.parent_path().string());
-  if (code == EROFS || code == EACCES || code == EPERM) {
-    error.next_step = "give a folder that can be written to";
-  }
-  return error;
-}
-
-}  // namespace
-
-Result<WriterLock> WriterLock::take(const std::filesystem::path& record) {
-  const std::filesystem::path path = record.string() + "-lock";
-  while (true) {
-    sys::Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640));
-    if (!file) {
-      return fail(open_error(errno, path));
-    }
-    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
-      if (is_still_there(path, file.get())) {
-        return WriterLock(path, std::move(file), true);
-      }
-      continue;
-    }
-    if (has_no_locks(errno)) {
-      return WriterLock(path, std::move(file), false);
-    }
-    if (errno == EWOULDBLOCK) {
-      return fail(ErrorKind::Busy, "record", record.string(),
-                  "another process is writing this record",
-                  "wait until it ends, or give another folder or --node");
-    }
-    if (errno != EINTR) {
-      return fail(from_errno(errno, "lock", path.string()));
-    }
-  }
-}
-
-WriterLock::~WriterLock() {
-  if (file_) {
-    unlink(path_.c_str());
-  }
-}
-
-namespace fs = std::filesystem;
 
 Result<PrivateFolder> PrivateFolder::make() {
   std::error_code error;

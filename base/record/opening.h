@@ -1,15 +1,16 @@
 // The ways to a record that is to be read: beside its writer where that can be done; as it is where
 // nothing may be written beside it and no log is left over; else by a private copy, in which the
-// log of a killed writer is joined and an older schema brought up to date. The caller's thread.
+// log of a killed writer is joined and an older schema brought up to date. A copy has the holes of
+// its record, and is made only where there is room for it. The caller's thread.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "base/record/database.h"
 #include "base/record/schema.h"
-#include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::record {
@@ -43,26 +44,10 @@ struct Opened {
 
 Result<Opened> open_to_read(const std::filesystem::path& path);
 
-// One writer a record: an exclusive lock on a file beside it, held for the writer's life and gone
-// with its process, however that ends. The file is removed on release. A file system without locks
-// gives an empty lock: there nobody else can be kept out.
+// What of a file may be made up of zeros: behind a cut, or in holes where it is sent to others.
+inline constexpr std::int64_t kMaxZeros = std::int64_t{64} << 20;
 
-class WriterLock {
- public:
-  static Result<WriterLock> take(const std::filesystem::path& record);
-  WriterLock(WriterLock&&) noexcept = default;
-  WriterLock& operator=(WriterLock&&) = delete;
-  ~WriterLock();
-
-  bool is_held() const { return is_held_; }  // false where the file system has no locks
-
- private:
-  WriterLock(std::filesystem::path path, sys::Descriptor file, bool is_held)
-      : path_(std::move(path)), file_(std::move(file)), is_held_(is_held) {}
-
-  std::filesystem::path path_;
-  sys::Descriptor file_;
-  bool is_held_;
-};
+// Where a private folder has no room.
+inline constexpr const char* kOtherTemporary = "set TMPDIR to a folder that has room";
 
 }  // namespace chokepoint::record

@@ -7,6 +7,7 @@
 
 #include "base/record/opening.h"
 #include "base/record/runs.h"
+#include "base/sys/regular_file.h"
 
 namespace chokepoint::record {
 namespace {
@@ -102,19 +103,19 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<> check_readable(const fs::path& path) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error);
-  if (error) {
-    return fail(from_errno(error.value(), "record", path.string()));
+  TRY(const bool is_there, sys::check_regular("record", path));
+  if (!is_there) {
+    return fail(from_errno(ENOENT, "record", path.string()));
   }
   if (::access(path.c_str(), R_OK) != 0) {
     Error denied = from_errno(errno, "record", path.string());
     denied.next_step = "read it as the user who wrote it";
     return fail(std::move(denied));
   }
-  return size > 0 ? Result<>()
-                  : fail(ErrorKind::Malformed, "record", path.string(), "empty",
-                         "its writer never started writing");
+  std::error_code missing;
+  return fs::file_size(path, missing) > 0 ? Result<>()
+                                          : fail(ErrorKind::Malformed, "record", path.string(),
+                                                 "empty", "its writer never started writing");
 }
 
 }  // namespace
@@ -137,7 +138,10 @@ Result<Reader> Reader::open(const fs::path& path) {
   if (!opened) {
     Error error = opened.error();
     error.operation = "record";
-    error.subject = path.string();
+    // What lies beside the record has a name of its own.
+    if (!error.subject.starts_with(path.string())) {
+      error.subject = path.string();
+    }
     if (error.kind == ErrorKind::Malformed && error.next_step.empty()) {
       error.reason = "not a run record (" + error.reason + ")";
       error.next_step = "leave only run records in the folder";

@@ -10,29 +10,22 @@
 #include <ctime>
 
 #include "base/record/reader.h"
-#include "base/sys/descriptor.h"
+#include "base/record/writer_lock.h"
+#include "base/sys/regular_file.h"
 
 namespace chokepoint::record {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A watch commits twice a second, at least.
-constexpr std::int64_t kSilentWriterNs = 10'000'000'000;
 // Nodes of a job start and end together, but for this.
 constexpr std::int64_t kApartNs = 60'000'000'000;
+// Whose a file is that belongs to nobody of this user namespace.
+constexpr uid_t kUnknownUser = 65534;
 constexpr std::size_t kMaxRuns = 10'000;
 constexpr int kMaxFree = 10'000;
 // Records hold command lines and addresses: they are their owner's and the group's.
 constexpr mode_t kFolderMode = 0750;
-
-std::int64_t changed_ns(const fs::path& path) {
-  struct stat found{};
-  if (stat(path.c_str(), &found) != 0) {
-    return 0;
-  }
-  return std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
-}
 
 fs::path numbered(const fs::path& folder, int number) {
   return fmt::format("{}-{}", folder.string(), number);
@@ -62,11 +55,6 @@ std::unexpected<Error> not_made(int error, const fs::path& folder) {
   Error failed = from_errno(error, "record", folder.string());
   failed.next_step = "give a folder that can be made and written to";
   return fail(std::move(failed));
-}
-
-// Of the record or its log.
-std::int64_t written_ns(const fs::path& record) {
-  return std::max(changed_ns(record), changed_ns(record.string() + "-wal"));
 }
 
 std::int64_t now_ns() {
@@ -133,11 +121,11 @@ Result<std::vector<fs::path>> record_files(const fs::path& folder) {
 }
 
 bool is_being_written(const fs::path& record) {
-  const sys::Descriptor file(open((record.string() + "-lock").c_str(), O_RDONLY | O_CLOEXEC));
+  const auto file = sys::open_regular("record", record.string() + "-lock", O_RDONLY);
   if (!file) {
     return false;  // a writer removes it when it ends
   }
-  if (flock(file.get(), LOCK_SH | LOCK_NB) == 0) {
+  if (flock(file->get(), LOCK_SH | LOCK_NB) == 0) {
     return false;
   }
   return errno == EWOULDBLOCK || now_ns() - written_ns(record) < kSilentWriterNs;
@@ -199,6 +187,22 @@ Result<fs::path> make_new_folder(const fs::path& folder) {
     error = make_one(made);
   }
   return error == 0 ? Result<fs::path>(std::move(made)) : not_made(error, made);
+}
+
+std::optional<uid_t> other_owner(const fs::path& folder) {
+  std::error_code failed;
+  const fs::path whole = fs::absolute(folder, failed);
+  for (const fs::path& path : {whole, fs::canonical(whole, failed)}) {
+    fs::path above;
+    for (const fs::path& part : path) {
+      above /= part;
+      struct stat found{};
+      if (lstat(above.c_str(), &found) == 0 && found.st_uid != 0 && found.st_uid != kUnknownUser) {
+        return found.st_uid;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<RunFolder> runs_below(const fs::path& folder) {

@@ -9,8 +9,11 @@
 //     sweep/1/ … sweep/5/   a run repeated five times (run --repeat)
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +49,10 @@ Result<> make_folder(const std::filesystem::path& folder);
 // The first of NAME, NAME-2, NAME-3 … that did not exist. No two callers get the same one, on any
 // host that shares the file system.
 Result<std::filesystem::path> make_new_folder(const std::filesystem::path& folder);
+
+// Who besides root may put something else into a folder, or in place of it or of a folder above it:
+// the owner of one of them, or of a link that leads there.
+std::optional<uid_t> other_owner(const std::filesystem::path& folder);
 
 struct RunFolder {
   std::filesystem::path path = {};

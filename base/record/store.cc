@@ -20,7 +20,10 @@ constexpr const char* kSettings =
     "PRAGMA secure_delete=OFF;";
 
 std::unexpected<Error> fail_on(const std::filesystem::path& path, Error error) {
-  error.subject = path.string();
+  // What lies beside the record has a name of its own.
+  if (!error.subject.starts_with(path.string())) {
+    error.subject = path.string();
+  }
   return fail(std::move(error));
 }
 

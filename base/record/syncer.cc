@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/sys/regular_file.h"
 #include "base/sys/thread.h"
 
 namespace chokepoint::record {
@@ -21,10 +22,7 @@ Syncer::Syncer(Database database, sys::Descriptor log, std::filesystem::path pat
 Result<std::unique_ptr<Syncer>> Syncer::start(const std::filesystem::path& record) {
   const std::string log_path = record.string() + "-wal";
   // Locks lie on the file and its shared memory, so that closing this drops none.
-  sys::Descriptor log(open(log_path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!log) {
-    return fail(from_errno(errno, "record", log_path));
-  }
+  TRY(sys::Descriptor log, sys::open_regular("record", log_path, O_RDONLY));
   TRY(Database database, Database::open(record, Access::Write));
   TRY(database.run("PRAGMA synchronous=FULL;PRAGMA journal_size_limit=16777216;"));
   std::unique_ptr<Syncer> syncer(new Syncer(std::move(database), std::move(log), record));

@@ -18,6 +18,8 @@
 #include "base/record/secrets.h"
 #include "base/record/store.h"
 #include "base/record/syncer.h"
+#include "base/record/writer_lock.h"
+#include "base/sys/regular_file.h"
 #include "base/sys/thread.h"
 
 namespace chokepoint::record {
@@ -57,8 +59,8 @@ constexpr mode_t kRecordMode = 0640;
 // SQLite gives its other files the mode of this one. What fails here fails there, too, and is
 // reported then.
 void make_file(const fs::path& path) {
-  const sys::Descriptor file(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kRecordMode));
+  [[maybe_unused]] const auto file =
+      sys::open_regular("record", path, O_WRONLY | O_CREAT | O_EXCL, kRecordMode);
 }
 
 Result<fs::path> prepare_path(const fs::path& folder, const std::string& node) {
@@ -69,11 +71,13 @@ Result<fs::path> prepare_path(const fs::path& folder, const std::string& node) {
 
 // The record may be there already and be write-protected by itself.
 Result<> check_writable(const fs::path& path) {
-  if (fs::is_directory(path)) {
-    return fail(ErrorKind::Usage, "record", path.string(), "is a folder where the record would be",
-                "give another --node");
+  Result<bool> is_there = sys::check_regular("record", path);
+  if (!is_there && is_there.error().code == 0) {
+    is_there.error().kind = ErrorKind::Usage;
+    is_there.error().next_step = "remove it, or give another folder or --node";
   }
-  if (fs::exists(path) && access(path.c_str(), R_OK | W_OK) != 0) {
+  TRY(const bool has_record, std::move(is_there));
+  if (has_record && access(path.c_str(), R_OK | W_OK) != 0) {
     Error error = from_errno(errno, "record", path.string());
     error.next_step = "give another folder, or make the file writable";
     return fail(std::move(error));
@@ -478,9 +482,9 @@ Result<std::unique_ptr<Writer>> Writer::open(const WriterOptions& options, const
       options.node.empty() ? root.text("/proc/sys/kernel/hostname").value_or("node") : options.node;
   TRY(const fs::path path, prepare_path(options.folder, node));
   TRY(check_writable(path));
-  TRY(WriterLock lock, WriterLock::take(path));
+  TRY(WriterLock lock, WriterLock::take(path, root));
   make_file(path);
-  TRY(Store store, Store::open(path, options.limits, lock.is_held()));
+  TRY(Store store, Store::open(path, options.limits, lock.has_locks()));
   TRY(const std::vector<Session> before, store.sessions());
   Session session{
       .id = store.largest_id() + 1,

@@ -107,7 +107,7 @@ def _with(path, ending):
 
 
 def _is_written(path):
-    """Whether a writer has it: base/record/opening.cc holds a lock beside it."""
+    """Whether a writer has it: base/record/writer_lock.h holds a lock beside it."""
     try:
         lock = os.open(_with(path, "-lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:

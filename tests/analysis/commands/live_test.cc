@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/commands/commands.h"
+#include "base/record/writer_lock.h"
 #include "tests/analysis/run_maker.h"
 #include "tests/fakes/cli_run.h"
 
