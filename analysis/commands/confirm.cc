@@ -304,7 +304,7 @@ Result<> keep_results(const cli::Context& context, const std::string& folder,
   document["run"] = diagnosis.run;
   document["class"] = name_of(diagnosis.verdict.verdict);
   confirm::add_kept(document, kept);
-  return write_file(confirm::kept_file(folder).string(), document.dump(2) + "\n");
+  return write_own_file(confirm::kept_file(folder).string(), document.dump(2) + "\n");
 }
 
 // Keeps other --confirm of this run out, so that they do not take the job's share twice. Where the

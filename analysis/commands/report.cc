@@ -220,7 +220,9 @@ Result<> ReportCommand::report(cli::Context& context, const std::string& folder)
     return {};
   }
   const std::string file = file_for(folder);
-  if (Result<> written = write_file(file, content); !written) {
+  if (Result<> written =
+          output_.empty() ? write_own_file(file, content) : write_file(file, content);
+      !written) {
     Error error = written.error();
     error.next_step = error.next_step.empty() ? "give another place with -o" : error.next_step;
     return std::unexpected(error);

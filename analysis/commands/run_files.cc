@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
 #include "analysis/attribution/ceilings.h"
@@ -16,6 +15,7 @@
 #include "base/cli/output.h"
 #include "base/record/runs.h"
 #include "base/record/schema.h"
+#include "base/sys/regular_file.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -274,15 +274,29 @@ Result<> check_no_record(const fs::path& file) {
   return {};
 }
 
-Result<> write_file(const std::string& file, const std::string& content) {
+namespace {
+
+using Open = Result<std::unique_ptr<cli::Output>>(const fs::path&);
+
+Result<> write_by(Open* open, const std::string& file, const std::string& content) {
   TRY(check_no_record(file));
   std::error_code error;
   if (fs::is_directory(fs::path(file), error)) {
     return fail(ErrorKind::Usage, "", file, "is a folder", "give the name of a file");
   }
-  TRY(const std::unique_ptr<cli::Output> output, cli::open_file(file));
+  TRY(const std::unique_ptr<cli::Output> output, open(file));
   output->write(content);
   return output->finish();
+}
+
+}  // namespace
+
+Result<> write_file(const std::string& file, const std::string& content) {
+  return write_by(&cli::open_file, file, content);
+}
+
+Result<> write_own_file(const std::string& file, const std::string& content) {
+  return write_by(&cli::open_own_file, file, content);
 }
 
 Result<std::string> read_document(const std::string& file, std::size_t most_bytes) {
@@ -290,14 +304,8 @@ Result<std::string> read_document(const std::string& file, std::size_t most_byte
   if (fs::exists(file, failed) && !fs::is_regular_file(file, failed)) {
     return fail(ErrorKind::Usage, "", file, "is no file", "give what a probe printed with --json");
   }
-  std::ifstream in(file, std::ios::binary);
-  if (!in) {
-    return fail(without_operation(from_errno(errno, "read", file)));
-  }
-  const auto size = static_cast<std::size_t>(fs::file_size(file, failed));
-  std::string text(std::min(most_bytes, size) + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
+  TRY(const sys::Descriptor opened, sys::open_named("", file));
+  TRY(std::string text, sys::read_up_to(opened, most_bytes, "", file));
   if (text.size() > most_bytes) {
     return fail(ErrorKind::Malformed, "", file, fmt::format("is larger than {} bytes", most_bytes));
   }

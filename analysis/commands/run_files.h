@@ -100,5 +100,7 @@ Result<std::string> read_document(const std::string& file, std::size_t most_byte
 
 // Replaces the file in one piece: readers see the old content or the new. Never a run's record.
 Result<> write_file(const std::string& file, const std::string& content);
+// The same under a name that the user did not give, in a folder in which anything may lie.
+Result<> write_own_file(const std::string& file, const std::string& content);
 
 }  // namespace chokepoint::analysis

@@ -1,12 +1,12 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
 #include "analysis/confirm/confirm.h"
+#include "base/sys/regular_file.h"
 
 namespace chokepoint::analysis::confirm {
 namespace {
@@ -67,18 +67,12 @@ Result<Kept> kept_in(std::string_view text) {
 
 Result<Kept> read_kept(const fs::path& run) {
   const fs::path file = kept_file(run);
-  std::error_code failed;
-  if (!fs::is_regular_file(file, failed)) {
+  TRY(const bool is_there, sys::check_regular("read", file));
+  if (!is_there) {
     return Kept();
   }
-  std::ifstream in(file, std::ios::binary);
-  if (!in.is_open()) {
-    return fail(from_errno(errno, "read", file.string()));
-  }
-  const auto size = static_cast<std::size_t>(fs::file_size(file, failed));
-  std::string text(std::min(kMaxKeptBytes, size) + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
+  TRY(const sys::Descriptor opened, sys::open_regular("read", file, O_RDONLY));
+  TRY(const std::string text, sys::read_up_to(opened, kMaxKeptBytes, "read", file));
   Result<Kept> kept = kept_in(text);
   if (!kept) {
     return fail(ErrorKind::Malformed, "", file.string(), describe(kept.error()),

@@ -14,6 +14,7 @@
 
 #include "base/sys/number.h"
 #include "base/sys/ranks.h"
+#include "base/sys/regular_file.h"
 
 namespace chokepoint::analysis {
 
@@ -71,14 +72,12 @@ void WallSpan::include(std::int64_t from_ns, std::int64_t until_ns) {
 }
 
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
-  std::error_code failed;
-  if (std::filesystem::exists(path, failed) && !std::filesystem::is_regular_file(path, failed)) {
-    return fail(ErrorKind::Usage, "", path, "is no file", "give files, one after another");
-  }
-  const gzFile file = gzopen(path.c_str(), "rbe");
+  TRY(sys::Descriptor opened, sys::open_named("", path));
+  const gzFile file = gzdopen(opened.get(), "rb");
   if (file == nullptr) {
-    return fail(from_errno(errno == 0 ? ENOMEM : errno, "", path));
+    return fail(from_errno(ENOMEM, "", path));
   }
+  opened.release();  // closed with the file
   return std::make_unique<GzSource>(file);
 }
 

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "base/sys/descriptor.h"
+#include "base/sys/regular_file.h"
 #include "base/sys/root.h"
 
 namespace chokepoint::cli {
@@ -104,9 +106,18 @@ fs::path place_of(const fs::path& path) {
   return error ? path : real;
 }
 
-Error cannot_open(const fs::path& path, int code) {
-  Error error = from_errno(code, "", path.string());
-  if (code == ENOENT) {
+// Whoever may put a link into a folder must not choose what another user, root above all, writes.
+Result<> check_link(const fs::path& path) {
+  struct stat found{};
+  const bool is_others = lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode) &&
+                         found.st_uid != ::geteuid() && found.st_uid != 0;
+  return is_others ? fail(ErrorKind::Permission, "", path.string(), "is a link of another user",
+                          "give the file itself, or another place, with -o")
+                   : Result<>();
+}
+
+Error cannot_open(Error error) {
+  if (error.code == ENOENT) {
     error.next_step = "make its folder first, or give another place with -o";
   }
   return error;
@@ -127,7 +138,25 @@ Result<> Output::settle() {
   return done_;
 }
 
+namespace {
+
+Result<std::unique_ptr<Output>> open_beside(const fs::path& path, const fs::path& place) {
+  const fs::path temporary =
+      place.parent_path() / fmt::format(".{}.{}.part", place.filename().string(), ::getpid());
+  ::unlink(temporary.c_str());  // of an earlier process with this number
+  Result<sys::Descriptor> descriptor =
+      sys::open_regular("", temporary, O_WRONLY | O_CREAT | O_EXCL, kMode);
+  if (!descriptor) {
+    descriptor.error().subject = path.string();
+    return fail(cannot_open(descriptor.error()));
+  }
+  return std::make_unique<File>(std::move(*descriptor), place, temporary);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Output>> open_file(const fs::path& path) {
+  TRY(check_link(path));
   const fs::path place = place_of(path);
   std::error_code error;
   const fs::file_status status = fs::status(place, error);
@@ -138,16 +167,14 @@ Result<std::unique_ptr<Output>> open_file(const fs::path& path) {
     sys::Descriptor descriptor(::open(place.c_str(), O_WRONLY | O_CLOEXEC));
     return descriptor ? Result<std::unique_ptr<Output>>(
                             std::make_unique<File>(std::move(descriptor), path, fs::path()))
-                      : fail(cannot_open(path, errno));
+                      : fail(cannot_open(from_errno(errno, "", path.string())));
   }
-  const fs::path temporary =
-      place.parent_path() / fmt::format(".{}.{}.part", place.filename().string(), ::getpid());
-  sys::Descriptor descriptor(
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kMode));
-  if (!descriptor) {
-    return fail(cannot_open(path, errno));
-  }
-  return std::make_unique<File>(std::move(descriptor), place, temporary);
+  return open_beside(path, place);
+}
+
+Result<std::unique_ptr<Output>> open_own_file(const fs::path& path) {
+  TRY(sys::check_regular("", path));
+  return open_beside(path, path);
 }
 
 std::unique_ptr<Output> open_stream(std::ostream& out, std::string name) {

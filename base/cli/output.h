@@ -53,8 +53,13 @@ class Output {
 };
 
 // Written beside its place under another name, which goes with the Output if it is not finished.
-// A place that is there and is no plain file (a pipe, a device) is written as it is.
+
+// What the user has named: a place that is there and is no plain file (a pipe, a device) is written
+// as it is, and a link of this user's or root's is followed.
 Result<std::unique_ptr<Output>> open_file(const std::filesystem::path& path);
+// What this program has named, in a folder in which others may have put anything: it replaces a
+// regular file, and nothing else.
+Result<std::unique_ptr<Output>> open_own_file(const std::filesystem::path& path);
 
 // The stream outlives the Output. `name` is for errors.
 std::unique_ptr<Output> open_stream(std::ostream& out, std::string name);

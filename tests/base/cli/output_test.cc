@@ -1,6 +1,8 @@
 #include "base/cli/output.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -55,6 +57,45 @@ TEST_F(OutputOf, ALinkStaysOne) {
   (*out)->write("new");
   ASSERT_TRUE((*out)->finish());
   EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(contents(path("a")), "new");
+}
+
+TEST_F(OutputOf, AnOwnNameReplacesFilesAlone) {
+  std::ofstream(path("a")) << "old";
+  fs::create_symlink("a", path("link"));
+  fs::create_symlink("none", path("dangling"));
+  mkfifo(path("fifo").c_str(), 0600);
+  for (const char* name : {"link", "dangling", "fifo"}) {
+    const auto out = open_own_file(path(name));
+    ASSERT_FALSE(out) << name;
+    EXPECT_EQ(out.error().subject, path(name).string());
+  }
+  EXPECT_EQ(files(), 4U);
+  auto out = open_own_file(path("a"));
+  (*out)->write("new");
+  ASSERT_TRUE((*out)->finish());
+  EXPECT_EQ(contents(path("a")), "new");
+}
+
+TEST_F(OutputOf, ALinkOfAnotherUserIsNotFollowed) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "needs root";
+  }
+  std::ofstream(path("a")) << "old";
+  fs::create_symlink("a", path("link"));
+  ASSERT_EQ(lchown(path("link").c_str(), 1234, 1234), 0);
+  const auto out = open_file(path("link"));
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().kind, ErrorKind::Permission);
+}
+
+// What lies where the file is written before it has its name.
+TEST_F(OutputOf, AFifoUnderTheOtherNameHoldsNobody) {
+  mkfifo(path((".a." + std::to_string(getpid()) + ".part").c_str()).c_str(), 0600);
+  auto out = open_file(path("a"));
+  ASSERT_TRUE(out);
+  (*out)->write("new");
+  ASSERT_TRUE((*out)->finish());
   EXPECT_EQ(contents(path("a")), "new");
 }
 
