@@ -1,6 +1,7 @@
 #include "capture/run/watch.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 
 #include "base/host/inventory.h"
 #include "base/record/names.h"
+#include "base/record/runs.h"
 #include "base/sys/library.h"
 #include "capture/counter/watcher.h"
 #include "capture/job/roster.h"
@@ -116,6 +118,12 @@ Result<std::unique_ptr<Watch>> Watch::open(const Options& options, const sys::Ro
       node != placed.node) {
     watch->warnings_.push_back(fmt::format(
         "another node is called {}, too: this one is recorded as {}", placed.node, node));
+  }
+  if (const auto owner = record::other_owner(placed.folder); owner && geteuid() == 0) {
+    watch->warnings_.push_back(fmt::format(
+        "root records into a folder of user {}, who can change it or put others in its place: "
+        "--out names another",
+        *owner));
   }
   if (!can_serve) {
     watch->options_.metrics_address.clear();
