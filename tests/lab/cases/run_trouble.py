@@ -142,6 +142,31 @@ def test_a_folder_without_locks(lab):
     same([*memory.iterdir()], [], "folders for NCCL's plugin that nobody can hold")
 
 
+def test_two_writers_of_a_name_in_a_folder_without_locks(lab):
+    """The second is recorded under another name; a killed one leaves its name to the next."""
+    left, out = lab.host("left"), lab.folder / "run"
+    environment = {"LD_PRELOAD": preload(), "LAB_NO_LOCKS": "1"}
+
+    def watched(line, *more):
+        return Watched(left, ["sh", "-c", line], out, ("--append", *more),
+                       environment=environment)
+
+    first = watched("sleep 4")
+    soon(lambda: (out / "left.db-wal").exists(), 10, "the first record")
+    second = watched("true").wait(20)
+    holds("is recorded as left-2" in second.stderr(), f"it does not say so: {second.stderr()}")
+    first.wait(20)
+    same(sorted(each.name for each in out.iterdir()), ["left-2.db", "left.db"], "the folder")
+
+    (out / "left.db-lock").write_text("boot=elsewhere\n")
+    old_s = time.time() - 60
+    for name in ("left.db", "left.db-lock"):
+        os.utime(out / name, (old_s, old_s))
+    third = watched("true").wait(20)
+    holds("recorded as" not in third.stderr(), f"it was kept out: {third.stderr()}")
+    same(sorted(each.name for each in out.iterdir()), ["left-2.db", "left.db"], "the folder")
+
+
 def test_a_clock_that_steps(lab):
     """Back by an hour: durations and order do not change."""
     step = lab.folder / "step"
