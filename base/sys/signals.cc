@@ -51,10 +51,26 @@ Signals::~Signals() {
   }
 }
 
-std::optional<int> Signals::next() const {
+std::optional<Signal> Signals::next_with_sender() const {
   signalfd_siginfo info{};
-  const ssize_t got = read(descriptor_.get(), &info, sizeof(info));
-  return got == sizeof(info) ? std::optional(static_cast<int>(info.ssi_signo)) : std::nullopt;
+  if (read(descriptor_.get(), &info, sizeof(info)) != sizeof(info)) {
+    return std::nullopt;
+  }
+  return Signal{static_cast<int>(info.ssi_signo), info.ssi_code, static_cast<pid_t>(info.ssi_pid)};
+}
+
+std::optional<int> Signals::next() const {
+  const std::optional<Signal> signal = next_with_sender();
+  return signal ? std::optional(signal->number) : std::nullopt;
+}
+
+void ignore_signals() {
+  for (int number = 1; number < NSIG; ++number) {
+    signal(number, SIG_IGN);
+  }
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGCHLD}) {
+    signal(number, SIG_DFL);
+  }
 }
 
 Result<ExitStatus> supervise(Process& process, const Signals& signals) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/types.h>
 
 #include <chrono>
 #include <initializer_list>
@@ -14,6 +15,13 @@
 #include "base/sys/process.h"
 
 namespace chokepoint::sys {
+
+struct Signal {
+  int number = 0;
+  int code = 0;      // si_code: SI_KERNEL, SI_USER …
+  pid_t sender = 0;  // 0: the kernel, or a process outside this PID namespace
+  bool operator==(const Signal&) const = default;
+};
 
 class Signals {
  public:
@@ -27,6 +35,7 @@ class Signals {
 
   int descriptor() const { return descriptor_.get(); }
   // The next signal that has come; nothing where none has.
+  std::optional<Signal> next_with_sender() const;
   std::optional<int> next() const;
 
  private:
@@ -53,6 +62,9 @@ class SignalsHeld {
  private:
   sigset_t before_{};
 };
+
+// All that can be ignored, but for those that report faults of this program.
+void ignore_signals();
 
 // Waits for a child and passes every signal that comes on to its process group: Ctrl-C at the
 // terminal, SIGTERM from a scheduler.
