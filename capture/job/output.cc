@@ -410,10 +410,7 @@ bool Relay::replace() {
   return true;
 }
 
-void Relay::retire() {
-  socket_.reset();
-  job_output_.reset();
-}
+void Relay::retire() { job_output_.reset(); }
 
 void Relay::send(const Note& note) const {
   if (socket_) {

@@ -69,7 +69,8 @@ class Relay {
   // Its process was killed. Forks another one; what the first had read and not yet written is lost,
   // 64 KiB at most. False if there is none: then it is retired.
   bool replace();
-  // Its process has ended, and nobody takes its place: the job's next write fails.
+  // Its process has ended, and nobody takes its place: the job's next write fails. What it sent
+  // before can still be received.
   void retire();
   // Readable: call receive(). -1 once the relay has ended.
   int descriptor() const { return socket_.get(); }
@@ -77,7 +78,7 @@ class Relay {
   // Hands over what has come, at most a bounded number of pieces.
   void receive(const OnOutput& on_output);
   // Everything that the command printed is written, or nobody is there to write it.
-  bool is_drained() const { return is_drained_ || !job_output_; }
+  bool is_drained() const { return is_drained_ || !socket_; }
   std::uint64_t missed() const { return missed_before_ + missed_; }
 
  private:
