@@ -143,9 +143,9 @@ constexpr int kForever = -1;
 
 // Until one of these is readable, but no longer than that; -1 is ignored. Resets the watch once its
 // process has ended. Takes no memory: the job's parent must not fail for want of it.
-void wait_for(const std::array<int, 3>& descriptors, int time_ms,
+void wait_for(const job::Job::Descriptors& descriptors, int time_ms,
               std::optional<run::WatchProcess>& watch, const cli::Context& context) {
-  std::array<pollfd, 4> watched{
+  std::array<pollfd, 1 + job::Job::kMaxDescriptors> watched{
       pollfd{.fd = watch ? watch->descriptor() : -1, .events = POLLIN, .revents = 0}};
   std::ranges::transform(descriptors, watched.begin() + 1, [](int descriptor) {
     return pollfd{.fd = descriptor, .events = POLLIN, .revents = 0};
@@ -185,7 +185,8 @@ bool accompany(job::Attached& attached, std::optional<run::WatchProcess>& watch,
                const sys::Signals& signals, const cli::Context& context) {
   const int time_ms = attached.descriptor() < 0 ? kLookMs : kForever;
   while (watch && !attached.is_over()) {
-    wait_for({attached.descriptor(), signals.descriptor(), -1}, time_ms, watch, context);
+    wait_for({attached.descriptor(), signals.descriptor(), -1, -1, -1, -1}, time_ms, watch,
+             context);
     if (signals.next()) {
       return false;
     }
@@ -270,8 +271,8 @@ Result<std::unique_ptr<job::Job>> start_job(const Accompanied& wanted,
   Result<std::unique_ptr<job::Job>> job = without_exceptions([&] {
     return watching ? job::Job::start(
                           {.command = wanted.options.command, .environment = watching->variables},
-                          std::move(watching->output))
-                    : job::Job::start({.command = wanted.options.command}, {});
+                          std::move(watching->output), context.clock)
+                    : job::Job::start({.command = wanted.options.command}, {}, context.clock);
   });
   if (job || is_of_command(job.error()) || !wanted.may_become_job) {
     return job;

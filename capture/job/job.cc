@@ -15,6 +15,8 @@
 #include "base/sys/descriptor.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
+#include "capture/job/signal_delivery.h"
+#include "capture/job/witness.h"
 
 namespace chokepoint::capture::job {
 namespace {
@@ -88,13 +90,13 @@ int stop_signal_for(int number) { return number == SIGSTOP ? SIGTSTP : number; }
 // goes to whoever was stopped because it read without having it.
 class LiveJob final : public Job {
  public:
-  LiveJob(pid_t pid, sys::Signals signals, Terminal terminal, bool has_terminal,
-          std::vector<Relay> relays)
+  LiveJob(pid_t pid, const Launch& launch, const sys::Clock& clock, sys::Signals signals,
+          Terminal terminal, bool has_terminal, std::vector<Relay> relays)
       : pid_(pid),
         signals_(std::move(signals)),
+        delivery_(pid, launch.command, clock),
         terminal_(std::move(terminal)),
         wants_terminal_(has_terminal),
-        is_watching_(!relays.empty()),
         relays_(std::move(relays)) {
     notify_relays({NoteKind::Started, pid_});
   }
@@ -104,17 +106,20 @@ class LiveJob final : public Job {
   pid_t pid() const override { return pid_; }
 
   Selection selection() const override {
-    Selection selection{.pid = pid_, .adopter = getpid()};
+    Selection selection{.pid = pid_, .adopter = getpid(), .not_the_jobs = delivery_.witnesses()};
     for (const Relay& relay : relays_) {
       selection.not_the_jobs.push_back(relay.pid());
     }
     return selection;
   }
 
-  std::array<int, 3> descriptors() const override {
-    std::array<int, 3> list{signals_.descriptor(), -1, -1};
-    for (std::size_t i = 0; i < relays_.size() && i + 1 < list.size(); ++i) {
-      list[i + 1] = relays_[i].descriptor();
+  Descriptors descriptors() const override {
+    Descriptors list;
+    list.fill(-1);
+    list[0] = signals_.descriptor();
+    auto end = std::ranges::copy(delivery_.descriptors(), list.begin() + 1).out;
+    for (std::size_t i = 0; i < relays_.size() && end != list.end(); ++i) {
+      *end++ = relays_[i].descriptor();
     }
     return list;
   }
@@ -125,13 +130,14 @@ class LiveJob final : public Job {
     }
     has_passed_on_stop_ = false;
     take_signals();
+    delivery_.advance();
     reap();
     return status_;
   }
 
   void finish(const OnOutput& on_output) override {
     while (!is_drained()) {
-      std::array<pollfd, 3> watched{};
+      std::array<pollfd, kMaxDescriptors> watched{};
       std::ranges::transform(descriptors(), watched.begin(),
                              [](int fd) { return pollfd{fd, POLLIN, 0}; });
       poll(watched.data(), watched.size(), -1);
@@ -157,25 +163,27 @@ class LiveJob final : public Job {
 
  private:
   void take_signals() {
-    while (const std::optional<int> number = signals_.next()) {
-      pass_on(*number);
+    while (const std::optional<sys::Signal> signal = signals_.next_with_sender()) {
+      pass_on(*signal);
     }
   }
 
-  void pass_on(int number) {
-    if (number == SIGCHLD) {
+  void pass_on(const sys::Signal& signal) {
+    if (signal.number == SIGCHLD) {
       return;
     }
-    if (asks_for_terminal(number)) {
-      on_asked_from_behind(number);
-    } else if (number == SIGWINCH && is_watching_) {
-      notify_relays({NoteKind::Resized, 0});
-      kill(-pid_, number);
-    } else if (number == SIGCONT) {
+    if (asks_for_terminal(signal.number)) {
+      on_asked_from_behind(signal.number);
+    } else if (signal.number == SIGCONT) {
       on_continued();
+    } else if (signal.number == SIGTSTP) {
+      has_passed_on_stop_ = true;
+      kill(-pid_, SIGTSTP);
     } else {
-      has_passed_on_stop_ = has_passed_on_stop_ || number == SIGTSTP;
-      kill(-pid_, number);
+      if (signal.number == SIGWINCH) {
+        notify_relays({NoteKind::Resized, 0});
+      }
+      delivery_.pass_on(signal);
     }
   }
 
@@ -187,6 +195,7 @@ class LiveJob final : public Job {
       } else if (child.si_pid == pid_ && !status_) {
         on_ended(status_of(child));
       } else if (child.si_code != CLD_STOPPED) {
+        delivery_.note_reaped(child.si_pid);
         on_relay_ended(child);
       }
       child = {};
@@ -253,6 +262,7 @@ class LiveJob final : public Job {
 
   void on_ended(const sys::ExitStatus& status) {
     status_ = status;
+    delivery_.end();
     terminal_.take_from(pid_);
     notify_relays({NoteKind::Ended, 0});
   }
@@ -283,22 +293,16 @@ class LiveJob final : public Job {
 
   pid_t pid_;
   sys::Signals signals_;
+  SignalDelivery delivery_;
   Terminal terminal_;
   bool has_passed_on_stop_ = false;  // since handle() was called
   bool wants_terminal_;              // the job had it, or asked for it
-  bool is_watching_;
   std::vector<Relay> relays_;
   std::optional<sys::ExitStatus> status_ = {};
 };
 
 constexpr int kNotFoundExitCode = 127;  // as POSIX shells do
 constexpr int kNotExecutableExitCode = 126;
-
-// Signals to pass on, and those that report children and requests for the terminal.
-Result<sys::Signals> block_signals() {
-  return sys::Signals::watch({SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH,
-                              SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPWR, SIGXCPU, SIGCHLD});
-}
 
 sigset_t blocked_now() {
   sigset_t mask;
@@ -341,10 +345,11 @@ int exit_code_of_failed_start(const Error& error) {
   return error.kind == ErrorKind::NotFound ? kNotFoundExitCode : kNotExecutableExitCode;
 }
 
-Result<std::unique_ptr<Job>> Job::start(const Launch& launch, OutputWatch output) {
+Result<std::unique_ptr<Job>> Job::start(const Launch& launch, OutputWatch output,
+                                        const sys::Clock& clock) {
   sys::Spawn spawn = spawn_for(launch, blocked_now());
   sys::notice_children();
-  TRY(sys::Signals signals, block_signals());
+  TRY(sys::Signals signals, watch_job_signals());
   TRY(sys::adopt_orphans());
   Terminal terminal = Terminal::controlling();
   const bool gets_terminal = terminal.is_ours() && is_alone_in_group();
@@ -355,8 +360,9 @@ Result<std::unique_ptr<Job>> Job::start(const Launch& launch, OutputWatch output
     undo(terminal, gets_terminal, output);
     return std::unexpected(process.error());
   }
-  return std::make_unique<LiveJob>(process->pid(), std::move(signals), std::move(terminal),
-                                   gets_terminal, output.release());
+  std::vector<Relay> relays = output.release();
+  return std::make_unique<LiveJob>(process->pid(), launch, clock, std::move(signals),
+                                   std::move(terminal), gets_terminal, std::move(relays));
 }
 
 }  // namespace chokepoint::capture::job

@@ -2,7 +2,7 @@
 // status and output that it would have if it were started directly.
 //
 //   terminal ──keys──▶ job's group (foreground)
-//   kill, srun ──▶ chokepoint ──same signal──▶ job's group
+//   kill, srun ──▶ chokepoint ──same signal──▶ job, unless it got it from there itself
 //   job ──out, err──▶ relay (a process of its own) ──▶ our out, err
 //                       └── copy with time, dropped if the queue is full ──▶ chokepoint
 //
@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sys/clock.h"
 #include "base/sys/error.h"
 #include "base/sys/process.h"
 #include "capture/job/output.h"
@@ -43,15 +44,20 @@ int exit_code_of_failed_start(const Error& error);
 
 class Job {
  public:
-  // `output` was opened before; one by default is not watched.
-  static Result<std::unique_ptr<Job>> start(const Launch& launch, OutputWatch output);
+  static constexpr std::size_t kMaxDescriptors = 6;
+
+  // `output` was opened before; one by default is not watched. The clock is CLOCK_MONOTONIC, and
+  // outlives the job.
+  static Result<std::unique_ptr<Job>> start(const Launch& launch, OutputWatch output,
+                                            const sys::Clock& clock);
   virtual ~Job() = default;
 
   virtual pid_t pid() const = 0;
   // Which processes belong to it, for the roster.
   virtual Selection selection() const = 0;
   // To poll() for reading; -1: none. Call handle() when any is readable.
-  virtual std::array<int, 3> descriptors() const = 0;
+  using Descriptors = std::array<int, kMaxDescriptors>;
+  virtual Descriptors descriptors() const = 0;
   // Passes signals on, follows stops, hands over output, reaps orphans. Never blocks. Returns the
   // exit status once the command has ended.
   virtual Result<std::optional<sys::ExitStatus>> handle(const OnOutput& on_output) = 0;

@@ -322,14 +322,8 @@ class RelayProcess {
   std::array<char, kMaxPieceBytes> buffer_ = {};
 };
 
-void ignore_signals() {
-  for (int number = 1; number < NSIG; ++number) {
-    signal(number, SIG_IGN);
-  }
-  // Signals that report faults of this program must end it.
-  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGCHLD}) {
-    signal(number, SIG_DFL);
-  }
+void ignore_and_unblock_signals() {
+  sys::ignore_signals();
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -338,7 +332,7 @@ void ignore_signals() {
 // In a process just forked, with all signals blocked.
 [[noreturn]] void become_relay(const RelayEnds& ends, const sys::Clock& clock) {
   prctl(PR_SET_NAME, kRelayName);
-  ignore_signals();
+  ignore_and_unblock_signals();
   setsid();
   [[maybe_unused]] const int left = chdir("/");
   // Other files must not stay open by the relay after chokepoint or its caller closes them.

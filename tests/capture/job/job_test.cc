@@ -77,28 +77,6 @@ TEST(Job, ACallerThatIgnoresItsChildrensEndHidesNothingFromUs) {
   EXPECT_EQ(run(shell("exit 5"), [] { signal(SIGCHLD, SIG_IGN); }).code, 5);
 }
 
-class PassedOn : public testing::TestWithParam<int> {};
-
-TEST_P(PassedOn, ReachesTheJobsWholeGroup) {
-  Ends out = open_pipe();
-  // Two that both have to hear it.
-  const std::string script =
-      "trap 'echo parent; exit 3' $0; "
-      "sh -c 'trap \"echo child; exit\" $0; echo ready; while :; do sleep 0.02; done' $0; sleep 9";
-  Driver driver({"--", "sh", "-c", script, std::to_string(GetParam())}, {.out = out.write.get()});
-  out.write.reset();
-  ASSERT_EQ(read_until(out.read.get(), "ready\n"), "ready\n");
-  driver.signal(GetParam());
-  const std::string said = read_all(out.read.get());
-  EXPECT_NE(said.find("parent\n"), std::string::npos);
-  EXPECT_NE(said.find("child\n"), std::string::npos);
-  EXPECT_EQ(driver.wait(), 3);
-}
-
-INSTANTIATE_TEST_SUITE_P(Signals, PassedOn,
-                         testing::Values(SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
-                                         SIGALRM, SIGWINCH));
-
 TEST(Job, AJobThatIgnoresSigtermGoesOn) {
   Ends out = open_pipe();
   Driver driver(shell("trap '' TERM; echo ready; sleep 0.3; echo done; exit 4"),

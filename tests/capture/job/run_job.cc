@@ -76,7 +76,7 @@ class Copies {
 };
 
 void wait_for_news(const Job& job, std::chrono::milliseconds pause) {
-  std::array<pollfd, 3> watched{};
+  std::array<pollfd, Job::kMaxDescriptors> watched{};
   for (std::size_t i = 0; i < watched.size(); ++i) {
     watched[i] = {job.descriptors()[i], POLLIN, 0};
   }
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
   const Arguments arguments = parse(argc, argv);
   const sys::SystemClock clock;
   OutputWatch output = arguments.watches_output ? OutputWatch::open(clock).value() : OutputWatch();
-  Result<std::unique_ptr<Job>> job = Job::start(arguments.launch, std::move(output));
+  Result<std::unique_ptr<Job>> job = Job::start(arguments.launch, std::move(output), clock);
   if (!job) {
     std::fprintf(stderr, "run_job: %s\n", describe(job.error()).c_str());
     return exit_code_of_failed_start(job.error());

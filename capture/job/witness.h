@@ -1,0 +1,70 @@
+// A process that is in a process group only to see which signals the group gets: a child of
+// chokepoint, so that it is also where a scheduler looks for the processes of a step, a cgroup or a
+// command line. What it sees does nothing to it, but for SIGKILL and SIGSTOP; it holds no file, no
+// folder and no terminal, and ends with chokepoint.
+//
+//   witness ── Saw: signal, time ──▶ chokepoint
+//   chokepoint ── question ─────────▶ witness
+//   witness ── Answer: question ───▶ chokepoint, after all that it saw before
+//
+// One thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/sys/clock.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+#include "base/sys/signals.h"
+
+namespace chokepoint::capture::job {
+
+// What its process is called.
+inline constexpr const char* kWitnessName = "job-signals";
+
+// The signals that chokepoint handles for its job; blocks them.
+Result<sys::Signals> watch_job_signals();
+
+class Witness {
+ public:
+  struct Report {
+    sys::Signal signal = {};     // where `answered` is 0
+    std::int64_t t_ns = 0;       // when the witness saw it
+    std::uint32_t answered = 0;  // the question
+  };
+
+  // Forks, so there must be no other thread yet. `group`: of a child of this process; 0: this
+  // process's own. `command`: the job's.
+  static Result<std::unique_ptr<Witness>> start(pid_t group,
+                                                const std::vector<std::string>& command,
+                                                const sys::Clock& clock);
+  // Ends it, and waits for that; stop() before, to have more than one end meanwhile.
+  ~Witness();
+  void stop() const;
+  Witness(const Witness&) = delete;
+  Witness& operator=(const Witness&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // Readable: call receive(). -1 once it has ended.
+  int descriptor() const { return socket_.get(); }
+  void ask(std::uint32_t question) const;
+  // Nothing where nothing more has come.
+  std::optional<Report> receive();
+  // Somebody else waited for it, and its number may be another process's.
+  void set_reaped() { is_reaped_ = true; }
+
+ private:
+  Witness(pid_t pid, sys::Descriptor socket) : pid_(pid), socket_(std::move(socket)) {}
+
+  pid_t pid_;
+  sys::Descriptor socket_;
+  bool is_reaped_ = false;
+};
+
+}  // namespace chokepoint::capture::job
