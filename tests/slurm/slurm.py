@@ -12,8 +12,9 @@ import pathlib
 import secrets
 import shutil
 
+import cgroups
 from checks import soon
-from kernel import Failed
+from kernel import Failed, Skipped
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "slurm"
 CONTROLLER_PORT, NODE_PORT = 6817, 6818
@@ -93,6 +94,19 @@ class Slurm:
                 shutil.chown(path, user)
         for host in [self.head, *cluster.hosts]:
             host.environment["SLURM_CONF"] = str(self.configuration)
+
+    def track(self, kind):
+        """How slurmd finds the processes of a step: linuxproc, pgid or cgroup. Before the start."""
+        text = self.configuration.read_text()
+        self.configuration.write_text(text.replace("proctrack/linuxproc", f"proctrack/{kind}"))
+        if kind == "cgroup":
+            if cgroups.first_version("freezer") is None:
+                raise Skipped("needs control groups of version 1")
+            place = self.folder / "cgroup"
+            place.mkdir()
+            # A host of the lab has a /sys of its own, without control groups.
+            (self.folder / "cgroup.conf").write_text(
+                f"CgroupPlugin=cgroup/v1\nCgroupAutomount=yes\nCgroupMountpoint={place}\n")
 
     def account(self):
         """Has slurmdbd and a MariaDB of its own keep what becomes of jobs, for sacct. Before the
