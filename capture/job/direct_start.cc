@@ -8,6 +8,8 @@
 #include <chrono>
 #include <thread>
 
+#include "base/sys/process.h"
+
 namespace chokepoint::capture::job {
 namespace {
 
@@ -26,6 +28,7 @@ void reap_former_children() {
 Error become(const std::vector<std::string>& command) {
   reap_former_children();
   prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+  sys::ignore_children_as_before();
   std::vector<char*> words;
   words.reserve(command.size() + 1);
   for (const std::string& word : command) {

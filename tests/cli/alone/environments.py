@@ -174,10 +174,10 @@ def streams():
 KILO, MEGA, GIGA = 1 << 10, 1 << 20, 1 << 30
 # Address space that the loader needs for chokepoint's libraries: with less it is not chokepoint that
 # fails, and the job does not start.
-LEAST_SPACE = 160 * MEGA
+LEAST_SPACE = 36 * MEGA
 LIMITS = {
     "NOFILE": (4, 5, 6, 8, 10, 11, 12, 13, 14, 16, 18, 20, 24, 28, 32, 48, 64, 128),
-    "AS": (LEAST_SPACE, 192 * MEGA, 256 * MEGA, 320 * MEGA, 512 * MEGA, GIGA),
+    "AS": (LEAST_SPACE, *(size * MEGA for size in (40, 48, 56, 64, 80, 96, 128, 192, 256, 512)), GIGA),
     "DATA": (4 * MEGA, 8 * MEGA, 16 * MEGA, 64 * MEGA),
     "STACK": (100 * KILO, 256 * KILO, MEGA, 16 * GIGA),
     "FSIZE": (0, 1, 4096, 65536, MEGA, 8 * MEGA),
@@ -230,6 +230,8 @@ def limits():
     for count in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24):
         yield Row(f"{count} processes for this user", setup=few_processes(count), needs="root",
                   unlike=("users",))
+    yield Row("FSIZE is 4096, the output a file, direct", setup=limited(resource.RLIMIT_FSIZE, 4096),
+              streams={"out": "file"}, options=("-q", "--output", "direct"))
     yield Row("the job uses up its time", setup=limited(resource.RLIMIT_CPU, 1), end="spin")
     yield Row("the job dumps its core", setup=limited(resource.RLIMIT_CORE, MEGA), end="signal:6")
     for name, values in LIMITS.items():

@@ -203,6 +203,14 @@ class Reader:
                     os.kill(self.pid, self.signals.pop(0))
 
 
+def session_of(leader):
+    """The job is in it, too, but not in its leader's process group."""
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError):
+            if name.isdigit() and os.getsid(int(name)) == leader:
+                yield int(name)
+
+
 def wait_for(pid, until):
     while True:
         got, status = os.waitpid(pid, os.WNOHANG)
@@ -210,9 +218,9 @@ def wait_for(pid, until):
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
         if time.monotonic() > until:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
-                os.kill(pid, signal.SIGKILL)
+            for member in session_of(pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(member, signal.SIGKILL)
             os.waitpid(pid, 0)
             return None
         time.sleep(0.005)
