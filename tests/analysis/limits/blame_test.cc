@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/timeline/spans.h"
+#include "base/record/row.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis {
@@ -51,6 +52,22 @@ TEST_F(Blamed, TheOneDirectionIsBlamedForAll) {
   EXPECT_NEAR(found.directions[0].busy.sum(), 20 * 60e6, 1e6);
   EXPECT_DOUBLE_EQ(found.directions[1].held.sum(), 0);
   EXPECT_NEAR(found.idle_ns, 0, 1e6);
+}
+
+// A record may say any time: what it takes to judge it follows from its rows.
+TEST_F(Blamed, AReadingOfAMillionYearsIsCheap) {
+  made_.way(ab_, Direction::AToB, full_link());
+  constexpr std::int64_t kLate = record::kMostNs / 2;
+  for (FlowData& flow : made_.data.nodes[0].flows) {
+    for (auto& readings : flow.sockets) {
+      if (!readings.empty()) {
+        readings.back().t_ns = kLate;
+      }
+    }
+  }
+  const Blame found = blame({{0, kLate}});
+  EXPECT_LT(found.moments.size(), 200'000U);
+  EXPECT_GT(held(found), 0);
 }
 
 // Two ranks of a host talk over loopback all the time.
