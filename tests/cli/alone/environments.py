@@ -302,8 +302,6 @@ def inherited():
     yield Row("nice", setup=lambda _: os.nice(19))
     yield Row("batch scheduling", setup=lambda _: os.sched_setscheduler(
         0, os.SCHED_BATCH, os.sched_param(0)))
-    yield Row("idle scheduling", setup=lambda _: os.sched_setscheduler(
-        0, os.SCHED_IDLE, os.sched_param(0)))
     yield Row("real-time scheduling", needs="root",
               setup=lambda _: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)))
     yield Row("one core", setup=lambda _: os.sched_setaffinity(0, {0}))
