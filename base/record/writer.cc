@@ -73,7 +73,6 @@ Result<fs::path> prepare_path(const fs::path& folder, const std::string& node) {
 Result<> check_writable(const fs::path& path) {
   Result<bool> is_there = sys::check_regular("record", path);
   if (!is_there && is_there.error().code == 0) {
-    is_there.error().kind = ErrorKind::Usage;
     is_there.error().next_step = "remove it, or give another folder or --node";
   }
   TRY(const bool has_record, std::move(is_there));
