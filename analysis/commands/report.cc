@@ -221,7 +221,7 @@ Result<> ReportCommand::report(cli::Context& context, const std::string& folder)
   }
   const std::string file = file_for(folder);
   if (Result<> written =
-          output_.empty() ? write_own_file(file, content) : write_file(file, content);
+          file == output_ ? write_file(file, content) : write_own_file(file, content);
       !written) {
     Error error = written.error();
     error.next_step = error.next_step.empty() ? "give another place with -o" : error.next_step;

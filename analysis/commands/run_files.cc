@@ -15,7 +15,7 @@
 #include "base/cli/output.h"
 #include "base/record/runs.h"
 #include "base/record/schema.h"
-#include "base/sys/regular_file.h"
+#include "base/sys/file.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -160,15 +160,19 @@ void add_kept(const std::string& folder, const DiagnoseOptions& options, Diagnos
 constexpr std::size_t kMostGivenFiles = 4096;
 
 // A folder's files by name, so that the same folder gives the same answer.
-std::vector<std::string> files_in(const std::string& folder) {
+Result<std::vector<std::string>> files_in(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code failed;
   for (fs::directory_iterator at(folder, failed);
        !failed && at != fs::directory_iterator() && files.size() < kMostGivenFiles;
        at.increment(failed)) {
-    if (at->is_regular_file(failed)) {
+    std::error_code none;
+    if (at->is_regular_file(none)) {
       files.push_back(at->path().string());
     }
+  }
+  if (failed) {
+    return fail(from_errno(failed.value(), "", folder));
   }
   std::ranges::sort(files);
   return files;
@@ -183,7 +187,8 @@ Result<> read_given(const std::string& path, std::vector<ToolFile>& into,
     into.push_back(std::move(file));
     return {};
   }
-  for (const std::string& name : files_in(path)) {
+  TRY(const std::vector<std::string> names, files_in(path));
+  for (const std::string& name : names) {
     if (Result<ToolFile> file = read_tool_file(name)) {
       into.push_back(*std::move(file));
     } else {
@@ -300,16 +305,7 @@ Result<> write_own_file(const std::string& file, const std::string& content) {
 }
 
 Result<std::string> read_document(const std::string& file, std::size_t most_bytes) {
-  std::error_code failed;
-  if (fs::exists(file, failed) && !fs::is_regular_file(file, failed)) {
-    return fail(ErrorKind::Usage, "", file, "is no file", "give what a probe printed with --json");
-  }
-  TRY(const sys::Descriptor opened, sys::open_named("", file));
-  TRY(std::string text, sys::read_up_to(opened, most_bytes, "", file));
-  if (text.size() > most_bytes) {
-    return fail(ErrorKind::Malformed, "", file, fmt::format("is larger than {} bytes", most_bytes));
-  }
-  return text;
+  return sys::read_input(file, most_bytes, "");
 }
 
 }  // namespace chokepoint::analysis

@@ -89,9 +89,8 @@ class Folder {
   std::string name() const { return path_.string(); }
 
   Result<cli::Output*> open(const std::string& name) {
-    const fs::path path = path_ / (name + ".csv");
-    TRY(std::unique_ptr<cli::Output> file, cli::open_file(path));
-    files_.push_back({path, std::move(file)});
+    TRY(std::unique_ptr<cli::Output> file, cli::open_own_file(path_ / (name + ".csv")));
+    files_.push_back({path_ / (name + ".csv"), std::move(file)});
     return files_.back().output.get();
   }
 

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 
+#include "base/cli/output.h"
 #include "base/cli/terminal_stream.h"
 #include "base/cli/text.h"
 
@@ -292,25 +292,28 @@ std::vector<Definition> definitions(const std::vector<Registered>& commands) {
   return list;
 }
 
-bool write_page(const std::string& folder, std::string page, const std::string& text) {
+Result<> write_page(const std::string& folder, std::string page, const std::string& text) {
   std::ranges::replace(page, ' ', '-');
-  std::ofstream file(folder + "/" + page + ".1");
-  file << text;
-  return file.flush().good();
+  TRY(const std::unique_ptr<Output> file, open_own_file(folder + "/" + page + ".1"));
+  file->write(text);
+  return file->finish();
 }
 
 Result<> write_manual(const Program& program, const std::vector<Registered>& commands,
                       const std::string& folder) {
-  bool good = write_page(folder, program.name, manual_overview(program, summaries(commands)));
+  Result<> written =
+      write_page(folder, program.name, manual_overview(program, summaries(commands)));
   for (const Definition& definition : definitions(commands)) {
-    good = good && write_page(folder, program.name + "-" + definition.summary.name,
-                              manual_page(program, definition));
+    if (written) {
+      written = write_page(folder, program.name + "-" + definition.summary.name,
+                           manual_page(program, definition));
+    }
   }
-  if (!good) {
-    return fail(ErrorKind::NotFound, "man-pages", folder, "cannot be written to",
-                "give an existing folder");
+  if (!written) {
+    written.error().operation = "man-pages";
+    written.error().next_step = "give an existing folder that can be written to";
   }
-  return {};
+  return written;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/sys/descriptor.h"
+#include "base/sys/file.h"
 #include "base/sys/regular_file.h"
 #include "base/sys/root.h"
 
@@ -164,10 +165,8 @@ Result<std::unique_ptr<Output>> open_file(const fs::path& path) {
     return fail(from_errno(EISDIR, "", path.string()));
   }
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    sys::Descriptor descriptor(::open(place.c_str(), O_WRONLY | O_CLOEXEC));
-    return descriptor ? Result<std::unique_ptr<Output>>(
-                            std::make_unique<File>(std::move(descriptor), path, fs::path()))
-                      : fail(cannot_open(from_errno(errno, "", path.string())));
+    TRY(sys::Descriptor descriptor, sys::open_output(path, kMode, ""));
+    return std::make_unique<File>(std::move(descriptor), path, fs::path());
   }
   return open_beside(path, place);
 }

@@ -55,7 +55,7 @@ class Output {
 // Written beside its place under another name, which goes with the Output if it is not finished.
 
 // What the user has named: a place that is there and is no plain file (a pipe, a device) is written
-// as it is, and a link of this user's or root's is followed.
+// as it is, see sys::open_output(), and a link of this user's or root's is followed.
 Result<std::unique_ptr<Output>> open_file(const std::filesystem::path& path);
 // What this program has named, in a folder in which others may have put anything: it replaces a
 // regular file, and nothing else.

@@ -13,12 +13,14 @@
 #include <set>
 
 #include "base/sys/descriptor.h"
+#include "base/sys/file.h"
 
 namespace chokepoint::control {
 namespace {
 
 constexpr std::size_t kMinKeyBytes = 16;
 constexpr std::size_t kMaxKeyBytes = 4096;
+constexpr std::string_view kReadKey = "read key";
 
 static_assert(sizeof(Secret) == crypto_auth_hmacsha256_KEYBYTES);
 static_assert(sizeof(Mac) == crypto_auth_hmacsha256_BYTES);
@@ -38,33 +40,19 @@ std::string_view trimmed(std::string_view text) {
              : text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-sys::Descriptor open_key(const std::string& path) {
-  return sys::Descriptor(path == kStandardInput ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                                                : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+Result<sys::Descriptor> open_key(const std::string& path) {
+  if (path != kStandardInput) {
+    return sys::open_input(path, kReadKey);
+  }
+  sys::Descriptor input(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  return input ? Result<sys::Descriptor>(std::move(input))
+               : fail(from_errno(errno, kReadKey, path));
 }
 
 // What has no name in the file system is nobody else's to read.
 bool is_readable_by_all(const struct stat& about, const std::string& path) {
   return (path != kStandardInput || S_ISREG(about.st_mode)) &&
          (about.st_mode & (S_IROTH | S_IWOTH)) != 0;
-}
-
-// To its end, or to what is more than any key has: a pipe gives it piece by piece.
-Result<std::string> read_all(int fd, const std::string& path) {
-  std::string content(kMaxKeyBytes + 1, '\0');
-  std::size_t have = 0;
-  while (have < content.size()) {
-    const ssize_t got = read(fd, content.data() + have, content.size() - have);
-    if (got < 0 && errno != EINTR) {
-      return fail(from_errno(errno, "read key", path));
-    }
-    if (got == 0) {
-      break;
-    }
-    have += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
-  }
-  content.resize(have);
-  return content;
 }
 
 // A pipe gives what it has once, and a command may connect more than once. Any thread.
@@ -88,12 +76,13 @@ class Memory {
   std::optional<std::string> content_;
 };
 
-Result<std::string> read_stream(int fd, const struct stat& about, const std::string& path) {
+Result<std::string> read_stream(const sys::Descriptor& input, const struct stat& about,
+                                const std::string& path) {
   static Memory memory;
   if (const std::optional<std::string> known = memory.of(about)) {
     return *known;
   }
-  Result<std::string> content = read_all(fd, path);
+  Result<std::string> content = sys::read_opened(input, path, kMaxKeyBytes, kReadKey);
   if (content) {
     memory.keep(about, *content);
   }
@@ -101,22 +90,18 @@ Result<std::string> read_stream(int fd, const struct stat& about, const std::str
 }
 
 Result<std::string> read_private(const std::string& path) {
-  const sys::Descriptor fd = open_key(path);
+  TRY(const sys::Descriptor input, open_key(path));
   struct stat about{};
-  if (!fd || fstat(fd.get(), &about) < 0) {
-    return fail(from_errno(errno, "read key", path));
-  }
-  if (S_ISDIR(about.st_mode)) {
-    return fail(ErrorKind::Usage, "read key", path, "it is a folder", "one file is wanted here");
+  if (fstat(input.get(), &about) < 0) {
+    return fail(from_errno(errno, kReadKey, path));
   }
   if (is_readable_by_all(about, path)) {
-    return fail(ErrorKind::Usage, "read key", path, "all users can read or change it",
+    return fail(ErrorKind::Usage, kReadKey, path, "all users can read or change it",
                 "chmod 600 " + path);
   }
-  if (path == kStandardInput && lseek(fd.get(), 0, SEEK_SET) < 0) {
-    return read_stream(fd.get(), about, path);
-  }
-  return read_all(fd.get(), path);
+  return lseek(input.get(), 0, SEEK_SET) < 0
+             ? read_stream(input, about, path)
+             : sys::read_opened(input, path, kMaxKeyBytes, kReadKey);
 }
 
 }  // namespace

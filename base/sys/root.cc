@@ -11,6 +11,7 @@
 
 #include "base/sys/descriptor.h"
 #include "base/sys/number.h"
+#include "base/sys/regular_file.h"
 
 namespace chokepoint::sys {
 namespace {
@@ -48,14 +49,20 @@ bool Root::exists(std::string_view path) const {
 }
 
 Result<std::string> Root::read(std::string_view path) const {
-  const Descriptor file(open(at(path).c_str(), O_RDONLY | O_CLOEXEC));
+  // What the kernel shows is what it says it is; a copy may hold anything.
+  Result<Descriptor> file = live_ ? Descriptor(open(at(path).c_str(), O_RDONLY | O_CLOEXEC))
+                                  : open_named("read", at(path));
   if (!file) {
+    file.error().subject = path;
+    return fail(std::move(file.error()));
+  }
+  if (!*file) {
     return fail(from_errno(errno, "read", path));
   }
   std::string content;
   std::array<char, 16384> chunk;
   while (true) {
-    const ssize_t count = ::read(file.get(), chunk.data(), chunk.size());
+    const ssize_t count = ::read(file->get(), chunk.data(), chunk.size());
     if (count < 0 && errno == EINTR) {
       continue;
     }

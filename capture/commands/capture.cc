@@ -122,8 +122,8 @@ std::string expression_of(const SourceFlags& flags) {
   return fmt::format("{}", fmt::join(flags.filter, " "));
 }
 
-Result<OpenedSource> open_files(const SourceFlags& flags) {
-  Result<std::unique_ptr<source::Source>> files = source::open_files(flags.files);
+Result<OpenedSource> open_files(const SourceFlags& flags, int interrupt) {
+  Result<std::unique_ptr<source::Source>> files = source::open_files(flags.files, interrupt);
   if (files && !flags.filter.empty()) {
     files = source::filtered(std::move(*files), expression_of(flags));
   }
@@ -161,10 +161,11 @@ void define(cli::Flags& flags, SourceFlags& source) {
                    "only these packets: a filter expression as for tcpdump", false);
 }
 
-// Mistakes are of kind Usage. `root`: where facts of interfaces are read.
-Result<OpenedSource> open(const SourceFlags& flags, const sys::Root& root) {
+// Mistakes are of kind Usage. `root`: where facts of interfaces are read. `interrupt`: readable
+// once nobody waits for a pipe any more.
+Result<OpenedSource> open(const SourceFlags& flags, const sys::Root& root, int interrupt) {
   TRY(check(flags));
-  return flags.is_live() ? open_interfaces(flags, root) : open_files(flags);
+  return flags.is_live() ? open_interfaces(flags, root) : open_files(flags, interrupt);
 }
 
 // "eth0, eth1"; "a.pcap"
@@ -350,7 +351,7 @@ class CaptureCommand final : public cli::Command {
     TRY(const observer::Settings wanted, settings());
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     const cli::Json head = cli::document(context, "chokepoint.capture/1");
-    TRY(Work work, prepare(wanted, context));
+    TRY(Work work, prepare(wanted, signals.descriptor(), context));
     work.observer->start();
     if (source_.is_live() && !context.quiet) {
       fmt::print(context.err, "listening on {}\n", name_of(source_));
@@ -413,11 +414,12 @@ class CaptureCommand final : public cli::Command {
   }
 
   // Opens everything, and then enters the sandbox.
-  Result<Work> prepare(observer::Settings settings, const cli::Context& context) const {
+  Result<Work> prepare(observer::Settings settings, int interrupt,
+                       const cli::Context& context) const {
     Work work;
     // First, as it forks; and it keeps the user's rights.
     TRY(start_keeper(work, context));
-    TRY(OpenedSource opened, open(source_, context.root));
+    TRY(OpenedSource opened, open(source_, context.root, interrupt));
     TRY(open_files(work));
     if (source_.is_live() && source_.network_namespace.empty()) {
       settings.own_addresses = observer::own_addresses(context.root);

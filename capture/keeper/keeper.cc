@@ -116,7 +116,7 @@ class KeeperProcess {
   void answer_next_file() {
     copy_rest();
     const std::string path = source::capture_path(options_.files, ++files_);
-    auto file = source::open_capture_file(path);
+    auto file = source::open_capture(options_.files, files_);
     auto pipe = sys::open_pipe("write capture", path);
     if (!file || !pipe) {
       const Error& error = file ? pipe.error() : file.error();

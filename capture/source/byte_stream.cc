@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/sys/descriptor.h"
+#include "base/sys/file.h"
 #include "capture/source/format.h"
 
 namespace chokepoint::capture::source {
@@ -176,21 +177,33 @@ bool begins_with(std::span<const std::uint8_t> bytes, std::span<const std::uint8
 }
 
 Result<sys::Descriptor> open_descriptor(const std::string& path) {
+  if (path != "-") {
+    return sys::open_input(path, "open capture");
+  }
   // Standard input is the process's; the stream closes a copy.
-  sys::Descriptor descriptor(path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                                         : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  sys::Descriptor descriptor(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
   if (!descriptor) {
     return fail(from_errno(errno, "open capture", path));
   }
   return descriptor;
 }
 
-Result<std::vector<std::uint8_t>> first_bytes(int descriptor, const std::string& path) {
+Result<std::vector<std::uint8_t>> first_bytes(int descriptor, const std::string& path,
+                                              int interrupt) {
   std::vector<std::uint8_t> bytes(kMagicBytes);
   std::size_t filled = 0;
   while (filled < bytes.size()) {
+    // A pipe to which nobody has written yet would read as one that has ended.
+    std::array<pollfd, 2> waiting{pollfd{.fd = descriptor, .events = POLLIN, .revents = 0},
+                                  pollfd{.fd = interrupt, .events = POLLIN, .revents = 0}};
+    if (may_wait(descriptor)) {
+      poll(waiting.data(), waiting.size(), -1);
+    }
+    if (waiting[1].revents != 0) {
+      return fail(ErrorKind::Interrupted, "read capture", path, "interrupted before it began");
+    }
     const ssize_t count = read(descriptor, bytes.data() + filled, bytes.size() - filled);
-    if (count < 0 && errno != EINTR) {
+    if (count < 0 && errno != EINTR && errno != EAGAIN) {
       return fail(from_errno(errno, "read capture", path));
     }
     if (count == 0) {
@@ -204,9 +217,9 @@ Result<std::vector<std::uint8_t>> first_bytes(int descriptor, const std::string&
 
 }  // namespace
 
-Result<std::unique_ptr<ByteStream>> open_stream(const std::string& path) {
+Result<std::unique_ptr<ByteStream>> open_stream(const std::string& path, int interrupt) {
   TRY(auto descriptor, open_descriptor(path));
-  TRY(auto magic, first_bytes(descriptor.get(), path));
+  TRY(auto magic, first_bytes(descriptor.get(), path, interrupt));
   const bool gzip = begins_with(magic, kGzip);
   const bool zstd = begins_with(magic, kZstd);
   std::unique_ptr<ByteStream> plain =

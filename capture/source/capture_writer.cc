@@ -40,6 +40,11 @@ std::string capture_path(const WriteOptions& options, std::size_t number) {
   return rotates(options) ? numbered(options.path, number) : options.path;
 }
 
+Result<sys::Descriptor> open_capture(const WriteOptions& options, std::size_t number) {
+  return open_capture_file(capture_path(options, number),
+                           rotates(options) ? CaptureName::Ours : CaptureName::OfUser);
+}
+
 Result<CaptureWriter> CaptureWriter::create(WriteOptions options) {
   CaptureWriter writer(std::move(options));
   TRY(writer.next_file());
@@ -50,9 +55,10 @@ Result<> CaptureWriter::next_file() {
   if (file_) {
     TRY(file_->finish());
   }
-  const std::string path = capture_path(options_, paths_.size() + 1);
+  const std::size_t number = paths_.size() + 1;
+  const std::string path = capture_path(options_, number);
   TRY(sys::Descriptor descriptor,
-      options_.open_next ? options_.open_next() : open_capture_file(path));
+      options_.open_next ? options_.open_next() : open_capture(options_, number));
   file_.emplace(path, std::move(descriptor));
   paths_.push_back(file_->path());
   begun_ = false;

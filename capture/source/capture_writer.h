@@ -26,12 +26,14 @@ struct WriteOptions {
   std::string path = {};                    // "-": standard output
   std::uint64_t file_bytes = 0;             // the next file after this size; 0: never
   std::chrono::nanoseconds file_time = {};  // and after this time, by the packets' clock; 0: never
-  // Opens each file in turn; empty: open_capture_file() of its path.
+  // Opens each file in turn; empty: open_capture().
   std::function<Result<sys::Descriptor>()> open_next = {};
 };
 
 // The path of the file of this number, from 1 on.
 std::string capture_path(const WriteOptions& options, std::size_t number);
+// Opens it. A single file has the name that the user gave; those of several are ours.
+Result<sys::Descriptor> open_capture(const WriteOptions& options, std::size_t number);
 
 class CaptureWriter {
  public:

@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "base/sys/descriptor.h"
 #include "capture/source/format.h"
 #include "capture/source/lanes.h"
 #include "capture/source/pcap.h"
@@ -36,12 +37,21 @@ class Window {
  public:
   explicit Window(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
 
-  // The first bytes of the stream, fewer only if it ends. They will be read again.
-  std::span<const std::uint8_t> head(std::size_t bytes) {
+  // The first bytes of the stream, fewer only if it ends or is interrupted, which error() says.
+  // They will be read again.
+  std::span<const std::uint8_t> head(std::size_t bytes, const std::string& path, int interrupt) {
     std::size_t filled = kept_.size();
     kept_.resize(std::max(bytes, filled));
     while (filled < bytes && !ended_) {
-      filled += read(std::span(kept_).subspan(filled));
+      const std::size_t count = read(std::span(kept_).subspan(filled));
+      filled += count;
+      if (count == 0 && interrupt >= 0 && sys::is_readable(interrupt)) {
+        error_ = Error{.kind = ErrorKind::Interrupted,
+                       .operation = "read capture",
+                       .subject = path,
+                       .reason = "interrupted before it began"};
+        break;
+      }
     }
     kept_.resize(filled);
     return kept_;
@@ -268,9 +278,9 @@ class Filtered final : public Source {
 }  // namespace
 
 Result<std::unique_ptr<Source>> file_source(std::unique_ptr<ByteStream> stream,
-                                            const std::string& path) {
+                                            const std::string& path, int interrupt) {
   Window window(std::move(stream));
-  const auto head = window.head(kPcapFileHeadBytes);
+  const auto head = window.head(kPcapFileHeadBytes, path, interrupt);
   if (window.error()) {
     return fail(*window.error());
   }
@@ -291,15 +301,15 @@ std::unique_ptr<Source> merged_files(std::vector<std::unique_ptr<Source>> files)
   return std::make_unique<MergedFiles>(std::move(files));
 }
 
-Result<std::unique_ptr<Source>> open_file(const std::string& path) {
-  TRY(auto stream, open_stream(path));
-  return file_source(std::move(stream), path == "-" ? "standard input" : path);
+Result<std::unique_ptr<Source>> open_file(const std::string& path, int interrupt) {
+  TRY(auto stream, open_stream(path, interrupt));
+  return file_source(std::move(stream), path == "-" ? "standard input" : path, interrupt);
 }
 
-Result<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths) {
+Result<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths, int interrupt) {
   std::vector<std::unique_ptr<Source>> files;
   for (const std::string& path : paths) {
-    TRY(auto file, open_file(path));
+    TRY(auto file, open_file(path, interrupt));
     files.push_back(std::move(file));
   }
   if (files.size() == 1) {

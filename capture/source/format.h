@@ -33,8 +33,10 @@ class ByteStream {
   virtual std::string flaw() const { return {}; }
 };
 
-// The file's content, unpacked if its first bytes say that it is gzip or zstd. "-": standard input.
-Result<std::unique_ptr<ByteStream>> open_stream(const std::string& path);
+// The content of a file or a pipe, unpacked if its first bytes say that it is gzip or zstd. "-":
+// standard input. Waits for a pipe's first bytes until `interrupt` becomes readable (-1: nothing
+// does): an Error of kind Interrupted.
+Result<std::unique_ptr<ByteStream>> open_stream(const std::string& path, int interrupt = -1);
 
 struct Consumed {
   std::size_t bytes = 0;    // from the front; frames point into them

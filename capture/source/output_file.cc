@@ -9,6 +9,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/sys/file.h"
+#include "base/sys/regular_file.h"
+
 namespace chokepoint::capture::source {
 namespace {
 
@@ -25,10 +28,13 @@ bool has_room(int descriptor) {
 
 }  // namespace
 
-Result<sys::Descriptor> open_capture_file(const std::string& path) {
-  sys::Descriptor descriptor(
-      path == "-" ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                  : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kCaptureMode));
+Result<sys::Descriptor> open_capture_file(const std::string& path, CaptureName name) {
+  if (path != "-") {
+    return name == CaptureName::OfUser
+               ? sys::open_output(path, kCaptureMode, kWriteCapture)
+               : sys::open_regular(kWriteCapture, path, O_WRONLY | O_CREAT | O_TRUNC, kCaptureMode);
+  }
+  sys::Descriptor descriptor(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
   if (!descriptor) {
     return fail(from_errno(errno, kWriteCapture, path));
   }

@@ -18,8 +18,10 @@ struct ZSTD_CCtx_s;
 
 namespace chokepoint::capture::source {
 
-// Replaces an existing file. "-": standard output.
-Result<sys::Descriptor> open_capture_file(const std::string& path);
+// Replaces an existing file. "-": standard output. Where the user chose the name it may be a pipe
+// or a device, see sys::open_output(); a name of ours, in a folder of others, is a regular file's.
+enum class CaptureName : std::uint8_t { OfUser, Ours };
+Result<sys::Descriptor> open_capture_file(const std::string& path, CaptureName name);
 
 class OutputFile {
  public:

@@ -53,6 +53,11 @@ class PcapFormat final : public Format {
         break;
       }
       const std::size_t captured = load<std::uint32_t>(at + 8, Order);
+      // A hole that a crash or a full disk left: billions of packets without a byte.
+      if (std::all_of(at, at + kPcapPacketHeadBytes, [](std::uint8_t byte) { return byte == 0; })) {
+        consumed.broken = "has zeros in place of a packet";
+        break;
+      }
       if (captured > kMaxFrameBytes) {
         consumed.broken = "claims a packet of " + std::to_string(captured) + " bytes";
         break;

@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <sstream>
 
 #include "base/host/launcher.h"
 #include "base/net/address.h"
+#include "base/sys/file.h"
 #include "preflight/commands/preflight.h"
 
 namespace chokepoint::preflight {
@@ -24,18 +23,10 @@ Result<> add(Hosts& all, const std::string& word, std::uint16_t port) {
 }
 
 Result<std::string> content_of(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path);
-  std::string content(kMaxFileBytes + 1, '\0');
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  if (!file.is_open() || file.bad()) {
-    Error error = from_errno(errno == 0 ? EIO : errno, "", "--hosts-file " + path);
-    error.next_step = "give a file with a host on each line";
-    return fail(std::move(error));
-  }
-  content.resize(static_cast<std::size_t>(file.gcount()));
-  if (content.size() > kMaxFileBytes) {
-    return fail(ErrorKind::Usage, "", "--hosts-file " + path, "not a list of hosts");
+  Result<std::string> content = sys::read_input(path, kMaxFileBytes, "");
+  if (!content) {
+    content.error().subject = "--hosts-file " + path;
+    content.error().next_step = "give a file with a host on each line";
   }
   return content;
 }

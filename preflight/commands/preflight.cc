@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <fstream>
-#include <sstream>
-
 #include "base/control/client.h"
 #include "base/control/handshake.h"
+#include "base/sys/file.h"
 #include "preflight/commands/commands.h"
 #include "preflight/report/document.h"
 
@@ -22,6 +19,9 @@ constexpr seconds kLaunchTime{60};  // to reach a host, copy what is missing, an
 constexpr seconds kArrival{75};     // beyond the longest that calls may take by themselves
 constexpr std::int64_t kMaxSeed = (std::int64_t{1} << 53) - 1;  // that every reader of JSON has
 
+// Beyond what a thousand hosts write, each of which was tested with each other.
+constexpr std::size_t kMaxBaselineBytes = std::size_t{1} << 30;
+
 milliseconds in_ms(std::chrono::nanoseconds time) { return std::chrono::ceil<milliseconds>(time); }
 
 Launcher launcher_named(const std::string& name) {
@@ -32,16 +32,13 @@ Launcher launcher_named(const std::string& name) {
 }
 
 Result<Measured> measured_in_file(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file.is_open() || file.bad()) {
-    Error error = from_errno(errno == 0 ? EIO : errno, "", "--baseline " + path);
-    error.next_step = "give what 'chokepoint preflight --keep FILE' wrote";
-    return fail(std::move(error));
+  Result<std::string> text = sys::read_input(path, kMaxBaselineBytes, "");
+  if (!text) {
+    text.error().subject = "--baseline " + path;
+    text.error().next_step = "give what 'chokepoint preflight --keep FILE' wrote";
+    return fail(std::move(text.error()));
   }
-  Result<Measured> measured = measured_in_text(text.str());
+  Result<Measured> measured = measured_in_text(*text);
   if (!measured) {
     measured.error().operation.clear();
     measured.error().subject = "--baseline " + path;

@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <variant>
 
 #include "base/cli/text.h"
+#include "base/sys/file.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -379,17 +379,14 @@ Result<Limits> limits_in(std::string_view toml, const std::string& file) {
 }
 
 Result<Limits> read_limits(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
-    return std::unexpected(from_errno(errno, kOperation, file.string()));
+  Result<std::string> text = sys::read_input(file, kMaxFileBytes, kOperation);
+  if (!text) {
+    if (text.error().code == 0) {
+      text.error().next_step = kNextStep;
+    }
+    return std::unexpected(text.error());
   }
-  std::string text(kMaxFileBytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (stream.bad() || text.size() > kMaxFileBytes) {
-    return fail(ErrorKind::Usage, kOperation, file.string(), "is no file of limits", kNextStep);
-  }
-  return limits_in(text, file.string());
+  return limits_in(*text, file.string());
 }
 
 std::string limits_text(const Limits& limits) {

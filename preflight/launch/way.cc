@@ -10,12 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fstream>
 #include <vector>
 
 #include "base/control/handshake.h"
 #include "base/host/launcher.h"
 #include "base/sys/process.h"
+#include "base/sys/regular_file.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -75,6 +75,7 @@ Words by_mpirun(const std::string& host, const Words& there) {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kHashBytes = 8;
+constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
 
 class Hash {
  public:
@@ -86,15 +87,22 @@ class Hash {
   }
 
   Result<> add_file(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
+    TRY(const sys::Descriptor file, sys::open_named("read", path));
     std::array<char, 65536> piece{};
-    while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
-      add({piece.data(), static_cast<std::size_t>(file.gcount())});
+    for (std::size_t bytes = 0;;) {
+      const ssize_t count = ::read(file.get(), piece.data(), piece.size());
+      if (count < 0 && errno != EINTR) {
+        return fail(from_errno(errno, "read", path.string()));
+      }
+      if (count == 0) {
+        return {};
+      }
+      add({piece.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))});
+      bytes += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+      if (bytes > kMostFileBytes) {
+        return fail(ErrorKind::Malformed, "read", path.string(), "is larger than any chokepoint");
+      }
     }
-    if (!file.eof()) {
-      return fail(from_errno(errno, "read", path.string()));
-    }
-    return {};
   }
 
   std::string text() {
@@ -234,11 +242,7 @@ Result<sys::Descriptor> Copy::open() {
   // Opened anew, so that each reader begins at the beginning.
   const std::string path =
       file_.empty() ? fmt::format("/proc/self/fd/{}", packed_.get()) : file_.string();
-  sys::Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!opened) {
-    return fail(from_errno(errno, "open", path));
-  }
-  return opened;
+  return sys::open_named("open", path);
 }
 
 }  // namespace chokepoint::preflight

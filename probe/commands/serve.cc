@@ -237,7 +237,7 @@ class ServeCommand final : public cli::Command {
   bool open_to_all() const { return insecure_open_ || leash_ || !key_file_.empty(); }
   Result<> check_flags() const;
   // Empty where clients need none.
-  Result<Keys> read_keys(int interrupt) const;
+  Result<Keys> read_key_files() const;
   Admitted admitted_by(const Keys& keys) const;
   Result<std::vector<net::Endpoint>> endpoints() const;
   Result<std::vector<sys::Descriptor>> listen_all(const cli::Context& context) const;
@@ -482,17 +482,16 @@ Admitted ServeCommand::admitted_by(const Keys& keys) const {
   return keys.text.empty() ? Admitted::WithItsHostsKey : Admitted::WithTheKey;
 }
 
-Result<Keys> ServeCommand::read_keys(int interrupt) const {
-  if (key_file_.empty() && !leash_) {
+Result<Keys> ServeCommand::read_key_files() const {
+  if (key_file_.empty()) {
     return Keys{};
   }
-  if (!leash_ && control::is_folder(key_file_)) {
+  if (control::is_folder(key_file_)) {
     control::KeyFolder folder(key_file_);
     TRY(control::KeyRing ring, control::read_keys_of_hosts(key_file_));
     return Keys{.ring = std::move(ring), .folder = std::move(folder)};
   }
-  TRY(const std::string text,
-      leash_ ? serve::read_key(STDIN_FILENO, interrupt) : control::read_key_text(key_file_));
+  TRY(const std::string text, control::read_key_text(key_file_));
   return Keys{.ring = control::secret_of(text), .text = text};
 }
 
@@ -527,13 +526,16 @@ Result<ServeCommand::Open> ServeCommand::open(const cli::Context& context, const
 
 Result<cli::ExitCode> ServeCommand::run(cli::Context& context) {
   TRY(check_flags());
-  // With --leash SIGHUP, too, must end the server in order: nothing may stay behind.
-  TRY(const sys::Signals signals,
-      leash_ ? sys::Signals::watch_for_end() : sys::Signals::watch({SIGINT, SIGTERM}));
-  TRY(const Keys keys, read_keys(signals.descriptor()));
   if (!leash_) {
+    // Before signals are held: a key file may be a pipe, and waiting for its writer can be ended.
+    TRY(const Keys keys, read_key_files());
+    TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
     return serve(keys, signals.descriptor(), context);
   }
+  // SIGHUP, too, must end the server in order: nothing may stay behind.
+  TRY(const sys::Signals signals, sys::Signals::watch_for_end());
+  TRY(const std::string text, serve::read_key(STDIN_FILENO, signals.descriptor()));
+  const Keys keys{.ring = control::secret_of(text), .text = text};
   TRY(const std::unique_ptr<serve::StdinLifetime> leash,
       serve::StdinLifetime::hold(STDIN_FILENO, signals.descriptor()));
   return serve(keys, leash->over(), context);

@@ -210,7 +210,10 @@ class Record:
     # log, which a live writer made already; and after a kill a new one, for which a copy is taken.
     def _open(self):
         if not _with(self.path, "-wal").exists():
-            self._connect(self.path, "immutable=1")
+            try:
+                self._connect(self.path, "immutable=1")
+            except sqlite3.OperationalError as error:
+                raise RecordError(f"{self.path}: {error}") from None
         elif _is_written(self.path):
             try:
                 self._connect(self.path, "mode=ro")

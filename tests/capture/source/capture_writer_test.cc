@@ -175,7 +175,7 @@ TEST(CaptureWriter, ACaptureOfNothingIsAFileOfNothing) {
 
 TEST(CaptureWriter, AFileCutAfterAFlushIsReadUpToIt) {
   const Folder folder;
-  auto descriptor = open_capture_file(folder.at("a.pcap.zst"));
+  auto descriptor = open_capture_file(folder.at("a.pcap.zst"), CaptureName::OfUser);
   ASSERT_TRUE(descriptor);
   OutputFile output(folder.at("a.pcap.zst"), *std::move(descriptor));
   OutputFile* const file = &output;

@@ -1,0 +1,43 @@
+// Files that a user names, to be read from a pipe as well, or to be written. Anything may stand
+// there: a pipe without another end, a device that acts once it is opened, a link to nothing. So
+// nothing here waits in open(), becomes the process's terminal or reads without a bound, and every
+// Error names the path. What must be a regular file is opened by regular_file.h. Any thread.
+//
+//                                       a file   a pipe   a link                         a device
+//   open_input(): keys, lists, captures  yes      yes      followed                       no
+//   open_output(): what -o and -w name   yes      yes      followed where it leads to     yes, of
+//                                                          something characters
+//
+// A file is never made behind a link: its place would be the choice of whoever made the link.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::sys {
+
+// To be read from its beginning. A pipe is non-blocking: before its first writer it reads as one
+// that has ended.
+Result<Descriptor> open_input(const std::filesystem::path& path, std::string_view operation);
+
+// All of it: Malformed beyond `most_bytes`. A pipe is read until its writers have closed it; one
+// that nobody opens for writing within a second is an Error of kind Timeout.
+Result<std::string> read_input(const std::filesystem::path& path, std::size_t most_bytes,
+                               std::string_view operation);
+// The same of one that is open. `path` is for errors.
+Result<std::string> read_opened(const Descriptor& opened, const std::filesystem::path& path,
+                                std::size_t most_bytes, std::string_view operation);
+
+// Emptied where it is a file, made where nothing is there. A pipe that nobody opens for reading
+// within a second is an Error of kind Timeout.
+Result<Descriptor> open_output(const std::filesystem::path& path, mode_t mode,
+                               std::string_view operation);
+
+}  // namespace chokepoint::sys
