@@ -12,11 +12,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/internals/run-job.md"
 HEADING = "## What the job's parent waits for"
-# Sources of that process alone, and of classes of it beside another process's.
+# Sources of that process alone, and classes and functions of it beside another process's.
 WHOLE = ["capture/commands/job_parent.cc", "capture/commands/run.cc", "capture/job/attached.cc",
          "capture/job/direct_start.cc", "capture/job/job.cc", "capture/job/message_output.cc",
+         "capture/job/held_signals.cc", "capture/job/signal_delivery.cc",
          "capture/live/follow_up.cc"]
 CLASSES = {"capture/job/output.cc": ("Relay", "OutputWatch"),
+           "capture/job/witness.cc": ("Witness", "end_child"),
            "capture/run/watch_process.cc": ("WatchProcess",)}
 CALLS = ("poll|ppoll|select|epoll_wait|waitpid|read|readv|recv|recvmsg|receive_message|write|writev|"
          "send|sendmsg|send_message|accept|flock|fsync|sleep_for|sleep_until|join|"
@@ -24,7 +26,7 @@ CALLS = ("poll|ppoll|select|epoll_wait|waitpid|read|readv|recv|recvmsg|receive_m
          "record_files|is_being_written|is_directory|is_regular_file|canonical|proximate|"
          "absolute|status|last_write_time|file_size|create_directories|remove_all")
 CALL = re.compile(rf"(?<![\w:])(?:\w+(?:::|\.|->))*({CALLS})\(")
-DEFINITION = re.compile(r"^[\w].*?\b(\w+)::~?\w+\(")
+DEFINITION = re.compile(r"^[\w].*?\b(?:(\w+)::~?)?(\w+)\(")
 OWN_FUNCTION = re.compile(rf"^(?=\w)[\w:<>,&* \[\]]+ ({CALLS})\(")
 ROW = re.compile(r"^\| `([\w/]+\.cc)` \| (.+?) \|")
 
@@ -41,7 +43,7 @@ def calls_in(source):
     for line in code_lines((ROOT / source).read_text()):
         definition = DEFINITION.match(line)
         if classes and definition:
-            is_inside = definition.group(1) in classes
+            is_inside = bool({*definition.groups()} & {*classes})
         if is_inside and not OWN_FUNCTION.match(line):
             # "(… -1, WNOHANG)" and the like do not wait.
             found |= {name for name in CALL.findall(line) if "NOHANG" not in line}
