@@ -231,7 +231,7 @@ TEST_F(RecordWriter, SaysWhatIsWrongWithThePlace) {
   }
   wrong.node = "folder";
   std::filesystem::create_directories(folder() / "folder.db");
-  EXPECT_EQ(open_error(wrong).kind, ErrorKind::Usage);
+  EXPECT_THAT(describe(open_error(wrong)), HasSubstr("folder.db: is a folder"));
 }
 
 TEST_F(RecordWriter, LeavesForeignFilesAlone) {
