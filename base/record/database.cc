@@ -128,7 +128,10 @@ Result<> check_files(const std::filesystem::path& path) {
 // With the folder's links resolved, so that SQLITE_OPEN_NOFOLLOW means the file alone.
 std::filesystem::path place_of(const std::filesystem::path& path) {
   std::error_code failed;
-  const std::filesystem::path whole = std::filesystem::absolute(path);
+  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  if (failed) {
+    return path;
+  }
   const std::filesystem::path folder = std::filesystem::canonical(whole.parent_path(), failed);
   return failed ? whole : folder / whole.filename();
 }

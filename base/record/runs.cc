@@ -171,7 +171,8 @@ fs::path next_free(const fs::path& folder, const std::string& node) {
 
 Result<> make_folder(const fs::path& folder) {
   const int error = make_with_parents(folder);
-  if (fs::exists(folder) && !fs::is_directory(folder)) {
+  std::error_code unknown;
+  if (fs::exists(folder, unknown) && !fs::is_directory(folder, unknown)) {
     return fail(ErrorKind::Usage, "record", folder.string(), "is a file, not a folder",
                 "give a folder");
   }

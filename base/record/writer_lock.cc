@@ -184,7 +184,9 @@ Result<WriterLock> WriterLock::take(const fs::path& record, const sys::Root& roo
     if (!file && file.error().code == EEXIST) {
       file = sys::open_regular("record", path, O_RDWR);
     }
-    if (!file && !is_made && file.error().code == ENOENT && fs::exists(record.parent_path())) {
+    std::error_code unknown;
+    if (!file && !is_made && file.error().code == ENOENT &&
+        fs::exists(record.parent_path(), unknown)) {
       continue;  // its holder has removed it
     }
     if (!file) {
