@@ -115,8 +115,12 @@ Result<std::string> key_text_in(std::string_view content, std::string_view subje
 }
 
 Result<std::string> read_key_text(const std::string& path) {
-  TRY(const std::string content, read_private(path));
-  Result<std::string> key = key_text_in(content, path);
+  Result<std::string> content = read_private(path);
+  if (!content && content.error().kind == ErrorKind::Malformed) {
+    content.error().kind = ErrorKind::Usage;  // longer than any key: another file was meant
+  }
+  TRY(const std::string text, std::move(content));
+  Result<std::string> key = key_text_in(text, path);
   if (!key && path != kStandardInput) {
     key.error().next_step = "head -c 32 /dev/urandom | base64 > " + path;
   }

@@ -46,7 +46,7 @@ def calls_in(source):
             is_inside = bool({*definition.groups()} & {*classes})
         if is_inside and not OWN_FUNCTION.match(line):
             # "(… -1, WNOHANG)" and the like do not wait.
-            found |= {name for name in CALL.findall(line) if "NOHANG" not in line}
+            found |= {name for name in CALL.findall(line) if ", WNOHANG)" not in line}
         if classes and line.startswith("}"):
             is_inside = False
     return found
