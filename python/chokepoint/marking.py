@@ -24,7 +24,7 @@ STEP = "step"
 
 _LOOK_AGAIN_NS = 1_000_000_000  # after this the environment and the listener are looked at again
 _MAX_NUMBER = 2**63 - 1
-_MAX_RANK = 2**31 - 1
+_MAX_RANK = 2**20 - 1  # base/sys/ranks.h
 _MAX_NAME = 64
 # A listener takes a mark's own time only if it is less than a minute old.
 _MAX_DELAY_NS = 50_000_000_000

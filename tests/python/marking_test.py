@@ -112,7 +112,7 @@ class WhatArrives(Marking):
 class Ranks(Marking):
     CASES = ({}, {"RANK": "3"}, {"RANK": "x", "SLURM_PROCID": "2"}, {"RANK": "-1"}, {"RANK": ""},
              {"RANK": "+1"}, {"RANK": " 1"}, {"RANK": "1 "}, {"RANK": "007"},
-             {"RANK": str(2**31 - 1)}, {"RANK": str(2**31)}, {"RANK": "١"},
+             {"RANK": str(2**20 - 1)}, {"RANK": str(2**20)}, {"RANK": str(2**31 - 1)}, {"RANK": "١"},
              {"PMI_RANK": "1", "OMPI_COMM_WORLD_RANK": "4"}, {"MV2_COMM_WORLD_RANK": "5"},
              {"PMIX_RANK": "6", "SLURM_PROCID": "0"}, {"LOCAL_RANK": "1"})
 

@@ -39,8 +39,7 @@ TEST(Rank, WhatIsNoNumberIsNoRank) {
 }
 
 TEST(Rank, WhatNoJobHasIsUnknown) {
-  const RankFound found =
-      find_rank("RANK=1\0LOCAL_RANK=2147483647\0WORLD_SIZE=2147483647\0"sv);
+  const RankFound found = find_rank("RANK=1\0LOCAL_RANK=2147483647\0WORLD_SIZE=2147483647\0"sv);
   EXPECT_EQ(found.rank, Rank{.rank = 1});
   EXPECT_EQ(find_rank("RANK=2147483647\0WORLD_SIZE=4\0"sv), RankFound{});
   EXPECT_EQ(find_rank("RANK=1\0WORLD_SIZE=0\0"sv).rank, Rank{.rank = 1});

@@ -112,8 +112,8 @@ def _preflight():
     yield given(f"{hosts} --limits files/limits.toml", "files/limits.toml",
                 may_use=frozenset(("empty file",)))
     yield given(f"{hosts} --baseline files/preflight.json", "files/preflight.json")
-    yield given(f"preflight 127.0.0.1 127.0.0.2 --launch ssh --tarball files/chokepoint.tar.gz", "files/chokepoint.tar.gz")
-
+    yield given("preflight 127.0.0.1 127.0.0.2 --launch ssh --tarball files/chokepoint.tar.gz",
+                "files/chokepoint.tar.gz")
 
     # Whether they can be written is looked at before the hosts are, which fail here.
     for flag in ("-o", "--keep"):
