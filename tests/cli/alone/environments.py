@@ -265,7 +265,7 @@ def ignore_all(_folder):
 
 
 def alarm(_folder):
-    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    signal.setitimer(signal.ITIMER_REAL, 3)  # the job has started by then
 
 
 def refusing(name, error):
