@@ -106,10 +106,11 @@ class WitnessProcess {
 }
 
 void end_child(pid_t pid) {
-  // At once: the witness touches no disk. Where a sandbox refuses the signal, it ends with its
-  // socket.
-  const bool is_ending = kill(pid, SIGKILL) == 0;
-  waitpid(pid, nullptr, is_ending ? 0 : WNOHANG);
+  // A sandbox may refuse the signal: the witness ends with its socket then.
+  if (kill(pid, SIGKILL) == 0) {
+    // At once: the witness touches no disk.
+    waitpid(pid, nullptr, 0);
+  }
 }
 
 }  // namespace
