@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <mutex>
@@ -462,6 +463,8 @@ class SendCommand final : public cli::Command {
                   "'chokepoint collect' reads what this writes");
     }
     context.quiet = true;
+    // A reader that has gone is an error of the write, after which the copies are removed.
+    signal(SIGPIPE, SIG_IGN);
     TRY(const std::string folder, choose_run(context, "record send", folder_));
     TRY(const std::vector<Error> left_out,
         record::send_records(folder, there, [&](std::string_view bytes) -> Result<> {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sodium.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -88,6 +89,10 @@ class Hash {
 
   Result<> add_file(const fs::path& path) {
     TRY(const sys::Descriptor file, sys::open_named("read", path));
+    struct stat about{};
+    if (fstat(file.get(), &about) == 0 && about.st_size > std::int64_t{kMostFileBytes}) {
+      return fail(ErrorKind::Malformed, "read", path.string(), "is larger than any chokepoint");
+    }
     std::array<char, 65536> piece{};
     for (std::size_t bytes = 0;;) {
       const ssize_t count = ::read(file.get(), piece.data(), piece.size());

@@ -5,6 +5,7 @@ values of another type than their column's count as unknown; and rows, text and 
 statement are bounded by the file's size. Nothing is written beside the record: where SQLite would,
 a private copy is read.
 """
+import errno
 import fcntl
 import os
 import pathlib
@@ -162,6 +163,25 @@ def _is_cut(path):
     return _size(path) < int.from_bytes(head[28:32], "big") * (65536 if page == 1 else page)
 
 
+def _copy_stored(source, target):
+    """A file's bytes; its holes stay holes, however long they are."""
+    with open(source, "rb") as file, open(target, "wb") as copy:
+        end, at = os.fstat(file.fileno()).st_size, 0
+        while at < end:
+            try:
+                at = os.lseek(file.fileno(), at, os.SEEK_DATA)
+                until = os.lseek(file.fileno(), at, os.SEEK_HOLE)
+            except OSError as error:
+                if error.errno != errno.ENXIO:  # nothing but a hole is left
+                    raise
+                break
+            while at < until and (piece := os.pread(file.fileno(), min(until - at, _MIB), at)):
+                at += os.pwrite(copy.fileno(), piece, at)
+            if at < until:
+                break  # it was cut short meanwhile
+        copy.truncate(end)
+
+
 def _copy(path):
     """A private copy of a record, in a folder that goes with the object."""
     size = _size(path) + _size(_with(path, "-wal"))
@@ -173,8 +193,8 @@ def _copy(path):
         to = pathlib.Path(folder.name) / "record.db"
         # The log first: what is written into the file meanwhile is then in both, not in neither.
         if _with(path, "-wal").exists():
-            shutil.copyfile(_with(path, "-wal"), _with(to, "-wal"))
-        shutil.copyfile(path, to)
+            _copy_stored(_with(path, "-wal"), _with(to, "-wal"))
+        _copy_stored(path, to)
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}") from None
     return folder, to

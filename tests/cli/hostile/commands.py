@@ -113,7 +113,7 @@ def _preflight():
                 may_use=frozenset(("empty file",)))
     yield given(f"{hosts} --baseline files/preflight.json", "files/preflight.json")
     yield given("preflight 127.0.0.1 127.0.0.2 --launch ssh --tarball files/chokepoint.tar.gz",
-                "files/chokepoint.tar.gz")
+                "files/chokepoint.tar.gz", may_use=frozenset(("empty file", "huge text")))
 
     # Whether they can be written is looked at before the hosts are, which fail here.
     for flag in ("-o", "--keep"):
