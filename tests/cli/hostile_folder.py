@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""usage: hostile_folder.py [--only TEXT] [--list] [--patience N] PROGRAM UNPACK
+"""usage: hostile_folder.py [--only TEXT] [--every N] [--list] [--patience N] PROGRAM UNPACK
 
 Every command of PROGRAM before every kind of file that may lie where it looks: pipes, sockets,
 devices, links, sparse and endless files, another user's. hostile/commands.py lists the commands and
@@ -10,6 +10,7 @@ nothing through a link.
 Up to twenty cases that were slow are played again, alone: machines are shared.
 
   --only TEXT   only cases in whose line TEXT stands: "given files/key: probe tcp … × pipe"
+  --every N     each Nth case alone
   --list        print the cases
   --patience N  factor of all bounds, for builds with a sanitizer
 """
@@ -69,8 +70,9 @@ def main():
     flags.add_argument("--only", default="")
     flags.add_argument("--list", action="store_true")
     flags.add_argument("--patience", type=float, default=1)
+    flags.add_argument("--every", type=int, default=1)
     given = flags.parse_args()
-    chosen = list(cases(given.only))
+    chosen = list(cases(given.only))[::given.every]
     left_out = 0
     if os.geteuid() != 0:
         # Nobody else's files can be made.

@@ -16,6 +16,7 @@
 
 #include "analysis/commands/commands.h"
 #include "base/record/row.h"
+#include "base/sys/sanitizers.h"
 #include "tests/fakes/cli_run.h"
 #include "tests/fuzz/made_record.h"
 
@@ -48,14 +49,8 @@ const std::vector<Words>& readings() {
   return kAll;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsInstrumented = true;
-#else
-constexpr bool kIsInstrumented = false;
-#endif
-
 // A reading takes some 20 ms and 50 MB.
-constexpr rlim_t kMostSeconds = kIsInstrumented ? 60 : 4;
+constexpr rlim_t kMostSeconds = sys::kIsSanitized ? 60 : 4;
 constexpr rlim_t kMostMoreBytes = rlim_t{512} << 20;
 
 constexpr auto kExtremes =
@@ -101,7 +96,7 @@ class Extremes : public testing::Test {
     const pid_t child = fork();
     if (child == 0) {
       limit(RLIMIT_CPU, kMostSeconds);
-      if (!kIsInstrumented) {
+      if (!sys::kIsSanitized) {
         limit(RLIMIT_AS, address_space() + kMostMoreBytes);
       }
       _exit(read(column) ? 0 : 1);
