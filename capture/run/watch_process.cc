@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include <nlohmann/json.hpp>
 
@@ -223,6 +224,11 @@ std::string no_memory_words() {
     throw;
   } catch (const std::bad_alloc&) {
     send_message(last_words.socket, Message::Failed, last_words.no_memory, kNotePatience);
+  } catch (const std::system_error& error) {
+    // Of the standard library alone: a thread that could not be started.
+    Error why = from_errno(error.code().value(), kNotWatchedFor, "a thread");
+    why.next_step = "'ulimit -u' and '-v' and the limits of the job's cgroup hold for it, too";
+    send_message(last_words.socket, Message::Failed, sys::packed_error(why), kNotePatience);
   } catch (const std::exception& error) {
     send_message(
         last_words.socket, Message::Failed,
