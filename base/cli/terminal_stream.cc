@@ -49,8 +49,9 @@ std::string escaped_for_terminal(std::string_view text) {
 }
 
 bool TerminalBuffer::put(std::string_view text) {
+  const char* const bytes = text.data();
   const auto size = static_cast<std::streamsize>(text.size());
-  return below_.sputn(text.data(), size) == size;
+  return below_.sputn(bytes, size) == size;
 }
 
 std::streamsize TerminalBuffer::xsputn(const char* text, std::streamsize count) {

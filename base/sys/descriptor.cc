@@ -76,8 +76,9 @@ void close_all_but(std::vector<int> kept) {
   closefrom(next);
   const Descriptor nothing = open_nothing();
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    const bool is_kept = std::ranges::binary_search(kept, stream);
-    if (!is_kept && stream != nothing.get() && !(kIsSanitized && stream == STDERR_FILENO)) {
+    const bool is_kept =
+        std::ranges::binary_search(kept, stream) || (kIsSanitized && stream == STDERR_FILENO);
+    if (!is_kept && stream != nothing.get()) {
       dup2(nothing.get(), stream);
     }
   }

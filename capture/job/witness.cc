@@ -10,7 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <span>
+#include <string_view>
 
 #include "base/sys/message_socket.h"
 #include "base/sys/root.h"
@@ -32,9 +33,10 @@ void take_name(const std::vector<std::string>& command) {
     words += " " + word;
   }
   const std::size_t room = own->arguments_end - own->arguments;
-  char* const arguments = reinterpret_cast<char*>(own->arguments);
-  std::memset(arguments, 0, room);
-  std::memcpy(arguments, words.data(), std::min(words.size(), room - 1));
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells the place as a number.
+  const std::span arguments(reinterpret_cast<char*>(own->arguments), room);
+  std::ranges::fill(arguments, '\0');
+  std::ranges::copy(std::string_view(words).substr(0, room - 1), arguments.begin());
 }
 
 // The witness's own side. Waits for room rather than lose a report.

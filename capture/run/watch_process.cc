@@ -236,6 +236,7 @@ std::string no_memory_words() {
                            fmt::format("the process that watches has ended: {}", error.what())}),
         kNotePatience);
   } catch (...) {
+    _exit(1);
   }
   _exit(1);
 }
