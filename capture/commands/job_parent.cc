@@ -41,17 +41,7 @@ constexpr std::chrono::seconds kRecordForFollowUp{13};
 class WatchScreen final : public run::Screen {
  public:
   WatchScreen(const cli::Context& context, std::chrono::nanoseconds every)
-      : context_{.out = text_,
-                 .err = text_,
-                 .clock = context.clock,
-                 .root = context.root,
-                 .environment = context.environment,
-                 .out_terminal = context.out_terminal,
-                 .err_terminal = context.err_terminal,
-                 .version = context.version,
-                 .json = context.json,
-                 .quiet = context.quiet},
-        notes_(context_, every) {}
+      : context_(with_streams(context, text_, text_)), notes_(context_, every) {}
 
   void note_output(const job::OutputPiece& piece) override { notes_.note_output(piece); }
   void show(const live::Figures& figures, std::int64_t now_ns) override {
@@ -283,6 +273,20 @@ Result<std::unique_ptr<job::Job>> start_job(const Accompanied& wanted,
 }
 
 }  // namespace
+
+cli::Context with_streams(const cli::Context& context, std::ostream& out, std::ostream& err) {
+  return {.out = out,
+          .err = err,
+          .clock = context.clock,
+          .root = context.root,
+          .environment = context.environment,
+          .out_terminal = context.out_terminal,
+          .err_terminal = context.err_terminal,
+          .version = context.version,
+          .json = context.json,
+          .quiet = context.quiet,
+          .has_file_privileges = context.has_file_privileges};
+}
 
 Result<cli::ExitCode> accompany_command(Accompanied& wanted, const cli::Context& context) {
   std::optional<Watching> watching;

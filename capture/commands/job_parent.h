@@ -11,6 +11,7 @@
 #include <chrono>
 #include <exception>
 #include <new>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct Accompanied {
   bool may_become_job = true;  // nothing is to be done after it
   live::FollowUp follow_up = {};
 };
+
+// The same context, but for its streams.
+cli::Context with_streams(const cli::Context& context, std::ostream& out, std::ostream& err);
 
 // Starts the command; its exit code. Sets the folder that was chosen.
 Result<cli::ExitCode> accompany_command(Accompanied& wanted, const cli::Context& context);

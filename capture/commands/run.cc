@@ -174,16 +174,7 @@ class RunCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& given) override {
     TRY(check());
     job::MessageOutput messages(STDERR_FILENO);
-    const cli::Context context{.out = given.out,
-                               .err = messages,
-                               .clock = given.clock,
-                               .root = given.root,
-                               .environment = given.environment,
-                               .out_terminal = given.out_terminal,
-                               .err_terminal = given.err_terminal,
-                               .version = given.version,
-                               .json = given.json,
-                               .quiet = given.quiet};
+    const cli::Context context = with_streams(given, given.out, messages);
     Result<Accompanied> wanted = without_exceptions([&] { return wanted_of(context); });
     if (!wanted && (wanted.error().kind == ErrorKind::Usage || is_strict_ || attaches())) {
       return fail(wanted.error());

@@ -38,8 +38,9 @@ class MessageBuffer final : public std::streambuf {
   std::string text_ = {};
 };
 
-// From its first one on a broken pipe is an error of the write for this process, and no signal.
-// What it starts by exec() has the signal's default, unless this process was started without it.
+// Once one was made, writing to a pipe without a reader is an error in this process, and no longer
+// SIGPIPE. A program that it starts has SIGPIPE's default again, or ignores it where this process
+// was started to ignore it.
 class MessageOutput final : public std::ostream {
  public:
   explicit MessageOutput(int descriptor);

@@ -202,39 +202,47 @@ class WatchedJob {
   std::int64_t begun_ns_ = 0;
 };
 
-// What the watch says as it ends by an exception, of any of its threads. It is made before: where
-// memory is short there is none for words.
-struct LastWords {
+// How the watch reports that an exception ended it, on whichever of its threads. The report of too
+// little memory is made beforehand: later there may be no memory for it.
+struct EndReport {
   int socket = -1;
   std::string no_memory = {};
 };
 
-LastWords last_words;
+EndReport end_report;
 
 constexpr std::string_view kNotWatchedFor = "watch the job";
 
-std::string no_memory_words() {
+std::string no_memory_report() {
   return sys::packed_error({ErrorKind::Exhausted, std::string(kNotWatchedFor), "", ENOMEM,
                             "the process that watches ran out of memory",
                             "'ulimit -v' and the limits of the job's cgroup hold for it, too"});
 }
 
+Error why_ended_by(const std::exception& error) {
+  const auto* const system = dynamic_cast<const std::system_error*>(&error);
+  if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+    return {ErrorKind::Exhausted,
+            std::string(kNotWatchedFor),
+            "",
+            EAGAIN,
+            "a thread of the process that watches could not be started",
+            "'ulimit -u' and '-v' and the limits of the job's cgroup hold for it, too"};
+  }
+  return {ErrorKind::Io, std::string(kNotWatchedFor), "", 0,
+          fmt::format("the process that watches has ended: {}", error.what())};
+}
+
 [[noreturn]] void end_by_exception() {
+  const auto report = [](std::string_view bytes) {
+    send_message(end_report.socket, Message::Failed, bytes, kNotePatience);
+  };
   try {
     throw;
   } catch (const std::bad_alloc&) {
-    send_message(last_words.socket, Message::Failed, last_words.no_memory, kNotePatience);
-  } catch (const std::system_error& error) {
-    // Of the standard library alone: a thread that could not be started.
-    Error why = from_errno(error.code().value(), kNotWatchedFor, "a thread");
-    why.next_step = "'ulimit -u' and '-v' and the limits of the job's cgroup hold for it, too";
-    send_message(last_words.socket, Message::Failed, sys::packed_error(why), kNotePatience);
+    report(end_report.no_memory);
   } catch (const std::exception& error) {
-    send_message(
-        last_words.socket, Message::Failed,
-        sys::packed_error({ErrorKind::Io, std::string(kNotWatchedFor), "", 0,
-                           fmt::format("the process that watches has ended: {}", error.what())}),
-        kNotePatience);
+    report(sys::packed_error(why_ended_by(error)));
   } catch (...) {
     _exit(1);
   }
@@ -247,12 +255,11 @@ std::string no_memory_words() {
                                const sys::Root& root, const sys::Clock& clock) noexcept {
   setsid();
   prctl(PR_SET_NAME, kProcessName);
-  // The caller's stack is a copy of the job's parent: an exception must not unwind into it, and
-  // does not, since nothing here catches it but the end of the process.
+  // The caller's stack is a copy of the job's parent: no exception may unwind into it.
   try {
-    last_words = {.socket = sys::keep_only(socket), .no_memory = no_memory_words()};
+    end_report = {.socket = sys::keep_only(socket), .no_memory = no_memory_report()};
     std::set_terminate([] { std::current_exception() ? end_by_exception() : _exit(1); });
-    WatchedJob(last_words.socket, screen, clock).run(options, root);
+    WatchedJob(end_report.socket, screen, clock).run(options, root);
   } catch (...) {
     end_by_exception();
   }
