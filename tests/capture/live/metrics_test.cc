@@ -218,12 +218,13 @@ TEST(Metrics, SayWhoseMistakeAPortInUseIs) {
   EXPECT_THAT(metrics.error().next_step, Not(""));
 }
 
-// What each thread but the caller's has blocked, as /proc tells.
+// The signals that each thread but the caller's has blocked, by /proc. A thread that was joined may
+// still be listed while the kernel frees it: its process has no threads then, and its mask is zero.
 std::vector<std::uint64_t> blocked_by_others() {
   std::vector<std::uint64_t> masks;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::ifstream status(task.path() / "status");
-    for (std::string line; std::getline(status, line);) {
+    for (std::string line; std::getline(status, line) && line != "Threads:\t0";) {
       if (line.starts_with("SigBlk:") && task.path().filename() != std::to_string(gettid())) {
         masks.push_back(std::stoull(line.substr(line.find('\t') + 1), nullptr, 16));
       }
