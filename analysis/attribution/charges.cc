@@ -152,7 +152,7 @@ class Exposure {
   explicit Exposure(const DiagnosisInput& input)
       : steps_(static_cast<double>(input.steps.settled.size())) {
     double outage_ns = 0;
-    for (const DirectionBlame& direction : input.blame.directions) {
+    for (const DirectionLimits& direction : input.limit_timeline.directions) {
       outage_ns += is_outage(direction, Limit::Loss) ? direction.held[Limit::Loss] : 0;
     }
     const double rest_ns = static_cast<double>(length_ns(input.phases.communicating)) - outage_ns;
@@ -161,13 +161,13 @@ class Exposure {
     rest_ = rest_ns > 0 ? std::max(0.0, rest_ms) * 1e6 * steps_ / rest_ns : 0;
   }
 
-  double ms(const DirectionBlame& direction, double ns, std::optional<Limit> limit) const {
+  double ms(const DirectionLimits& direction, double ns, std::optional<Limit> limit) const {
     return ns * (is_outage(direction, limit) ? outage_ : rest_) / 1e6 / steps_;
   }
 
   // Of the time that is exposed, the share that goes if communication takes less by `removable`:
   // as much as before is hidden of what is left, but for its end, which nothing can hide.
-  double share_removed(const DirectionBlame& direction, std::optional<Limit> limit,
+  double share_removed(const DirectionLimits& direction, std::optional<Limit> limit,
                        double removable) const {
     if (is_outage(direction, limit) || rest_ <= 0) {
       return removable;
@@ -178,7 +178,7 @@ class Exposure {
   }
 
  private:
-  static bool is_outage(const DirectionBlame& direction, std::optional<Limit> limit) {
+  static bool is_outage(const DirectionLimits& direction, std::optional<Limit> limit) {
     return limit == Limit::Loss && !direction.facts.is_lossy && !direction.facts.is_shrunk_by_loss;
   }
 
@@ -187,35 +187,35 @@ class Exposure {
   double rest_ = 1;  // of communicating, what is exposed
 };
 
-struct Way {
-  const DirectionBlame* direction = nullptr;
+struct RoutedDirection {
+  const DirectionLimits* direction = nullptr;
   Route route = {};
 };
 
 // The routes of all directions.
-class Ways {
+class Routes {
  public:
-  explicit Ways(const DiagnosisInput& input) {
-    for (const DirectionBlame& direction : input.blame.directions) {
+  explicit Routes(const DiagnosisInput& input) {
+    for (const DirectionLimits& direction : input.limit_timeline.directions) {
       ways_.push_back({&direction, route_of(input, direction)});
     }
   }
 
-  const Way& of(const DirectionBlame& direction) const {
+  const RoutedDirection& of(const DirectionLimits& direction) const {
     return ways_[static_cast<std::size_t>(&direction - ways_.front().direction)];
   }
 
   // Whose queue it is that shows in this direction's round trips: its own, or that of the way back,
   // in which answers wait: if others crowd that one and no less passes there, or if the job's data
   // wait there and none do here.
-  const Way& queued(const DirectionBlame& direction) const {
-    const Way& own = of(direction);
-    const auto full =
-        std::ranges::find_if(ways_, [&](const Way& way) { return answers_wait_for(own, way); });
+  const RoutedDirection& queued(const DirectionLimits& direction) const {
+    const RoutedDirection& own = of(direction);
+    const auto full = std::ranges::find_if(
+        ways_, [&](const RoutedDirection& way) { return answers_wait_for(own, way); });
     if (full != ways_.end()) {
       return *full;
     }
-    const auto back = std::ranges::find_if(ways_, [&](const Way& way) {
+    const auto back = std::ranges::find_if(ways_, [&](const RoutedDirection& way) {
       return way.direction->view.connection == direction.view.connection &&
              way.direction->view.direction != direction.view.direction;
     });
@@ -225,7 +225,7 @@ class Ways {
   }
 
  private:
-  static bool answers_wait_for(const Way& own, const Way& other) {
+  static bool answers_wait_for(const RoutedDirection& own, const RoutedDirection& other) {
     const DirectionView& there = own.direction->view;
     const DirectionView& back = other.direction->view;
     return there.receiver && there.receiver == back.sender &&
@@ -236,7 +236,7 @@ class Ways {
 
   static double all_mbps(const Route& route) { return route.rate_mbps + route.others_mbps(); }
 
-  std::vector<Way> ways_;
+  std::vector<RoutedDirection> ways_;
 };
 
 // Where a buffer or a window holds less than a message, data go in pieces, each after an answer: on
@@ -266,15 +266,16 @@ void join_round_trips(std::vector<Charge>& charges) {
 }  // namespace
 
 std::vector<Charge> charges_of(const DiagnosisInput& input) {
-  const Ways ways(input);
+  const Routes ways(input);
   const Starvation starvation(input);
   const Exposure exposure(input);
   std::vector<Charge> charges;
-  const auto add = [&](const DirectionBlame& direction, double ns, std::optional<Limit> limit) {
+  const auto add = [&](const DirectionLimits& direction, double ns, std::optional<Limit> limit) {
     if (ns <= 0) {
       return;
     }
-    const Way& way = limit == Limit::LinkFull ? ways.queued(direction) : ways.of(direction);
+    const RoutedDirection& way =
+        limit == Limit::LinkFull ? ways.queued(direction) : ways.of(direction);
     Charge charge{.direction = way.direction,
                   .route = way.route,
                   .limit = limit,
@@ -288,15 +289,15 @@ std::vector<Charge> charges_of(const DiagnosisInput& input) {
       charges.push_back(charge);
     }
   };
-  for (const DirectionBlame& direction : input.blame.directions) {
+  for (const DirectionLimits& direction : input.limit_timeline.directions) {
     for (std::size_t limit = 0; limit < kLimits; ++limit) {
       add(direction, direction.held.ns.at(limit), Limit(limit));
     }
   }
   // Time in which nothing was under way is charged to the direction that moved most.
-  const auto bytes = [](const DirectionBlame& direction) { return direction.facts.bytes; };
-  if (const DirectionBlame* main = math::most_by(input.blame.directions, bytes)) {
-    add(*main, input.blame.idle_ns, std::nullopt);
+  const auto bytes = [](const DirectionLimits& direction) { return direction.facts.bytes; };
+  if (const DirectionLimits* main = math::most_by(input.limit_timeline.directions, bytes)) {
+    add(*main, input.limit_timeline.idle_ns, std::nullopt);
   }
   join_round_trips(charges);
   return charges;

@@ -12,7 +12,7 @@ namespace chokepoint::analysis {
 
 // Of one direction: verdicts join both.
 struct Charge {
-  const DirectionBlame* direction = nullptr;
+  const DirectionLimits* direction = nullptr;
   Route route = {};
   std::optional<Limit> limit = {};  // empty: of time in which nothing was under way
   Account account = Account::Other;

@@ -83,16 +83,16 @@ std::optional<Accounting> uncertainty_of(const std::vector<StepAccounts>& steps)
   return uncertainty;
 }
 
-// Also where there are no steps, and so no blame.
+// Also where there are no steps, and so no limit_timeline.
 void advise(const RunData& run, const DiagnoseOptions& options, const Inquiry& inquiry,
             Verdict& verdict) {
-  const Blame none;
+  const LimitTimeline none;
   advise({.run = run,
           .options = options,
           .clocks = inquiry.clocks,
           .steps = inquiry.steps,
           .phases = inquiry.phases,
-          .blame = inquiry.blame ? *inquiry.blame : none},
+          .limit_timeline = inquiry.limit_timeline ? *inquiry.limit_timeline : none},
          verdict);
 }
 
@@ -138,13 +138,13 @@ Inquiry look_into(const RunData& run, const DiagnoseOptions& options) {
           "CHOKEPOINT_NCCL_WINDOW=all in the job's environment to record all");
     }
   }
-  if (inquiry.phases.untold.ms > 0) {
+  if (inquiry.phases.unattributed.ms > 0) {
     diagnosis.missing.emplace_back(
         "NCCL was not asked for kernels, and tells of some ranks nothing else: who of them arrives "
         "late is not known; set CHOKEPOINT_NCCL_EVENTS=proxies,steps,kernels in the job's "
         "environment");
   }
-  inquiry.blame = blame_of(run, inquiry.clocks, inquiry.phases.communicating);
+  inquiry.limit_timeline = limit_timeline_of(run, inquiry.clocks, inquiry.phases.communicating);
   const DiagnosisInput input = input_of(run, options, inquiry);
   Findings findings = is_rdma ? rdma_findings(input) : network_findings(input);
   add_late(input, findings);
@@ -222,14 +222,14 @@ CauseShares shares_of(const Accounting& accounting, Account account, const Kinds
 std::vector<WhatIf> what_ifs_of(const RunData& run, const Inquiry& inquiry,
                                 const std::vector<StepAccounts>& steps) {
   const auto& accounting = inquiry.diagnosis.accounting;
-  if (!accounting || !inquiry.blame || steps.empty()) {
+  if (!accounting || !inquiry.limit_timeline || steps.empty()) {
     return {};
   }
   const std::optional<Replay> replay = Replay::of({.run = run,
                                                    .clocks = inquiry.clocks,
                                                    .steps = inquiry.steps,
                                                    .phases = inquiry.phases,
-                                                   .path = path_of(run, *inquiry.blame)});
+                                                   .path = path_of(run, *inquiry.limit_timeline)});
   const Kinds kinds = kinds_of(*accounting, inquiry.phases);
   std::vector<WhatIf> what_ifs;
   for (std::size_t number = 0; replay && number < kAccounts; ++number) {

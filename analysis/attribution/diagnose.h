@@ -1,7 +1,7 @@
 // From the records of a run to its diagnosis: accounts for the time of each step, splits the cost
 // of communication by what limited it, and names the largest part that a change could take away.
 //
-//   inquire()   clocks → steps → phases → blame of the connections → findings → judge()
+//   inquire()   clocks → steps → phases → limits of the connections → findings → judge()
 //   diagnose()  the same, keeping only the diagnosis
 //
 // Pure: the same data give the same result. Any thread.
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analysis/attribution/diagnosis.h"
-#include "analysis/limits/blame.h"
+#include "analysis/limits/limit_timeline.h"
 #include "analysis/load/run_data.h"
 #include "analysis/phases/phases.h"
 
@@ -29,7 +29,8 @@ struct Inquiry {
   Clocks clocks = {};
   StepLine steps = {};
   Phases phases = {};
-  std::optional<Blame> blame = {};  // of the connections; empty where the phases are not known
+  std::optional<LimitTimeline> limit_timeline =
+      {};  // of the connections; empty where the phases are not known
   Diagnosis diagnosis = {};
 };
 

@@ -27,7 +27,7 @@ struct DiagnosisInput {
   const Clocks& clocks;
   const StepLine& steps;
   const Phases& phases;
-  const Blame& blame;
+  const LimitTimeline& limit_timeline;
 
   Span span_of(std::size_t node) const { return settled_span(run, clocks, steps, node); }
 };
@@ -39,7 +39,7 @@ inline DiagnosisInput input_of(const RunData& run, const DiagnoseOptions& option
           .clocks = inquiry.clocks,
           .steps = inquiry.steps,
           .phases = inquiry.phases,
-          .blame = *inquiry.blame};
+          .limit_timeline = *inquiry.limit_timeline};
 }
 
 // What took time of each step: into which account it goes, and verdicts without a share yet.
@@ -58,7 +58,7 @@ Findings network_findings(const DiagnosisInput& input);
 Findings rdma_findings(const DiagnosisInput& input);
 
 // ranks.cc: the rank that comes late, unless a host without processor time is found already, which
-// then has the blame.
+// then has the limit_timeline.
 void add_late(const DiagnosisInput& input, Findings& findings);
 // stall.cc: why the job makes no progress; nullopt of one that makes some.
 std::optional<Verdict> stalled(const RunData& run, const Clocks& clocks);

@@ -280,13 +280,13 @@ class Joiner {
         {fmt::format("another tool names rank {}: {}, {}", *claim.rank, tool, claim.what),
          claim.value, claim.unit, claim.from});
     std::ranges::move(diagnosis_.verdict.evidence, std::back_inserter(adopted.evidence));
-    const Blame none;
+    const LimitTimeline none;
     analysis::advise({.run = run_,
                       .options = options_,
                       .clocks = inquiry_.clocks,
                       .steps = inquiry_.steps,
                       .phases = inquiry_.phases,
-                      .blame = inquiry_.blame ? *inquiry_.blame : none},
+                      .limit_timeline = inquiry_.limit_timeline ? *inquiry_.limit_timeline : none},
                      adopted);
     diagnosis_.verdict = std::move(adopted);
   }

@@ -74,17 +74,17 @@ HostLoad load_of(const NodeData& node, Span span) {
   return load;
 }
 
-std::vector<Restraint> takers_of(const NodeData& node, Span span) {
-  std::vector<Restraint> takers;
+std::vector<Restraint> cpu_consumers(const NodeData& node, Span span) {
+  std::vector<Restraint> consumers;
   for (const SeriesData* taken : node.find(record::kOthersCpu)) {
     const double percent = percent_of(*taken, span);
     if (percent >= kTakesMuch) {
-      takers.push_back({taken->row.subject, percent});
+      consumers.push_back({taken->row.subject, percent});
     }
   }
-  std::ranges::sort(takers, std::ranges::greater{}, &Restraint::percent);
-  takers.resize(std::min(takers.size(), kTakersTold));
-  return takers;
+  std::ranges::sort(consumers, std::ranges::greater{}, &Restraint::percent);
+  consumers.resize(std::min(consumers.size(), kTakersTold));
+  return consumers;
 }
 
 std::optional<Restraint> throttled_cgroup(const NodeData& node, Span span) {
@@ -106,9 +106,9 @@ void add_starvation(const NodeData& node, Span span, const HostLoad& load,
     evidence.push_back({"held back by the processor quota of cgroup " + quota->name, quota->percent,
                         "% of a core", "cgroup.throttled_ns of " + node.name});
   }
-  for (const Restraint& taker : takers_of(node, span)) {
-    evidence.push_back({"processor time that " + taker.name + " took, which is not of the job",
-                        taker.percent, "% of a core", "others.cpu_ns of " + node.name});
+  for (const Restraint& consumer : cpu_consumers(node, span)) {
+    evidence.push_back({"processor time that " + consumer.name + " took, which is not of the job",
+                        consumer.percent, "% of a core", "others.cpu_ns of " + node.name});
   }
 }
 
@@ -122,7 +122,7 @@ double remark_processors(const DiagnosisInput& input, Verdict& computing) {
     for (const SeriesData* waits : node.find(record::kThreadWait)) {
       const double waited = percent_of(*waits, span);
       if (waits->row.subject.ends_with("(main)") && waited > worst.waited_percent &&
-          (!takers_of(node, span).empty() || throttled_cgroup(node, span) ||
+          (!cpu_consumers(node, span).empty() || throttled_cgroup(node, span) ||
            core_wait_share(node) > kMostlyCrowded)) {
         worst = {.waited_percent = waited, .waiting_thread = thread_of(waits->row.subject)};
         of_node = &node;

@@ -35,7 +35,7 @@ struct Restraint {
   double percent = 0;  // of a core
 };
 // Those that took most of the processors, the greatest first; nobody who took little.
-std::vector<Restraint> takers_of(const NodeData& node, Span span);
+std::vector<Restraint> cpu_consumers(const NodeData& node, Span span);
 // The cgroup of the job that was held back longest by its processor quota; nullopt where none was.
 std::optional<Restraint> throttled_cgroup(const NodeData& node, Span span);
 // What can be said of a host whose job got no processor: that it waited, and for what.

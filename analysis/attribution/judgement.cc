@@ -50,10 +50,10 @@ std::optional<std::string> filled(std::string_view text, const Words& words) {
 }
 
 // The direction that the verdict is about: the one between its nodes that was held back longest.
-const DirectionBlame* direction_of(const DiagnosisInput& input, const Where& where) {
-  const DirectionBlame* most = nullptr;
+const DirectionLimits* direction_of(const DiagnosisInput& input, const Where& where) {
+  const DirectionLimits* most = nullptr;
   double most_ns = -1;
-  for (const DirectionBlame& direction : input.blame.directions) {
+  for (const DirectionLimits& direction : input.limit_timeline.directions) {
     const Route route = route_of(input, direction);
     const double held_ns = direction.held.sum();
     if (route.from == where.from && route.to == where.to && held_ns > most_ns) {
@@ -99,7 +99,7 @@ std::string buffer_of(const Route& route) {
   return fmt::format("{}", std::bit_ceil(static_cast<std::uint64_t>(bytes)));
 }
 
-std::string peer_address(const DiagnosisInput& input, const DirectionBlame& direction) {
+std::string peer_address(const DiagnosisInput& input, const DirectionLimits& direction) {
   const Connection& connection = input.run.connections[direction.view.connection];
   return direction.view.direction == record::Direction::AToB ? connection.row.b_address
                                                              : connection.row.a_address;
@@ -114,11 +114,11 @@ void add_takers(const DiagnosisInput& input, const Verdict& verdict, Words& word
   for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
     if (input.run.nodes[place].name == host) {
       const NodeData& node = input.run.nodes[place];
-      const std::vector<Restraint> takers = takers_of(node, input.span_of(place));
+      const std::vector<Restraint> consumers = cpu_consumers(node, input.span_of(place));
       const auto quota = throttled_cgroup(node, input.span_of(place));
-      words["taker"] = takers.empty() || quota ? "" : takers.front().name;
+      words["taker"] = consumers.empty() || quota ? "" : consumers.front().name;
       words["quota"] = quota ? quota->name : "";
-      words["own"] = takers.empty() && !quota ? "the job's own threads" : "";
+      words["own"] = consumers.empty() && !quota ? "the job's own threads" : "";
     }
   }
 }
@@ -131,7 +131,7 @@ Words words_of(const DiagnosisInput& input, const Verdict& verdict) {
   if (verdict.cause == Cause::ProcessCpu) {
     add_takers(input, verdict, words);
   }
-  const DirectionBlame* direction = direction_of(input, where);
+  const DirectionLimits* direction = direction_of(input, where);
   if (direction == nullptr) {
     return words;
   }
@@ -168,7 +168,7 @@ bool is_seen_from_both_ends(const RunData& run) {
 // Or knows that there is none.
 bool sees_late_ranks(const Phases& phases) {
   return phases.source == PhaseSource::Alone ||
-         (phases.source == PhaseSource::Library && phases.untold.ms <= 0);
+         (phases.source == PhaseSource::Library && phases.unattributed.ms <= 0);
 }
 
 bool is_any_socket_read(const RunData& run) {

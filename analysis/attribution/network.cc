@@ -50,7 +50,7 @@ void add_link(const Route& route, Verdict& verdict) {
   }
 }
 
-void add_mean(const DirectionBlame& direction, const char* what, const char* unit, double factor,
+void add_mean(const DirectionLimits& direction, const char* what, const char* unit, double factor,
               record::Figure record::SocketSample::* member, Verdict& verdict,
               const std::string& node) {
   if (direction.view.at_sender == nullptr) {
@@ -70,7 +70,7 @@ void add_mean(const DirectionBlame& direction, const char* what, const char* uni
   }
 }
 
-void add_hosts(const DiagnosisInput& input, const DirectionBlame& direction, Verdict& verdict) {
+void add_hosts(const DiagnosisInput& input, const DirectionLimits& direction, Verdict& verdict) {
   const auto& place = verdict.verdict == VerdictClass::ReceiverHost ? direction.view.receiver
                                                                     : direction.view.sender;
   if (!place) {
@@ -89,7 +89,7 @@ void add_hosts(const DiagnosisInput& input, const DirectionBlame& direction, Ver
   }
 }
 
-void add_round_trips(const DirectionBlame& direction, const Route& route, Verdict& verdict) {
+void add_round_trips(const DirectionLimits& direction, const Route& route, Verdict& verdict) {
   if (route.rtt_ms > 0) {
     verdict.evidence.push_back({"unloaded round trip", route.rtt_ms, "ms", sockets_of(route.from)});
   }
@@ -97,7 +97,7 @@ void add_round_trips(const DirectionBlame& direction, const Route& route, Verdic
            route.from);
 }
 
-void add_retransmissions(const DirectionBlame& direction, const Route& route, Verdict& verdict) {
+void add_retransmissions(const DirectionLimits& direction, const Route& route, Verdict& verdict) {
   if (direction.facts.packets > 0 && direction.facts.retransmitted > 0) {
     verdict.evidence.push_back({"packets retransmitted",
                                 100 * direction.facts.retransmitted / direction.facts.packets, "%",
@@ -109,7 +109,7 @@ void add_retransmissions(const DirectionBlame& direction, const Route& route, Ve
 void add_way_back(const DiagnosisInput& input, const Route& route, Verdict& verdict) {
   constexpr double kMuchFaster = 2;
   std::optional<Route> back;
-  for (const DirectionBlame& direction : input.blame.directions) {
+  for (const DirectionLimits& direction : input.limit_timeline.directions) {
     const auto from = static_cast<std::size_t>(direction.view.direction);
     const auto& names = input.run.connections[direction.view.connection].names;
     if (names.at(from) != route.to || names.at(1 - from) != route.from) {
@@ -128,7 +128,7 @@ void add_way_back(const DiagnosisInput& input, const Route& route, Verdict& verd
   }
 }
 
-void add_buffers(const DirectionBlame& direction, const Route& route, Verdict& verdict) {
+void add_buffers(const DirectionLimits& direction, const Route& route, Verdict& verdict) {
   using record::SocketSample;
   if (verdict.cause == Cause::ReceiveWindow) {
     add_mean(direction, "window that the receiver announced", "bytes", 1,
@@ -144,7 +144,7 @@ bool is_delay(VerdictClass verdict) {
   return verdict == VerdictClass::LanLatency || verdict == VerdictClass::WanLatency;
 }
 
-void add_evidence(const DiagnosisInput& input, const DirectionBlame& direction, const Route& route,
+void add_evidence(const DiagnosisInput& input, const DirectionLimits& direction, const Route& route,
                   Verdict& verdict) {
   // The most telling comes first: short pages show no more.
   if (verdict.cause == Cause::ProcessCpu || verdict.cause == Cause::Softirq) {
@@ -343,7 +343,7 @@ bool is_lost_in_long_steps(const DiagnosisInput& input, double usual_ns) {
   }
   double all = 0;
   double inside = 0;
-  for (const DirectionBlame& direction : input.blame.directions) {
+  for (const DirectionLimits& direction : input.limit_timeline.directions) {
     const DirectionView& view = direction.view;
     for (const record::FlowSample& sample : view.best().packets.at(side_of(view))) {
       const double again = figure(sample.retransmitted_packets);

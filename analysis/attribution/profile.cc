@@ -212,7 +212,7 @@ std::optional<double> rank_power_w(const RunData& run, double ranks) {
 
 // The kernel keeps the least of its readings, a wrong one for good. Both ends of a connection go
 // round the same loop: where both send, and one end's least is far below the other's, that is one.
-double unloaded_rtt_us(const DirectionBlame& direction) {
+double unloaded_rtt_us(const DirectionLimits& direction) {
   constexpr double kAlike = 0.75;
   constexpr double kBothSend = 0.1;
   const DirectionView& view = direction.view;
@@ -239,11 +239,11 @@ double unloaded_rtt_us(const DirectionBlame& direction) {
 // What a full link carries: the rate at which the receiver got it in the fullest hundredths of a
 // second, over all connections between the two nodes. The sender's own record has bursts, before
 // the link spreads them.
-double full_mbps(const Blame& blame, const DirectionView& main) {
+double full_mbps(const LimitTimeline& limit_timeline, const DirectionView& main) {
   constexpr double kFullest = 0.9;
   constexpr std::int64_t kBinNs = 10'000'000;
   std::map<std::int64_t, double> bytes_in;  // by the bin's beginning
-  for (const DirectionBlame& direction : blame.directions) {
+  for (const DirectionLimits& direction : limit_timeline.directions) {
     const DirectionView& view = direction.view;
     if (view.at_receiver == nullptr || view.sender != main.sender ||
         view.receiver != main.receiver) {
@@ -265,12 +265,13 @@ double full_mbps(const Blame& blame, const DirectionView& main) {
 
 }  // namespace
 
-MeasuredPath path_of(const RunData& run, const Blame& blame) {
+MeasuredPath path_of(const RunData& run, const LimitTimeline& limit_timeline) {
   MeasuredPath measured;
   // The busiest one, of those between hosts where there are any.
-  const DirectionBlame* main = math::most_by(blame.directions, [&](const DirectionBlame& each) {
-    return std::pair(!is_within_host(run.connections[each.view.connection]), each.busy.sum());
-  });
+  const DirectionLimits* main =
+      math::most_by(limit_timeline.directions, [&](const DirectionLimits& each) {
+        return std::pair(!is_within_host(run.connections[each.view.connection]), each.busy.sum());
+      });
   if (main == nullptr) {
     return measured;
   }
@@ -283,7 +284,7 @@ MeasuredPath path_of(const RunData& run, const Blame& blame) {
   }
   measured.is_full = main->held[Limit::LinkFull] > main->held.sum() / 2 && main->rate_mbps > 0;
   if (measured.is_full) {
-    path.rate_mbps = std::max(main->rate_mbps, full_mbps(blame, main->view));
+    path.rate_mbps = std::max(main->rate_mbps, full_mbps(limit_timeline, main->view));
   } else if (main->view.sender) {
     const NodeData& node = run.nodes[*main->view.sender];
     const Interface* interface = node.interface(main->view.at_sender->row.interface);
@@ -334,7 +335,7 @@ Result<MeasuredJob> measured_job_of(const RunData& run) {
                 "--compute");
   }
   profile.power_w = rank_power_w(run, static_cast<double>(profile.ranks));
-  const MeasuredPath path = path_of(run, blame_of(run, clocks, phases.communicating));
+  const MeasuredPath path = path_of(run, limit_timeline_of(run, clocks, phases.communicating));
   profile.path = path.path;
   std::optional<Replay> replay =
       Replay::of({.run = run, .clocks = clocks, .steps = steps, .phases = phases, .path = path});

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "analysis/limits/blame.h"
+#include "analysis/limits/limit_timeline.h"
 #include "analysis/load/run_data.h"
 #include "analysis/predict/job_profile.h"
 #include "analysis/replay/replay.h"
@@ -23,6 +23,6 @@ struct MeasuredJob {
 Result<MeasuredJob> measured_job_of(const RunData& run);
 
 // Between the two ranks whose connection had most under way.
-MeasuredPath path_of(const RunData& run, const Blame& blame);
+MeasuredPath path_of(const RunData& run, const LimitTimeline& limit_timeline);
 
 }  // namespace chokepoint::analysis

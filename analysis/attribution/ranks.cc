@@ -136,13 +136,13 @@ Verdict* sending_host(const NodeData& node, Findings& findings) {
 }  // namespace
 
 void add_late(const DiagnosisInput& input, Findings& findings) {
-  if (input.phases.untold.ms > 0) {
+  if (input.phases.unattributed.ms > 0) {
     findings.hints.push_back(
         {fmt::format(
              "exchanges waited, with nothing under way and without a word from NCCL on when "
              "ranks {} came: only kernel events tell",
-             joined(input.phases.untold.ranks)),
-         input.phases.untold.ms, "ms a step", "collectives of all nodes"});
+             joined(input.phases.unattributed.ranks)),
+         input.phases.unattributed.ms, "ms a step", "collectives of all nodes"});
   }
   if (input.phases.waiting_ms() <= 0) {
     return;

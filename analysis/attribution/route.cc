@@ -242,7 +242,7 @@ std::optional<BetterWay> better_family(const DiagnosisInput& input, const Direct
 
 // A queue that others keep before the line, from before the job began, is in every round trip, the
 // least one included. Where most of the usual one is a queue, the rest may be one, too.
-bool is_others_queue(const Route& route, const DirectionBlame& direction) {
+bool is_others_queue(const Route& route, const DirectionLimits& direction) {
   return route.is_shared() &&
          direction.facts.usual_rtt_us > kMostlyQueue * direction.facts.min_rtt_us;
 }
@@ -296,7 +296,7 @@ const Card* Route::storage() const {
   return is_most_of_it(sender) ? &sender : is_most_of_it(receiver) ? &receiver : nullptr;
 }
 
-Route route_of(const DiagnosisInput& input, const DirectionBlame& direction) {
+Route route_of(const DiagnosisInput& input, const DirectionLimits& direction) {
   const DirectionView& view = direction.view;
   const Connection& connection = input.run.connections[view.connection];
   const auto from = static_cast<std::size_t>(view.direction);
@@ -313,7 +313,7 @@ Route route_of(const DiagnosisInput& input, const DirectionBlame& direction) {
   return route;
 }
 
-std::optional<BetterWay> better_way(const DiagnosisInput& input, const DirectionBlame& direction,
+std::optional<BetterWay> better_way(const DiagnosisInput& input, const DirectionLimits& direction,
                                     const Route& route) {
   auto way = better_interface(input, direction.view, route);
   return way ? way : better_family(input, direction.view, route);

@@ -44,7 +44,7 @@ struct Route {
   const Card* narrow_slot() const;
 };
 
-Route route_of(const DiagnosisInput& input, const DirectionBlame& direction);
+Route route_of(const DiagnosisInput& input, const DirectionLimits& direction);
 
 // Another way between the same two nodes that would have carried more: a wider interface, or the
 // other address family if a probe before the job measured that it is faster.
@@ -56,7 +56,7 @@ struct BetterWay {
   std::string from = {};       // the rows that say so
 };
 
-std::optional<BetterWay> better_way(const DiagnosisInput& input, const DirectionBlame& direction,
+std::optional<BetterWay> better_way(const DiagnosisInput& input, const DirectionLimits& direction,
                                     const Route& route);
 
 }  // namespace chokepoint::analysis

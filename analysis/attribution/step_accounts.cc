@@ -34,14 +34,14 @@ class AccountOf {
     }
   }
 
-  Account held(const DirectionBlame& direction, Limit limit) const {
+  Account held(const DirectionLimits& direction, Limit limit) const {
     const auto found = accounts_.find({&direction, limit});
     return found == accounts_.end() ? Account::Other : found->second;
   }
   Account idle() const { return of_idle_; }
 
  private:
-  std::map<std::pair<const DirectionBlame*, Limit>, Account> accounts_;
+  std::map<std::pair<const DirectionLimits*, Limit>, Account> accounts_;
   Account of_idle_ = Account::Other;
 };
 
@@ -82,8 +82,8 @@ class Guesses {
   }
 
   void add_moments(const AccountOf& account_of) {
-    for (const HeldMoment& moment : input_.blame.moments) {
-      const DirectionBlame& direction = input_.blame.directions[moment.direction];
+    for (const HeldMoment& moment : input_.limit_timeline.moments) {
+      const DirectionLimits& direction = input_.limit_timeline.directions[moment.direction];
       const auto length = static_cast<double>(moment.span.length_ns());
       each_touched(moment.span, [&](std::size_t row, double common_ns) {
         for (std::size_t limit = 0; limit < kLimits; ++limit) {
@@ -124,7 +124,7 @@ class Guesses {
 
 std::vector<StepAccounts> step_accounts(const RunData& run, const DiagnoseOptions& options,
                                         const Inquiry& inquiry) {
-  if (!inquiry.diagnosis.accounting || !inquiry.blame) {
+  if (!inquiry.diagnosis.accounting || !inquiry.limit_timeline) {
     return {};
   }
   const DiagnosisInput input = input_of(run, options, inquiry);

@@ -82,7 +82,7 @@ struct SourceProgress {
 
 // The records of one source. What ssh says beside them is no trouble if all came.
 Result<> collect_from(const std::vector<std::string>& command, const Source& source,
-                      const SenderPatience& patience, record::Collector& collector,
+                      const SenderDeadline& patience, record::Collector& collector,
                       SourceProgress& progress, CollectOutcome& outcome) {
   TRY(Sender sender, Sender::start(command, patience));
   record::BundleReader bundle([&](std::span<char> into) -> Result<std::size_t> {
@@ -365,7 +365,7 @@ Result<CollectOutcome> CollectCommand::collect(const std::vector<Source>& source
                                                const cli::Context& context) const {
   TRY(const sys::Signals signals, sys::Signals::watch_for_end());
   const sys::Descriptor interrupt(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const SenderPatience patience{.silence = patience_, .interrupt = interrupt.get()};
+  const SenderDeadline patience{.silence = patience_, .interrupt = interrupt.get()};
   cli::Progress progress(context, "collecting", sources.size());
   Collecting collecting(sources, [&](const Source& source, SourceProgress& own,
                                      CollectOutcome& outcome) {

@@ -42,7 +42,7 @@ Result<Exported> send_otlp(const std::string& url, ExportedRun& run, const Diagn
                    if (!collector.takes(signal)) {
                      return signal == otlp::Signal::Metrics && !run.is_stopped();
                    }
-                   sent = collector.send(signal, document, net::Patience::of(kPatience));
+                   sent = collector.send(signal, document, net::Deadline::of(kPatience));
                    return sent.has_value() && !run.is_stopped();
                  });
   if (run.is_stopped()) {

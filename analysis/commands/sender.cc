@@ -23,7 +23,7 @@ constexpr std::chrono::seconds kEndPatience{10};
 
 }  // namespace
 
-Result<Sender> Sender::start(std::vector<std::string> command, const SenderPatience& patience) {
+Result<Sender> Sender::start(std::vector<std::string> command, const SenderDeadline& patience) {
   TRY(sys::Pipe out, sys::open_pipe("collect", "a pipe"));
   TRY(sys::Pipe err, sys::open_pipe("collect", "a pipe"));
   sys::Spawn spawn{.command = std::move(command), .out = out.write.get(), .err = err.write.get()};

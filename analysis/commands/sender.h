@@ -17,14 +17,14 @@ namespace chokepoint::analysis {
 
 constexpr const char* kOwnProgram = "/proc/self/exe";
 
-struct SenderPatience {
+struct SenderDeadline {
   std::chrono::nanoseconds silence = std::chrono::seconds(60);
   int interrupt = -1;  // readable: the wait is over
 };
 
 class Sender {
  public:
-  static Result<Sender> start(std::vector<std::string> command, const SenderPatience& patience);
+  static Result<Sender> start(std::vector<std::string> command, const SenderDeadline& patience);
   Sender(Sender&&) noexcept = default;
   Sender& operator=(Sender&&) = delete;
   // Kills it where it has not ended.
@@ -39,7 +39,7 @@ class Sender {
 
  private:
   Sender(sys::Process process, sys::Descriptor out, sys::Descriptor err,
-         const SenderPatience& patience)
+         const SenderDeadline& patience)
       : process_(std::move(process)),
         out_(std::move(out)),
         err_(std::move(err)),
@@ -54,7 +54,7 @@ class Sender {
   sys::Process process_;
   sys::Descriptor out_;
   sys::Descriptor err_;
-  SenderPatience patience_;
+  SenderDeadline patience_;
   std::string message_;
   bool has_failed_ = false;
   bool has_ended_ = false;

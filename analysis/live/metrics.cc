@@ -221,7 +221,7 @@ std::string Scraper::address() const {
 Result<std::string> Scraper::fetch(std::chrono::milliseconds wait) const {
   TRY(net::HttpAnswer answer,
       net::exchange({.host = host_, .port = port_, .path = std::string(kPath)}, {},
-                    kMostAnswerBytes, net::Patience::of(wait)));
+                    kMostAnswerBytes, net::Deadline::of(wait)));
   if (answer.status != 200) {
     return fail(no_answer("serves no metrics of chokepoint", address()));
   }

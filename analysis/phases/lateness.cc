@@ -159,8 +159,8 @@ class Computing {
 };
 
 // By how much the late rank computed longer than the one that waits: a rank that left the last
-// collective later also arrives later, and is not to blame. The rank that waits may have been
-// queueing, and then went on computing meanwhile.
+// collective later also arrives later, and is not to limit_timeline. The rank that waits may have
+// been queueing, and then went on computing meanwhile.
 double lost_ns(const Exchange& waiting, const Exchange& late, const Computing& computing,
                double waited_ns) {
   const StageGap& gap = computing.gap(waiting);

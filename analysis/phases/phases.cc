@@ -19,7 +19,7 @@ namespace {
 
 using record::CollectiveKind;
 
-constexpr double kMinUntold = 0.05;  // of a step: less is how long data take inside a host
+constexpr double kMinUnattributed = 0.05;  // of a step: less is how long data take inside a host
 
 // Which meetings decided how long the run took: back from its last exchange, always to the rank
 // that came last, and to what that rank exchanged before. With one group of ranks these are all of
@@ -28,9 +28,9 @@ constexpr double kMinUntold = 0.05;  // of a step: less is how long data take in
 //
 //   ranks 0, 1   ──┤·├───────────┤······├─ all     only the waits of ranks 2 and 3 count
 //   ranks 2, 3   ──────┤·····├──────────┤─ all
-class Decisive {
+class CriticalMeetings {
  public:
-  Decisive(const Exchanges& exchanges, const std::vector<Meeting>& meetings)
+  CriticalMeetings(const Exchanges& exchanges, const std::vector<Meeting>& meetings)
       : exchanges_(exchanges), meetings_(meetings), is_decisive_(meetings.size(), false) {
     for (const auto& of_rank : exchanges) {
       meeting_of_.emplace_back(of_rank.size());
@@ -139,10 +139,10 @@ bool has_common_rank(const Meeting& one, const Meeting& other) {
 //
 //   ranks 1, 3   ──┤ exchange ───────┤
 //   ranks 0, 2   ──┤ wait for 0 ·····├─ exchange ───────┤
-class Overtaken {
+class OverlappedWaits {
  public:
-  Overtaken(const Exchanges& exchanges, const std::vector<Meeting>& meetings,
-            const std::vector<Late>& late)
+  OverlappedWaits(const Exchanges& exchanges, const std::vector<Meeting>& meetings,
+                  const std::vector<Late>& late)
       : exchanges_(exchanges), meetings_(meetings) {
     for (const Late& each : late) {
       if (each.meeting && !is_message(at(exchanges, meetings[*each.meeting].front()))) {
@@ -187,7 +187,7 @@ Spans without(Span span, std::span<const Span> holes) {
 
 Spans communication_of(const Exchanges& exchanges, const std::vector<Meeting>& meetings,
                        const std::vector<Late>& late) {
-  const Overtaken overtaken(exchanges, meetings, late);
+  const OverlappedWaits overtaken(exchanges, meetings, late);
   Spans spans;
   for (const Meeting& meeting : meetings) {
     const Span exchange = communication_of(exchanges, meeting);
@@ -355,7 +355,7 @@ Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& ex
                   .ranks = ranks_in(exchanges)};
   const std::map<RankId, double> alone = late_by_rank(waiting.late, inside);
   const Members members = members_of(run);
-  Decisive decisive(exchanges, meetings);
+  CriticalMeetings decisive(exchanges, meetings);
   for (const auto& [communicator, all] : members.all) {
     decisive.join(all);
   }
@@ -390,11 +390,11 @@ Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& ex
   return waiting;
 }
 
-Untold untold_of(const RunData& run, const Exchanges& exchanges,
-                 const std::vector<Meeting>& meetings, const Waiting& waiting,
-                 const StepLine& steps) {
+UnattributedWait unattributed_wait_of(const RunData& run, const Exchanges& exchanges,
+                                      const std::vector<Meeting>& meetings, const Waiting& waiting,
+                                      const StepLine& steps) {
   const Members members = members_of(run);
-  Untold untold;
+  UnattributedWait unattributed;
   Spans idle;
   std::set<std::int64_t> ranks;
   for (const Meeting& meeting : meetings) {
@@ -414,14 +414,14 @@ Untold untold_of(const RunData& run, const Exchanges& exchanges,
       }
     }
   }
-  untold.ranks.assign(ranks.begin(), ranks.end());
+  unattributed.ranks.assign(ranks.begin(), ranks.end());
   // Without sockets nothing shows when data were under way.
   if (!waiting.busy.empty()) {
     const auto idle_ns =
         static_cast<double>(length_ns(common_to(united(std::move(idle)), united(steps.settled))));
-    untold.ms = per_step_ms(idle_ns, steps);
+    unattributed.ms = per_step_ms(idle_ns, steps);
   }
-  return untold;
+  return unattributed;
 }
 
 // Ranks of several groups may be late at the same time: together they cost no more than there was.
@@ -457,7 +457,7 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
     phases.worked = main_worked(
         {.run = run, .clocks = clocks, .exchanges = exchanges, .steps = steps.settled, .count = 1});
     Waiting waiting = waiting_of(run, clocks, exchanges, meetings, steps, phases.worked);
-    phases.untold = untold_of(run, exchanges, meetings, waiting, steps);
+    phases.unattributed = unattributed_wait_of(run, exchanges, meetings, waiting, steps);
     phases.late = std::move(waiting.late);
     phases.ranks = std::move(waiting.ranks);
     Spans communication = communication_of(exchanges, meetings, phases.late);
@@ -489,14 +489,15 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
                              .alone_ms = alone_ms,
                              .count = static_cast<double>(steps.settled.size())};
   const double late_ms = std::reduce(phases.late_ms.begin(), phases.late_ms.end());
-  phases.untold.ms = std::clamp(phases.untold.ms - late_ms, 0.0, communicating_ms);
-  if (phases.untold.ms < kMinUntold * phases.step_ms) {
-    phases.untold = {};
+  phases.unattributed.ms = std::clamp(phases.unattributed.ms - late_ms, 0.0, communicating_ms);
+  if (phases.unattributed.ms < kMinUnattributed * phases.step_ms) {
+    phases.unattributed = {};
   }
-  phases.hidden_ms = std::clamp(hidden_ms(overlap), 0.0, communicating_ms - phases.untold.ms);
+  phases.hidden_ms = std::clamp(hidden_ms(overlap), 0.0, communicating_ms - phases.unattributed.ms);
   phases.exchange_work_ms = std::min(exchange_work_ms(overlap), communicating_ms);
-  phases.exposed_ms = communicating_ms - phases.hidden_ms - phases.untold.ms;
-  phases.computing_ms = phases.step_ms - phases.exposed_ms - phases.waiting_ms() - phases.untold.ms;
+  phases.exposed_ms = communicating_ms - phases.hidden_ms - phases.unattributed.ms;
+  phases.computing_ms =
+      phases.step_ms - phases.exposed_ms - phases.waiting_ms() - phases.unattributed.ms;
   return phases;
 }
 

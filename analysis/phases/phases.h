@@ -28,7 +28,7 @@ struct RankLateness {
 
 // Time of exchanges in which all ranks had come whose coming is told, and nothing was sent: they
 // waited for one of the others, or for what passes inside a host.
-struct Untold {
+struct UnattributedWait {
   double ms = 0;                         // a step, beyond all lateness that is told
   std::vector<std::int64_t> ranks = {};  // of whose coming to these exchanges nothing is told
 };
@@ -47,7 +47,7 @@ struct Phases {
   std::vector<Late> late = {};           // each time that somebody was waited for
   Spans communicating = {};              // within the steps, hidden or not
   Worked worked = {};                    // by node, see exchanges.h
-  Untold untold = {};                    // none of it in the figures above but step_ms
+  UnattributedWait unattributed = {};    // none of it in the figures above but step_ms
   double waiting_ms() const;
 };
 

@@ -142,7 +142,7 @@ bool has_samples(const DirectionView& view) {
          !view.best().packets.at(side_of(view)).empty();
 }
 
-// All but the figures that need the connection's life or the blame.
+// All but the figures that need the connection's life or the limit_timeline.
 FlowWay flow_way(const RunData& run, const DirectionView& view) {
   const Totals totals(run, view);
   FlowWay way{.bytes = totals.sent(&FlowTotal::bytes),
@@ -255,16 +255,18 @@ bool has_sockets(const RunData& run, const Connection& connection) {
 
 class TableMaker {
  public:
-  TableMaker(const RunData& run, const Clocks& clocks, const Blame* blame, std::int64_t origin_ns)
+  TableMaker(const RunData& run, const Clocks& clocks, const LimitTimeline* limit_timeline,
+             std::int64_t origin_ns)
       : run_(run), clocks_(clocks), origin_ns_(origin_ns) {
     for (const Connection& connection : run.connections) {
       table_.flows.push_back(line_of(connection));
     }
-    blames_.resize(run.connections.size());
-    for (std::size_t each = 0; blame != nullptr && each < blame->directions.size(); ++each) {
-      const DirectionBlame& direction = blame->directions[each];
+    limits_.resize(run.connections.size());
+    for (std::size_t each = 0;
+         limit_timeline != nullptr && each < limit_timeline->directions.size(); ++each) {
+      const DirectionLimits& direction = limit_timeline->directions[each];
       const auto way = static_cast<std::size_t>(direction.view.direction);
-      blames_[direction.view.connection].at(way) = &direction;
+      limits_[direction.view.connection].at(way) = &direction;
     }
   }
 
@@ -296,18 +298,18 @@ class TableMaker {
   void add_way(const DirectionView& view) {
     FlowLine& line = table_.flows[view.connection];
     const auto place = static_cast<std::size_t>(view.direction);
-    const DirectionBlame* blame = blames_[view.connection].at(place);
+    const DirectionLimits* limit_timeline = limits_[view.connection].at(place);
     FlowWay& way = line.ways.at(place);
     way = flow_way(run_, view);
     const auto life = life_s(run_, run_.connections[view.connection]);
     if (way.payload_bytes && life.value_or(0) > 0) {
       way.throughput_mbps = static_cast<double>(*way.payload_bytes) * 8 / 1e6 / *life;
     }
-    if (blame != nullptr && has_samples(view)) {
-      way.limited_by = blame->busy;
+    if (limit_timeline != nullptr && has_samples(view)) {
+      way.limited_by = limit_timeline->busy;
     }
-    const double rtt_us =
-        blame != nullptr ? blame->facts.min_rtt_us : facts_of(run_, view).min_rtt_us;
+    const double rtt_us = limit_timeline != nullptr ? limit_timeline->facts.min_rtt_us
+                                                    : facts_of(run_, view).min_rtt_us;
     PathPace pace;
     pace.add(view, clocks_);
     way.busy_mbps = pace.pace(rtt_us / 1e3).mean_mbps;
@@ -318,7 +320,7 @@ class TableMaker {
 
   const RunData& run_;
   const Clocks& clocks_;
-  std::vector<std::array<const DirectionBlame*, 2>> blames_;  // by connection and way
+  std::vector<std::array<const DirectionLimits*, 2>> limits_;  // by connection and way
   const std::int64_t origin_ns_;
   FlowTable table_;
 };
@@ -383,9 +385,9 @@ std::optional<math::Distribution> FlowLine::rtt_ms() const {
   return most.rtt_ms ? most.rtt_ms : ways.at(is_second ? 0 : 1).rtt_ms;
 }
 
-FlowTable flow_table(const RunData& run, const Clocks& clocks, const Blame* blame,
+FlowTable flow_table(const RunData& run, const Clocks& clocks, const LimitTimeline* limit_timeline,
                      std::int64_t origin_ns) {
-  return TableMaker(run, clocks, blame, origin_ns).make();
+  return TableMaker(run, clocks, limit_timeline, origin_ns).make();
 }
 
 TrafficMatrix traffic_matrix(const RunData& run, const FlowTable& table,

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/limits/blame.h"
+#include "analysis/limits/limit_timeline.h"
 #include "analysis/load/run_data.h"
 #include "analysis/timeline/clocks.h"
 #include "base/math/statistics.h"
@@ -70,8 +70,8 @@ struct FlowTable {
   std::size_t left_out = 0;          // connections that carried nothing of the job's
 };
 
-// `blame` may be null: what held the connections back is then unknown.
-FlowTable flow_table(const RunData& run, const Clocks& clocks, const Blame* blame,
+// `limit_timeline` may be null: what held the connections back is then unknown.
+FlowTable flow_table(const RunData& run, const Clocks& clocks, const LimitTimeline* limit_timeline,
                      std::int64_t origin_ns);
 
 // The congestion window; with `usual_mss` where the sample does not know the size of a segment.

@@ -123,8 +123,9 @@ Report report_of(record::Run& records, RunData& run, const Inquiry& inquiry,
   report.bars = step_bars(accounts, inquiry.steps, kMaxBars);
   add_overview(records, run);
   report.timeline = timeline_of(run, inquiry, accounts);
-  report.flows = flow_table(run, inquiry.clocks, inquiry.blame ? &*inquiry.blame : nullptr,
-                            report.timeline.span.start_ns);
+  report.flows =
+      flow_table(run, inquiry.clocks, inquiry.limit_timeline ? &*inquiry.limit_timeline : nullptr,
+                 report.timeline.span.start_ns);
   report.matrix = traffic_matrix(run, report.flows, report.summary.duration_s);
   report.hosts = host_pictures(run);
   report.paths = path_pictures(run, inquiry.clocks, report.flows, options.wan_rtt_ms);

@@ -142,9 +142,9 @@ Result<control::Demand> FactsService::check(const control::Json& /*parameters*/,
 
 Result<control::Json> FactsService::serve(control::Session& session,
                                           const control::Json& /*parameters*/) {
-  const host::Settings settings = host::read_settings(session.surroundings().root);
+  const host::Settings settings = host::read_settings(session.context().root);
   TRY(session.channel().send({control::Type::Ready, {{"settings", settings}}},
-                             session.patience(kPeersPatience)));
+                             session.deadline(kPeersPatience)));
   return control::Json::object();
 }
 
@@ -153,10 +153,10 @@ void ask_peer(control::Client& client, const Flags& baseline, const cli::Context
   if (!is_document_wanted(baseline, context)) {
     return;
   }
-  const auto patience = net::Patience::of(kPeersPatience, interrupt);
+  const auto deadline = net::Deadline::of(kPeersPatience, interrupt);
   const Result<control::Json> answer =
-      client.request("facts", control::Json::object(), patience, [](const std::string&) {});
-  if (!answer || !client.channel().expect(control::Type::Result, patience)) {
+      client.request("facts", control::Json::object(), deadline, [](const std::string&) {});
+  if (!answer || !client.channel().expect(control::Type::Result, deadline)) {
     return;
   }
   const host::Settings settings =
@@ -172,7 +172,7 @@ void ask_peer(const control::ClientOptions& peer, const Flags& baseline,
     return;
   }
   Result<control::Client> client =
-      control::Client::connect(peer, net::Patience::of(kPeersPatience, interrupt));
+      control::Client::connect(peer, net::Deadline::of(kPeersPatience, interrupt));
   if (client) {
     ask_peer(*client, baseline, context, interrupt, document);
     client->bye();

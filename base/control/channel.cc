@@ -8,9 +8,9 @@
 
 namespace chokepoint::control {
 
-Result<> Channel::send(const Message& message, const net::Patience& patience) {
+Result<> Channel::send(const Message& message, const net::Deadline& deadline) {
   const std::string frame = outgoing_ ? encode(message, *outgoing_) : encode(message);
-  return net::send_all(fd_.get(), std::as_bytes(std::span(frame)), patience, peer_);
+  return net::send_all(fd_.get(), std::as_bytes(std::span(frame)), deadline, peer_);
 }
 
 Result<std::optional<Message>> Channel::take(std::size_t count) {
@@ -24,9 +24,9 @@ Result<std::optional<Message>> Channel::take(std::size_t count) {
   return message;
 }
 
-Result<Message> Channel::receive(const net::Patience& patience) {
+Result<Message> Channel::receive(const net::Deadline& deadline) {
   while (true) {
-    TRY(const std::size_t got, net::receive_some(fd_.get(), reader_.wanted(), patience, peer_));
+    TRY(const std::size_t got, net::receive_some(fd_.get(), reader_.wanted(), deadline, peer_));
     TRY(std::optional<Message> message, take(got));
     if (message) {
       return std::move(*message);
@@ -34,8 +34,8 @@ Result<Message> Channel::receive(const net::Patience& patience) {
   }
 }
 
-Result<Message> Channel::expect(Type type, const net::Patience& patience) {
-  Result<Message> message = receive(patience);
+Result<Message> Channel::expect(Type type, const net::Deadline& deadline) {
+  Result<Message> message = receive(deadline);
   if (!message || message->type == type) {
     return message;
   }
@@ -54,7 +54,7 @@ Result<std::optional<Message>> Channel::poll() {
       return std::nullopt;
     }
     const Result<std::size_t> got =
-        net::receive_some(fd_.get(), reader_.wanted(), net::Patience::of({}), peer_);
+        net::receive_some(fd_.get(), reader_.wanted(), net::Deadline::of({}), peer_);
     if (!got) {
       return std::unexpected(got.error());
     }

@@ -7,17 +7,17 @@
 #include <string>
 
 #include "base/control/message.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::control {
 
 // How long the other side's kernel may say nothing at all: longer than a link that flaps, shorter
-// than others who wait for their turn have patience.
+// than the time for which other clients wait for their turn.
 inline constexpr std::chrono::seconds kSilence{9};
 
-// What is said must get through also where larger packets vanish: every path of IPv6 carries this.
+// Control messages must arrive also where larger packets vanish: every path of IPv6 carries this.
 inline constexpr int kSegmentBytes = 1220;
 
 class Channel {
@@ -34,11 +34,11 @@ class Channel {
     reader_.seal(incoming);
   }
 
-  Result<> send(const Message& message, const net::Patience& patience);
+  Result<> send(const Message& message, const net::Deadline& deadline);
 
-  Result<Message> receive(const net::Patience& patience);
+  Result<Message> receive(const net::Deadline& deadline);
   // This type, or an error: Refused and Failed become the error that they tell of.
-  Result<Message> expect(Type type, const net::Patience& patience);
+  Result<Message> expect(Type type, const net::Deadline& deadline);
   // What has come by now; nothing where no whole message has.
   Result<std::optional<Message>> poll();
 

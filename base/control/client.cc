@@ -11,7 +11,7 @@
 namespace chokepoint::control {
 namespace {
 
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -24,15 +24,15 @@ struct Connected {
   net::Endpoint peer;
 };
 
-Result<Connected> connect_to_any(const ClientOptions& options, const Patience& patience) {
+Result<Connected> connect_to_any(const ClientOptions& options, const Deadline& deadline) {
   TRY(const std::vector<net::Address> addresses,
-      net::resolve_within(options.peer.host, options.family, patience));
+      net::resolve_within(options.peer.host, options.family, deadline));
   net::SocketOptions socket = options.socket;
   socket.mss = kSegmentBytes;
   std::optional<Error> first;
   for (const net::Address& address : addresses) {
     const net::Endpoint peer{address, options.peer.port};
-    Result<sys::Descriptor> fd = net::connect(peer, socket, patience.at_most(kOneAddress));
+    Result<sys::Descriptor> fd = net::connect(peer, socket, deadline.at_most(kOneAddress));
     if (fd) {
       return Connected{std::move(*fd), peer};
     }
@@ -47,10 +47,10 @@ Result<Connected> connect_to_any(const ClientOptions& options, const Patience& p
 }
 
 // The first message on a connection that carries other bytes after it.
-Result<Message> receive_on(int fd, const Patience& patience, const std::string& peer) {
-  FrameReader reader(kMostFromStranger);
+Result<Message> receive_on(int fd, const Deadline& deadline, const std::string& peer) {
+  FrameReader reader(kMaxBeforeHandshake);
   while (true) {
-    TRY(const std::size_t got, net::receive_some(fd, reader.wanted(), patience, peer));
+    TRY(const std::size_t got, net::receive_some(fd, reader.wanted(), deadline, peer));
     if (got == 0) {
       return fail(ErrorKind::Refused, "receive", peer, "it closed the connection");
     }
@@ -62,39 +62,39 @@ Result<Message> receive_on(int fd, const Patience& patience, const std::string& 
 }
 
 Result<Admittance> shake_hands(Channel& channel, ClientHandshake& handshake,
-                               const Patience& patience) {
-  TRY(channel.send(handshake.hello(), patience));
-  TRY(const Message welcome, channel.expect(Type::Welcome, patience));
+                               const Deadline& deadline) {
+  TRY(channel.send(handshake.hello(), deadline));
+  TRY(const Message welcome, channel.expect(Type::Welcome, deadline));
   TRY(const Message proof, handshake.proof(welcome));
   channel.seal(Seal(handshake.keys().to_server), Seal(handshake.keys().to_client));
-  TRY(channel.send(proof, patience));
-  const Result<Message> answer = channel.expect(Type::Admitted, patience);
+  TRY(channel.send(proof, deadline));
+  const Result<Message> answer = channel.expect(Type::Admitted, deadline);
   return answer ? handshake.admitted(*answer) : std::unexpected(answer.error());
 }
 
 }  // namespace
 
-Result<Client> Client::connect(const ClientOptions& options, const Patience& patience) {
-  TRY(Connected connected, connect_to_any(options, patience));
+Result<Client> Client::connect(const ClientOptions& options, const Deadline& deadline) {
+  TRY(Connected connected, connect_to_any(options, deadline));
   const net::Endpoint peer = connected.peer;
   TRY(net::end_on_silence(connected.fd.get(), kSilence));
   Channel channel(std::move(connected.fd),
                   fmt::format("{} port {}", peer.address.text(), peer.port), kMostFromServer);
   ClientHandshake handshake(options.own, options.key);
-  Result<Admittance> admittance = shake_hands(channel, handshake, patience.at_most(kOneAddress));
+  Result<Admittance> admittance = shake_hands(channel, handshake, deadline.at_most(kOneAddress));
   if (!admittance) {
     return fail(explained(admittance.error()));
   }
   return Client(std::move(channel), peer, std::move(*admittance), options);
 }
 
-Result<Json> Client::request(const std::string& kind, Json parameters, const Patience& patience,
+Result<Json> Client::request(const std::string& kind, Json parameters, const Deadline& deadline,
                              const Waiting& waiting) {
   const Message request{Type::Request, {{"kind", kind}, {"parameters", std::move(parameters)}}};
-  TRY(channel_.send(request, patience));
+  TRY(channel_.send(request, deadline));
   ++tests_;
   while (true) {
-    TRY(Message answer, channel_.receive(patience));
+    TRY(Message answer, channel_.receive(deadline));
     if (answer.type == Type::Ready) {
       return std::move(answer.body);
     }
@@ -106,38 +106,38 @@ Result<Json> Client::request(const std::string& kind, Json parameters, const Pat
 }
 
 Result<sys::Descriptor> Client::attach(int index, net::SocketOptions options,
-                                       const Patience& patience) const {
+                                       const Deadline& deadline) const {
   options.source = socket_.source;
   options.interface = socket_.interface;
-  Result<sys::Descriptor> fd = net::connect(peer_, options, patience);
+  Result<sys::Descriptor> fd = net::connect(peer_, options, deadline);
   if (!fd) {
     return fail(with_advice(fd.error(), peer_));
   }
   const std::string frame =
       encode(control::attach(admittance_.session, admittance_.secret, tests_, index));
   const Result<> sent =
-      net::send_all(fd->get(), std::as_bytes(std::span(frame)), patience, channel_.peer());
+      net::send_all(fd->get(), std::as_bytes(std::span(frame)), deadline, channel_.peer());
   return sent ? std::move(fd) : std::unexpected(sent.error());
 }
 
 Result<Opened> Client::attach_anew(int index, std::span<const std::byte> request,
-                                   const net::Patience& patience) const {
-  using Clock = net::Patience::Clock;
+                                   const net::Deadline& deadline) const {
+  using Clock = net::Deadline::Clock;
   net::SocketOptions options = socket_;
   options.mss = kSegmentBytes;
   options.no_delay = true;
   ClientHandshake handshake(own_, key_);
   const auto begun = Clock::now();
-  Result<sys::Descriptor> fd = net::connect(peer_, options, patience);
+  Result<sys::Descriptor> fd = net::connect(peer_, options, deadline);
   if (!fd) {
     return fail(with_advice(fd.error(), peer_));
   }
   const auto connected = Clock::now();
   const auto say = [&](const std::string& frame) {
-    return net::send_all(fd->get(), std::as_bytes(std::span(frame)), patience, channel_.peer());
+    return net::send_all(fd->get(), std::as_bytes(std::span(frame)), deadline, channel_.peer());
   };
   TRY(say(encode(handshake.hello())));
-  TRY(const Message welcome, receive_on(fd->get(), patience, channel_.peer()));
+  TRY(const Message welcome, receive_on(fd->get(), deadline, channel_.peer()));
   TRY(handshake.proof(welcome));
   const auto agreed = Clock::now();
   Seal seal(handshake.keys().to_server);
@@ -151,7 +151,7 @@ Result<Opened> Client::attach_anew(int index, std::span<const std::byte> request
                 .asked = agreed};
 }
 
-void Client::bye() { std::ignore = channel_.send({Type::Bye}, Patience::of(kGoodbye)); }
+void Client::bye() { std::ignore = channel_.send({Type::Bye}, Deadline::of(kGoodbye)); }
 
 namespace {
 
@@ -249,7 +249,7 @@ Result<ClientOptions> client_options(const PeerFlags& peer, const cli::Context& 
 
 Result<Client> connect(const PeerFlags& peer, const cli::Context& context, int interrupt) {
   TRY(const ClientOptions options, client_options(peer, context));
-  return Client::connect(options, net::Patience::of(kConnect, interrupt));
+  return Client::connect(options, net::Deadline::of(kConnect, interrupt));
 }
 
 Json peer_body(const PeerFlags& peer, const Client& client) {

@@ -14,7 +14,7 @@
 #include "base/control/channel.h"
 #include "base/control/handshake.h"
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/net/socket.h"
 #include "base/sys/error.h"
 
@@ -36,27 +36,27 @@ struct Opened {
   sys::Descriptor fd;
   std::chrono::nanoseconds connecting;     // TCP's handshake
   std::chrono::nanoseconds agreeing;       // from Hello until both ends' keys are known here
-  net::Patience::Clock::time_point asked;  // when Attach and what follows it began to be sent
+  net::Deadline::Clock::time_point asked;  // when Attach and what follows it began to be sent
 };
 
 class Client {
  public:
-  static Result<Client> connect(const ClientOptions& options, const net::Patience& patience);
+  static Result<Client> connect(const ClientOptions& options, const net::Deadline& deadline);
 
   Channel& channel() { return channel_; }
   const net::Endpoint& peer() const { return peer_; }
   const Admittance& admittance() const { return admittance_; }
 
   // Asks for a test and waits for its turn. The body of the server's Ready.
-  Result<Json> request(const std::string& kind, Json parameters, const net::Patience& patience,
+  Result<Json> request(const std::string& kind, Json parameters, const net::Deadline& deadline,
                        const Waiting& waiting);
   // A data connection of the test asked for last.
   Result<sys::Descriptor> attach(int index, net::SocketOptions options,
-                                 const net::Patience& patience) const;
+                                 const net::Deadline& deadline) const;
   // The same after a handshake of its own: Attach takes the place of Proof, and `request`, which is
   // the test's, goes in the same packet. Any thread.
   Result<Opened> attach_anew(int index, std::span<const std::byte> request,
-                             const net::Patience& patience) const;
+                             const net::Deadline& deadline) const;
   // Ends politely; a client that is just dropped is understood, too.
   void bye();
 

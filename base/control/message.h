@@ -157,7 +157,7 @@ struct Message {
 };
 
 // What a body may measure: a stranger's, an admitted client's, a server's.
-inline constexpr std::size_t kMostFromStranger = 4096;
+inline constexpr std::size_t kMaxBeforeHandshake = 4096;
 inline constexpr std::size_t kMostFromClient = std::size_t{64} * 1024;
 inline constexpr std::size_t kMostFromServer = std::size_t{16} * 1024 * 1024;
 

@@ -16,7 +16,7 @@ namespace chokepoint::control {
 
 Result<std::unique_ptr<Session>> Session::make(sys::Descriptor fd, std::string id,
                                                const ServerHandshake& handshake,
-                                               const Surroundings& surroundings) {
+                                               const ServerContext& context) {
   const Result<net::Endpoint> peer = net::peer_endpoint(fd.get());
   const Result<net::Endpoint> local = net::local_endpoint(fd.get());
   if (!peer || !local) {
@@ -31,7 +31,7 @@ Result<std::unique_ptr<Session>> Session::make(sys::Descriptor fd, std::string i
   // The door has read the client's first sealed frame, its Proof.
   channel.seal(Seal(handshake.keys().to_client), Seal(handshake.keys().to_server, 1));
   std::unique_ptr<Session> session(
-      new Session(std::move(channel), std::move(id), handshake, surroundings, std::move(arrival)));
+      new Session(std::move(channel), std::move(id), handshake, context, std::move(arrival)));
   session->peer_ = *peer;
   session->local_ = *local;
   return session;
@@ -92,10 +92,10 @@ bool Session::has_hung_up() const {
   return ::poll(&control, 1, 0) > 0 && control.revents != 0;
 }
 
-Result<std::vector<sys::Descriptor>> Session::streams(const net::Patience& patience) {
+Result<std::vector<sys::Descriptor>> Session::streams(const net::Deadline& deadline) {
   TRY(const sys::Descriptor news, arrival_or_end());
   while (!complete()) {
-    TRY(net::wait_for(news.get(), POLLIN, patience, "wait for streams", channel_.peer()));
+    TRY(net::wait_for(news.get(), POLLIN, deadline, "wait for streams", channel_.peer()));
     if (has_hung_up()) {
       return fail(ErrorKind::Refused, "wait for streams", channel_.peer(),
                   "it closed the connection");
@@ -125,11 +125,11 @@ std::vector<std::pair<int, sys::Descriptor>> Session::new_streams() {
 
 namespace {
 
-bool fills_path(const Turnstile::Test& test) {
+bool fills_path(const TestQueue::Test& test) {
   return test.demand.weight == Weight::Heavy || test.demand.weight == Weight::Alone;
 }
 
-bool shares(const Turnstile::Test& test) {
+bool shares(const TestQueue::Test& test) {
   return test.share && test.demand.weight != Weight::Alone;
 }
 
@@ -141,22 +141,22 @@ Result<> no_room() {
 
 }  // namespace
 
-Turnstile::Turn::Turn(Turnstile& turnstile, Test test) : turnstile_(turnstile) {
-  const std::lock_guard lock(turnstile_.mutex_);
-  ticket_ = turnstile_.next_ticket_++;
-  turnstile_.entries_.push_back({.ticket = ticket_, .test = std::move(test)});
+TestQueue::Turn::Turn(TestQueue& test_queue, Test test) : test_queue_(test_queue) {
+  const std::lock_guard lock(test_queue_.mutex_);
+  ticket_ = test_queue_.next_ticket_++;
+  test_queue_.entries_.push_back({.ticket = ticket_, .test = std::move(test)});
 }
 
-Turnstile::Turn::~Turn() {
-  const std::lock_guard lock(turnstile_.mutex_);
-  turnstile_.entries_.remove_if([&](const Entry& entry) { return entry.ticket == ticket_; });
+TestQueue::Turn::~Turn() {
+  const std::lock_guard lock(test_queue_.mutex_);
+  test_queue_.entries_.remove_if([&](const Entry& entry) { return entry.ticket == ticket_; });
 }
 
-Result<> Turnstile::Turn::take() {
-  const std::lock_guard lock(turnstile_.mutex_);
-  const auto mine = std::ranges::find(turnstile_.entries_, ticket_, &Entry::ticket);
-  const Entry* ahead = turnstile_.obstacle(*mine);
-  if (ahead == nullptr && !turnstile_.has_room_for(*mine)) {
+Result<> TestQueue::Turn::take() {
+  const std::lock_guard lock(test_queue_.mutex_);
+  const auto mine = std::ranges::find(test_queue_.entries_, ticket_, &Entry::ticket);
+  const Entry* ahead = test_queue_.obstacle(*mine);
+  if (ahead == nullptr && !test_queue_.has_room_for(*mine)) {
     return no_room();
   }
   if (ahead == nullptr) {
@@ -169,20 +169,20 @@ Result<> Turnstile::Turn::take() {
               "try again when it is done");
 }
 
-Result<> Turnstile::Turn::grow(std::int64_t threads, std::int64_t bytes) {
-  TRY(turnstile_.check({Weight::Light, threads, bytes}));
-  const std::lock_guard lock(turnstile_.mutex_);
-  const auto mine = std::ranges::find(turnstile_.entries_, ticket_, &Entry::ticket);
+Result<> TestQueue::Turn::grow(std::int64_t threads, std::int64_t bytes) {
+  TRY(test_queue_.check({Weight::Light, threads, bytes}));
+  const std::lock_guard lock(test_queue_.mutex_);
+  const auto mine = std::ranges::find(test_queue_.entries_, ticket_, &Entry::ticket);
   const Demand before =
       std::exchange(mine->test.demand, Demand(mine->test.demand.weight, threads, bytes));
-  if (turnstile_.has_room_for(*mine)) {
+  if (test_queue_.has_room_for(*mine)) {
     return {};
   }
   mine->test.demand = before;
   return no_room();
 }
 
-Result<> Turnstile::check(const Demand& demand) const {
+Result<> TestQueue::check(const Demand& demand) const {
   const auto too_much = [](const std::string& asked, const std::string& granted) {
     return fail(ErrorKind::Exhausted, "test", "",
                 fmt::format("it would take {}, and this server grants {} to all tests together",
@@ -202,7 +202,7 @@ Result<> Turnstile::check(const Demand& demand) const {
 
 // Who came earlier and waits for room alone is counted, too: else small tests would pass it
 // forever.
-bool Turnstile::has_room_for(const Entry& entry) const {
+bool TestQueue::has_room_for(const Entry& entry) const {
   std::int64_t threads = entry.test.demand.threads;
   std::int64_t bytes = entry.test.demand.bytes;
   if (threads == 0 && bytes == 0) {
@@ -218,7 +218,7 @@ bool Turnstile::has_room_for(const Entry& entry) const {
   return threads <= capacity_.threads && bytes <= capacity_.bytes;
 }
 
-const Turnstile::Entry* Turnstile::obstacle(const Entry& entry) const {
+const TestQueue::Entry* TestQueue::obstacle(const Entry& entry) const {
   const auto in_the_way = [&](const Entry& other) {
     const bool earlier = other.running || other.ticket < entry.ticket;
     if (other.ticket == entry.ticket || !earlier) {
@@ -234,12 +234,12 @@ const Turnstile::Entry* Turnstile::obstacle(const Entry& entry) const {
   return found == entries_.end() ? nullptr : &*found;
 }
 
-Result<> until_stopped(Session& session, std::string_view kind, const net::Patience& patience,
+Result<> until_stopped(Session& session, std::string_view kind, const net::Deadline& deadline,
                        const std::function<Result<>()>& work) {
   const std::string& peer = session.channel().peer();
-  while (!patience.over()) {
+  while (!deadline.over()) {
     TRY(work());
-    if (sys::is_readable(session.surroundings().stop)) {
+    if (sys::is_readable(session.context().stop)) {
       return fail(ErrorKind::Interrupted, kind, peer, "the server stops");
     }
     TRY(const std::optional<Message> message, session.channel().poll());

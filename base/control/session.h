@@ -22,7 +22,7 @@
 #include "base/control/limits.h"
 #include "base/control/message.h"
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/clock.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
@@ -31,7 +31,7 @@
 namespace chokepoint::control {
 
 // What every session of a server shares. Outlives them.
-struct Surroundings {
+struct ServerContext {
   const sys::Clock& clock;
   sys::Root root;
   Limits limits;
@@ -45,7 +45,7 @@ class Session {
  public:
   static Result<std::unique_ptr<Session>> make(sys::Descriptor fd, std::string id,
                                                const ServerHandshake& handshake,
-                                               const Surroundings& surroundings);
+                                               const ServerContext& context);
 
   Channel& channel() { return channel_; }
   const std::string& id() const { return id_; }
@@ -59,18 +59,18 @@ class Session {
   bool client_has_key() const { return client_has_key_; }
   const net::Endpoint& peer() const { return peer_; }
   const net::Endpoint& local() const { return local_; }
-  const Surroundings& surroundings() const { return surroundings_; }
-  const Limits& limits() const { return surroundings_.limits; }
+  const ServerContext& context() const { return context_; }
+  const Limits& limits() const { return context_.limits; }
 
   // Ends early when the server stops.
-  net::Patience patience(std::chrono::nanoseconds wait) const {
-    return net::Patience::of(wait, surroundings_.stop);
+  net::Deadline deadline(std::chrono::nanoseconds wait) const {
+    return net::Deadline::of(wait, context_.stop);
   }
 
   // From now on `count` data connections are taken, numbered from 0.
   void expect_streams(int count);
   // All of them, in the order of their numbers; an error as soon as the client has gone.
-  Result<std::vector<sys::Descriptor>> streams(const net::Patience& patience);
+  Result<std::vector<sys::Descriptor>> streams(const net::Deadline& deadline);
   // For a test that takes its data connections as they come: those since the last call, with their
   // numbers, and a descriptor that is readable while there are any.
   std::vector<std::pair<int, sys::Descriptor>> new_streams();
@@ -82,13 +82,13 @@ class Session {
 
  private:
   Session(Channel channel, std::string id, const ServerHandshake& handshake,
-          const Surroundings& surroundings, sys::Descriptor arrival)
+          const ServerContext& context, sys::Descriptor arrival)
       : channel_(std::move(channel)),
         id_(std::move(id)),
         secret_(handshake.keys().attach),
         client_(handshake.client()),
         client_has_key_(handshake.wants_key()),
-        surroundings_(surroundings),
+        context_(context),
         arrival_(std::move(arrival)) {}
   bool complete();
   Result<sys::Descriptor> arrival_or_end() const;
@@ -102,7 +102,7 @@ class Session {
   bool client_has_key_;
   net::Endpoint peer_;
   net::Endpoint local_;
-  const Surroundings& surroundings_;
+  const ServerContext& context_;
   sys::Descriptor arrival_;  // an eventfd, written for each arrival
 
   std::mutex mutex_;
@@ -115,7 +115,7 @@ class Session {
 // which waits for what the test has to do and returns within a fraction of a second. An error where
 // `work` fails, the client says anything else or nothing in time, or the server stops. `kind` is
 // the test's; the session's thread.
-Result<> until_stopped(Session& session, std::string_view kind, const net::Patience& patience,
+Result<> until_stopped(Session& session, std::string_view kind, const net::Deadline& deadline,
                        const std::function<Result<>()>& work);
 
 // A kind of test as the server offers it. One object serves all sessions, each from its own thread.
@@ -164,12 +164,12 @@ using Services = std::vector<std::unique_ptr<Service>>;
 // take more threads or memory than those that run have left waits until they have ended. Any
 // thread.
 
-class Turnstile {
+class TestQueue {
  public:
   // `exclusive`: one client at a time, whatever the weight of its tests, and nobody queues: who
   // comes meanwhile is refused. (Latency under load, and a path over both families, are several
   // tests of one client at once.)
-  explicit Turnstile(bool exclusive, const Capacity& capacity = {})
+  explicit TestQueue(bool exclusive, const Capacity& capacity = {})
       : exclusive_(exclusive), capacity_(capacity) {}
 
   struct Test {
@@ -182,7 +182,7 @@ class Turnstile {
   // A place in the queue or at the front; given back when it goes.
   class Turn {
    public:
-    Turn(Turnstile& turnstile, Test test);
+    Turn(TestQueue& test_queue, Test test);
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     ~Turn();
@@ -195,7 +195,7 @@ class Turnstile {
     Result<> grow(std::int64_t threads, std::int64_t bytes);
 
    private:
-    Turnstile& turnstile_;
+    TestQueue& test_queue_;
     std::uint64_t ticket_;
   };
 

@@ -22,11 +22,11 @@ Error no_answer(std::string reason, const std::string& subject) {
           .reason = std::move(reason)};
 }
 
-Result<sys::Descriptor> connect_to(const HttpPlace& place, const Patience& patience) {
-  TRY(const std::vector<Address> addresses, resolve_within(place.host, std::nullopt, patience));
+Result<sys::Descriptor> connect_to(const HttpPlace& place, const Deadline& deadline) {
+  TRY(const std::vector<Address> addresses, resolve_within(place.host, std::nullopt, deadline));
   Result<sys::Descriptor> connected = fail(no_answer("no address", place.host));
   for (const Address& each : addresses) {
-    connected = connect({each, place.port}, {}, patience);
+    connected = connect({each, place.port}, {}, deadline);
     if (connected) {
       break;
     }
@@ -91,18 +91,18 @@ Result<HttpPlace> parse_http(std::string_view url, std::uint16_t default_port) {
 }
 
 Result<HttpAnswer> exchange(const HttpPlace& place, const HttpRequest& request,
-                            std::size_t most_bytes, const Patience& patience) {
+                            std::size_t most_bytes, const Deadline& deadline) {
   const std::string subject = place.authority();
-  TRY(const sys::Descriptor socket, connect_to(place, patience));
+  TRY(const sys::Descriptor socket, connect_to(place, deadline));
   const std::string head = head_of(place, request);
-  Result<> sent = send_all(socket.get(), std::as_bytes(std::span(head)), patience, subject);
+  Result<> sent = send_all(socket.get(), std::as_bytes(std::span(head)), deadline, subject);
   if (sent) {
-    sent = send_all(socket.get(), std::as_bytes(std::span(request.body)), patience, subject);
+    sent = send_all(socket.get(), std::as_bytes(std::span(request.body)), deadline, subject);
   }
   std::string answer;
   std::array<std::byte, 16'384> piece{};
   for (;;) {
-    const Result<std::size_t> bytes = receive_some(socket.get(), piece, patience, subject);
+    const Result<std::size_t> bytes = receive_some(socket.get(), piece, deadline, subject);
     if (!bytes && !is_refusal(answer)) {
       return fail(bytes.error());
     }

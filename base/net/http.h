@@ -1,13 +1,13 @@
 // One request to an HTTP server and its whole answer: for what asks a server now and then, in plain
 // text, and trusts it with nothing. Each request has a connection of its own. Blocks up to its
-// patience; any thread.
+// deadline; any thread.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::net {
@@ -37,6 +37,6 @@ struct HttpAnswer {
 // An Error where nobody answers, or what answers is no HTTP, or is longer than `most_bytes`. Any
 // status is an answer.
 Result<HttpAnswer> exchange(const HttpPlace& place, const HttpRequest& request,
-                            std::size_t most_bytes, const Patience& patience);
+                            std::size_t most_bytes, const Deadline& deadline);
 
 }  // namespace chokepoint::net

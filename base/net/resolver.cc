@@ -63,15 +63,15 @@ Result<std::vector<Address>> resolve(const std::string& name, std::optional<Fami
 }
 
 Result<std::vector<Address>> resolve_within(const std::string& name, std::optional<Family> only,
-                                            const Patience& patience) {
+                                            const Deadline& deadline) {
   constexpr std::chrono::milliseconds kSlice{50};  // between two looks at the interrupt
   sys::Late<Result<std::vector<Address>>> lookup([name, only] { return resolve(name, only); });
-  while (!patience.over()) {
-    const auto slice_end = std::min(patience.until, Patience::Clock::now() + kSlice);
+  while (!deadline.over()) {
+    const auto slice_end = std::min(deadline.until, Deadline::Clock::now() + kSlice);
     if (std::optional<Result<std::vector<Address>>> found = lookup.by(slice_end)) {
       return std::move(*found);
     }
-    const Result<> going = wait_for(-1, 0, patience.at_most({}), "resolve", name);
+    const Result<> going = wait_for(-1, 0, deadline.at_most({}), "resolve", name);
     if (!going && going.error().kind == ErrorKind::Interrupted) {
       return std::unexpected(going.error());
     }

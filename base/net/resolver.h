@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::net {
@@ -16,9 +16,9 @@ namespace chokepoint::net {
 // resolver does: for callers that may wait, or that ask from a thread of their own.
 Result<std::vector<Address>> resolve(const std::string& name, std::optional<Family> only);
 
-// The same, but no longer than the patience lasts. A lookup cannot be cancelled: one that is late
+// The same, but no longer than the deadline lasts. A lookup cannot be cancelled: one that is late
 // goes on on a thread of its own, and its answer is thrown away.
 Result<std::vector<Address>> resolve_within(const std::string& name, std::optional<Family> only,
-                                            const Patience& patience);
+                                            const Deadline& deadline);
 
 }  // namespace chokepoint::net

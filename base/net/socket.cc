@@ -135,13 +135,13 @@ Result<Descriptor> start_connect(const Endpoint& peer, const SocketOptions& opti
 }
 
 Result<Descriptor> connect(const Endpoint& peer, const SocketOptions& options,
-                           const Patience& patience) {
+                           const Deadline& deadline) {
   const std::string subject = peer.text();
   Result<Descriptor> fd = start_connect(peer, options);
   if (!fd) {
     return fd;
   }
-  TRY(wait_for(fd->get(), POLLOUT, patience, "connect", subject));
+  TRY(wait_for(fd->get(), POLLOUT, deadline, "connect", subject));
   if (const int code = pending_error(fd->get()); code != 0) {
     return fail(from_errno(code, "connect", subject));
   }
@@ -185,7 +185,7 @@ int pending_error(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) < 0 ? errno : code;
 }
 
-Result<> send_all(int fd, std::span<const std::byte> data, const Patience& patience,
+Result<> send_all(int fd, std::span<const std::byte> data, const Deadline& deadline,
                   std::string_view subject) {
   while (!data.empty()) {
     const ssize_t sent = send(fd, data.data(), data.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -193,14 +193,14 @@ Result<> send_all(int fd, std::span<const std::byte> data, const Patience& patie
       data = data.subspan(static_cast<std::size_t>(sent));
     } else if (errno != EAGAIN && errno != EINTR) {
       return fail(from_errno(errno, "send", subject));
-    } else if (const Result<> ready = wait_for(fd, POLLOUT, patience, "send", subject); !ready) {
+    } else if (const Result<> ready = wait_for(fd, POLLOUT, deadline, "send", subject); !ready) {
       return ready;
     }
   }
   return {};
 }
 
-Result<std::size_t> receive_some(int fd, std::span<std::byte> into, const Patience& patience,
+Result<std::size_t> receive_some(int fd, std::span<std::byte> into, const Deadline& deadline,
                                  std::string_view subject) {
   while (true) {
     const ssize_t got = recv(fd, into.data(), into.size(), MSG_DONTWAIT);
@@ -210,14 +210,14 @@ Result<std::size_t> receive_some(int fd, std::span<std::byte> into, const Patien
     if (errno != EAGAIN && errno != EINTR) {
       return fail(from_errno(errno, "receive", subject));
     }
-    TRY(wait_for(fd, POLLIN, patience, "receive", subject));
+    TRY(wait_for(fd, POLLIN, deadline, "receive", subject));
   }
 }
 
-Result<> receive_all(int fd, std::span<std::byte> into, const Patience& patience,
+Result<> receive_all(int fd, std::span<std::byte> into, const Deadline& deadline,
                      std::string_view subject) {
   while (!into.empty()) {
-    TRY(const std::size_t got, receive_some(fd, into, patience, subject));
+    TRY(const std::size_t got, receive_some(fd, into, deadline, subject));
     if (got == 0) {
       return fail(ErrorKind::Refused, "receive", subject, "the peer closed the connection");
     }

@@ -375,7 +375,7 @@ Result<Collector> Collector::of(std::string_view url) {
 }
 
 Result<> Collector::send(Signal signal, std::string_view document,
-                         const net::Patience& patience) const {
+                         const net::Deadline& deadline) const {
   constexpr int kOk = 200;
   constexpr int kNoMoreOk = 300;
   net::HttpPlace place = place_;
@@ -383,7 +383,7 @@ Result<> Collector::send(Signal signal, std::string_view document,
   TRY(const net::HttpAnswer answer,
       net::exchange(place,
                     {.method = "POST", .content_type = "application/x-protobuf", .body = document},
-                    kMostAnswerBytes, patience));
+                    kMostAnswerBytes, deadline));
   if (answer.status < kOk || answer.status >= kNoMoreOk) {
     return fail(
         ErrorKind::Refused, "", place.authority() + place.path,

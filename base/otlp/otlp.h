@@ -92,7 +92,7 @@ class Collector {
   bool takes(Signal signal) const { return !only_ || *only_ == signal; }
   // A document as protobuf, of a signal that it takes. An Error where it was not taken as a whole,
   // with what the collector answered.
-  Result<> send(Signal signal, std::string_view document, const net::Patience& patience) const;
+  Result<> send(Signal signal, std::string_view document, const net::Deadline& deadline) const;
 
  private:
   Collector(net::HttpPlace place, std::optional<Signal> only)

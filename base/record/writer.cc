@@ -253,9 +253,9 @@ void Writer::Core::work() {
     guard.unlock();
     round();
     publish();
-    const std::chrono::milliseconds patience = pause();
+    const std::chrono::milliseconds deadline = pause();
     guard.lock();
-    wake_.wait_for(guard, patience, [this] { return is_closing_; });
+    wake_.wait_for(guard, deadline, [this] { return is_closing_; });
   }
   guard.unlock();
   finish();

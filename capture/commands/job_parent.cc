@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/cli/text.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/process.h"
 #include "base/sys/signals.h"
@@ -192,16 +192,16 @@ void finish(std::optional<run::WatchProcess>& watch, std::optional<int> exit_sta
   if (!watch) {
     return;
   }
-  const auto patience = net::Patience::of(kAfterJob, interrupt);
+  const auto deadline = net::Deadline::of(kAfterJob, interrupt);
   const Result<> ended = watch->end(
       exit_status,
-      wanted.is_unbounded() ? net::Patience::of(kRecordForFollowUp, interrupt) : patience);
+      wanted.is_unbounded() ? net::Deadline::of(kRecordForFollowUp, interrupt) : deadline);
   if (ended) {
-    live::follow_up(context, folder, wanted, patience);
+    live::follow_up(context, folder, wanted, deadline);
   } else {
     say(context, "the record is not complete", ended.error());
   }
-  watch->leave(patience);
+  watch->leave(deadline);
 }
 
 // All that may fail before the job is there. Both processes are forked first, since they keep the
@@ -248,8 +248,8 @@ Result<> try_to_watch(const Accompanied& wanted, const cli::Context& context,
 void abandon(std::optional<Watching>& watching, int exit_status) {
   if (watching && watching->process) {
     [[maybe_unused]] const Result<> closed =
-        watching->process->abandon(exit_status, net::Patience::of(kAfterJob));
-    watching->process->leave(net::Patience::of(kAfterJob));
+        watching->process->abandon(exit_status, net::Deadline::of(kAfterJob));
+    watching->process->leave(net::Deadline::of(kAfterJob));
   }
   watching.reset();
 }

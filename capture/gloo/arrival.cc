@@ -17,7 +17,7 @@ std::int64_t first_data_ns(const Share& share) {
   return earlier(share.sent.first_data_ns, share.received.first_data_ns);
 }
 
-std::int64_t came_ns(const Share& share, const Way& way) {
+std::int64_t came_ns(const Share& share, const DirectionTraffic& way) {
   const std::int64_t ready = ready_ns(way);
   const std::int64_t data = first_data_ns(share);
   return data != 0 && ready > data ? 0 : ready;

@@ -27,7 +27,7 @@ void note_first(std::int64_t& first_ns, std::int64_t time_ns) {
   first_ns = first_ns == 0 ? time_ns : first_ns;
 }
 
-void count_data(Way& way, const Message& message, bool is_deduced) {
+void count_data(DirectionTraffic& way, const Message& message, bool is_deduced) {
   ++way.buffers;
   way.payload_bytes += message.payload_bytes;
   way.deduced_bytes += is_deduced ? message.payload_bytes : 0;
@@ -35,7 +35,7 @@ void count_data(Way& way, const Message& message, bool is_deduced) {
   way.last_data_ns = std::max(way.last_data_ns, message.last_byte_ns);
 }
 
-void count(Way& way, const Message& message, bool is_deduced) {
+void count(DirectionTraffic& way, const Message& message, bool is_deduced) {
   ++way.messages;
   if (!is_ready_message(message)) {
     count_data(way, message, is_deduced);
@@ -63,7 +63,7 @@ bool is_missing(const Collective& transfer, const Message& message) {
 }
 
 // A header that was missed leaves the counts uneven for good.
-bool is_settled(const Way& way, const Way& back) {
+bool is_settled(const DirectionTraffic& way, const DirectionTraffic& back) {
   return way.buffers >= std::max(way.announced, back.credits) || way.deduced_bytes != 0;
 }
 
@@ -457,7 +457,7 @@ void Collectives::add(std::uint32_t connection, bool is_sent, const Message& mes
   of.start_ns = std::min(of.start_ns, message.first_byte_ns);
   of.end_ns = std::max(of.end_ns, message.last_byte_ns);
   if (Share* share = share_of(of, connection)) {
-    Way& way = is_sent ? share->sent : share->received;
+    DirectionTraffic& way = is_sent ? share->sent : share->received;
     if (way.messages == 0) {
       const std::int64_t missed_by_ns = connections_[connection].streams[is_sent].missed_by_ns;
       way.hidden_by_ns = missed_by_ns + kNearNs >= of.start_ns ? missed_by_ns : 0;

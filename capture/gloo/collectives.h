@@ -95,7 +95,7 @@ class ExpectedBuffers {
 
 // What passed in one direction of one connection for one collective. Times are 0 if nothing was
 // seen.
-struct Way {
+struct DirectionTraffic {
   std::uint64_t messages = 0;
   std::uint64_t payload_bytes = 0;
   std::uint64_t deduced_bytes = 0;  // of the payload: its headers were not captured
@@ -110,7 +110,7 @@ struct Way {
 };
 
 // When the side that sends in this direction first showed that its code had reached the collective.
-inline std::int64_t ready_ns(const Way& way) {
+inline std::int64_t ready_ns(const DirectionTraffic& way) {
   const bool is_one_missing = way.send_ready_ns == 0 || way.receive_ready_ns == 0;
   return is_one_missing ? std::max(way.send_ready_ns, way.receive_ready_ns)
                         : std::min(way.send_ready_ns, way.receive_ready_ns);
@@ -118,8 +118,8 @@ inline std::int64_t ready_ns(const Way& way) {
 
 struct Share {
   std::uint32_t connection = 0;
-  Way sent{};
-  Way received{};
+  DirectionTraffic sent{};
+  DirectionTraffic received{};
 };
 
 struct Collective {

@@ -22,7 +22,7 @@
 namespace chokepoint::capture::live {
 namespace {
 
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 
 constexpr const char* kOwnProgram = "/proc/self/exe";
@@ -33,12 +33,12 @@ constexpr std::size_t kMaxAnswerBytes = 64 << 10;
 constexpr milliseconds kGrace{200};
 
 // What the program prints; nullopt where it fails or takes too long.
-std::optional<std::string> answer_of(std::vector<std::string> command, const Patience& patience) {
+std::optional<std::string> answer_of(std::vector<std::string> command, const Deadline& deadline) {
   command.insert(command.begin(), kOwnProgram);
-  const auto left = std::chrono::ceil<milliseconds>(patience.until - Patience::Clock::now());
+  const auto left = std::chrono::ceil<milliseconds>(deadline.until - Deadline::Clock::now());
   const auto answer = sys::capture_output(
       {.command = std::move(command), .environment = {sys::tie_to_this_process()}}, left,
-      kMaxAnswerBytes, patience.interrupt);
+      kMaxAnswerBytes, deadline.interrupt);
   return answer && answer->status.code == 0 ? std::optional(answer->out) : std::nullopt;
 }
 
@@ -55,11 +55,11 @@ int shown(const cli::Context& context, std::vector<std::string> command, int int
     context.err.flush();
     return 1;
   }
-  auto ended = process->wait_until(Patience::Clock::time_point::max(), interrupt);
+  auto ended = process->wait_until(Deadline::Clock::time_point::max(), interrupt);
   for (const int number : {SIGINT, SIGKILL}) {
     if (ended && !*ended) {
       std::ignore = process->signal(number);
-      ended = process->wait_until(Patience::Clock::now() + kGrace);
+      ended = process->wait_until(Deadline::Clock::now() + kGrace);
     }
   }
   return ended && *ended ? (*ended)->code : 1;
@@ -83,7 +83,7 @@ enum class Others : std::uint8_t { Ended, Writing, Unknown };
 
 // Other nodes' watches end together with this one: waits for them. In a process of its own, since a
 // folder that does not answer holds whoever looks into it.
-Others await_others(const std::string& folder, const Patience& patience) {
+Others await_others(const std::string& folder, const Deadline& deadline) {
   auto look = sys::Process::fork([&] {
     while (is_anyone_writing(folder)) {
       std::this_thread::sleep_for(kLookInterval);
@@ -93,7 +93,7 @@ Others await_others(const std::string& folder, const Patience& patience) {
   if (!look) {
     return Others::Unknown;
   }
-  const auto ended = look->wait_until(patience.until, patience.interrupt);
+  const auto ended = look->wait_until(deadline.until, deadline.interrupt);
   if (ended && *ended) {
     return (*ended)->code == 0 ? Others::Ended : Others::Unknown;
   }
@@ -102,17 +102,17 @@ Others await_others(const std::string& folder, const Patience& patience) {
 }
 
 // A part of what time there is: a verdict is worth nothing without the time to reach it.
-Patience part_for_others(const Patience& patience) {
-  return patience.at_most((patience.until - Patience::Clock::now()) / 2);
+Deadline part_for_others(const Deadline& deadline) {
+  return deadline.at_most((deadline.until - Deadline::Clock::now()) / 2);
 }
 
 void print_verdict(const cli::Context& context, const std::string& folder,
-                   const Patience& patience) {
-  const Others others = await_others(folder, part_for_others(patience));
+                   const Deadline& deadline) {
+  const Others others = await_others(folder, part_for_others(deadline));
   const auto verdict = others == Others::Ended
-                           ? answer_of({"diagnose", folder, "--brief", "--quiet"}, patience)
+                           ? answer_of({"diagnose", folder, "--brief", "--quiet"}, deadline)
                            : std::nullopt;
-  if (sys::is_readable(patience.interrupt)) {
+  if (sys::is_readable(deadline.interrupt)) {
     return;
   }
   if (others == Others::Writing) {
@@ -127,14 +127,14 @@ void print_verdict(const cli::Context& context, const std::string& folder,
 }  // namespace
 
 void follow_up(const cli::Context& context, const std::string& folder, const FollowUp& wanted,
-               const Patience& patience) {
+               const Deadline& deadline) {
   if (wanted.diagnoses) {
-    shown(context, {"diagnose", folder}, patience.interrupt);
+    shown(context, {"diagnose", folder}, deadline.interrupt);
   } else if (!context.quiet) {
-    print_verdict(context, folder, patience);
+    print_verdict(context, folder, deadline);
   }
-  if (wanted.reports && !sys::is_readable(patience.interrupt)) {
-    shown(context, {"report", folder}, patience.interrupt);
+  if (wanted.reports && !sys::is_readable(deadline.interrupt)) {
+    shown(context, {"report", folder}, deadline.interrupt);
   }
 }
 

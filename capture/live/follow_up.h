@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/cli/context.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 
 namespace chokepoint::capture::live {
 
@@ -19,9 +19,9 @@ struct FollowUp {
   bool is_unbounded() const { return diagnoses || reports; }
 };
 
-// Ends with the patience, but for what the user asked for: that only its interrupt ends, at once.
+// Ends with the deadline, but for what the user asked for: that only its interrupt ends, at once.
 void follow_up(const cli::Context& context, const std::string& folder, const FollowUp& wanted,
-               const net::Patience& patience);
+               const net::Deadline& deadline);
 
 // Before the job starts: doctor on this host and, from the first process of a Slurm job, preflight
 // of its hosts. False where something critical was found.

@@ -222,7 +222,7 @@ Result<net::Address> address_of(const std::string& text, const std::string& host
   if (host.starts_with('[')) {
     return bad(text, "IPv4 only, so far");
   }
-  auto addresses = net::resolve_within(host, net::Family::Ipv4, net::Patience::of(kResolving));
+  auto addresses = net::resolve_within(host, net::Family::Ipv4, net::Deadline::of(kResolving));
   if (!addresses) {
     return bad(text, addresses.error().reason);
   }

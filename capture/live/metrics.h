@@ -79,7 +79,7 @@ class OtlpSender {
   OtlpSender(otlp::Collector collector, std::string run, const sys::Clock& clock);
   void work();
   void send(const std::vector<step::Step>& steps, const Figures& figures, bool is_last);
-  net::Patience patience() const;
+  net::Deadline deadline() const;
   // False, and noted why, where the collector did not take it.
   bool send_document(otlp::Signal signal, const std::string& document);
   std::vector<otlp::Span> spans_of(const std::vector<step::Step>& steps, const Figures& figures,

@@ -165,12 +165,12 @@ void OtlpSender::send(const std::vector<step::Step>& steps, const Figures& figur
   }
 }
 
-net::Patience OtlpSender::patience() const {
-  return net::Patience::of(kSendPatience, too_late_.get());
+net::Deadline OtlpSender::deadline() const {
+  return net::Deadline::of(kSendPatience, too_late_.get());
 }
 
 bool OtlpSender::send_document(otlp::Signal signal, const std::string& document) {
-  const Result<> sent = collector_.send(signal, document, patience());
+  const Result<> sent = collector_.send(signal, document, deadline());
   if (!sent) {
     const std::lock_guard lock(mutex_);
     why_lost_ = sent.error().kind == ErrorKind::Interrupted ? "the job ended meanwhile"

@@ -21,11 +21,11 @@ class ThreadTasks {
   using Work = std::function<void()>;
 
   // Waits until it is done. False if the other thread did not do it in time: then it is withdrawn.
-  bool ask(const Work& work, std::chrono::milliseconds patience) {
+  bool ask(const Work& work, std::chrono::milliseconds deadline) {
     std::unique_lock lock(mutex_);
     work_ = &work;
     is_asked_ = true;
-    const bool is_done = done_.wait_for(lock, patience, [&] { return work_ == nullptr; });
+    const bool is_done = done_.wait_for(lock, deadline, [&] { return work_ == nullptr; });
     work_ = nullptr;
     is_asked_ = false;
     return is_done;

@@ -126,11 +126,11 @@ Result<> Observer::join() {
 }
 
 bool Observer::inspect(const std::function<void(const Analyser& analyser)>& look,
-                       std::chrono::milliseconds patience) {
+                       std::chrono::milliseconds deadline) {
   for (const std::unique_ptr<Analyser>& analyser : analysers_) {
     if (running_ == 0) {
       look(*analyser);
-    } else if (!analyser->tasks().ask([&] { look(*analyser); }, patience)) {
+    } else if (!analyser->tasks().ask([&] { look(*analyser); }, deadline)) {
       return false;
     }
   }

@@ -90,7 +90,7 @@ class Observer {
   // Looks at one analyser after the other, between two batches while they run. False if one did not
   // answer in time: the source is silent, or the analyser busy.
   bool inspect(const std::function<void(const Analyser& analyser)>& look,
-               std::chrono::milliseconds patience);
+               std::chrono::milliseconds deadline);
   // After join().
   const std::vector<std::unique_ptr<Analyser>>& analysers() const { return analysers_; }
   std::vector<std::string> remarks() const { return source_->remarks(); }

@@ -71,7 +71,7 @@ void Steps::take(const std::vector<observer::TrafficBin>& bins) {
   }
 }
 
-void Steps::attend(std::int64_t now_ns) {
+void Steps::poll(std::int64_t now_ns) {
   std::vector<record::Collective> collectives;
   std::vector<step::TaggedCall> calls;
   std::vector<observer::TrafficBin> bins;
@@ -101,7 +101,7 @@ void Steps::attend(std::int64_t now_ns) {
 
 void Steps::finish(std::int64_t now_ns) {
   estimated_ns_ = now_ns - kEstimateNs;
-  attend(now_ns);
+  poll(now_ns);
   cycle_.finish(on_step_);
   traffic_.report(std::numeric_limits<std::int64_t>::max(), on_step_);
 }

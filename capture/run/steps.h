@@ -1,4 +1,4 @@
-// All sources of the job's steps: output, marks, collectives, traffic. take_output() and attend()
+// All sources of the job's steps: output, marks, collectives, traffic. take_output() and poll()
 // by one thread; collectives and traffic come from the packets' threads and wait for it.
 #pragma once
 
@@ -33,14 +33,14 @@ class Steps {
   static Result<std::unique_ptr<Steps>> make(const Options& options, const sys::Clock& clock,
                                              record::Writer& writer);
 
-  // Also told of each step, by the thread of take_output() and attend().
+  // Also told of each step, by the thread of take_output() and poll().
   void tell(step::OnStep also) { also_ = std::move(also); }
 
   void take_output(const job::OutputPiece& piece);
   // False if there were none.
   bool take_marks(const job::JobProcesses& processes);
   // Takes what has come from other threads.
-  void attend(std::int64_t now_ns);
+  void poll(std::int64_t now_ns);
   // The job is over: reports what was held back, too.
   void finish(std::int64_t now_ns);
 

@@ -331,7 +331,7 @@ void Watch::keep(const record::Collective& row) {
   steps_->take(row);
 }
 
-void Watch::attend() {
+void Watch::poll() {
   const std::int64_t now_ns = clock_.monotonic_ns();
   const std::vector<gloo::RankedProcess> ranks = ranks_of(*roster_->processes());
   if (options_.packets && sockets_) {
@@ -339,7 +339,7 @@ void Watch::attend() {
   }
   collectives_.settle(ranks, now_ns);
   steps_->take_marks(*roster_->processes());
-  steps_->attend(now_ns);
+  steps_->poll(now_ns);
   attend_stall(now_ns);
   gather();
   if (metrics_) {
@@ -359,14 +359,14 @@ void Watch::attend_stall(std::int64_t now_ns) {
     bytes += static_cast<double>(volume.sent_bytes + volume.received_bytes);
   }
   const double usual_mbps = figures_.elapsed_s > 0 ? bytes * 8 / 1e6 / figures_.elapsed_s : 0;
-  stall_.attend({.now_ns = now_ns,
-                 .steps = steps.count,
-                 .usual_ms = steps.median_ms.value_or(0),
-                 .newest_step_ns = steps.newest_end_ns,
-                 .is_traffic_usual =
-                     steps.source == record::StepSource::Traffic && mbps > kUsualShare * usual_mbps,
-                 .processes = *roster_->processes(),
-                 .silent = figures_.sockets.silent});
+  stall_.poll({.now_ns = now_ns,
+               .steps = steps.count,
+               .usual_ms = steps.median_ms.value_or(0),
+               .newest_step_ns = steps.newest_end_ns,
+               .is_traffic_usual =
+                   steps.source == record::StepSource::Traffic && mbps > kUsualShare * usual_mbps,
+               .processes = *roster_->processes(),
+               .silent = figures_.sockets.silent});
 }
 
 // The kernel goes on sending what a process left in its sockets when it ended.
@@ -394,7 +394,7 @@ void Watch::take_last_marks() {
   }
 }
 
-void Watch::look_last(std::optional<int> exit_status) {
+void Watch::final_sample(std::optional<int> exit_status) {
   socket_ticker_->stop();
   counter_ticker_->stop();
   const std::int64_t now_ns = clock_.monotonic_ns();

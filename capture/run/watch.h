@@ -9,7 +9,7 @@
 //
 // All of them live in a process of their own: see run/watch_process.h.
 //
-//   open() ─▶ (the job starts) ─▶ begin() ─▶ attend()… ─▶ end()
+//   open() ─▶ (the job starts) ─▶ begin() ─▶ poll()… ─▶ end()
 //
 // None of them touches the job. If one of them fails the others go on, and Figures::remarks says
 // what was not seen.
@@ -124,7 +124,7 @@ class Watch {
 
   void take_output(const job::OutputPiece& piece);
   // To be called some times a second.
-  void attend();
+  void poll();
   std::shared_ptr<const job::JobProcesses> processes() const;
   const live::Figures& figures() const { return figures_; }
 
@@ -133,10 +133,10 @@ class Watch {
   void abandon(int exit_status);
   // The last look at everything, and the end of the record: both, or one after the other.
   record::WriterStatus end(std::optional<int> exit_status) {
-    look_last(exit_status);
+    final_sample(exit_status);
     return close(exit_status);
   }
-  void look_last(std::optional<int> exit_status);
+  void final_sample(std::optional<int> exit_status);
   record::WriterStatus close(std::optional<int> exit_status);
   const std::string& record_path() const { return record_path_; }
 

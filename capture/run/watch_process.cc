@@ -86,7 +86,7 @@ class WatchedJob {
     while (watch_) {
       wait();
       take_messages();
-      attend();
+      look_after_job();
     }
   }
 
@@ -106,7 +106,7 @@ class WatchedJob {
     pollfd messages{.fd = socket_, .events = POLLIN, .revents = 0};
     // Rounded up: less would be waited for without a pause.
     const std::int64_t left_ms = (due_ns_ - clock_.monotonic_ns() + 999'999) / 1'000'000;
-    poll(&messages, 1, has_begun_ ? static_cast<int>(std::max<std::int64_t>(left_ms, 0)) : -1);
+    ::poll(&messages, 1, has_begun_ ? static_cast<int>(std::max<std::int64_t>(left_ms, 0)) : -1);
   }
 
   void take_messages() {
@@ -164,7 +164,7 @@ class WatchedJob {
     screen_.note_output(piece);
   }
 
-  void attend() {
+  void look_after_job() {
     if (!watch_ || !has_begun_) {
       return;
     }
@@ -172,14 +172,14 @@ class WatchedJob {
       const bool is_young = now_ns - begun_ns_ < std::chrono::nanoseconds(kYoung).count();
       due_ns_ = now_ns +
                 std::chrono::nanoseconds(is_young ? kFirstAttendInterval : kAttendInterval).count();
-      watch_->attend();
+      watch_->poll();
       screen_.show(watch_->figures(), now_ns);
       print();
     }
   }
 
   void end(std::optional<int> exit_status) {
-    watch_->look_last(exit_status);
+    watch_->final_sample(exit_status);
     send(Message::Looked);
     const record::WriterStatus status = watch_->close(exit_status);
     screen_.sum_up(watch_->figures(), watch_->record_path(), status);
@@ -342,9 +342,9 @@ void WatchProcess::receive() {
   }
 }
 
-bool WatchProcess::wait_for(Stage stage, const net::Patience& patience) {
+bool WatchProcess::wait_for(Stage stage, const net::Deadline& deadline) {
   while (socket_ && stage_ < stage) {
-    if (!net::wait_for(socket_.get(), POLLIN, patience, "", "")) {
+    if (!net::wait_for(socket_.get(), POLLIN, deadline, "", "")) {
       return false;
     }
     receive();
@@ -353,7 +353,7 @@ bool WatchProcess::wait_for(Stage stage, const net::Patience& patience) {
 }
 
 Result<WatchProcess::Variables> WatchProcess::opened() {
-  if (!wait_for(Stage::Open, net::Patience::of(open_patience_))) {
+  if (!wait_for(Stage::Open, net::Deadline::of(open_patience_))) {
     const bool is_gone = stage_ == Stage::Gone;
     socket_.reset();
     return is_gone
@@ -378,7 +378,7 @@ void WatchProcess::begin(const job::Selection& selection) {
   others.push_back(pid_);
   const Json text{selection.pid, selection.cgroup, selection.adopter, others};
   send_message(socket_.get(), Message::Begin, text_of(text), kNotePatience);
-  wait_for(Stage::Watching, net::Patience::of(kNotePatience));
+  wait_for(Stage::Watching, net::Deadline::of(kNotePatience));
 }
 
 void WatchProcess::take_output(const job::OutputPiece& piece) {
@@ -387,8 +387,8 @@ void WatchProcess::take_output(const job::OutputPiece& piece) {
                            static_cast<std::int32_t>(piece.stream), piece.t_ns);
 }
 
-Result<> WatchProcess::finish(const net::Patience& patience) {
-  if (wait_for(Stage::Done, patience)) {
+Result<> WatchProcess::finish(const net::Deadline& deadline) {
+  if (wait_for(Stage::Done, deadline)) {
     return {};
   }
   const Stage reached = stage_;
@@ -396,7 +396,7 @@ Result<> WatchProcess::finish(const net::Patience& patience) {
   if (reached == Stage::Gone || reached == Stage::Failed) {
     return fail(why_ended());
   }
-  if (!patience.over()) {
+  if (!deadline.over()) {
     return not_watched(ErrorKind::Interrupted, "interrupted before the record was closed",
                        "chokepoint-rec goes on closing it");
   }
@@ -406,19 +406,19 @@ Result<> WatchProcess::finish(const net::Patience& patience) {
                            "chokepoint-rec goes on with it, and closes the record then");
 }
 
-Result<> WatchProcess::abandon(int exit_status, const net::Patience& patience) {
+Result<> WatchProcess::abandon(int exit_status, const net::Deadline& deadline) {
   send_message(socket_.get(), Message::Abandon, {}, kNotePatience, exit_status);
-  return finish(patience);
+  return finish(deadline);
 }
 
-Result<> WatchProcess::end(std::optional<int> exit_status, const net::Patience& patience) {
+Result<> WatchProcess::end(std::optional<int> exit_status, const net::Deadline& deadline) {
   send_message(socket_.get(), Message::End, exit_status ? "" : "unknown", kNotePatience,
                exit_status.value_or(0));
-  return finish(patience);
+  return finish(deadline);
 }
 
-void WatchProcess::leave(const net::Patience& patience) {
-  while (socket_ && net::wait_for(socket_.get(), POLLIN, patience, "", "")) {
+void WatchProcess::leave(const net::Deadline& deadline) {
+  while (socket_ && net::wait_for(socket_.get(), POLLIN, deadline, "", "")) {
     receive();
   }
   waitpid(pid_, nullptr, WNOHANG);

@@ -6,7 +6,7 @@
 //     start ─────────── fork ────────────────────────────▶ Watch::open
 //     opened ◀───────── Opened: the job's variables; Failed: why
 //     the job starts ── Begin ───────────────────────────▶ begin
-//     its end may be seen ◀ Began                          its processes are known; attend …
+//     its end may be seen ◀ Began                          its processes are known; poll …
 //     it prints ─────── Output ──────────────────────────▶ take_output
 //     standard error ◀─ Say
 //     the job ends ──── End ─────────────────────────────▶ end: the last look
@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/record/writer.h"
 #include "base/sys/clock.h"
 #include "base/sys/descriptor.h"
@@ -87,12 +87,12 @@ class WatchProcess {
   Error why_ended() const;
 
   // Instead of begin(): there is no job to watch.
-  Result<> abandon(int exit_status, const net::Patience& patience);
+  Result<> abandon(int exit_status, const net::Deadline& deadline);
   // The last look at everything, and the end of the record; an error if that took longer than the
-  // patience, which then goes on by itself, or if the watch had ended before.
-  Result<> end(std::optional<int> exit_status, const net::Patience& patience);
+  // deadline, which then goes on by itself, or if the watch had ended before.
+  Result<> end(std::optional<int> exit_status, const net::Deadline& deadline);
   // After end(): until the process has ended, too.
-  void leave(const net::Patience& patience);
+  void leave(const net::Deadline& deadline);
 
  private:
   enum class Stage { Opening, Open, Watching, Looked, Done, Failed, Gone };
@@ -101,9 +101,9 @@ class WatchProcess {
                std::chrono::milliseconds open_patience);
   bool receive_one();
   void lose();
-  // False if the patience ended first, or the watch has ended.
-  bool wait_for(Stage stage, const net::Patience& patience);
-  Result<> finish(const net::Patience& patience);
+  // False if the deadline ended first, or the watch has ended.
+  bool wait_for(Stage stage, const net::Deadline& deadline);
+  Result<> finish(const net::Deadline& deadline);
 
   pid_t pid_;
   sys::Descriptor socket_;

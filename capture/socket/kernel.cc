@@ -100,8 +100,8 @@ void widen(mnl_socket* socket) {
 
 // The kernel answers at once; this is for the case that it never does.
 void bound_waiting(mnl_socket* socket) {
-  const timeval patience{.tv_sec = 1, .tv_usec = 0};
-  setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  const timeval deadline{.tv_sec = 1, .tv_usec = 0};
+  setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof(deadline));
 }
 
 inet_diag_req_v2& put_request(nlmsghdr* header, std::uint16_t flags, std::uint32_t sequence) {

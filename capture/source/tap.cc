@@ -223,7 +223,7 @@ void StopFlag::ask() noexcept {
 
 Result<Progress> TapReading::read(Batch& batch) {
   batch.clear();
-  const Instant patience = steady_clock::now() + patience_;
+  const Instant deadline = steady_clock::now() + patience_;
   for (;;) {
     const Instant now = steady_clock::now();
     if (stop_.asked() && !drained_at_) {
@@ -239,10 +239,10 @@ Result<Progress> TapReading::read(Batch& batch) {
       look_at_drops(batch);
       next_look_ = now + kBetweenLooks;
     }
-    if (!batch.frames.empty() || !batch.drops.empty() || now >= patience) {
+    if (!batch.frames.empty() || !batch.drops.empty() || now >= deadline) {
       return Progress::More;
     }
-    wait(std::min({patience, next_look_, drained_at_.value_or(patience)}));
+    wait(std::min({deadline, next_look_, drained_at_.value_or(deadline)}));
   }
 }
 

@@ -124,10 +124,10 @@ class StopFlag {
 class TapReading {
  public:
   TapReading(Tap tap, std::uint32_t interface, const StopFlag& stop,
-             std::chrono::milliseconds patience)
-      : tap_(std::move(tap)), interface_(interface), stop_(stop), patience_(patience) {}
+             std::chrono::milliseconds deadline)
+      : tap_(std::move(tap)), interface_(interface), stop_(stop), patience_(deadline) {}
 
-  // Waits no longer than `patience` for something to come.
+  // Waits no longer than `deadline` for something to come.
   Result<Progress> read(Batch& batch);
 
   const Tap& tap() const { return tap_; }

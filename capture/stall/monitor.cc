@@ -140,7 +140,7 @@ void Monitor::note_asked(pid_t pid, std::span<const record::Collective> newest) 
   }
 }
 
-void Monitor::attend(const Moment& moment) {
+void Monitor::poll(const Moment& moment) {
   if (hook_) {
     const auto ended = hook_->poll();
     if (!ended || *ended) {

@@ -9,7 +9,7 @@
 // from an evaluation of rank 0: then it waits for longer before it says so. Its event is written at
 // the limit all the same, for whoever has those of all nodes.
 //
-// A stall that lasts until the job ends stays one. attend() by one thread, the rest by any.
+// A stall that lasts until the job ends stays one. poll() by one thread, the rest by any.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ namespace chokepoint::capture::stall {
 // end, or its usual traffic where steps are known by nothing else. Pauses that it made before, for
 // a checkpoint or an evaluation, it may make again.
 //
-//   step ─ step ─ step ────────────── 5 usual steps, 10 s ──▶ the limit ─── 6 limits ──▶ patience
+//   step ─ step ─ step ────────────── 5 usual steps, 10 s ──▶ the limit ─── 6 limits ──▶ deadline
 //                                     1.5 times the longest pause before
 class Pause {
  public:
@@ -172,7 +172,7 @@ class Monitor {
   void note_asked(pid_t pid, std::span<const record::Collective> newest);
 
   // Some times a second.
-  void attend(const Moment& moment);
+  void poll(const Moment& moment);
   Figures figures() const;
 
  private:

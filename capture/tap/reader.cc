@@ -131,7 +131,7 @@ class Reader final : private observer::FlowListener {
       return 1;
     }
     send(Message::Opened);
-    attend();
+    poll_interface();
     if (is_gone_) {
       return 1;
     }
@@ -202,7 +202,7 @@ class Reader final : private observer::FlowListener {
   }
 
   // Until Stop, or until the interface or the watch goes.
-  void attend() {
+  void poll_interface() {
     bool has_begun = false;
     while (!is_gone_ && !is_stopped_) {
       std::array<pollfd, 2> waiting{

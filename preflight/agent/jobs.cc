@@ -89,7 +89,7 @@ ErrorKind kind_of(int exit_code, std::string_view line) {
                                                                 : ErrorKind::Io;
 }
 
-using Clock = net::Patience::Clock;
+using Clock = net::Deadline::Clock;
 
 constexpr std::size_t kAtOnce = 16;
 // A resolver asks each of its servers for 5 s before it takes the next.
@@ -140,7 +140,7 @@ Child::Child(const Task& task, const ChildOptions& options, const sys::Clock& cl
              sys::Process process, sys::Descriptor out, sys::Descriptor err)
     : task_(task),
       longest_(options.longest),
-      deadline_(net::Patience::Clock::now() + options.longest),
+      deadline_(net::Deadline::Clock::now() + options.longest),
       clock_(clock),
       process_(std::move(process)),
       out_(std::move(out)),
@@ -182,7 +182,7 @@ Result<std::optional<Json>> Child::look() {
     return document ? Result<std::optional<Json>>(std::move(*document))
                     : std::unexpected(document.error());
   }
-  if (net::Patience::Clock::now() < deadline_) {
+  if (net::Deadline::Clock::now() < deadline_) {
     return std::nullopt;
   }
   std::string reason = fmt::format("was ended after {} s", longest_.count() / 1000);

@@ -14,7 +14,7 @@
 
 #include "base/control/message.h"
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/clock.h"
 #include "base/sys/error.h"
 #include "base/sys/late.h"
@@ -65,7 +65,7 @@ class Child final : public Job {
 
   Task task_;
   std::chrono::milliseconds longest_;
-  net::Patience::Clock::time_point deadline_;
+  net::Deadline::Clock::time_point deadline_;
   const sys::Clock& clock_;
   sys::Process process_;
   sys::Descriptor out_;
@@ -96,7 +96,7 @@ class Names final : public Job {
  private:
   struct Question {
     std::size_t index = 0;
-    net::Patience::Clock::time_point deadline;
+    net::Deadline::Clock::time_point deadline;
     sys::Late<Answer> late;
   };
   void ask_some();
@@ -105,7 +105,7 @@ class Names final : public Job {
   bool take(Question& question);
 
   std::vector<std::string> names_;
-  net::Patience::Clock::time_point deadline_;
+  net::Deadline::Clock::time_point deadline_;
   Resolve resolve_;
   UnderWay under_way_;
   std::size_t asked_ = 0;

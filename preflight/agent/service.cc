@@ -102,7 +102,7 @@ using control::Type;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Clock = net::Patience::Clock;
+using Clock = net::Deadline::Clock;
 
 // A coordinator of thousands may be a while at it.
 constexpr seconds kAnswer{30};
@@ -194,9 +194,9 @@ bool CoordinatorLock::has(const std::string& preflight) const {
 }
 
 Result<CoordinatorLock::Guard> CoordinatorLock::take(const Coordinator& coordinator,
-                                                     std::chrono::milliseconds patience) {
+                                                     std::chrono::milliseconds deadline) {
   std::unique_lock lock(mutex_);
-  free_.wait_for(lock, patience, [&] { return !holder_ || has(coordinator.preflight); });
+  free_.wait_for(lock, deadline, [&] { return !holder_ || has(coordinator.preflight); });
   if (has(coordinator.preflight)) {
     return fail(ErrorKind::Busy, "preflight", "",
                 fmt::format("this host takes part already, as {}", holder_->called),
@@ -230,7 +230,7 @@ Result<Json> Conversation::hold(const HostFacts& facts) {
 
 Result<> Conversation::wait() const {
   std::vector<pollfd> watched{{session_.channel().descriptor(), POLLIN, 0},
-                              {session_.surroundings().stop, POLLIN, 0}};
+                              {session_.context().stop, POLLIN, 0}};
   for (const int fd : job_ ? job_->watched() : std::vector<int>()) {
     watched.push_back({fd, POLLIN, 0});
   }
@@ -296,8 +296,8 @@ Result<std::unique_ptr<Job>> Conversation::start(const Task& task) const {
     return std::make_unique<Names>(task.hosts, longest(task), system_resolver(), lookups_);
   }
   return Child::start(
-      task, {.program = program_, .key = session_.surroundings().key, .longest = longest(task)},
-      session_.surroundings().clock);
+      task, {.program = program_, .key = session_.context().key, .longest = longest(task)},
+      session_.context().clock);
 }
 
 Result<> Conversation::look() {
@@ -324,7 +324,7 @@ Result<> Conversation::report(Number number, const Result<Json>& result) {
 }
 
 Result<> Conversation::say(const Message& message) {
-  return session_.channel().send(message, session_.patience(kAnswer));
+  return session_.channel().send(message, session_.deadline(kAnswer));
 }
 
 Result<control::Demand> PreflightService::check(const Json& /*parameters*/,
@@ -336,8 +336,8 @@ Result<Json> PreflightService::serve(Session& session, const Json& parameters) {
   TRY([[maybe_unused]] const CoordinatorLock::Guard held,
       lock_.take(coordinator_of(session, parameters), kLeaving));
   Conversation conversation(session, program_, lookups_);
-  HostFacts facts = read_facts(session.surroundings().root);
-  facts.wall_less_monotonic_ms = wall_less_monotonic_ms(session.surroundings().clock);
+  HostFacts facts = read_facts(session.context().root);
+  facts.wall_less_monotonic_ms = wall_less_monotonic_ms(session.context().clock);
   return conversation.hold(facts);
 }
 

@@ -18,7 +18,7 @@
 
 #include "base/control/session.h"
 #include "base/host/network.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/clock.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
@@ -50,8 +50,8 @@ class CoordinatorLock {
     std::string called = {};     // the address at which it called this host
   };
 
-  // `patience`: how long to wait, because its holder may be leaving just now.
-  Result<Guard> take(const Coordinator& coordinator, std::chrono::milliseconds patience);
+  // `deadline`: how long to wait, because its holder may be leaving just now.
+  Result<Guard> take(const Coordinator& coordinator, std::chrono::milliseconds deadline);
 
  private:
   bool has(const std::string& preflight) const;
@@ -109,7 +109,7 @@ class Conversation {
   Names::UnderWay lookups_;
   std::unique_ptr<Job> job_;
   Number number_ = 0;
-  net::Patience::Clock::time_point idle_since_ = net::Patience::Clock::now();
+  net::Deadline::Clock::time_point idle_since_ = net::Deadline::Clock::now();
 };
 
 // The hardware and settings of this host that the judgement compares measurements with. Reads below

@@ -1,5 +1,5 @@
 // The agents on all hosts, as whoever leads a preflight sees them: they are asked, and events come
-// back in whatever order things happen. Behind it are connections (crew.h), or made-up hosts.
+// back in whatever order things happen. Behind it are connections (pool.h), or made-up hosts.
 // One thread.
 //
 //   coordinator                                        agent: the `preflight` service of serve
@@ -19,7 +19,7 @@
 #include <variant>
 
 #include "base/control/message.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/error.h"
 #include "preflight/result/host_facts.h"
 #include "preflight/result/measured.h"
@@ -60,9 +60,9 @@ class Agents {
   virtual void ask(HostIndex host, TaskNumber number, const Task& task) = 0;
   // The answer is no longer wanted; none comes.
   virtual void give_up(HostIndex host, TaskNumber number) = 0;
-  // What happens next; nothing where the patience is over before. Interrupted where the user wants
+  // What happens next; nothing where the deadline is over before. Interrupted where the user wants
   // it to end.
-  virtual Result<std::optional<Event>> next(const net::Patience& patience) = 0;
+  virtual Result<std::optional<Event>> next(const net::Deadline& deadline) = 0;
 };
 
 }  // namespace chokepoint::preflight

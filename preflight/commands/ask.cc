@@ -1,5 +1,5 @@
 // chokepoint ask: one test on another host, by its `chokepoint serve`, as a preflight asks for it.
-// What it prints is that test's own document. One thread; Crew has its own for names.
+// What it prints is that test's own document. One thread; AgentPool has its own for names.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +15,7 @@
 #include "base/control/handshake.h"
 #include "base/json/codec.h"
 #include "base/sys/signals.h"
-#include "preflight/agents/crew.h"
+#include "preflight/agents/agent_pool.h"
 #include "preflight/commands/commands.h"
 #include "preflight/commands/preflight.h"
 
@@ -45,7 +45,7 @@ class AskCommand final : public cli::Command {
  private:
   Result<Task> task() const;
   Result<Conduct> conduct_of(const cli::Context& context) const;
-  Result<control::Json> answer_of(Crew& crew, const Task& task) const;
+  Result<control::Json> answer_of(AgentPool& pool, const Task& task) const;
 
   std::string host_;
   std::string kind_ = "doctor";
@@ -134,15 +134,15 @@ Result<Conduct> AskCommand::conduct_of(const cli::Context& context) const {
   return conduct;
 }
 
-Result<control::Json> AskCommand::answer_of(Crew& crew, const Task& task) const {
-  const net::Patience patience = net::Patience::of(longest(task) + kCall);
+Result<control::Json> AskCommand::answer_of(AgentPool& pool, const Task& task) const {
+  const net::Deadline deadline = net::Deadline::of(longest(task) + kCall);
   while (true) {
-    TRY(std::optional<Event> event, crew.next(patience));
+    TRY(std::optional<Event> event, pool.next(deadline));
     if (!event) {
       return fail(ErrorKind::Timeout, "", host_, "its server did not answer in time");
     }
     if (std::holds_alternative<Came>(*event)) {
-      crew.ask(0, kOnly, task);
+      pool.ask(0, kOnly, task);
     } else if (const Went* went = std::get_if<Went>(&*event)) {
       return fail(went->error);
     } else {
@@ -155,9 +155,9 @@ Result<cli::ExitCode> AskCommand::run(cli::Context& context) {
   TRY(const Task wanted, task());
   TRY(const Conduct conduct, conduct_of(context));
   TRY(const sys::Signals signals, sys::Signals::watch_for_end());
-  TRY(const std::unique_ptr<Crew> crew,
-      Crew::make(crew_options(conduct, signals.descriptor(), context)));
-  TRY(const control::Json document, answer_of(*crew, wanted));
+  TRY(const std::unique_ptr<AgentPool> pool,
+      AgentPool::make(crew_options(conduct, signals.descriptor(), context)));
+  TRY(const control::Json document, answer_of(*pool, wanted));
   cli::print(context, document);
   return cli::ExitCode::Done;
 }

@@ -13,9 +13,9 @@
 #include "base/net/resolver.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
-#include "preflight/agents/crew.h"
+#include "preflight/agents/agent_pool.h"
 #include "preflight/commands/preflight.h"
-#include "preflight/judge/suspects.h"
+#include "preflight/judge/retest_candidates.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -38,7 +38,7 @@ void tell(const cli::Context& context, const std::string& words) {
   }
 }
 
-lead::Advisers advisers(const Limits& limits, const plan::Effort& effort) {
+coordinator::Advisers advisers(const Limits& limits, const plan::Effort& effort) {
   return {.suspects =
               [&limits, &effort](const Measured& measured) {
                 return suspects(measured, limits, effort.most_suspects);
@@ -65,22 +65,23 @@ LaunchWanted launch_wanted(const Conduct& conduct, int interrupt, const cli::Con
                       .version = context.version,
                       .interrupt = interrupt,
                       .tell = [&context](const std::string& words) { tell(context, words); }};
-  for (const lead::HostWanted& host : conduct.wanted.hosts) {
+  for (const coordinator::HostWanted& host : conduct.wanted.hosts) {
     wanted.hosts.push_back(host.user.empty() ? host.name : host.user + "@" + host.name);
   }
   return wanted;
 }
 
-lead::LeadResult lead_all(const Conduct& conduct, Agents& agents, const cli::Context& context) {
+coordinator::CoordinatorResult lead_all(const Conduct& conduct, Agents& agents,
+                                        const cli::Context& context) {
   cli::Progress bar(context, "preflight", kSteps);
-  const auto show = [&](const lead::Progress& progress) {
+  const auto show = [&](const coordinator::Progress& progress) {
     bar.update(static_cast<std::uint64_t>(progress.share * kSteps), cli::printable(progress.doing));
   };
-  return lead::lead(agents, conduct.wanted, advisers(conduct.limits, conduct.wanted.effort),
-                    context.clock, show);
+  return coordinator::run_preflight(
+      agents, conduct.wanted, advisers(conduct.limits, conduct.wanted.effort), context.clock, show);
 }
 
-std::string announcement(const lead::Wanted& wanted) {
+std::string announcement(const coordinator::Wanted& wanted) {
   const plan::Schedule schedule =
       plan::schedule(wanted.effort, wanted.hosts.size(), wanted.seed, wanted.limit);
   const std::string words = describe(schedule);
@@ -91,8 +92,8 @@ std::string announcement(const lead::Wanted& wanted) {
 
 }  // namespace
 
-CrewOptions crew_options(const Conduct& conduct, int interrupt, const cli::Context& context) {
-  CrewOptions options{
+AgentPoolOptions crew_options(const Conduct& conduct, int interrupt, const cli::Context& context) {
+  AgentPoolOptions options{
       .family = conduct.family,
       .own = {.program = conduct.wanted.program, .host = sys::host_name(context.root)},
       .preflight = control::random_id(),
@@ -102,7 +103,7 @@ CrewOptions crew_options(const Conduct& conduct, int interrupt, const cli::Conte
                                              std::optional<net::Family> only) {
     return resolve_here(name, only, own);
   };
-  for (const lead::HostWanted& host : conduct.wanted.hosts) {
+  for (const coordinator::HostWanted& host : conduct.wanted.hosts) {
     options.hosts.push_back({host.name, host.port});
   }
   if (!conduct.key.empty()) {
@@ -142,16 +143,16 @@ void LaunchedAgents::settle(Event& event) {
   }
 }
 
-Result<std::optional<Event>> LaunchedAgents::next(const net::Patience& patience) {
+Result<std::optional<Event>> LaunchedAgents::next(const net::Deadline& deadline) {
   for (;;) {
     if (std::optional<Event> event = failed()) {
       return event;
     }
-    Result<std::optional<Event>> event = agents_.next(patience.at_most(kLook));
+    Result<std::optional<Event>> event = agents_.next(deadline.at_most(kLook));
     if (event && *event) {
       settle(**event);
     }
-    if (!event || *event || patience.over()) {
+    if (!event || *event || deadline.over()) {
       return event;
     }
   }
@@ -185,13 +186,14 @@ Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
   TRY(const std::unique_ptr<Launch> launched,
       launch(conduct.launcher, launch_wanted(conduct, interrupt, context), context.clock,
              context.root));
-  TRY(const std::unique_ptr<Crew> crew, Crew::make(crew_options(conduct, interrupt, context)));
-  const lead::Wanted& wanted = conduct.wanted;
+  TRY(const std::unique_ptr<AgentPool> pool,
+      AgentPool::make(crew_options(conduct, interrupt, context)));
+  const coordinator::Wanted& wanted = conduct.wanted;
   tell(context, announcement(wanted));
-  LaunchedAgents launched_agents(*crew, *launched, wanted.hosts.size());
+  LaunchedAgents launched_agents(*pool, *launched, wanted.hosts.size());
   Agents& agents =
-      conduct.launcher == Launcher::None ? static_cast<Agents&>(*crew) : launched_agents;
-  lead::LeadResult led = lead_all(conduct, agents, context);
+      conduct.launcher == Launcher::None ? static_cast<Agents&>(*pool) : launched_agents;
+  coordinator::CoordinatorResult led = lead_all(conduct, agents, context);
   if (led.broken) {
     tell(context, describe(*led.broken));
   }

@@ -11,7 +11,7 @@
 namespace chokepoint::preflight {
 namespace {
 
-using lead::HostWanted;
+using coordinator::HostWanted;
 using Hosts = std::vector<HostWanted>;
 
 constexpr std::size_t kMaxFileBytes = 16 << 20;

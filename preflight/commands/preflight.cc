@@ -196,7 +196,7 @@ Result<> PreflightCommand::check_launch(const Conduct& made) const {
     const std::string lone = !program_.empty() ? "--program" : !tarball_.empty() ? "--tarball" : "";
     return lone.empty() ? Result<>() : fail(ErrorKind::Usage, "", lone, "needs --launch");
   }
-  for (const lead::HostWanted& host : made.wanted.hosts) {
+  for (const coordinator::HostWanted& host : made.wanted.hosts) {
     if (host.port != made.port) {
       return fail(ErrorKind::Usage, "", fmt::format("{}:{}", host.name, host.port),
                   "agents that are started listen at one port", "give it by --port");

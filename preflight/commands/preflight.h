@@ -1,6 +1,6 @@
 // What the sources of `chokepoint preflight` and `chokepoint ask` share: preflight.cc reads the
 // flags, hosts.cc finds the hosts, conduct.cc runs the tests, show.cc judges and prints the result.
-// One thread; Crew has its own for names.
+// One thread; AgentPool has its own for names.
 #pragma once
 
 #include <chrono>
@@ -15,9 +15,9 @@
 #include "base/net/address.h"
 #include "base/sys/error.h"
 #include "preflight/agents/agents.h"
+#include "preflight/coordinator/coordinator.h"
 #include "preflight/judge/limits.h"
 #include "preflight/launch/launch.h"
-#include "preflight/lead/lead.h"
 #include "preflight/result/measured.h"
 
 namespace chokepoint::preflight {
@@ -31,14 +31,14 @@ struct HostFlags {
 };
 
 // At least two, none of them twice; mistakes are of kind Usage.
-Result<std::vector<lead::HostWanted>> wanted_hosts(const HostFlags& flags,
-                                                   const cli::Environment& environment);
+Result<std::vector<coordinator::HostWanted>> wanted_hosts(const HostFlags& flags,
+                                                          const cli::Environment& environment);
 
 // One of those words.
-Result<std::vector<lead::HostWanted>> hosts_in(const std::string& word, std::uint16_t port);
+Result<std::vector<coordinator::HostWanted>> hosts_in(const std::string& word, std::uint16_t port);
 
 struct Conduct {
-  lead::Wanted wanted = {};
+  coordinator::Wanted wanted = {};
   Limits limits = {};    // these decide meanwhile which ways are tested again
   std::string key = {};  // as a key file holds it; empty without one
   std::optional<net::Family> family = {};
@@ -49,9 +49,9 @@ struct Conduct {
   std::chrono::milliseconds appear{0};  // for so long an agent may not be there yet
 };
 
-struct CrewOptions;
+struct AgentPoolOptions;
 // How the agents of its hosts are called.
-CrewOptions crew_options(const Conduct& conduct, int interrupt, const cli::Context& context);
+AgentPoolOptions crew_options(const Conduct& conduct, int interrupt, const cli::Context& context);
 
 // Starts agents if wanted, connects to them and runs the plan; owns them until it returns. Returns
 // what was measured, also if it was interrupted or the connections failed.
@@ -69,7 +69,7 @@ class LaunchedAgents final : public Agents {
     agents_.ask(host, number, task);
   }
   void give_up(HostIndex host, TaskNumber number) override { agents_.give_up(host, number); }
-  Result<std::optional<Event>> next(const net::Patience& patience) override;
+  Result<std::optional<Event>> next(const net::Deadline& deadline) override;
 
  private:
   std::optional<Event> failed();

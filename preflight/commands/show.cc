@@ -8,8 +8,8 @@
 #include "base/cli/text.h"
 #include "base/page/page.h"
 #include "preflight/commands/preflight.h"
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/judge.h"
-#include "preflight/judge/words.h"
 #include "preflight/report/document.h"
 #include "preflight/report/page.h"
 

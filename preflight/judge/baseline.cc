@@ -9,8 +9,8 @@
 #include "base/math/statistics.h"
 #include "base/math/units.h"
 #include "preflight/judge/expectation.h"
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -21,7 +21,7 @@ constexpr double kGrown = 1.5;  // a round trip's
 
 // Of one figure, by way: what it was and what it is.
 struct Change {
-  WayIndex way = 0;
+  PathIndex way = 0;
   double before = 0;
   double now = 0;
 };
@@ -30,7 +30,7 @@ struct Change {
 template <class Figures>
 std::vector<Change> changes_of(const JudgeContext& context, Figures figures) {
   std::vector<Change> changes;
-  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
+  for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
     const auto [before, now] = figures(context.input.ways()[index]);
     if (now && before && *before > 0) {
       changes.push_back({index, *before, *now});
@@ -40,14 +40,14 @@ std::vector<Change> changes_of(const JudgeContext& context, Figures figures) {
 }
 
 std::vector<Change> changes_of_rates(const JudgeContext& context) {
-  return changes_of(context, [&](const Way& way) {
-    const WayResult* then = context.earlier.way(way);
+  return changes_of(context, [&](const DirectedPath& way) {
+    const PathResult* then = context.earlier.way(way);
     return std::pair(then == nullptr ? Figure() : rate_of(*then), rate_of(*way.result));
   });
 }
 
 std::vector<Change> changes_of_round_trips(const JudgeContext& context) {
-  return changes_of(context, [&](const Way& way) {
+  return changes_of(context, [&](const DirectedPath& way) {
     const PairResult* then = context.earlier.pair(way);
     return std::pair(then == nullptr ? Figure() : then->rtt_ms, way.pair->rtt_ms);
   });
@@ -64,7 +64,7 @@ std::vector<double> shares_of(const std::vector<Change>& changes) {
 // How far a repeat of the same run lay from the first, where it was fine.
 std::vector<double> repeats_of(const Measured& measured) {
   std::vector<double> apart;
-  const auto add = [&](const WayResult& way) {
+  const auto add = [&](const PathResult& way) {
     if (way.tcp_mbps && way.alone_mbps && *way.alone_mbps > 0) {
       apart.push_back(std::abs(1 - *way.tcp_mbps / *way.alone_mbps));
     }
@@ -98,7 +98,7 @@ std::vector<Tested> tested_in(const JudgeContext& context, const std::vector<Cha
                               const IsWorse& is_worse) {
   std::vector<Tested> tested;
   for (const Change& change : changes) {
-    const Way& way = context.input.ways()[change.way];
+    const DirectedPath& way = context.input.ways()[change.way];
     if (!context.explained[change.way]) {
       tested.push_back({change.way, way.from, way.to, 1, is_worse(change) ? 1.0 : 0.0});
     }
@@ -111,7 +111,7 @@ struct Medians {
   double now = 0;
 };
 
-Medians medians_of(const std::vector<Change>& changes, const std::vector<WayIndex>& ways) {
+Medians medians_of(const std::vector<Change>& changes, const std::vector<PathIndex>& ways) {
   std::vector<double> before;
   std::vector<double> now;
   for (const Change& change : changes) {
@@ -136,7 +136,8 @@ constexpr Compared kRoundTrips{"round trip, the median", "ms", "probe latency", 
 
 void report_worse(JudgeContext& context, const std::vector<Change>& changes,
                   const IsWorse& is_worse, const Compared& compared) {
-  for (Blame& one : blame(context.input.hosts(), tested_in(context, changes, is_worse))) {
+  for (FaultLocation& one :
+       locate_faults(context.input.hosts(), tested_in(context, changes, is_worse))) {
     std::ranges::sort(one.ways);
     const Medians medians = medians_of(changes, one.ways);
     // A round trip that grew is not below any share.
@@ -157,7 +158,7 @@ void mark_found(JudgeContext& context, const std::vector<Change>& changes,
   std::set<std::pair<HostIndex, HostIndex>> fallen;
   for (const Change& change : changes) {
     if (is_worse(change)) {
-      const Way& way = context.input.ways()[change.way];
+      const DirectedPath& way = context.input.ways()[change.way];
       fallen.insert({way.from, way.to});
     }
   }

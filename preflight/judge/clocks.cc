@@ -7,8 +7,8 @@
 
 #include "base/math/statistics.h"
 #include "base/math/units.h"
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -26,7 +26,7 @@ using Steps = std::vector<std::vector<Step>>;
 Steps steps_of(const ClusterInput& input) {
   Steps steps(input.hosts());
   for (std::size_t index = 0; index < input.ways().size(); index += 2) {
-    const Way& way = input.ways()[index];
+    const DirectedPath& way = input.ways()[index];
     if (way.pair->clock_offset_ms) {
       const double offset = *way.pair->clock_offset_ms;
       const double uncertainty = way.pair->clock_uncertainty_ms.value_or(0);
@@ -74,7 +74,7 @@ bool is_off(const Limits& limits, const HostClock& clock) {
 
 // The two that only each other's clocks were held against.
 std::vector<HostIndex> joined_with(const ClusterInput& input, HostIndex host) {
-  for (const Way& way : input.ways()) {
+  for (const DirectedPath& way : input.ways()) {
     if (way.from == host && way.pair->clock_offset_ms) {
       return {host, way.to};
     }

@@ -7,7 +7,7 @@ std::uint64_t pair_key(HostIndex a, HostIndex b) {
   return (std::uint64_t{std::min(a, b)} << 32) | std::max(a, b);
 }
 
-bool is_bound_by_processor(const ClusterInput& input, const WayResult& way) {
+bool is_bound_by_processor(const ClusterInput& input, const PathResult& way) {
   const auto most = static_cast<float>(input.limits().cpu_percent);
   return way.limit == TcpLimit::SenderCpu || way.limit == TcpLimit::ReceiverCpu ||
          way.sender_cpu_percent.value_or(0) >= most || way.receiver_cpu_percent.value_or(0) >= most;
@@ -17,7 +17,7 @@ bool is_short_of_processors(const ClusterInput& input) {
   constexpr double kHalf = 0.5;
   std::size_t tested = 0;
   std::size_t bound = 0;
-  for (const Way& way : input.ways()) {
+  for (const DirectedPath& way : input.ways()) {
     tested += rate_of(*way.result) ? 1 : 0;
     bound += is_bound_by_processor(input, *way.result) ? 1 : 0;
   }
@@ -44,7 +44,7 @@ std::string ClusterInput::interface_name(HostIndex host) const {
   return interfaces_[host] == nullptr ? "" : interfaces_[host]->name;
 }
 
-bool ClusterInput::is_wan(const Way& way) const {
+bool ClusterInput::is_wan(const DirectedPath& way) const {
   const Figure rtt = way.pair->rtt_min_ms ? way.pair->rtt_min_ms : way.pair->rtt_ms;
   return rtt && *rtt >= limits_.wan_rtt_ms;
 }

@@ -13,12 +13,12 @@
 
 namespace chokepoint::preflight {
 
-using WayIndex = std::uint32_t;
+using PathIndex = std::uint32_t;
 
-struct Way {
+struct DirectedPath {
   HostIndex from = 0;
   HostIndex to = 0;
-  const WayResult* result = nullptr;
+  const PathResult* result = nullptr;
   const PairResult* pair = nullptr;
 };
 
@@ -28,7 +28,9 @@ class ClusterInput {
 
   const Measured& measured() const { return measured_; }
   const Limits& limits() const { return limits_; }
-  const std::vector<Way>& ways() const { return ways_; }  // there and back of each pair, in turn
+  const std::vector<DirectedPath>& ways() const {
+    return ways_;
+  }  // there and back of each pair, in turn
   std::size_t hosts() const { return measured_.hosts.size(); }
   const HostResult& host(HostIndex host) const { return measured_.hosts[host]; }
   const std::string& name(HostIndex host) const { return measured_.hosts[host].name; }
@@ -38,12 +40,12 @@ class ClusterInput {
   const InterfaceFacts* interface(HostIndex host) const { return interfaces_[host]; }
   // "eth0"; empty where it is not known.
   std::string interface_name(HostIndex host) const;
-  bool is_wan(const Way& way) const;
+  bool is_wan(const DirectedPath& way) const;
 
  private:
   const Measured& measured_;
   const Limits& limits_;
-  std::vector<Way> ways_;
+  std::vector<DirectedPath> ways_;
   std::vector<const InterfaceFacts*> interfaces_;
 };
 
@@ -51,7 +53,7 @@ class ClusterInput {
 std::uint64_t pair_key(HostIndex a, HostIndex b);
 
 // Its flows had a core to themselves, and that was not enough.
-bool is_bound_by_processor(const ClusterInput& input, const WayResult& way);
+bool is_bound_by_processor(const ClusterInput& input, const PathResult& way);
 
 // Most tested flows had a core to themselves, and that was not enough: as if all hosts were
 // namespaces of one machine.

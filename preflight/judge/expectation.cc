@@ -50,12 +50,12 @@ std::optional<double> typical_of(const std::vector<float>& best) {
   return agree ? median : std::nullopt;
 }
 
-bool is_steady(const WayResult& way) {
+bool is_steady(const PathResult& way) {
   return way.alone_mbps && way.tcp_mbps &&
          std::abs(*way.alone_mbps - *way.tcp_mbps) <= kSame * *way.tcp_mbps;
 }
 
-bool is_idle(const ClusterInput& input, const WayResult& way) {
+bool is_idle(const ClusterInput& input, const PathResult& way) {
   return way.sender_cpu_percent && way.receiver_cpu_percent && !is_bound_by_processor(input, way);
 }
 
@@ -76,7 +76,7 @@ struct Shown {
   bool is_slow_throughout() const { return slow >= 2 && shared + well == 0; }
 };
 
-Speed shown_by(const WayResult& way, double least) {
+Speed shown_by(const PathResult& way, double least) {
   const Figure rate = rate_of(way);
   if (!rate || least <= 0) {
     return Speed::Unknown;
@@ -97,14 +97,14 @@ class Guess {
  public:
   explicit Guess(std::size_t hosts) : out_(hosts), in_(hosts) {}
 
-  void learn(const Way& way, Speed speed) {
+  void learn(const DirectedPath& way, Speed speed) {
     count(out_[way.from], speed);
     count(in_[way.to], speed);
     count(all_, speed);
   }
 
   // Of a way that was slow in its round alone.
-  Speed of(const Way& way) const {
+  Speed of(const DirectedPath& way) const {
     const std::uint32_t slow = out_[way.from].slow + in_[way.to].slow;
     const std::uint32_t shared = out_[way.from].shared + in_[way.to].shared;
     if (slow + shared > 0) {
@@ -114,7 +114,7 @@ class Guess {
   }
 
   // Of one that was not so slow that this alone would tell.
-  bool is_slow_as_others(const Way& way) const {
+  bool is_slow_as_others(const DirectedPath& way) const {
     return out_[way.from].is_slow_throughout() || in_[way.to].is_slow_throughout();
   }
 
@@ -131,8 +131,8 @@ bool are_processors_taken(const ClusterInput& input) {
   const auto busy = static_cast<float>(input.limits().cpu_percent);
   std::size_t tested = 0;
   std::size_t taken = 0;
-  for (const Way& way : input.ways()) {
-    const WayResult& result = *way.result;
+  for (const DirectedPath& way : input.ways()) {
+    const PathResult& result = *way.result;
     const bool by_flow =
         result.limit == TcpLimit::SenderCpu || result.limit == TcpLimit::ReceiverCpu;
     tested += rate_of(result) ? 1 : 0;
@@ -170,7 +170,7 @@ Earlier::Earlier(const ClusterInput& input, const Measured* before) : before_(be
 
 std::optional<HostIndex> Earlier::host(HostIndex today) const { return then_[today]; }
 
-const PairResult* Earlier::pair(const Way& way) const {
+const PairResult* Earlier::pair(const DirectedPath& way) const {
   if (!then_[way.from] || !then_[way.to]) {
     return nullptr;
   }
@@ -180,7 +180,7 @@ const PairResult* Earlier::pair(const Way& way) const {
   return found != pairs_.end() && found->first == key ? found->second : nullptr;
 }
 
-const WayResult* Earlier::way(const Way& way) const {
+const PathResult* Earlier::way(const DirectedPath& way) const {
   const PairResult* found = pair(way);
   if (found == nullptr) {
     return nullptr;
@@ -208,7 +208,7 @@ void Expectations::learn_from_peers() {
   for (Peers& peers : peers_) {
     peers.best.resize(input_.hosts());
   }
-  for (const Way& way : input_.ways()) {
+  for (const DirectedPath& way : input_.ways()) {
     Peers& peers = peers_.at(reach_of(way));
     const float rate = way.result->tcp_mbps.value_or(0);
     for (const HostIndex host : {way.from, way.to}) {
@@ -222,7 +222,7 @@ void Expectations::learn_from_peers() {
         std::ranges::count_if(peers.best, [](float rate) { return rate > 0; }));
   }
   std::array<std::vector<double>, 2> rates;
-  for (const Way& way : input_.ways()) {
+  for (const DirectedPath& way : input_.ways()) {
     if (const Figure rate = rate_of(*way.result)) {
       rates.at(reach_of(way)).push_back(*rate);
     }
@@ -236,7 +236,7 @@ void Expectations::learn_from_peers() {
 void Expectations::learn_from_before() {
   baseline_share_ = input_.limits().link_share;
   std::vector<double> shares;
-  for (const Way& way : input_.ways()) {
+  for (const DirectedPath& way : input_.ways()) {
     const Figure now = rate_of(*way.result);
     const Expectation before = by_baseline(way);
     if (now && before.mbps > 0) {
@@ -253,7 +253,7 @@ void Expectations::learn_from_before() {
 
 Expectation Expectations::of_host(HostIndex host) const { return hosts_[host]; }
 
-Expectation Expectations::by_hardware(const Way& way) const {
+Expectation Expectations::by_hardware(const DirectedPath& way) const {
   if (input_.is_wan(way)) {
     return input_.limits().wan_rate_mbps
                ? Expectation{Basis::Limits, *input_.limits().wan_rate_mbps, way.from}
@@ -265,13 +265,13 @@ Expectation Expectations::by_hardware(const Way& way) const {
   return result;
 }
 
-Expectation Expectations::by_baseline(const Way& way) const {
-  const WayResult* then = earlier_.way(way);
+Expectation Expectations::by_baseline(const DirectedPath& way) const {
+  const PathResult* then = earlier_.way(way);
   const Figure rate = then == nullptr ? Figure() : rate_of(*then);
   return rate && *rate > 0 ? Expectation{Basis::Baseline, *rate, way.from} : Expectation{};
 }
 
-Expectation Expectations::by_peers(const Way& way) const {
+Expectation Expectations::by_peers(const DirectedPath& way) const {
   const Peers& peers = peers_.at(reach_of(way));
   if (peers.most <= 0) {
     return {};
@@ -284,7 +284,7 @@ Expectation Expectations::by_peers(const Way& way) const {
 }
 
 // One end alone says little of a link: the other may be slower and not know it.
-Expectation Expectations::of(const Way& way) const {
+Expectation Expectations::of(const DirectedPath& way) const {
   const bool both_known = input_.is_wan(way) || (hosts_[way.from].basis != Basis::Nothing &&
                                                  hosts_[way.to].basis != Basis::Nothing);
   const Expectation hardware = both_known ? by_hardware(way) : Expectation{};
@@ -301,7 +301,7 @@ Expectation Expectations::of(const Way& way) const {
 }
 
 // What was not tested again alone may have met others on its way.
-double Expectations::peer_share(const Way& way) const {
+double Expectations::peer_share(const DirectedPath& way) const {
   const Limits& limits = input_.limits();
   if (!way.result->alone_mbps || (is_short_of_processors_ && !peers_.at(reach_of(way)).is_level)) {
     return limits.link_few_share;
@@ -310,13 +310,13 @@ double Expectations::peer_share(const Way& way) const {
                                                                 : limits.link_peer_share;
 }
 
-double Expectations::few_share(const Way& way) const {
+double Expectations::few_share(const DirectedPath& way) const {
   const bool level = is_idle(input_, *way.result) || peers_.at(reach_of(way)).is_level;
   return !input_.is_wan(way) && is_steady(*way.result) && level ? input_.limits().link_peer_share
                                                                 : input_.limits().link_few_share;
 }
 
-double Expectations::least(const Way& way, const Expectation& expectation) const {
+double Expectations::least(const DirectedPath& way, const Expectation& expectation) const {
   const Limits& limits = input_.limits();
   switch (expectation.basis) {
     case Basis::Nothing:
@@ -369,7 +369,7 @@ Speeds speeds_of(const ClusterInput& input, const Expectations& expectations) {
   Speeds speeds;
   Guess guess(input.hosts());
   const bool others_compute = are_processors_taken(input);
-  for (const Way& way : input.ways()) {
+  for (const DirectedPath& way : input.ways()) {
     speeds.expected.push_back(expectations.of(way));
     double least = expectations.least(way, speeds.expected.back());
     if (others_compute) {
@@ -382,7 +382,7 @@ Speeds speeds_of(const ClusterInput& input, const Expectations& expectations) {
     }
   }
   for (std::size_t index = 0; index < input.ways().size(); ++index) {
-    const Way& way = input.ways()[index];
+    const DirectedPath& way = input.ways()[index];
     if (way.result->alone_mbps) {
       continue;
     }

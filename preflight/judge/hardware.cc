@@ -6,8 +6,8 @@
 
 #include "base/math/units.h"
 #include "preflight/judge/cluster_input.h"
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -30,8 +30,8 @@ void explain_by_ports(JudgeContext& context, const std::vector<HostIndex>& hosts
   for (const HostIndex host : hosts) {
     is_port[host] = true;
   }
-  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
-    const Way& way = context.input.ways()[index];
+  for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
+    const DirectedPath& way = context.input.ways()[index];
     if ((is_port[way.from] || is_port[way.to]) && context.speeds.speed[index] == Speed::Well) {
       context.explained[index] = true;
       finding.ways.emplace_back(way.from, way.to);
@@ -92,14 +92,14 @@ std::optional<double> fastest_rdma(const HostResult& host) {
   return fastest;
 }
 
-std::optional<double> rdma_expected(const ClusterInput& input, const Way& way) {
+std::optional<double> rdma_expected(const ClusterInput& input, const DirectedPath& way) {
   const auto from = fastest_rdma(input.host(way.from));
   const auto to = fastest_rdma(input.host(way.to));
   return from && to ? std::optional(std::min(*from, *to)) : std::nullopt;
 }
 
-void report_rdma(JudgeContext& context, const Blame& blame) {
-  const Way& way = context.input.ways()[blame.ways[0]];
+void report_rdma(JudgeContext& context, const FaultLocation& blame) {
+  const DirectedPath& way = context.input.ways()[blame.ways[0]];
   const double expected = rdma_expected(context.input, way).value_or(0);
   const double rate = *way.result->rdma_mbps;
   Finding finding = finding_of(context.input, blame, "rdma.rate",
@@ -212,15 +212,15 @@ void judge_slots(JudgeContext& context) {
 }
 
 void judge_rdma(JudgeContext& context) {
-  const auto tested = tested_ways(context.input, [&](WayIndex, const Way& way) {
+  const auto tested = tested_paths(context.input, [&](PathIndex, const DirectedPath& way) {
     const auto expected = rdma_expected(context.input, way);
     return way.result->rdma_mbps && expected
                ? std::optional(*way.result->rdma_mbps <
                                context.input.limits().rdma_share * *expected)
                : std::nullopt;
   });
-  const auto blamed = blame(context.input.hosts(), tested);
-  for (const Blame& one : blamed) {
+  const auto blamed = locate_faults(context.input.hosts(), tested);
+  for (const FaultLocation& one : blamed) {
     report_rdma(context, one);
   }
   if (blamed.empty() && !tested.empty()) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -87,8 +87,8 @@ constexpr double kNearlyAllSlow = 0.75;
 // A host's one direction.
 struct Load {
   std::size_t tested = 0;
-  std::size_t slow = 0;              // for no other reason known
-  std::vector<WayIndex> bound = {};  // of these, with this host's core busy
+  std::size_t slow = 0;               // for no other reason known
+  std::vector<PathIndex> bound = {};  // of these, with this host's core busy
 };
 
 struct HostLoad {
@@ -101,7 +101,7 @@ bool is_busy(const ClusterInput& input, Figure percent) {
   return percent && *percent >= input.limits().cpu_percent;
 }
 
-void add(const JudgeContext& context, WayIndex index, bool is_bound, Load& load) {
+void add(const JudgeContext& context, PathIndex index, bool is_bound, Load& load) {
   const Speed speed = context.speeds.speed[index];
   load.tested += speed != Speed::Unknown ? 1 : 0;
   if (speed == Speed::Slow && !context.explained[index]) {
@@ -114,9 +114,9 @@ void add(const JudgeContext& context, WayIndex index, bool is_bound, Load& load)
 
 std::vector<HostLoad> loads_of(const JudgeContext& context) {
   std::vector<HostLoad> loads(context.input.hosts());
-  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
-    const Way& way = context.input.ways()[index];
-    const WayResult& result = *way.result;
+  for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
+    const DirectedPath& way = context.input.ways()[index];
+    const PathResult& result = *way.result;
     const bool sender =
         result.limit == TcpLimit::SenderCpu || is_busy(context.input, result.sender_cpu_percent);
     const bool receiver = result.limit == TcpLimit::ReceiverCpu ||
@@ -141,7 +141,7 @@ bool is_bound(const Load& load) {
 
 struct Bound {
   std::vector<HostIndex> hosts = {};
-  std::vector<WayIndex> ways = {};
+  std::vector<PathIndex> ways = {};
   float busiest = 0;
 };
 
@@ -169,7 +169,7 @@ Bound bound_hosts(const JudgeContext& context) {
 
 void report(JudgeContext& context, const Bound& bound) {
   Finding finding{.place = Place::Host, .hosts = bound.hosts};
-  const Way& way = context.input.ways()[bound.ways[0]];
+  const DirectedPath& way = context.input.ways()[bound.ways[0]];
   finding.check = {
       .id = "host.cpu",
       .status = Status::Warning,
@@ -196,7 +196,7 @@ void report(JudgeContext& context, const Bound& bound) {
 bool are_busy_anyway(const JudgeContext& context) {
   std::size_t well = 0;
   std::size_t busy = 0;
-  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
+  for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
     if (context.speeds.speed[index] == Speed::Well) {
       ++well;
       busy += is_bound_by_processor(context.input, *context.input.ways()[index].result) ? 1 : 0;

@@ -22,9 +22,9 @@ enum class Place : std::uint8_t {
             // else's
   Slot,     // the PCIe slot of a host's NIC
   Name,     // what a name leads to
-  Way,      // from one host to another, not back
-  Pair,     // between two hosts, both ways: their cable, where no switch stands between
-  Uplink,   // what two groups of hosts share
+  DirectedPath,  // from one host to another, not back
+  Pair,          // between two hosts, both ways: their cable, where no switch stands between
+  Uplink,        // what two groups of hosts share
 };
 
 struct Evidence {
@@ -64,7 +64,7 @@ struct EnumNames<preflight::Place> {
                                                              {P::Port, "port"},
                                                              {P::Slot, "slot"},
                                                              {P::Name, "name"},
-                                                             {P::Way, "way"},
+                                                             {P::DirectedPath, "way"},
                                                              {P::Pair, "pair"},
                                                              {P::Uplink, "uplink"}});
 };

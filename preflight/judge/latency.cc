@@ -6,10 +6,10 @@
 
 #include "base/math/statistics.h"
 #include "base/math/units.h"
-#include "preflight/judge/blame.h"
 #include "preflight/judge/cluster_input.h"
+#include "preflight/judge/fault_location.h"
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -26,9 +26,9 @@ bool is_long(const JudgeContext& context, const PairResult& pair) {
          (limits.latency_p99_ms && pair.rtt_p99_ms && *pair.rtt_p99_ms > *limits.latency_p99_ms);
 }
 
-double median_of(const ClusterInput& input, const std::vector<WayIndex>& ways) {
+double median_of(const ClusterInput& input, const std::vector<PathIndex>& ways) {
   std::vector<double> times;
-  for (const WayIndex way : ways) {
+  for (const PathIndex way : ways) {
     times.push_back(*input.ways()[way].pair->rtt_ms);
   }
   return math::median(times).value_or(0);
@@ -42,8 +42,8 @@ std::string wanted_words(const Limits& limits) {
   return text;
 }
 
-void report_latency(JudgeContext& context, const Blame& blame) {
-  const Way& way = context.input.ways()[blame.ways[0]];
+void report_latency(JudgeContext& context, const FaultLocation& blame) {
+  const DirectedPath& way = context.input.ways()[blame.ways[0]];
   // One pair among many, both well with others, was rather a busy moment than a fault.
   const bool stray = blame.place == Place::Pair && context.input.hosts() > 2;
   Finding finding =
@@ -69,7 +69,7 @@ std::vector<Tested> far_in(const ClusterInput& input) {
       network[host] = &name;
     }
   }
-  return tested_ways(input, [&](WayIndex, const Way& way) {
+  return tested_paths(input, [&](PathIndex, const DirectedPath& way) {
     return way.pair->rtt_ms && network[way.from] != nullptr && network[way.from] == network[way.to]
                ? std::optional(input.is_wan(way))
                : std::nullopt;
@@ -77,7 +77,7 @@ std::vector<Tested> far_in(const ClusterInput& input) {
 }
 
 // Nobody is accused: a tunnel between sites may well be one network.
-void report_far(JudgeContext& context, const Blame& blame) {
+void report_far(JudgeContext& context, const FaultLocation& blame) {
   Finding finding = finding_of(context.input, blame, "link.latency", Status::Info);
   finding.check.found = fmt::format("{} on {}, within one network",
                                     math::format_ms(median_of(context.input, blame.ways)),
@@ -85,7 +85,7 @@ void report_far(JudgeContext& context, const Blame& blame) {
   finding.check.wanted = fmt::format("below {} ms, unless another site is meant to be in it",
                                      context.input.limits().wan_rtt_ms);
   finding.check.why = "it is judged as a WAN: no port's rate is asked of it";
-  const Way& way = context.input.ways()[blame.ways[0]];
+  const DirectedPath& way = context.input.ways()[blame.ways[0]];
   finding.check.next_step = test_by_hand(context.input, way.from, way.to, "probe path");
   context.add(std::move(finding));
 }
@@ -94,21 +94,21 @@ void report_far(JudgeContext& context, const Blame& blame) {
 
 void judge_latency(JudgeContext& context) {
   const ClusterInput& input = context.input;
-  const std::vector<Tested> tested = tested_ways(input, [&](WayIndex, const Way& way) {
+  const std::vector<Tested> tested = tested_paths(input, [&](PathIndex, const DirectedPath& way) {
     return way.pair->rtt_ms && !input.is_wan(way) ? std::optional(is_long(context, *way.pair))
                                                   : std::nullopt;
   });
-  const auto blamed = blame(input.hosts(), tested);
-  for (const Blame& one : blamed) {
+  const auto blamed = locate_faults(input.hosts(), tested);
+  for (const FaultLocation& one : blamed) {
     report_latency(context, one);
   }
-  for (const Blame& one : blame(input.hosts(), far_in(input))) {
+  for (const FaultLocation& one : locate_faults(input.hosts(), far_in(input))) {
     if (one.place != Place::Cluster && input.hosts() > 2) {
       report_far(context, one);
     }
   }
   if (blamed.empty() && !tested.empty()) {
-    std::vector<WayIndex> ways;
+    std::vector<PathIndex> ways;
     std::ranges::transform(tested, std::back_inserter(ways), &Tested::way);
     context.pass("link.latency",
                  fmt::format("{}, the median of {}", math::format_ms(median_of(input, ways)),

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/math/statistics.h"
-#include "preflight/judge/blame.h"
+#include "preflight/judge/fault_location.h"
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -19,13 +19,13 @@ struct Summary {
   double slowest = 0;
   double fastest = 0;
   double median = 0;
-  WayIndex worst = 0;
+  PathIndex worst = 0;
 };
 
-Summary summary_of(const JudgeContext& context, const std::vector<WayIndex>& ways) {
+Summary summary_of(const JudgeContext& context, const std::vector<PathIndex>& ways) {
   std::vector<double> rates;
   Summary summary;
-  for (const WayIndex way : ways) {
+  for (const PathIndex way : ways) {
     const double rate = rate_of(*context.input.ways()[way].result).value_or(0);
     if (rates.empty() || rate < summary.slowest) {
       summary.slowest = rate;
@@ -38,19 +38,20 @@ Summary summary_of(const JudgeContext& context, const std::vector<WayIndex>& way
   return summary;
 }
 
-bool is_one_way(const Blame& blame) {
-  return blame.place == Place::Way ||
+bool is_one_way(const FaultLocation& blame) {
+  return blame.place == Place::DirectedPath ||
          ((blame.place == Place::Port || blame.place == Place::Uplink) &&
           blame.sends != blame.receives);
 }
 
-std::string test_again(const JudgeContext& context, WayIndex index) {
-  const Way& way = context.input.ways()[index];
+std::string test_again(const JudgeContext& context, PathIndex index) {
+  const DirectedPath& way = context.input.ways()[index];
   return test_by_hand(context.input, way.from, way.to, "probe tcp");
 }
 
 // Before the comment behind the command; where there is no command, the step is the comment.
-std::string and_test_again(const Blame& blame, const std::string& step, const std::string& test) {
+std::string and_test_again(const FaultLocation& blame, const std::string& step,
+                           const std::string& test) {
   if (blame.place == Place::Uplink || blame.place == Place::Cluster) {
     return with_note(test, step);
   }
@@ -58,12 +59,12 @@ std::string and_test_again(const Blame& blame, const std::string& step, const st
   return both.insert(std::min(both.rfind(kNote), both.size()), "; " + test);
 }
 
-void add_evidence(const JudgeContext& context, const std::vector<WayIndex>& ways,
+void add_evidence(const JudgeContext& context, const std::vector<PathIndex>& ways,
                   Finding& finding) {
   constexpr std::size_t kShown = 4;
-  for (const WayIndex index : std::span(ways).first(std::min(ways.size(), kShown))) {
-    const Way& way = context.input.ways()[index];
-    const WayResult& result = *way.result;
+  for (const PathIndex index : std::span(ways).first(std::min(ways.size(), kShown))) {
+    const DirectedPath& way = context.input.ways()[index];
+    const PathResult& result = *way.result;
     if (result.tcp_mbps) {
       finding.evidence.push_back({"throughput " + words_for(context.input, way), *result.tcp_mbps,
                                   "Mb/s", "probe tcp, others of its round at it"});
@@ -84,14 +85,14 @@ std::string found_words(const Summary& summary, std::size_t ways) {
 }
 
 // Nobody tested it again, or the processors were busy everywhere: then only what is far off counts.
-void doubt(const JudgeContext& context, const Blame& blame, const Summary& summary,
+void doubt(const JudgeContext& context, const FaultLocation& blame, const Summary& summary,
            Finding& finding) {
   const Limits& limits = context.input.limits();
   const double expected = context.speeds.expected[summary.worst].mbps;
-  const bool repeated = std::ranges::any_of(blame.ways, [&](WayIndex way) {
+  const bool repeated = std::ranges::any_of(blame.ways, [&](PathIndex way) {
     return context.input.ways()[way].result->alone_mbps.has_value();
   });
-  const bool few = blame.place == Place::Way || blame.place == Place::Pair;
+  const bool few = blame.place == Place::DirectedPath || blame.place == Place::Pair;
   if (!repeated && few && summary.median >= limits.link_few_share * expected) {
     finding.check.status = Status::Info;
     finding.check.why += "; slow while others were at it, and not tested again alone";
@@ -102,7 +103,7 @@ void doubt(const JudgeContext& context, const Blame& blame, const Summary& summa
   }
 }
 
-void report_rate(JudgeContext& context, const Blame& blame) {
+void report_rate(JudgeContext& context, const FaultLocation& blame) {
   const Summary summary = summary_of(context, blame.ways);
   const Expectation& expected = context.speeds.expected[summary.worst];
   Finding finding =
@@ -156,7 +157,7 @@ std::vector<Tested> tested_in(const ClusterInput& input, const Failures& failure
   };
   std::set<std::uint64_t> seen;
   for (std::size_t index = 0; index < input.ways().size(); index += 2) {
-    const Way& way = input.ways()[index];
+    const DirectedPath& way = input.ways()[index];
     const std::uint64_t key = pair_key(way.from, way.to);
     seen.insert(key);
     add(way.from, way.to, failures.contains(key) ? 1.0 : 0.0);
@@ -166,7 +167,7 @@ std::vector<Tested> tested_in(const ClusterInput& input, const Failures& failure
       add(troubles[0]->a, troubles[0]->b, 1);
     }
   }
-  for (WayIndex index = 0; index < tested.size(); ++index) {
+  for (PathIndex index = 0; index < tested.size(); ++index) {
     tested[index].way = index;
   }
   return tested;
@@ -188,9 +189,9 @@ std::string_view command_for(std::string_view test) {
 }
 
 std::string tests_of(const Failures& failures, const std::vector<Tested>& tested,
-                     const Blame& blame) {
+                     const FaultLocation& blame) {
   std::set<std::string> tests;
-  for (const WayIndex way : blame.ways) {
+  for (const PathIndex way : blame.ways) {
     for (const Trouble* trouble : failures.at(pair_key(tested[way].from, tested[way].to))) {
       tests.insert(trouble->test);
     }
@@ -203,10 +204,10 @@ std::string tests_of(const Failures& failures, const std::vector<Tested>& tested
 }
 
 void report(JudgeContext& context, const Failures& failures, const std::vector<Tested>& tested,
-            const Blame& blame) {
+            const FaultLocation& blame) {
   const Tested& first = tested[blame.ways[0]];
   const Trouble& trouble = *failures.at(pair_key(first.from, first.to))[0];
-  Blame without_ways = blame;
+  FaultLocation without_ways = blame;
   without_ways.ways.clear();
   Finding finding = finding_of(context.input, without_ways, "test.failed", Status::Critical);
   finding.place = blame.place == Place::Port ? Place::Host : blame.place;
@@ -217,21 +218,21 @@ void report(JudgeContext& context, const Failures& failures, const std::vector<T
   finding.check.next_step =
       with_note(test_by_hand(context.input, trouble.a, trouble.b, command_for(trouble.test)),
                 "look for a firewall between them");
-  for (const WayIndex way : blame.ways) {
+  for (const PathIndex way : blame.ways) {
     finding.ways.emplace_back(tested[way].from, tested[way].to);
   }
   context.add(std::move(finding));
 }
 
 void judge_family(JudgeContext& context, std::string_view name, FamilyState PairResult::* state) {
-  const auto tested = tested_ways(context.input, [&](WayIndex, const Way& way) {
+  const auto tested = tested_paths(context.input, [&](PathIndex, const DirectedPath& way) {
     const FamilyState found = way.pair->*state;
     return found == FamilyState::Works || found == FamilyState::Fails
                ? std::optional(found == FamilyState::Fails)
                : std::nullopt;
   });
-  for (const Blame& one : blame(context.input.hosts(), tested)) {
-    const Way& way = context.input.ways()[one.ways[0]];
+  for (const FaultLocation& one : locate_faults(context.input.hosts(), tested)) {
+    const DirectedPath& way = context.input.ways()[one.ways[0]];
     Finding finding = finding_of(context.input, one, "link.families", Status::Warning);
     finding.check.found = fmt::format("{} does not carry between {}", name,
                                       counted(one.ways.size() / 2, "pair", "pairs"));
@@ -246,13 +247,13 @@ void judge_family(JudgeContext& context, std::string_view name, FamilyState Pair
 }  // namespace
 
 void judge_rates(JudgeContext& context) {
-  const auto tested = tested_ways(context.input, [&](WayIndex index, const Way&) {
+  const auto tested = tested_paths(context.input, [&](PathIndex index, const DirectedPath&) {
     const Speed speed = context.speeds.speed[index];
     return speed != Speed::Unknown && !context.explained[index]
                ? std::optional(speed == Speed::Slow)
                : std::nullopt;
   });
-  for (const Blame& one : blame(context.input.hosts(), tested)) {
+  for (const FaultLocation& one : locate_faults(context.input.hosts(), tested)) {
     report_rate(context, one);
   }
   report_rate_passed(context);
@@ -264,7 +265,7 @@ void judge_troubles(JudgeContext& context) {
     return;
   }
   const std::vector<Tested> tested = tested_in(context.input, failures);
-  for (const Blame& one : blame(context.input.hosts(), tested)) {
+  for (const FaultLocation& one : locate_faults(context.input.hosts(), tested)) {
     report(context, failures, tested, one);
   }
 }

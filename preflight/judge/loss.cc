@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "preflight/judge/blame.h"
 #include "preflight/judge/expectation.h"
+#include "preflight/judge/fault_location.h"
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -33,7 +33,7 @@ double chance_of_at_least(double count, double mean) {
 }
 
 // Packets that are larger than one end takes all vanish: that is told as its MTU.
-bool is_lost_for_size(const JudgeContext& context, const Way& way) {
+bool is_lost_for_size(const JudgeContext& context, const DirectedPath& way) {
   return way.result->lost >= way.result->packets &&
          std::ranges::any_of(context.findings, [&](const Finding& one) {
            return one.check.id == "link.mtu" && one.check.status >= Status::Warning &&
@@ -46,8 +46,8 @@ bool is_lost_for_size(const JudgeContext& context, const Way& way) {
 std::vector<Tested> tested_for_loss(const JudgeContext& context) {
   const ClusterInput& input = context.input;
   std::vector<Tested> tested;
-  for (WayIndex index = 0; index < input.ways().size(); ++index) {
-    const Way& way = input.ways()[index];
+  for (PathIndex index = 0; index < input.ways().size(); ++index) {
+    const DirectedPath& way = input.ways()[index];
     if (way.result->packets > 0 && !is_lost_for_size(context, way) &&
         !has_lossy_member(input, way)) {
       tested.push_back({index, way.from, way.to, static_cast<double>(way.result->packets),
@@ -63,26 +63,26 @@ struct Count {
   double percent() const { return sent > 0 ? 100 * lost / sent : 0; }
 };
 
-Count count_of(const ClusterInput& input, const std::vector<WayIndex>& ways) {
+Count count_of(const ClusterInput& input, const std::vector<PathIndex>& ways) {
   Count count;
-  for (const WayIndex way : ways) {
+  for (const PathIndex way : ways) {
     count.sent += input.ways()[way].result->packets;
     count.lost += input.ways()[way].result->lost;
   }
   return count;
 }
 
-void add_evidence(const ClusterInput& input, const std::vector<WayIndex>& ways, Finding& finding) {
+void add_evidence(const ClusterInput& input, const std::vector<PathIndex>& ways, Finding& finding) {
   constexpr std::size_t kShown = 4;
-  for (const WayIndex index : std::span(ways).first(std::min(ways.size(), kShown))) {
-    const Way& way = input.ways()[index];
+  for (const PathIndex index : std::span(ways).first(std::min(ways.size(), kShown))) {
+    const DirectedPath& way = input.ways()[index];
     finding.evidence.push_back({"lost " + words_for(input, way),
                                 static_cast<double>(way.result->lost),
                                 fmt::format("of {} packets", way.result->packets), "probe udp"});
   }
 }
 
-void report_loss(JudgeContext& context, const Blame& blame) {
+void report_loss(JudgeContext& context, const FaultLocation& blame) {
   const Limits& limits = context.input.limits();
   const Count count = count_of(context.input, blame.ways);
   Finding finding = finding_of(
@@ -105,8 +105,9 @@ void judge_loss(JudgeContext& context) {
     const double expected = part.sent * limits.loss_percent / 100;
     return part.lost > 0 && chance_of_at_least(part.lost, expected) < false_alarm;
   };
-  const auto blamed = blame(context.input.hosts(), tested, is_more, limits.loss_false_alarm);
-  for (const Blame& one : blamed) {
+  const auto blamed =
+      locate_faults(context.input.hosts(), tested, is_more, limits.loss_false_alarm);
+  for (const FaultLocation& one : blamed) {
     report_loss(context, one);
   }
   if (blamed.empty() && !tested.empty()) {

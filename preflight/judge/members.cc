@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "preflight/judge/blame.h"
+#include "preflight/judge/fault_location.h"
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -68,11 +68,12 @@ std::string found_words(const ClusterInput& input, const BundleResult& bundle,
                      bad.flows, bad.of_flows, port_words(input, bundle.asked, bad));
 }
 
-std::optional<WayIndex> way_between(const ClusterInput& input, HostIndex from, HostIndex to) {
+std::optional<PathIndex> way_between(const ClusterInput& input, HostIndex from, HostIndex to) {
   const auto at = std::ranges::find_if(
-      input.ways(), [&](const Way& way) { return way.from == from && way.to == to; });
-  return at == input.ways().end() ? std::nullopt
-                                  : std::optional(static_cast<WayIndex>(at - input.ways().begin()));
+      input.ways(), [&](const DirectedPath& way) { return way.from == from && way.to == to; });
+  return at == input.ways().end()
+             ? std::nullopt
+             : std::optional(static_cast<PathIndex>(at - input.ways().begin()));
 }
 
 std::string_view test_of(const BadMember& bad) {
@@ -83,9 +84,10 @@ std::string_view test_of(const BadMember& bad) {
 // several pairs may take it.
 using FindingsOfMembers = std::map<std::pair<MemberFault, std::string>, std::size_t>;
 
-void report(JudgeContext& context, const BundleResult& bundle, const BadMember& bad, WayIndex way,
+void report(JudgeContext& context, const BundleResult& bundle, const BadMember& bad, PathIndex way,
             FindingsOfMembers& known) {
-  const Blame blame{.place = Place::Way, .hosts = {bad.from, bad.to}, .ways = {way}};
+  const FaultLocation blame{
+      .place = Place::DirectedPath, .hosts = {bad.from, bad.to}, .ways = {way}};
   const Status status = status_of(context.input.limits(), bad);
   const Evidence evidence{
       .what = fmt::format("{}: {}", words_for(context.input, context.input.ways()[way]),
@@ -119,7 +121,7 @@ void report(JudgeContext& context, const BundleResult& bundle, const BadMember& 
 
 }  // namespace
 
-bool has_lossy_member(const ClusterInput& input, const Way& way) {
+bool has_lossy_member(const ClusterInput& input, const DirectedPath& way) {
   return std::ranges::any_of(input.measured().bundles, [&](const BundleResult& bundle) {
     return std::ranges::any_of(bundle.bad, [&](const BadMember& bad) {
       return bad.fault == MemberFault::Loss && bad.from == way.from && bad.to == way.to;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "preflight/judge/blame.h"
 #include "preflight/judge/cluster_input.h"
+#include "preflight/judge/fault_location.h"
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -74,7 +74,7 @@ void report_odd(JudgeContext& context, std::int64_t has, std::int64_t wants,
 }
 
 // The most that both ends let through; nothing where one does not tell.
-std::optional<double> ends_carry(const ClusterInput& input, const Way& way) {
+std::optional<double> ends_carry(const ClusterInput& input, const DirectedPath& way) {
   const InterfaceFacts* from = input.interface(way.from);
   const InterfaceFacts* to = input.interface(way.to);
   if (from == nullptr || to == nullptr || !from->mtu || !to->mtu) {
@@ -83,33 +83,33 @@ std::optional<double> ends_carry(const ClusterInput& input, const Way& way) {
   return static_cast<double>(std::min(*from->mtu, *to->mtu));
 }
 
-bool is_hole(const ClusterInput& input, const Way& way) {
+bool is_hole(const ClusterInput& input, const DirectedPath& way) {
   const std::optional<double> ends = ends_carry(input, way);
   return way.result->black_hole_bytes && (!ends || *way.result->black_hole_bytes <= *ends);
 }
 
-bool carries_less(const ClusterInput& input, const Way& way) {
+bool carries_less(const ClusterInput& input, const DirectedPath& way) {
   const std::optional<double> ends = ends_carry(input, way);
   return way.result->mtu_bytes && ends && *way.result->mtu_bytes < *ends;
 }
 
 std::vector<Tested> tested_in(const ClusterInput& input) {
-  return tested_ways(input, [&](WayIndex, const Way& way) {
+  return tested_paths(input, [&](PathIndex, const DirectedPath& way) {
     return way.result->mtu_bytes || way.result->black_hole_bytes
                ? std::optional(is_hole(input, way) || carries_less(input, way))
                : std::nullopt;
   });
 }
 
-Status status_of(const ClusterInput& input, const Way& way) {
+Status status_of(const ClusterInput& input, const DirectedPath& way) {
   if (is_hole(input, way)) {
     return Status::Critical;
   }
   return input.is_wan(way) ? Status::Info : Status::Warning;
 }
 
-void report_path(JudgeContext& context, const Blame& blame) {
-  const Way& way = context.input.ways()[blame.ways[0]];
+void report_path(JudgeContext& context, const FaultLocation& blame) {
+  const DirectedPath& way = context.input.ways()[blame.ways[0]];
   Finding finding = finding_of(context.input, blame, "link.mtu", status_of(context.input, way));
   const std::optional<double> ends = ends_carry(context.input, way);
   if (is_hole(context.input, way)) {
@@ -140,7 +140,7 @@ void judge_mtus(JudgeContext& context) {
     report_odd(context, mtu.first, mtu.second, hosts);
   }
   const std::vector<Tested> tested = tested_in(context.input);
-  for (const Blame& one : blame(context.input.hosts(), tested)) {
+  for (const FaultLocation& one : locate_faults(context.input.hosts(), tested)) {
     report_path(context, one);
   }
   if (context.findings.size() == before && !tested.empty()) {

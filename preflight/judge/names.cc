@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/net/address.h"
-#include "preflight/judge/blame.h"
 #include "preflight/judge/cluster_input.h"
+#include "preflight/judge/fault_location.h"
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -147,12 +147,12 @@ std::string found_words(const LookedUp& look) {
 }
 
 // Who asks, who is asked for, or both: as the wrong answers tell.
-std::string subject_of_names(const ClusterInput& input, const Blame& blame) {
+std::string subject_of_names(const ClusterInput& input, const FaultLocation& blame) {
   switch (blame.place) {
     case Place::Port:
       return blame.receives ? "name " + input.name(blame.hosts[0])
                             : input.name(blame.hosts[0]) + "'s resolver";
-    case Place::Way:
+    case Place::DirectedPath:
       return fmt::format("name {} on {}", input.name(blame.hosts[1]), input.name(blame.hosts[0]));
     case Place::Pair:
       return fmt::format("names of {} and {} on each other", input.name(blame.hosts[0]),
@@ -174,7 +174,7 @@ class Names {
   void judge_all(const Kind& kind, Wrong wrong, std::string_view why_own);
   void judge_own(const Kind& kind, Wrong wrong, std::string_view why);
   void judge_kind(const Kind& kind, Wrong wrong);
-  void report(const Kind& kind, const Blame& blame);
+  void report(const Kind& kind, const FaultLocation& blame);
 
   JudgeContext& context_;
   const ClusterInput& input_;
@@ -182,10 +182,11 @@ class Names {
   std::vector<bool> reported_ = {};  // by host: this kind's finding is of its name or its resolver
 };
 
-void Names::report(const Kind& kind, const Blame& blame) {
+void Names::report(const Kind& kind, const FaultLocation& blame) {
   const LookedUp& look = looks_[blame.ways[0]];
   // Wrong for one who asks, and right for the others: it is the one who asks.
-  const bool by_one = blame.place == Place::Way || (blame.place == Place::Port && !blame.receives);
+  const bool by_one =
+      blame.place == Place::DirectedPath || (blame.place == Place::Port && !blame.receives);
   const std::string& asked = input_.name(look.asked);
   Finding finding{.place = Place::Name};
   finding.hosts = by_one ? std::vector{look.asker} : blame.hosts;
@@ -210,13 +211,13 @@ void Names::report(const Kind& kind, const Blame& blame) {
 
 void Names::judge_kind(const Kind& kind, Wrong wrong) {
   std::vector<Tested> tested;
-  for (WayIndex index = 0; index < looks_.size(); ++index) {
+  for (PathIndex index = 0; index < looks_.size(); ++index) {
     const LookedUp& look = looks_[index];
     if (look.asker != look.asked) {
       tested.push_back({index, look.asker, look.asked, 1, look.wrong == wrong ? 1.0 : 0.0});
     }
   }
-  for (const Blame& one : blame(input_.hosts(), tested)) {
+  for (const FaultLocation& one : locate_faults(input_.hosts(), tested)) {
     report(kind, one);
     if (one.place == Place::Port) {
       reported_[one.hosts[0]] = true;

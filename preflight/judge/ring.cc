@@ -9,8 +9,8 @@
 #include <set>
 
 #include "base/sys/number.h"
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {

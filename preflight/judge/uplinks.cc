@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/suspects.h"
-#include "preflight/judge/words.h"
+#include "preflight/judge/retest_candidates.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -16,7 +16,7 @@ constexpr double kManyShared = 0.25;  // of all ways: more than a few unlucky on
 
 // Ways between the groups that were slow in their round, and what repeats alone said of them.
 struct Crossing {
-  std::vector<WayIndex> slow = {};
+  std::vector<PathIndex> slow = {};
   std::size_t well_alone = 0;
   std::size_t slow_alone = 0;
 };
@@ -25,8 +25,8 @@ Crossing crossing_of(const JudgeContext& context, const Groups& groups) {
   const std::vector<std::uint8_t> sides =
       sides_of(context.input.hosts(), groups.first, groups.second);
   Crossing crossing;
-  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
-    const Way& way = context.input.ways()[index];
+  for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
+    const DirectedPath& way = context.input.ways()[index];
     const double least = context.expectations.least_in_round(context.speeds.expected[index]);
     if ((sides[way.from] | sides[way.to]) != 3 || context.explained[index] ||
         way.result->tcp_mbps.value_or(0) >= least || !way.result->tcp_mbps) {
@@ -112,7 +112,7 @@ void add_cut(const JudgeContext& context, const CutResult& cut, Finding& finding
 void add_rounds(const JudgeContext& context, const Crossing& crossing, Finding& finding) {
   double sum = 0;
   double wanted = 0;
-  for (const WayIndex way : crossing.slow) {
+  for (const PathIndex way : crossing.slow) {
     sum += context.input.ways()[way].result->tcp_mbps.value_or(0);
     wanted += context.speeds.expected[way].mbps;
   }
@@ -140,10 +140,10 @@ bool is_rate_known(const JudgeContext& context) {
 
 void report(JudgeContext& context, const Groups& groups, const Crossing& crossing,
             const CutResult* cut) {
-  const Blame blame{.place = Place::Uplink,
-                    .hosts = groups.first,
-                    .others = groups.second,
-                    .ways = crossing.slow};
+  const FaultLocation blame{.place = Place::Uplink,
+                            .hosts = groups.first,
+                            .others = groups.second,
+                            .ways = crossing.slow};
   Finding finding = finding_of(context.input, blame, "uplink.oversubscribed", Status::Warning);
   if (cut != nullptr) {
     add_cut(context, *cut, finding);
@@ -189,8 +189,8 @@ std::vector<Groups> groups_to_judge(const JudgeContext& context) {
 // are at it: such a cut falls short whatever the hosts share.
 bool has_lopsided_pair(const JudgeContext& context, const CutResult& cut) {
   const std::set<std::pair<HostIndex, HostIndex>> at_it(cut.ways.begin(), cut.ways.end());
-  const std::vector<Way>& ways = context.input.ways();
-  for (WayIndex index = 0; index < ways.size(); ++index) {
+  const std::vector<DirectedPath>& ways = context.input.ways();
+  for (PathIndex index = 0; index < ways.size(); ++index) {
     const Figure there = rate_of(*ways[index].result);
     const Figure back = rate_of(*ways[index ^ 1U].result);
     if (there && back && *there < context.input.limits().link_critical_share * *back &&
@@ -214,7 +214,7 @@ void judge_other_cuts(JudgeContext& context) {
   if (worst == nullptr) {
     return;
   }
-  const Blame blame{.place = Place::Cluster};
+  const FaultLocation blame{.place = Place::Cluster};
   Finding finding = finding_of(context.input, blame, "uplink.oversubscribed", Status::Warning);
   add_cut(context, *worst, finding);
   finding.check.why =
@@ -248,9 +248,9 @@ void judge_uplinks(JudgeContext& context) {
 }
 
 void judge_sharing(JudgeContext& context) {
-  Blame blame{.place = Place::Cluster};
+  FaultLocation blame{.place = Place::Cluster};
   std::size_t known = 0;
-  for (WayIndex index = 0; index < context.input.ways().size(); ++index) {
+  for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
     const Speed speed = context.speeds.speed[index];
     known += speed != Speed::Unknown ? 1 : 0;
     if (speed == Speed::Shared && !context.explained[index] &&

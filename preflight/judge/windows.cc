@@ -6,8 +6,8 @@
 #include <map>
 
 #include "base/math/units.h"
+#include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
-#include "preflight/judge/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -43,7 +43,7 @@ constexpr Side kSend = {"net.ipv4.tcp_wmem", "4096 16384", kSendShare, false};
 struct Held {
   std::optional<double> bytes = {};
   double needed = 0;
-  std::vector<WayIndex> ways = {};
+  std::vector<PathIndex> ways = {};
 };
 
 struct HeldHost {
@@ -67,7 +67,7 @@ void merge(const Held& from, Held& to) {
 
 // What the kernel makes of a buffer: the window that was seen, where it is larger than reckoned;
 // and a sender's buffer takes one more whole chunk while there is any room.
-double window_of(double buffer, const Side& side, const WayResult& way) {
+double window_of(double buffer, const Side& side, const PathResult& way) {
   constexpr double kChunk = 65536;
   return side.receives ? std::max(buffer * side.share,
                                   static_cast<double>(way.largest_window_bytes.value_or(0)))
@@ -81,11 +81,12 @@ class Windows {
   void run();
 
  private:
-  std::optional<double> target_of(const Way& way) const;
+  std::optional<double> target_of(const DirectedPath& way) const;
   bool waits(Figure share) const;
   void learn_free_rates();
-  void look_at(WayIndex index, const Way& way);
-  void look_at(WayIndex index, const Way& way, const Side& side, Figure waited, HostIndex owner);
+  void look_at(PathIndex index, const DirectedPath& way);
+  void look_at(PathIndex index, const DirectedPath& way, const Side& side, Figure waited,
+               HostIndex owner);
   std::optional<double> buffer_of(HostIndex host, const Side& side) const;
   void report(const HeldHosts& held);
 
@@ -97,7 +98,7 @@ class Windows {
 
 // What the flow could have reached with buffers enough. Ports promise nothing over a WAN, but a
 // buffer that keeps a flow from filling them is too small all the same.
-std::optional<double> Windows::target_of(const Way& way) const {
+std::optional<double> Windows::target_of(const DirectedPath& way) const {
   const Expectation expected = context_.expectations.of(way);
   if (context_.input.is_wan(way) && !context_.input.limits().wan_rate_mbps) {
     const Expectation from = context_.expectations.of_host(way.from);
@@ -119,7 +120,7 @@ bool Windows::waits(Figure share) const {
 
 // What flows reach that wait for no buffer.
 void Windows::learn_free_rates() {
-  for (const Way& way : context_.input.ways()) {
+  for (const DirectedPath& way : context_.input.ways()) {
     const Figure rate = rate_of(*way.result);
     if (rate && *rate > 0 && !waits(way.result->window_share) &&
         !waits(way.result->send_buffer_share)) {
@@ -138,7 +139,7 @@ std::optional<double> Windows::buffer_of(HostIndex host, const Side& side) const
   return bytes && *bytes > 0 ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
 }
 
-void Windows::look_at(WayIndex index, const Way& way, const Side& side, Figure waited,
+void Windows::look_at(PathIndex index, const DirectedPath& way, const Side& side, Figure waited,
                       HostIndex owner) {
   const double rate = *rate_of(*way.result);
   const double rtt_s = way.pair->rtt_min_ms.value_or(*way.pair->rtt_ms) / 1e3;
@@ -164,7 +165,7 @@ void Windows::look_at(WayIndex index, const Way& way, const Side& side, Figure w
   held.ways.push_back(index);
 }
 
-void Windows::look_at(WayIndex index, const Way& way) {
+void Windows::look_at(PathIndex index, const DirectedPath& way) {
   if (!rate_of(*way.result) || !way.pair->rtt_ms || *way.pair->rtt_ms <= 0 ||
       way.pair->rtt_min_ms.value_or(1) <= 0) {
     return;
@@ -186,7 +187,7 @@ void add(const JudgeContext& context, const Side& side, const Held& held, Findin
   if (held.ways.empty()) {
     return;
   }
-  const Way& way = context.input.ways()[held.ways[0]];
+  const DirectedPath& way = context.input.ways()[held.ways[0]];
   checks::Check& check = finding.check;
   const bool first = check.found.empty();
   check.subject += fmt::format("{}{}", first ? " " : ", ", side.sysctl);
@@ -230,7 +231,7 @@ void Windows::report(const HeldHosts& together) {
 
 void Windows::run() {
   learn_free_rates();
-  for (WayIndex index = 0; index < context_.input.ways().size(); ++index) {
+  for (PathIndex index = 0; index < context_.input.ways().size(); ++index) {
     look_at(index, context_.input.ways()[index]);
   }
   std::map<Alike, HeldHosts> together;

@@ -1,5 +1,5 @@
-// How agents are started on hosts (launch.h is for callers): Attended owns a thread, the children,
-// and the work that decides which of them to start; HostsWork is that work.
+// How agents are started on hosts (launch.h is for callers): LaunchedAgents owns a thread, the
+// children, and the work that decides which of them to start; HostsWork is that work.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 #include "base/sys/process.h"
 #include "base/sys/root.h"
 #include "preflight/launch/launch.h"
-#include "preflight/launch/way.h"
+#include "preflight/launch/launch_method.h"
 
 namespace chokepoint::preflight {
 
@@ -50,7 +50,7 @@ class Children {
 
   // Until one of them has said something or ended, one of `others` is readable, or the time is
   // over; then the listener is told all there is.
-  void attend(const std::vector<int>& others, int timeout_ms, const Listener& listener);
+  void poll(const std::vector<int>& others, int timeout_ms, const Listener& listener);
 
   // Lets all go, and after the grace ends those that are still there: by SIGTERM, then by SIGKILL.
   void end_all(int grace_ms, const sys::Clock& clock);
@@ -88,20 +88,20 @@ class Work {
 // A launch with a thread that attends to it: it starts the children, reads what they print, and
 // ends all of them in the destructor. The work is called under one lock, because trouble() comes
 // from the caller's thread; that thread alone passes progress on.
-class Attended final : public Launch {
+class LaunchedAgents final : public Launch {
  public:
   static Result<std::unique_ptr<Launch>> start(std::unique_ptr<Work> work,
                                                const LaunchWanted& wanted, const sys::Clock& clock);
-  Attended(std::unique_ptr<Work> work, const LaunchWanted& wanted, const sys::Clock& clock,
-           sys::Descriptor stop);
-  Attended(const Attended&) = delete;
-  Attended& operator=(const Attended&) = delete;
-  ~Attended() override;
+  LaunchedAgents(std::unique_ptr<Work> work, const LaunchWanted& wanted, const sys::Clock& clock,
+                 sys::Descriptor stop);
+  LaunchedAgents(const LaunchedAgents&) = delete;
+  LaunchedAgents& operator=(const LaunchedAgents&) = delete;
+  ~LaunchedAgents() override;
 
   std::optional<Error> trouble(std::size_t host) override;
 
  private:
-  void attend();
+  void run();
 
   std::unique_ptr<Work> work_;
   std::function<void(const std::string&)> tell_;
@@ -142,7 +142,7 @@ class LauncherOutput {
 class HostsWork final : public Work {
  public:
   // `own_program` is started on this host itself, and copied to others where that is possible.
-  HostsWork(Way way, const LaunchWanted& wanted, std::filesystem::path own_program,
+  HostsWork(LaunchMethod method, const LaunchWanted& wanted, std::filesystem::path own_program,
             const sys::Clock& clock, const sys::Root& root);
 
   void begin(Children& children) override;
@@ -175,7 +175,7 @@ class HostsWork final : public Work {
   void wait_again(std::size_t number);
   static void end(Host& host, Error why);
 
-  Way way_;
+  LaunchMethod way_;
   LaunchWanted wanted_;
   std::filesystem::path own_program_;
   const sys::Clock& clock_;

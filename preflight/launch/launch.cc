@@ -14,7 +14,7 @@
 #include "base/sys/descriptor.h"
 #include "base/sys/root.h"
 #include "preflight/launch/hosts.h"
-#include "preflight/launch/way.h"
+#include "preflight/launch/launch_method.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -102,9 +102,9 @@ std::string own_machine() {
   return fmt::format("{} {}", about.sysname, about.machine);
 }
 
-std::optional<Copy> copy_for(const Way& way, const LaunchWanted& wanted,
+std::optional<Copy> copy_for(const LaunchMethod& method, const LaunchWanted& wanted,
                              const std::filesystem::path& own_program) {
-  if (!way.can_copy) {
+  if (!method.can_copy) {
     return {};
   }
   Result<Copy> copy = wanted.tarball.empty() ? Copy::of_installation(own_program, wanted.version)
@@ -207,9 +207,10 @@ bool is_this_host(const std::string& name, const std::string& own_name,
           }));
 }
 
-HostsWork::HostsWork(Way way, const LaunchWanted& wanted, std::filesystem::path own_program,
-                     const sys::Clock& clock, const sys::Root& root)
-    : way_(std::move(way)),
+HostsWork::HostsWork(LaunchMethod method, const LaunchWanted& wanted,
+                     std::filesystem::path own_program, const sys::Clock& clock,
+                     const sys::Root& root)
+    : way_(std::move(method)),
       wanted_(wanted),
       own_program_(std::move(own_program)),
       clock_(clock),
@@ -373,8 +374,9 @@ Result<std::unique_ptr<Launch>> launch(Launcher launcher, const LaunchWanted& wa
   TRY(const std::filesystem::path program, own_program());
   const std::size_t held = launcher == Launcher::Ssh ? wanted.hosts.size() : 1;
   TRY(sys::want_descriptors(kForEach * held));
-  return Attended::start(
-      std::make_unique<HostsWork>(way_of(launcher), wanted, program, clock, root), wanted, clock);
+  return LaunchedAgents::start(
+      std::make_unique<HostsWork>(launch_method_of(launcher), wanted, program, clock, root), wanted,
+      clock);
 }
 
 }  // namespace chokepoint::preflight

@@ -14,8 +14,8 @@
 #include "base/json/schema.h"
 #include "base/page/page.h"
 #include "preflight/report/figures.h"
+#include "preflight/report/finding_text.h"
 #include "preflight/report/page.h"
-#include "preflight/report/words.h"
 
 namespace chokepoint::preflight {
 namespace {

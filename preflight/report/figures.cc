@@ -11,7 +11,7 @@
 
 #include "base/json/codec.h"
 #include "base/json/schema.h"
-#include "preflight/report/words.h"
+#include "preflight/report/finding_text.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -46,18 +46,18 @@ Json word_or_null(State state) {
   return state == State::Unknown ? Json() : Json(name_of(state));
 }
 
-Figure loss_percent(const WayResult& way) {
+Figure loss_percent(const PathResult& way) {
   constexpr float kPercent = 100;
   return way.packets == 0
              ? Figure()
              : Figure(kPercent * static_cast<float>(way.lost) / static_cast<float>(way.packets));
 }
 
-Json json_of_ways(const Measured& measured, const Yardstick& yardstick, WayResult PairResult::* way,
-                  bool is_there) {
+Json json_of_ways(const Measured& measured, const Yardstick& yardstick,
+                  PathResult PairResult::* way, bool is_there) {
   const Pairs& pairs = measured.pairs;
   Json json = Json::object();
-  for (const auto& each : kWayColumns) {
+  for (const auto& each : kPathColumns) {
     json[each.name] =
         column(pairs, [&](const PairResult& pair) { return json_of(pair.*way.*each.figure); });
   }
@@ -67,13 +67,13 @@ Json json_of_ways(const Measured& measured, const Yardstick& yardstick, WayResul
   });
   json["loss_percent"] =
       column(pairs, [&](const PairResult& pair) { return json_of(loss_percent(pair.*way)); });
-  const auto counted = [&](std::uint32_t WayResult::* count) {
+  const auto counted = [&](std::uint32_t PathResult::* count) {
     return column(pairs, [&](const PairResult& pair) {
       return (pair.*way).packets == 0 ? Json() : Json(pair.*way.*count);
     });
   };
-  json["udp_packets"] = counted(&WayResult::packets);
-  json["udp_lost"] = counted(&WayResult::lost);
+  json["udp_packets"] = counted(&PathResult::packets);
+  json["udp_lost"] = counted(&PathResult::lost);
   json["tcp_limit"] =
       column(pairs, [&](const PairResult& pair) { return word_or_null((pair.*way).limit); });
   return json;
@@ -120,7 +120,7 @@ Json object_schema(Json properties) {
 
 Json schema_of_ways(const char* text) {
   Json columns = Json::object();
-  for (const auto& each : kWayColumns) {
+  for (const auto& each : kPathColumns) {
     columns[each.name] = number_column(each.may_be_negative);
   }
   for (const char* name : {"expected_share", "loss_percent", "udp_packets", "udp_lost"}) {
@@ -163,8 +163,8 @@ std::unexpected<Error> malformed(std::string_view subject, std::string_view reas
   return fail(ErrorKind::Malformed, "read preflight", subject, reason);
 }
 
-WayEnds ends_of(const CutResult& cut) {
-  WayEnds ends;
+PathEnds ends_of(const CutResult& cut) {
+  PathEnds ends;
   for (const auto& [from, to] : cut.ways) {
     ends.push_back({from, to});
   }

@@ -12,7 +12,7 @@
 #include "base/cli/output.h"
 #include "base/control/message.h"
 #include "base/sys/error.h"
-#include "preflight/report/words.h"
+#include "preflight/report/finding_text.h"
 #include "preflight/result/measured.h"
 
 namespace chokepoint::preflight {
@@ -34,20 +34,20 @@ inline constexpr std::array<FigureColumn<PairResult>, 6> kPairColumns{
      {"clock_uncertainty_ms", &PairResult::clock_uncertainty_ms},
      {"rdma_latency_us", &PairResult::rdma_latency_us}}};
 
-inline constexpr std::array<FigureColumn<WayResult>, 13> kWayColumns{
-    {{"tcp_mbps", &WayResult::tcp_mbps},
-     {"alone_mbps", &WayResult::alone_mbps},
-     {"together_mbps", &WayResult::together_mbps},
-     {"retransmitted_percent", &WayResult::retransmitted_percent},
-     {"window_share", &WayResult::window_share},
-     {"send_buffer_share", &WayResult::send_buffer_share},
-     {"largest_window_bytes", &WayResult::largest_window_bytes},
-     {"sender_cpu_percent", &WayResult::sender_cpu_percent},
-     {"receiver_cpu_percent", &WayResult::receiver_cpu_percent},
-     {"mtu_bytes", &WayResult::mtu_bytes},
-     {"black_hole_bytes", &WayResult::black_hole_bytes},
-     {"hops", &WayResult::hops},
-     {"rdma_mbps", &WayResult::rdma_mbps}}};
+inline constexpr std::array<FigureColumn<PathResult>, 13> kPathColumns{
+    {{"tcp_mbps", &PathResult::tcp_mbps},
+     {"alone_mbps", &PathResult::alone_mbps},
+     {"together_mbps", &PathResult::together_mbps},
+     {"retransmitted_percent", &PathResult::retransmitted_percent},
+     {"window_share", &PathResult::window_share},
+     {"send_buffer_share", &PathResult::send_buffer_share},
+     {"largest_window_bytes", &PathResult::largest_window_bytes},
+     {"sender_cpu_percent", &PathResult::sender_cpu_percent},
+     {"receiver_cpu_percent", &PathResult::receiver_cpu_percent},
+     {"mtu_bytes", &PathResult::mtu_bytes},
+     {"black_hole_bytes", &PathResult::black_hole_bytes},
+     {"hops", &PathResult::hops},
+     {"rdma_mbps", &PathResult::rdma_mbps}}};
 
 std::unexpected<Error> malformed(std::string_view subject, std::string_view reason);
 
@@ -79,8 +79,8 @@ Result<> read_names(const cli::Json& document, std::vector<HostResult>& hosts);
 inline constexpr std::size_t kMaxDocumentNameBytes = 1024;
 inline constexpr std::size_t kMaxFlowsOfMember = 256;
 
-using WayEnds = std::vector<std::vector<HostIndex>>;  // [[from, to], …]
-WayEnds ends_of(const CutResult& cut);
+using PathEnds = std::vector<std::vector<HostIndex>>;  // [[from, to], …]
+PathEnds ends_of(const CutResult& cut);
 
 }  // namespace chokepoint::preflight
 

@@ -6,8 +6,8 @@
 
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "preflight/report/finding_text.h"
 #include "preflight/report/page.h"
-#include "preflight/report/words.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -75,7 +75,7 @@ HeatCell* cell_of(HeatMap& map, const Places& places, HostIndex from, HostIndex 
                                     : nullptr;
 }
 
-void fill(HeatCell* cell, const WayResult& way, const Figure& share) {
+void fill(HeatCell* cell, const PathResult& way, const Figure& share) {
   if (cell != nullptr && throughput_mbps(way)) {
     *cell = {HeatState::Measured, throughput_mbps(way), share};
   }

@@ -12,8 +12,8 @@
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
-#include "preflight/judge/words.h"
-#include "preflight/report/words.h"
+#include "preflight/judge/figure_text.h"
+#include "preflight/report/finding_text.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -59,7 +59,7 @@ std::string loss(const Measured& measured) {
   std::size_t lossy = 0;
   double most = 0;
   std::string worst;
-  each_way(measured, [&](HostIndex from, HostIndex to, const WayResult& way) {
+  each_way(measured, [&](HostIndex from, HostIndex to, const PathResult& way) {
     tested += way.packets > 0 ? 1 : 0;
     lossy += way.lost > 0 ? 1 : 0;
     const double percent = way.packets == 0 ? 0 : 100.0 * way.lost / way.packets;
@@ -78,7 +78,7 @@ std::string loss(const Measured& measured) {
 
 std::string largest_packets(const Measured& measured) {
   std::map<float, std::size_t, std::greater<>> ways;
-  each_way(measured, [&](HostIndex, HostIndex, const WayResult& way) {
+  each_way(measured, [&](HostIndex, HostIndex, const PathResult& way) {
     if (way.mtu_bytes) {
       ++ways[*way.mtu_bytes];
     }
@@ -110,7 +110,7 @@ std::string clocks(const Measured& measured) {
 
 std::string rdma(const Measured& measured) {
   std::vector<float> known;
-  each_way(measured, [&](HostIndex, HostIndex, const WayResult& way) {
+  each_way(measured, [&](HostIndex, HostIndex, const PathResult& way) {
     if (way.rdma_mbps) {
       known.push_back(*way.rdma_mbps);
     }

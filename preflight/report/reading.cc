@@ -8,7 +8,7 @@
 #include "base/sys/error.h"
 #include "preflight/report/document.h"
 #include "preflight/report/figures.h"
-#include "preflight/report/words.h"
+#include "preflight/report/finding_text.h"
 #include "preflight/result/measured.h"
 
 namespace chokepoint::preflight {
@@ -57,7 +57,7 @@ Result<> read_cut_ways(const Json& json, const Measured& measured, CutResult& cu
   if (!json.contains("ways")) {
     return {};
   }
-  TRY(const WayEnds ways, json::field_in<WayEnds>(json, "ways", "cuts"));
+  TRY(const PathEnds ways, json::field_in<PathEnds>(json, "ways", "cuts"));
   for (const std::vector<HostIndex>& ends : ways) {
     if (ends.size() != 2) {
       return malformed("cuts 'ways'", "wanted two hosts for each way");
@@ -141,16 +141,16 @@ Result<> check_order(const std::vector<PairResult>& pairs) {
   return {};
 }
 
-Result<> read_ways(const Json& json, const char* object, WayResult PairResult::* way,
+Result<> read_ways(const Json& json, const char* object, PathResult PairResult::* way,
                    std::vector<PairResult>& pairs) {
   const auto lists = json.find(object);
   if (lists == json.end() || !lists->is_object()) {
     return malformed(object, "wanted an object of lists");
   }
-  TRY(read_figures(*lists, kWayColumns, pairs,
-                   [&](PairResult& pair) -> WayResult& { return pair.*way; }));
+  TRY(read_figures(*lists, kPathColumns, pairs,
+                   [&](PairResult& pair) -> PathResult& { return pair.*way; }));
   for (const auto& [name, count] :
-       {std::pair{"udp_packets", &WayResult::packets}, std::pair{"udp_lost", &WayResult::lost}}) {
+       {std::pair{"udp_packets", &PathResult::packets}, std::pair{"udp_lost", &PathResult::lost}}) {
     TRY(read_column<std::uint32_t>(
         *lists, name, {}, pairs,
         [&](PairResult& pair, std::uint32_t value) { pair.*way.*count = value; }));

@@ -1,5 +1,5 @@
-// All that a preflight measured: hosts, pairs, cuts, the collective. preflight/lead fills it; the
-// judgement, the document and the page read it. Values.
+// All that a preflight measured: hosts, pairs, cuts, the collective. preflight/coordinator fills
+// it; the judgement, the document and the page read it. Values.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +74,7 @@ enum class TcpLimit : std::uint8_t {
 };
 
 // One direction between two hosts.
-struct WayResult {
+struct PathResult {
   Figure tcp_mbps = {};               // while the other pairs of its round were at it
   Figure alone_mbps = {};             // again, with nothing else on; only where it was suspected
   Figure together_mbps = {};          // its share with everything at once; only where it took part
@@ -98,8 +98,8 @@ enum class FamilyState : std::uint8_t { Unknown, Absent, Works, Fails };
 struct PairResult {
   HostIndex a = 0;
   HostIndex b = 0;
-  WayResult there = {};  // from a to b
-  WayResult back = {};
+  PathResult there = {};  // from a to b
+  PathResult back = {};
   Figure rtt_ms = {};  // idle: the median, and of a hundred the slowest but one
   Figure rtt_p99_ms = {};
   Figure rtt_min_ms = {};
@@ -112,7 +112,7 @@ struct PairResult {
 
 // The higher rate of the way's round and its test alone: a slow link reaches its rate in neither,
 // while busy processors may slow down either of them.
-inline Figure rate_of(const WayResult& way) { return std::max(way.alone_mbps, way.tcp_mbps); }
+inline Figure rate_of(const PathResult& way) { return std::max(way.alone_mbps, way.tcp_mbps); }
 
 inline bool is_tested(const PairResult& pair) {
   return pair.rtt_ms || pair.there.packets > 0 || pair.back.packets > 0 || pair.there.tcp_mbps ||

@@ -55,7 +55,7 @@ std::string to_hex(std::string_view bytes);
 std::optional<std::string> from_hex(std::string_view text);  // nullopt: not hexadecimal
 
 // How the data went. nullopt or empty: the backend does not report it.
-struct Way {
+struct DataPath {
   std::string library = {};    // "libgloo", "NCCL 2.28.9"
   std::string transport = {};  // "tcp", "socket", "ib", "p2p", "shm"
   std::string interface = {};  // or an RDMA device's name
@@ -82,7 +82,7 @@ class Communicator {
   virtual Result<std::vector<double>> run(int times) = 0;
   virtual Result<> read_output(std::span<std::byte> bytes) const = 0;
   // Only after a run.
-  virtual Way way() const = 0;
+  virtual DataPath way() const = 0;
 };
 
 struct BackendOptions {

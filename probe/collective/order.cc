@@ -48,8 +48,8 @@ struct Fields<probe::collective::Wrong> {
 };
 
 template <>
-struct Fields<probe::collective::Way> {
-  using W = probe::collective::Way;
+struct Fields<probe::collective::DataPath> {
+  using W = probe::collective::DataPath;
   static constexpr std::size_t kMaxText = 500;
   static constexpr int kMaxCount = 1'000'000;
   // Whatever in a text is no UTF-8 takes three bytes in place of each.
@@ -95,8 +95,8 @@ std::string text_of(const Json& json) {
 }
 
 // What a library's log says of itself is shortened or left out, never an error.
-Way bounded(Way way) {
-  using Bounds = Fields<Way>;
+DataPath bounded(DataPath way) {
+  using Bounds = Fields<DataPath>;
   for (std::string* text : {&way.library, &way.transport, &way.interface, &way.family,
                             &way.local_address, &way.better}) {
     text->resize(std::min(text->size(), Bounds::kMaxText));

@@ -41,7 +41,7 @@ struct Answer {
   // Check: of its one run; Run: of the measured ones.
   std::vector<std::chrono::nanoseconds> times = {};
   std::optional<Wrong> wrong = {};
-  Way way = {};
+  DataPath way = {};
   host::Settings settings = {};  // Tell: of the host, from one rank of each
 };
 

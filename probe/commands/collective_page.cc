@@ -14,9 +14,9 @@ namespace chokepoint::probe {
 namespace {
 
 using cli::Json;
+using collective::DataPath;
 using collective::Outcome;
 using collective::SizeResult;
-using collective::Way;
 using collective::Wrong;
 using control::or_null;
 
@@ -44,7 +44,7 @@ Json size_body(const SizeResult& size) {
 }
 
 Json rank_body(const Outcome& outcome, std::size_t index) {
-  const Way way = index < outcome.ways.size() ? outcome.ways[index] : Way{};
+  const DataPath way = index < outcome.ways.size() ? outcome.ways[index] : DataPath{};
   return {{"rank", outcome.members[index].rank},
           {"host", outcome.members[index].host},
           {"interface", text_or_null(way.interface)},
@@ -69,7 +69,7 @@ std::size_t hosts_of(const Outcome& outcome) {
 
 // Rank 0's; where other ranks differ is shown with each rank.
 void add_way(Json& document, const Outcome& outcome) {
-  const Way way = outcome.ways.empty() ? Way{} : outcome.ways.front();
+  const DataPath way = outcome.ways.empty() ? DataPath{} : outcome.ways.front();
   document["interface"] = text_or_null(way.interface);
   document["transport"] = text_or_null(way.transport);
   document["library"] = text_or_null(way.library);
@@ -133,7 +133,7 @@ std::string head_of(const CollectiveMeasured& measured) {
   if (outcome.ways.empty()) {
     return text;
   }
-  const Way& way = outcome.ways.front();
+  const DataPath& way = outcome.ways.front();
   for (const std::string& each : {way.library, way.transport, way.interface, way.family}) {
     text += each.empty() ? "" : ", " + cli::printable(each);
   }
@@ -157,7 +157,7 @@ void print_fit(const cli::Context& context, const Outcome& outcome) {
 // Advice that several ranks give is printed once.
 void print_advice(const cli::Context& context, const Outcome& outcome) {
   std::set<std::string> said;
-  for (const Way& way : outcome.ways) {
+  for (const DataPath& way : outcome.ways) {
     if (!way.better.empty() && said.insert(way.better).second) {
       fmt::print(context.out, "{}\n", cli::printable(way.better));
     }

@@ -32,7 +32,7 @@ std::optional<double> in_ms(const std::optional<double>& ns) {
   return ns ? std::optional(*ns / math::kNsPerMs) : std::nullopt;
 }
 
-std::optional<double> way_loss_percent(const paths::Way& way) {
+std::optional<double> way_loss_percent(const paths::DirectionSweep& way) {
   return way.sent == 0 ? std::nullopt
                        : std::optional(kPercent * static_cast<double>(way.lost) /
                                        static_cast<double>(way.sent));
@@ -47,7 +47,7 @@ std::vector<std::uint16_t> ports_of(const paths::Outcome& outcome,
   return ports;
 }
 
-Json paths_way_body(const paths::Way& way) {
+Json paths_way_body(const paths::DirectionSweep& way) {
   return {{"sent", way.sent},
           {"lost", way.lost},
           {"loss_percent", or_null(way_loss_percent(way))},
@@ -201,7 +201,7 @@ void print_paths_ways(const cli::Context& context, const PathsShown& shown) {
        {"loss", Align::Right},
        {fmt::format("found if 1 of {} members loses", shown.expectation.members), Align::Right}});
   for (const Direction direction : {Direction::Send, Direction::Receive}) {
-    const paths::Way& way = shown.outcome.of(direction);
+    const paths::DirectionSweep& way = shown.outcome.of(direction);
     const std::optional<double> loss = way_loss_percent(way);
     table.add({paths_towards(shown, direction), std::to_string(way.sent), std::to_string(way.lost),
                loss ? fmt::format("{:.3g} %", *loss) : "-",

@@ -25,9 +25,9 @@
 namespace chokepoint::probe {
 namespace {
 
+using collective::CoordinatorResult;
 using collective::Job;
 using collective::leader_vanished;
-using collective::LeadResult;
 using collective::MemberOptions;
 using collective::Plan;
 using collective::RankEnd;
@@ -198,7 +198,7 @@ class ProbeCollectiveCommand final : public cli::Command {
     return std::unexpected(*end->error);
   }
 
-  CollectiveMeasured measured_of(collective::LeadResult led, const collective::Plan& plan,
+  CollectiveMeasured measured_of(collective::CoordinatorResult led, const collective::Plan& plan,
                                  int ranks, std::string launcher) const {
     CollectiveMeasured measured{.backend = flags_.backend,
                                 .launcher = std::move(launcher),

@@ -89,7 +89,7 @@ class ProbeLatencyCommand final : public cli::Command {
       client.bye();
     }
     if (loader) {
-      std::ignore = loader->channel().send({control::Type::Stop}, net::Patience::of(seconds(1)));
+      std::ignore = loader->channel().send({control::Type::Stop}, net::Deadline::of(seconds(1)));
     }
     return show(measured, client, std::move(document), context);
   }
@@ -131,7 +131,7 @@ class ProbeLatencyCommand final : public cli::Command {
         .time = whole_time(), .streams = load_streams(), .congestion = congestion_};
     const Result<control::Json> ready =
         client.request("responsiveness", body_of(request),
-                       net::Patience::of(kLongestQueue, interrupt), waiting(context));
+                       net::Deadline::of(kLongestQueue, interrupt), waiting(context));
     if (ready) {
       return std::optional(std::move(client));
     }
@@ -196,7 +196,7 @@ class ProbeLatencyCommand final : public cli::Command {
   // Where the server ended the test it says why, and the connections only end.
   static Error told_by_server(control::Client& loader, const Error& seen, int interrupt) {
     const auto told =
-        loader.channel().expect(control::Type::Result, net::Patience::of(seconds(1), interrupt));
+        loader.channel().expect(control::Type::Result, net::Deadline::of(seconds(1), interrupt));
     const bool says_why = !told && told.error().kind != ErrorKind::Timeout &&
                           told.error().kind != ErrorKind::Interrupted;
     return says_why ? told.error() : seen;

@@ -150,7 +150,7 @@ class ProbePathCommand final : public cli::Command {
     PathFindings found{.parameters = options.parameters};
     TRY(found.host, path::examine(peer.peer.host, asked_port,
                                   {.only = peer.family, .origin = options.survey.origin},
-                                  net::Patience::of(time_, interrupt)));
+                                  net::Deadline::of(time_, interrupt)));
     if (!found.host.ipv4.source && !found.host.ipv6.source) {
       return fail(unreachable(found.host));
     }
@@ -158,7 +158,7 @@ class ProbePathCommand final : public cli::Command {
       // Uses the key that was read before: a pipe gives it only once.
       control::ClientOptions over = peer;
       over.family = over.socket.source ? over.family : family;
-      return control::Client::connect(over, net::Patience::of(kConnect, interrupt));
+      return control::Client::connect(over, net::Deadline::of(kConnect, interrupt));
     };
     look_at_both(found, options, connect_over, context, until_ns);
     note_trace(found.ipv4, found.host.ipv4);

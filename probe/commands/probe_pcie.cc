@@ -111,7 +111,7 @@ class ProbePcieCommand final : public cli::Command {
     if (no_copies_ || !context.root.is_live()) {
       return std::nullopt;
     }
-    pcie::Surroundings host;
+    pcie::SurveyContext host;
     host.root = context.root;
     host.tell = [&](const std::string& what) { cli::show_progress(context, what); };
     const pcie::Pace pace{.bytes = bytes_.count, .time = time_, .stopped = [interrupt] {

@@ -111,7 +111,7 @@ class ProbeRpcCommand final : public cli::Command {
     TRY(const control::ClientOptions options, client_options(peer_, context));
     TRY(rpc::Parameters wanted, parameters(options));
     TRY(control::Client client,
-        control::Client::connect(options, net::Patience::of(kConnectRpc, signals.descriptor())));
+        control::Client::connect(options, net::Deadline::of(kConnectRpc, signals.descriptor())));
     fit_pace(wanted.pace_bits_per_s, client.admittance().limits, context);
     RpcMeasured measured{.family = client.peer().address.family()};
     TRY(measured.trial, measure(client, wanted, interval_, signals.descriptor(), context));
@@ -191,7 +191,7 @@ class ProbeRpcCommand final : public cli::Command {
       return path::examine(
           options.peer.host, options.peer.port,
           {.origin = {.source = options.socket.source, .interface = options.socket.interface}},
-          net::Patience::of(kExamine, interrupt));
+          net::Deadline::of(kExamine, interrupt));
     };
     Result<path::HostFacts> facts = examine();
     if (facts && facts->ipv4.connects() && facts->ipv6.connects()) {
@@ -214,7 +214,7 @@ class ProbeRpcCommand final : public cli::Command {
                             net::Family other, int interrupt, const cli::Context& context) {
     options.family = other;
     Result<control::Client> client =
-        control::Client::connect(options, net::Patience::of(kConnectRpc, interrupt));
+        control::Client::connect(options, net::Deadline::of(kConnectRpc, interrupt));
     if (!client) {
       return;
     }

@@ -259,7 +259,7 @@ class TcpLive {
     const bool sent = interval.role == tcp::Role::Send;
     // What the client receives, the server sent, and the other way round.
     const bool from_here = (side == tcp::Side::Client) == sent;
-    Way& way = from_here ? to_peer_ : from_peer_;
+    DataPath& way = from_here ? to_peer_ : from_peer_;
     if (!sent && way.received) {
       print(from_here);
     }
@@ -270,12 +270,12 @@ class TcpLive {
   }
 
  private:
-  struct Way {
+  struct DataPath {
     std::optional<tcp::IntervalMeasure> sent = {};
     std::optional<tcp::IntervalMeasure> received = {};
   };
   void print(bool from_here) {
-    Way& way = from_here ? to_peer_ : from_peer_;
+    DataPath& way = from_here ? to_peer_ : from_peer_;
     const tcp::IntervalMeasure& received = *way.received;
     const double duration_s = received.end_s - received.start_s;
     const double bits = duration_s > 0 ? static_cast<double>(received.bytes) * 8 / duration_s : 0;
@@ -291,8 +291,8 @@ class TcpLive {
   }
 
   const cli::Context& context_;
-  Way to_peer_;
-  Way from_peer_;
+  DataPath to_peer_;
+  DataPath from_peer_;
 };
 
 std::vector<tcp::Outcome> judge_all(const tcp::Trial& test, const std::string& own,

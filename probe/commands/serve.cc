@@ -47,7 +47,7 @@
 #include "probe/nuttcp/protocol.h"
 #include "probe/path/exchange.h"
 #include "probe/paths/exchange.h"
-#include "probe/peer/door.h"
+#include "probe/peer/acceptor.h"
 #include "probe/quic/connection.h"
 #include "probe/quic/perf.h"
 #include "probe/quic/test.h"
@@ -92,9 +92,9 @@ class ForeignServers {
   ForeignServers& operator=(ForeignServers&&) = delete;
   ~ForeignServers();
 
-  // `log` is called from the servers' threads; it and the turnstile outlive them.
+  // `log` is called from the servers' threads; it and the test_queue outlive them.
   Result<> start(const control::Limits& limits, const sys::Root& root,
-                 control::Turnstile& turnstile, const Log& log);
+                 control::TestQueue& test_queue, const Log& log);
 
  private:
   template <class Options>
@@ -188,16 +188,16 @@ Result<> ForeignServers::start_one(const char* name, std::vector<sys::Descriptor
 }
 
 Result<> ForeignServers::start(const control::Limits& limits, const sys::Root& root,
-                               control::Turnstile& turnstile, const Log& log) {
+                               control::TestQueue& test_queue, const Log& log) {
   TRY(start_one<iperf3::ServerOptions>(
       "iperf3", iperf3_, iperf3::serve,
-      {.turnstile = turnstile, .limits = limits, .root = root, .log = log}));
+      {.test_queue = test_queue, .limits = limits, .root = root, .log = log}));
   TRY(start_one<nuttcp::ServerOptions>(
       "nuttcp", nuttcp_, nuttcp::serve,
-      {.turnstile = turnstile, .limits = limits, .root = root, .log = log}));
+      {.test_queue = test_queue, .limits = limits, .root = root, .log = log}));
   return start_one<quic::PerfServerOptions>(
       "perf door", perf_, quic::serve_perf,
-      {.turnstile = turnstile, .limits = limits, .root = root, .log = log});
+      {.test_queue = test_queue, .limits = limits, .root = root, .log = log});
 }
 
 ForeignServers::~ForeignServers() {
@@ -558,14 +558,14 @@ Result<cli::ExitCode> ServeCommand::serve(const Keys& keys, int stop,
   TRY(const control::Services services, chosen(std::move(all), offer_, admitted));
   TRY(Open opened, open(context, log));
   sys::raise_descriptor_limit();  // one per stream
-  const control::Surroundings surroundings{.clock = context.clock,
-                                           .root = context.root,
-                                           .limits = limits(context),
-                                           .stop = stop,
-                                           .key = keys.text};
-  serve::Server server(server_options(context, keys), surroundings, services, log);
-  ForeignServers foreign = std::move(opened.foreign);  // ends before the server's turnstile does
-  TRY(foreign.start(surroundings.limits, context.root, server.turnstile(), log));
+  const control::ServerContext shared{.clock = context.clock,
+                                      .root = context.root,
+                                      .limits = limits(context),
+                                      .stop = stop,
+                                      .key = keys.text};
+  serve::Server server(server_options(context, keys), shared, services, log);
+  ForeignServers foreign = std::move(opened.foreign);  // ends before the server's test_queue does
+  TRY(foreign.start(shared.limits, shared.root, server.test_queue(), log));
   serve::tell_ready(context.environment("NOTIFY_SOCKET"));
   TRY(server.run(std::move(opened.listeners)));
   return cli::ExitCode::Done;

@@ -14,29 +14,29 @@ constexpr std::byte kChokepoint{'C'};  // with which its frames begin
 
 }  // namespace
 
-using net::Patience;
+using net::Deadline;
 
-Result<> Channel::send(std::span<const std::byte> raw, const Patience& patience) {
-  return net::send_all(fd_.get(), raw, patience, peer_);
+Result<> Channel::send(std::span<const std::byte> raw, const Deadline& deadline) {
+  return net::send_all(fd_.get(), raw, deadline, peer_);
 }
 
-Result<> Channel::send(State state, const Patience& patience) {
-  return send(std::as_bytes(std::span(&state, 1)), patience);
+Result<> Channel::send(State state, const Deadline& deadline) {
+  return send(std::as_bytes(std::span(&state, 1)), deadline);
 }
 
-Result<> Channel::send(const ServerError& error, const Patience& patience) {
-  TRY(send(State::ServerError, patience));
-  return send(encode(error), patience);
+Result<> Channel::send(const ServerError& error, const Deadline& deadline) {
+  TRY(send(State::ServerError, deadline));
+  return send(encode(error), deadline);
 }
 
-Result<> Channel::send_json(const std::string& json, const Patience& patience) {
-  TRY(send(encode_length(json.size()), patience));
-  return send(std::as_bytes(std::span(json)), patience);
+Result<> Channel::send_json(const std::string& json, const Deadline& deadline) {
+  TRY(send(encode_length(json.size()), deadline));
+  return send(std::as_bytes(std::span(json)), deadline);
 }
 
-Result<State> Channel::receive(const Patience& patience) {
+Result<State> Channel::receive(const Deadline& deadline) {
   std::byte raw{};
-  TRY(net::receive_all(fd_.get(), std::span(&raw, 1), patience, peer_));
+  TRY(net::receive_all(fd_.get(), std::span(&raw, 1), deadline, peer_));
   const std::optional<State> state = state_of(raw);
   if (raw == kChokepoint) {
     return fail(ErrorKind::Malformed, "", peer_, "it answers as 'chokepoint serve' does",
@@ -51,21 +51,21 @@ Result<State> Channel::receive(const Patience& patience) {
   return *state;
 }
 
-Result<> Channel::expect(State wanted, const Patience& patience) {
-  TRY(const State got, receive(patience));
-  return got == wanted ? Result<>{} : fail(error_for(got, patience));
+Result<> Channel::expect(State wanted, const Deadline& deadline) {
+  TRY(const State got, receive(deadline));
+  return got == wanted ? Result<>{} : fail(error_for(got, deadline));
 }
 
-Result<std::string> Channel::receive_json(std::size_t most, const Patience& patience) {
+Result<std::string> Channel::receive_json(std::size_t most, const Deadline& deadline) {
   std::array<std::byte, 4> raw{};
-  TRY(net::receive_all(fd_.get(), raw, patience, peer_));
+  TRY(net::receive_all(fd_.get(), raw, deadline, peer_));
   TRY(const std::size_t length, decode_length(raw, most));
   std::string json(length, '\0');
-  TRY(net::receive_all(fd_.get(), std::as_writable_bytes(std::span(json)), patience, peer_));
+  TRY(net::receive_all(fd_.get(), std::as_writable_bytes(std::span(json)), deadline, peer_));
   return json;
 }
 
-Error Channel::error_for(State state, const Patience& patience) {
+Error Channel::error_for(State state, const Deadline& deadline) {
   const auto error = [&](ErrorKind kind, std::string reason, std::string next_step = {}) {
     return Error{kind, "", peer_, 0, std::move(reason), std::move(next_step)};
   };
@@ -75,7 +75,7 @@ Error Channel::error_for(State state, const Patience& patience) {
                    "iperf3 serves one client at a time: try again later");
     case State::ServerError: {
       std::array<std::byte, 8> raw{};
-      const Result<> got = net::receive_all(fd_.get(), raw, patience, peer_);
+      const Result<> got = net::receive_all(fd_.get(), raw, deadline, peer_);
       return error(ErrorKind::Refused,
                    got ? describe(decode_server_error(raw)) : "it reports an error");
     }

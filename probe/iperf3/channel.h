@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "probe/iperf3/protocol.h"
@@ -20,18 +20,18 @@ class Channel {
   int descriptor() const { return fd_.get(); }
   const std::string& peer() const { return peer_; }
 
-  Result<> send(std::span<const std::byte> raw, const net::Patience& patience);
-  Result<> send(State state, const net::Patience& patience);
-  Result<> send(const ServerError& error, const net::Patience& patience);
-  Result<> send_json(const std::string& json, const net::Patience& patience);
+  Result<> send(std::span<const std::byte> raw, const net::Deadline& patience);
+  Result<> send(State state, const net::Deadline& patience);
+  Result<> send(const ServerError& error, const net::Deadline& patience);
+  Result<> send_json(const std::string& json, const net::Deadline& patience);
 
-  Result<State> receive(const net::Patience& patience);
+  Result<State> receive(const net::Deadline& patience);
   // An error if the peer sends another state.
-  Result<> expect(State state, const net::Patience& patience);
-  Result<std::string> receive_json(std::size_t most, const net::Patience& patience);
+  Result<> expect(State state, const net::Deadline& patience);
+  Result<std::string> receive_json(std::size_t most, const net::Deadline& patience);
 
   // The error that this unexpected state stands for; reads what follows ServerError.
-  Error error_for(State state, const net::Patience& patience);
+  Error error_for(State state, const net::Deadline& patience);
 
  private:
   sys::Descriptor fd_;

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/net/socket.h"
 #include "probe/iperf3/channel.h"
 #include "probe/iperf3/iperf3.h"
@@ -19,10 +19,10 @@
 namespace chokepoint::probe::iperf3 {
 namespace {
 
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Clock = Patience::Clock;
+using Clock = Deadline::Clock;
 
 constexpr seconds kConnect{10};
 constexpr seconds kFirstState{5};
@@ -73,16 +73,16 @@ class ClientSession {
  public:
   // Connects and sends the cookie.
   static Result<ClientSession> begin(const ClientOptions& options) {
-    const Patience patience = Patience::of(kConnect, options.interrupt);
+    const Deadline deadline = Deadline::of(kConnect, options.interrupt);
     TRY(const Cookie cookie, new_cookie());
     net::SocketOptions socket = options.socket;
     socket.no_delay = true;
     TRY(peer::Dialled dialled,
-        peer::dial(options.peer, options.family, socket, "iperf3 -s", patience));
+        peer::dial(options.peer, options.family, socket, "iperf3 -s", deadline));
     Channel channel(
         std::move(dialled.fd),
         fmt::format("iperf3 on {} port {}", dialled.peer.address.text(), dialled.peer.port));
-    TRY(channel.send(std::as_bytes(std::span(cookie)), patience));
+    TRY(channel.send(std::as_bytes(std::span(cookie)), deadline));
     return ClientSession(std::move(channel), dialled.peer, cookie, options.interrupt);
   }
 
@@ -91,23 +91,23 @@ class ClientSession {
 
   // Until the server wants the streams.
   Result<> ask(const Parameters& parameters) {
-    const Patience patience = Patience::of(kAnswer, interrupt_);
+    const Deadline deadline = Deadline::of(kAnswer, interrupt_);
     const Result<> greeted =
-        channel_.expect(State::ParamExchange, Patience::of(kFirstState, interrupt_));
+        channel_.expect(State::ParamExchange, Deadline::of(kFirstState, interrupt_));
     if (!greeted) {
       return fail(not_iperf3(greeted.error()));
     }
     // A server that refuses at once closes, too: its error is worth more than that of sending.
-    static_cast<void>(channel_.send_json(encode(parameters), patience));
-    const Result<> accepted = channel_.expect(State::CreateStreams, patience);
+    static_cast<void>(channel_.send_json(encode(parameters), deadline));
+    const Result<> accepted = channel_.expect(State::CreateStreams, deadline);
     return accepted ? accepted : fail(not_iperf3(without_user(accepted.error())));
   }
 
   // Until the server lets the data flow.
   Result<> start() {
-    const Patience patience = Patience::of(kAnswer, interrupt_);
-    TRY(channel_.expect(State::TestStart, patience));
-    return channel_.expect(State::TestRunning, patience);
+    const Deadline deadline = Deadline::of(kAnswer, interrupt_);
+    TRY(channel_.expect(State::TestStart, deadline));
+    return channel_.expect(State::TestRunning, deadline);
   }
 
   // The data, until the test is over by time, by amount or by the user, and everything that was
@@ -152,11 +152,11 @@ class ClientSession {
   std::optional<double> delivered_s() const { return delivered_s_; }
 
   Result<EndResults> finish(Traffic& traffic) {
-    const Patience patience = Patience::of(kAnswer);
-    TRY(channel_.send(State::TestEnd, patience));
+    const Deadline deadline = Deadline::of(kAnswer);
+    TRY(channel_.send(State::TestEnd, deadline));
     // The server has closed its streams before that; what it had sent may still arrive.
-    TRY(channel_.expect(State::ExchangeResults, patience));
-    const Patience arriving = Patience::of(kLateData);
+    TRY(channel_.expect(State::ExchangeResults, deadline));
+    const Deadline arriving = Deadline::of(kLateData);
     std::uint64_t before = ~std::uint64_t{0};
     int still = 0;
     while (!traffic.closed() && still < 5 && !arriving.over()) {
@@ -167,12 +167,12 @@ class ClientSession {
       before = now;
     }
     traffic.end();
-    TRY(channel_.send_json(encode(traffic.results()), patience));
-    TRY(const std::string json, channel_.receive_json(kMaxResultBytes, patience));
+    TRY(channel_.send_json(encode(traffic.results()), deadline));
+    TRY(const std::string json, channel_.receive_json(kMaxResultBytes, deadline));
     Result<EndResults> results = decode_results(json);
     // The results are here: an error from now on does not matter.
-    if (channel_.expect(State::DisplayResults, patience)) {
-      static_cast<void>(channel_.send(State::IperfDone, patience));
+    if (channel_.expect(State::DisplayResults, deadline)) {
+      static_cast<void>(channel_.send(State::IperfDone, deadline));
     }
     return results;
   }
@@ -183,28 +183,28 @@ class ClientSession {
 
   // Waits a tick. An error if the server sends a state meanwhile.
   Result<> tick(Traffic& traffic) {
-    const Patience patience = Patience::of(kTick, interrupt_);
+    const Deadline deadline = Deadline::of(kTick, interrupt_);
     Result<> heard;
     do {
       const bool draining = !delivered_s_ && traffic.sending_over();
       heard =
           net::wait_for(channel_.descriptor(), POLLIN,
-                        patience.at_most(draining ? kFineTick : kTick), "test", channel_.peer());
+                        deadline.at_most(draining ? kFineTick : kTick), "test", channel_.peer());
       if (draining && traffic.sent()) {
         delivered_s_ = std::chrono::duration<double>(Clock::now() - begun_).count();
       }
-    } while (!heard && heard.error().kind == ErrorKind::Timeout && !patience.over());
+    } while (!heard && heard.error().kind == ErrorKind::Timeout && !deadline.over());
     traffic.tick();
     if (!heard) {
       return heard.error().kind == ErrorKind::Timeout ? Result<>{} : heard;
     }
     // While the data flows the server sends a state only if it gives up.
-    const Result<State> state = channel_.receive(Patience::of(kAnswer));
-    return fail(state ? channel_.error_for(*state, Patience::of(kAnswer)) : state.error());
+    const Result<State> state = channel_.receive(Deadline::of(kAnswer));
+    return fail(state ? channel_.error_for(*state, Deadline::of(kAnswer)) : state.error());
   }
 
   bool over(const Parameters& parameters, const Traffic& traffic,
-            net::Patience::Clock::time_point until) const {
+            net::Deadline::Clock::time_point until) const {
     const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
     if (parameters.direction == Direction::Send) {
       return traffic.sent();
@@ -254,14 +254,14 @@ Result<std::vector<tcp::Connection>> open_tcp(const ClientSession& session,
                                               const ClientOptions& options,
                                               const Parameters& parameters,
                                               const tcp::Parameters& asked) {
-  const Patience patience = Patience::of(kStreams, options.interrupt);
+  const Deadline deadline = Deadline::of(kStreams, options.interrupt);
   net::SocketOptions socket = tcp::socket_options(asked);
   socket.source = options.socket.source;
   socket.interface = options.socket.interface;
   std::vector<tcp::Connection> opened;
   for (int i = 0; i < connections(parameters); ++i) {
-    TRY(sys::Descriptor fd, net::connect(session.peer(), socket, patience));
-    TRY(net::send_all(fd.get(), std::as_bytes(std::span(session.cookie())), patience,
+    TRY(sys::Descriptor fd, net::connect(session.peer(), socket, deadline));
+    TRY(net::send_all(fd.get(), std::as_bytes(std::span(session.cookie())), deadline,
                       session.peer().text()));
     opened.push_back(
         {std::move(fd), client_sends(parameters, i) ? tcp::Role::Send : tcp::Role::Receive});
@@ -296,7 +296,7 @@ tcp::Half half_of(const EndResults& server, const std::vector<tcp::StreamMeasure
 }
 
 Result<sys::Descriptor> greet(const ClientSession& session, net::SocketOptions socket,
-                              const Patience& patience) {
+                              const Deadline& deadline) {
   const net::Address any = session.peer().address.family() == net::Family::Ipv4
                                ? net::Address::v4(in_addr{INADDR_ANY})
                                : net::Address::v6(in6addr_any, 0);
@@ -305,9 +305,9 @@ Result<sys::Descriptor> greet(const ClientSession& session, net::SocketOptions s
   TRY(sys::Descriptor fd, net::bind_udp(local, socket));
   TRY(net::connect_udp(fd.get(), session.peer()));
   while (true) {
-    TRY(net::send_all(fd.get(), greeting(), patience, session.peer().text()));
+    TRY(net::send_all(fd.get(), greeting(), deadline, session.peer().text()));
     // In reverse the first data may overtake the answer.
-    const Patience until = patience.at_most(kGreetAgain);
+    const Deadline until = deadline.at_most(kGreetAgain);
     std::array<std::byte, 2048> packet{};
     while (!until.over()) {
       const Result<std::size_t> got =
@@ -319,7 +319,7 @@ Result<sys::Descriptor> greet(const ClientSession& session, net::SocketOptions s
         return std::unexpected(got.error());
       }
     }
-    if (patience.over()) {
+    if (deadline.over()) {
       return fail(ErrorKind::Timeout, "",
                   fmt::format("{} UDP port {}", session.peer().address.text(), session.peer().port),
                   "iperf3 answers over TCP, but not over UDP", "does a firewall let UDP pass?");
@@ -330,14 +330,14 @@ Result<sys::Descriptor> greet(const ClientSession& session, net::SocketOptions s
 Result<std::vector<peer::DatagramSocket>> open_udp(const ClientSession& session,
                                                    const ClientOptions& options,
                                                    const Parameters& parameters) {
-  const Patience patience = Patience::of(kStreams, options.interrupt);
+  const Deadline deadline = Deadline::of(kStreams, options.interrupt);
   net::SocketOptions socket = options.socket;
   if (parameters.traffic_class) {
     socket.dscp = *parameters.traffic_class >> 2;
   }
   std::vector<peer::DatagramSocket> opened;
   for (int i = 0; i < connections(parameters); ++i) {
-    TRY(sys::Descriptor fd, greet(session, socket, patience));
+    TRY(sys::Descriptor fd, greet(session, socket, deadline));
     opened.push_back(
         {std::move(fd), client_sends(parameters, i) ? peer::Role::Send : peer::Role::Receive});
   }

@@ -52,7 +52,7 @@ Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& paramete
 struct ServerOptions {
   // Shared with every other kind of test on this host, so that none runs into another. Outlives
   // serve().
-  control::Turnstile& turnstile;
+  control::TestQueue& test_queue;
   control::Limits limits = {};
   sys::Root root = sys::Root("/");
   // A line for the operator's log. Called from the test's thread.

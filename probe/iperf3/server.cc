@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "base/control/session.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/net/socket.h"
 #include "base/sys/thread.h"
 #include "probe/iperf3/channel.h"
@@ -22,17 +22,17 @@
 #include "probe/iperf3/messages.h"
 #include "probe/iperf3/protocol.h"
 #include "probe/iperf3/traffic.h"
+#include "probe/peer/acceptor.h"
 #include "probe/peer/datagram_meter.h"
-#include "probe/peer/door.h"
 #include "probe/tcp/parameters.h"
 
 namespace chokepoint::probe::iperf3 {
 namespace {
 
-using net::Patience;
+using net::Deadline;
 using std::chrono::seconds;
-using Clock = Patience::Clock;
-using Turn = control::Turnstile::Turn;
+using Clock = Deadline::Clock;
+using Turn = control::TestQueue::Turn;
 
 // One step of the handshake.
 constexpr seconds kStep{5};
@@ -62,18 +62,18 @@ class Lobby {
     const std::lock_guard lock(mutex_);
     const bool first = !cookie_;
     if (first) {
-      cookie_ = visitor.said;
+      cookie_ = visitor.received;
     }
-    if (visitor.said != *cookie_ || !(first ? clients_ : streams_)->enter(visitor)) {
+    if (visitor.received != *cookie_ || !(first ? clients_ : streams_)->enter(visitor)) {
       deny(visitor);
     }
   }
 
-  Result<peer::Visitor> next_client(const net::Patience& patience) {
+  Result<peer::Visitor> next_client(const net::Deadline& patience) {
     return clients_->next(patience);
   }
 
-  Result<peer::Visitor> next_stream(const net::Patience& patience) {
+  Result<peer::Visitor> next_stream(const net::Deadline& patience) {
     return streams_->next(patience);
   }
 
@@ -129,7 +129,7 @@ Refusal refusal_for(const Error& error) {
 }
 
 // What the test may take of this host, before it takes it.
-Result<> reserve(control::Turnstile::Turn& turn, const Parameters& parameters,
+Result<> reserve(control::TestQueue::Turn& turn, const Parameters& parameters,
                  const control::Limits& limits) {
   const int streams = connections(parameters);
   const std::int64_t bytes = parameters.udp
@@ -174,8 +174,8 @@ class ServerSession {
     if (!traffic) {
       return refuse(refusal_for(traffic.error()), traffic.error());
     }
-    TRY(channel_.send(State::TestStart, Patience::of(kStep, stop_)));
-    TRY(channel_.send(State::TestRunning, Patience::of(kStep, stop_)));
+    TRY(channel_.send(State::TestStart, Deadline::of(kStep, stop_)));
+    TRY(channel_.send(State::TestRunning, Deadline::of(kStep, stop_)));
     TRY(flow(parameters, **traffic));
     TRY(const EndResults own, exchange(parameters, **traffic));
     return fmt::format("iperf3 {}: {} {}, {} stream(s), {} bytes here", from_.text(),
@@ -194,7 +194,7 @@ class ServerSession {
 
  private:
   Result<Parameters> receive_parameters() {
-    const Patience patience = Patience::of(kStep, stop_);
+    const Deadline patience = Deadline::of(kStep, stop_);
     TRY(channel_.send(State::ParamExchange, patience));
     TRY(const std::string json, channel_.receive_json(kMaxParameterBytes, patience));
     Result<Parameters> parameters = decode_parameters(json);
@@ -219,7 +219,7 @@ class ServerSession {
     leave();
     static_cast<void>(channel_.send(
         ServerError{.code = static_cast<std::int32_t>(refusal), .system_code = error.code},
-        Patience::of(kStep, stop_)));
+        Deadline::of(kStep, stop_)));
     return std::unexpected(error);
   }
 
@@ -228,7 +228,7 @@ class ServerSession {
   }
 
   Result<std::unique_ptr<Traffic>> collect_tcp(const Parameters& parameters) {
-    const Patience patience = Patience::of(kStep, stop_);
+    const Deadline patience = Deadline::of(kStep, stop_);
     const tcp::Parameters engine = engine_parameters(parameters, true);
     TRY(channel_.send(State::CreateStreams, patience));
     std::vector<tcp::Connection> streams;
@@ -243,7 +243,7 @@ class ServerSession {
   }
 
   Result<std::unique_ptr<Traffic>> collect_udp(const Parameters& parameters) {
-    const Patience patience = Patience::of(kStep, stop_);
+    const Deadline patience = Deadline::of(kStep, stop_);
     TRY(sys::Descriptor waiting, open_udp(parameters));
     TRY(channel_.send(State::CreateStreams, patience));
     std::vector<peer::DatagramSocket> streams;
@@ -268,7 +268,7 @@ class ServerSession {
   // Waits for the client's greeting. The socket that it came to is connected to the sender and
   // becomes the stream's; `waiting` gets a new one for the next stream, unless this is the last.
   Result<sys::Descriptor> await_greeting(sys::Descriptor& waiting, const Parameters& parameters,
-                                         bool last, const net::Patience& patience) const {
+                                         bool last, const net::Deadline& patience) const {
     while (true) {
       // Packets of others may keep coming.
       if (patience.over()) {
@@ -304,23 +304,23 @@ class ServerSession {
     const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
     const auto longest = amount ? Clock::duration(options_.limits.longest_test)
                                 : seconds(parameters.time_s + parameters.omit_s);
-    const Patience patience = Patience::of(longest + kServerWaits, stop_);
+    const Deadline patience = Deadline::of(longest + kServerWaits, stop_);
     while (true) {
       const Result<> heard = net::wait_for(channel_.descriptor(), POLLIN, patience.at_most(kTick),
                                            "serve", channel_.peer());
       traffic.tick();
       if (heard) {
-        return channel_.expect(State::TestEnd, Patience::of(kStep, stop_));
+        return channel_.expect(State::TestEnd, Deadline::of(kStep, stop_));
       }
       if (heard.error().kind != ErrorKind::Timeout || patience.over()) {
-        static_cast<void>(channel_.send(State::ServerTerminate, Patience::of(kStep)));
+        static_cast<void>(channel_.send(State::ServerTerminate, Deadline::of(kStep)));
         return heard;
       }
     }
   }
 
   Result<EndResults> exchange(const Parameters& parameters, Traffic& traffic) {
-    const Patience patience = Patience::of(kStep, stop_);
+    const Deadline patience = Deadline::of(kStep, stop_);
     traffic.stop_sending();
     TRY(channel_.send(State::ExchangeResults, patience));
     TRY(const std::string json, channel_.receive_json(kMaxResultBytes, patience));
@@ -330,7 +330,7 @@ class ServerSession {
     const std::uint64_t expected = parameters.omit_s == 0 && parameters.direction == Direction::Send
                                        ? bytes_of(client)
                                        : ~std::uint64_t{0};
-    const Patience arriving = Patience::of(kArriving, stop_);
+    const Deadline arriving = Deadline::of(kArriving, stop_);
     std::uint64_t before = 0;
     for (int quiet = 0; quiet < kQuietTicks && !arriving.over();) {
       const std::uint64_t now = traffic.received_bytes();
@@ -367,20 +367,20 @@ std::size_t wants(const std::string& said) {
 }
 
 // What it takes is known once its parameters are.
-control::Turnstile::Test test_of(const net::Endpoint& client) {
+control::TestQueue::Test test_of(const net::Endpoint& client) {
   const std::string who = "iperf3 by " + client.address.unmapped().text();
   return {.demand = control::Weight::Heavy, .who = who, .owner = who};
 }
 
 void run_tests(Lobby& lobby, const ServerOptions& options, int stop) {
   while (true) {
-    Result<peer::Visitor> client = lobby.next_client(Patience::of(kUntilNextClient, stop));
+    Result<peer::Visitor> client = lobby.next_client(Deadline::of(kUntilNextClient, stop));
     if (!client) {
       return;
     }
     const std::string name = client->from.text();
     std::optional<Turn> turn;
-    turn.emplace(options.turnstile, test_of(client->from));
+    turn.emplace(options.test_queue, test_of(client->from));
     if (const Result<> taken = turn->take(); !taken) {
       turn.reset();
       deny(*client);
@@ -405,11 +405,12 @@ void run_tests(Lobby& lobby, const ServerOptions& options, int stop) {
 Result<> serve(std::vector<sys::Descriptor> listeners, const ServerOptions& options, int stop) {
   TRY(const std::unique_ptr<Lobby> lobby, Lobby::make());
   TRY(std::thread tests, sys::start_thread("iperf3", [&] { run_tests(*lobby, options, stop); }));
-  peer::Door door(std::move(listeners), {.wants = wants, .on_ready = [&](peer::Visitor visitor) {
-                                           if (is_cookie(std::as_bytes(std::span(visitor.said)))) {
-                                             lobby->arrive(std::move(visitor));
-                                           }
-                                         }});
+  peer::Acceptor door(std::move(listeners),
+                      {.wants = wants, .on_ready = [&](peer::Visitor visitor) {
+                         if (is_cookie(std::as_bytes(std::span(visitor.received)))) {
+                           lobby->arrive(std::move(visitor));
+                         }
+                       }});
   const Result<> done = door.run(stop);
   tests.join();
   return done;

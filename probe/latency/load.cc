@@ -15,13 +15,13 @@
 namespace chokepoint::probe::latency {
 namespace {
 
-using net::Patience;
+using net::Deadline;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr seconds kConnecting{10};
 // Foreign probes on their way at a time: with more of them the door of the server would push out
-// those of one source (control::DoorOptions).
+// those of one source (control::AcceptorOptions).
 constexpr int kMostProbers = 32;
 
 double in_ms(nanoseconds time) { return static_cast<double>(time.count()) / math::kNsPerMs; }
@@ -169,7 +169,7 @@ Result<> Load::carry(Connection& connection, int stream) {
   options.congestion = plan_.congestion;
   options.no_delay = true;
   TRY(sys::Descriptor fd,
-      client_.attach(stream, options, Patience::of(kConnecting, stopped_.get())));
+      client_.attach(stream, options, Deadline::of(kConnecting, stopped_.get())));
   TRY(std::unique_ptr<Carrier> carrier,
       Carrier::make(std::move(fd), connection.sends ? Fills::Yes : Fills::Peer,
                     [this](const SelfTime& time) {
@@ -233,12 +233,12 @@ void Load::run_prober() {
 }
 
 Result<ForeignTime> Load::probe_foreign(int stream) const {
-  const Patience patience = Patience::of(kConnecting, stopped_.get());
+  const Deadline deadline = Deadline::of(kConnecting, stopped_.get());
   const std::string peer = client_.peer().text();
   TRY(const control::Opened opened,
-      client_.attach_anew(stream, bytes_of({.type = FrameType::Get, .number = 1}), patience));
+      client_.attach_anew(stream, bytes_of({.type = FrameType::Get, .number = 1}), deadline));
   ObjectBytes object{};
-  TRY(net::receive_all(opened.fd.get(), object, patience, peer));
+  TRY(net::receive_all(opened.fd.get(), object, deadline, peer));
   TRY(const FrameHead head, head_in(std::span(object).first<kHeadBytes>()));
   if (head.type != FrameType::Object) {
     return fail(ErrorKind::Malformed, "probe", peer, "something else came than was asked for");

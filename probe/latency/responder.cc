@@ -123,11 +123,11 @@ class Responder {
   Responder(Session& session, LoadRequest request)
       : session_(session),
         request_(std::move(request)),
-        patience_(session.patience(request_.time + kExtraTime)) {}
+        patience_(session.deadline(request_.time + kExtraTime)) {}
 
   Result<Json> run() {
     session_.expect_streams(request_.streams + kMostProbes);
-    TRY(session_.channel().send({Type::Ready}, session_.patience(kAnswering)));
+    TRY(session_.channel().send({Type::Ready}, session_.deadline(kAnswering)));
     TRY(control::until_stopped(session_, "responsiveness", patience_, [this] { return answer(); }));
     return Json::object();
   }
@@ -135,7 +135,7 @@ class Responder {
  private:
   Result<> answer() {
     std::vector<pollfd> watched{{session_.channel().descriptor(), POLLIN, 0},
-                                {session_.surroundings().stop, POLLIN, 0},
+                                {session_.context().stop, POLLIN, 0},
                                 {session_.arrival_descriptor(), POLLIN, 0}};
     for (const SmallConnection& small : small_) {
       watched.push_back({small.descriptor(), POLLIN, 0});
@@ -175,7 +175,7 @@ class Responder {
 
   Session& session_;
   LoadRequest request_;
-  net::Patience patience_;
+  net::Deadline patience_;
   std::vector<SmallConnection> small_;
   std::vector<std::unique_ptr<Bearer>> bearers_;
 };

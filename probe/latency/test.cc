@@ -36,7 +36,7 @@ using control::Client;
 using control::Json;
 using control::Session;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using udp::ExchangePacket;
@@ -49,15 +49,15 @@ constexpr seconds kMeeting{3};
 
 Result<Json> request(Client& client, const Parameters& parameters, int interrupt,
                      const control::Waiting& waiting) {
-  return client.request("latency", body_of(parameters), Patience::of(kMaxQueueTime, interrupt),
+  return client.request("latency", body_of(parameters), Deadline::of(kMaxQueueTime, interrupt),
                         waiting);
 }
 
 // The server waits for a proof that UDP passes; a message without one ends the wait.
 Result<> give_up_udp(Client& client, int interrupt) {
-  const Patience patience = Patience::of(kAnswer, interrupt);
-  TRY(client.channel().send({Type::Note}, patience));
-  TRY(client.channel().receive(patience));
+  const Deadline deadline = Deadline::of(kAnswer, interrupt);
+  TRY(client.channel().send({Type::Note}, deadline));
+  TRY(client.channel().receive(deadline));
   return {};
 }
 
@@ -197,7 +197,7 @@ bool send_back(int fd) {
 class Mirror {
  public:
   Mirror(Session& session, const Parameters& parameters)
-      : session_(session), patience_(session.patience(parameters.time + kWindUp)) {}
+      : session_(session), patience_(session.deadline(parameters.time + kWindUp)) {}
 
   Result<> open(bool udp) {
     session_.expect_streams(1);
@@ -206,7 +206,7 @@ class Mirror {
     } else {
       TRY(session_.channel().send({Type::Ready}, patience_));
     }
-    TRY(std::vector<sys::Descriptor> streams, session_.streams(session_.patience(kAnswer)));
+    TRY(std::vector<sys::Descriptor> streams, session_.streams(session_.deadline(kAnswer)));
     tcp_ = std::move(streams.front());
     // With Nagle's algorithm an answer could wait for the acknowledgement of the one before it.
     return net::apply({.no_delay = true}, tcp_.get(), session_.peer().address.family());
@@ -220,7 +220,7 @@ class Mirror {
  private:
   Result<> answer() {
     std::array<pollfd, 4> watched{pollfd{session_.channel().descriptor(), POLLIN, 0},
-                                  pollfd{session_.surroundings().stop, POLLIN, 0},
+                                  pollfd{session_.context().stop, POLLIN, 0},
                                   pollfd{tcp_.get(), POLLIN, 0},
                                   pollfd{flows_ ? flows_->flows.front().fd.get() : -1, POLLIN, 0}};
     poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
@@ -234,7 +234,7 @@ class Mirror {
   }
 
   Session& session_;
-  net::Patience patience_;
+  net::Deadline patience_;
   sys::Descriptor tcp_;
   std::optional<udp::Flows> flows_;
 };
@@ -250,7 +250,7 @@ Result<Test> Test::open(Client& client, const Parameters& parameters,
   std::optional<Error> problem;
   if (asked.udp) {
     Result<udp::Flows> met = udp::meet_server(client, udp::Parameters{}, ready, options,
-                                              Patience::of(kMeeting, interrupt));
+                                              Deadline::of(kMeeting, interrupt));
     if (met) {
       flows = std::move(*met);
     } else if (met.error().kind != ErrorKind::Timeout) {
@@ -264,14 +264,14 @@ Result<Test> Test::open(Client& client, const Parameters& parameters,
   }
   net::SocketOptions prompt = options;
   prompt.no_delay = true;
-  TRY(sys::Descriptor tcp, client.attach(0, prompt, Patience::of(kAnswer, interrupt)));
+  TRY(sys::Descriptor tcp, client.attach(0, prompt, Deadline::of(kAnswer, interrupt)));
   return Test(client, std::move(tcp), std::move(flows), std::move(problem));
 }
 
 Result<> Test::close() {
-  const Patience patience = Patience::of(kAnswer);
-  TRY(client_->channel().send({Type::Stop}, patience));
-  TRY(client_->channel().expect(Type::Result, patience));
+  const Deadline deadline = Deadline::of(kAnswer);
+  TRY(client_->channel().send({Type::Stop}, deadline));
+  TRY(client_->channel().expect(Type::Result, deadline));
   return {};
 }
 

@@ -16,7 +16,7 @@
 namespace chokepoint::probe::nuttcp {
 namespace {
 
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -62,13 +62,13 @@ class ClientSession {
  public:
   // Connects and greets.
   static Result<ClientSession> begin(const ClientOptions& options) {
-    const Patience patience = Patience::of(kConnect, options.interrupt);
+    const Deadline deadline = Deadline::of(kConnect, options.interrupt);
     TRY(peer::Dialled dialled,
-        peer::dial(options.peer, options.family, options.socket, "nuttcp -S", patience));
+        peer::dial(options.peer, options.family, options.socket, "nuttcp -S", deadline));
     LineChannel channel(
         std::move(dialled.fd),
         fmt::format("nuttcp on {} port {}", dialled.peer.address.text(), dialled.peer.port));
-    const Patience answer = Patience::of(kAnswer, options.interrupt);
+    const Deadline answer = Deadline::of(kAnswer, options.interrupt);
     const Result<> greeted = channel.send(hello_line(), answer);
     const Result<std::string> hello =
         greeted ? channel.line(answer) : std::unexpected(greeted.error());
@@ -85,10 +85,10 @@ class ClientSession {
 
   // Until the server has agreed.
   Result<> ask(const Parameters& parameters) {
-    const Patience patience = Patience::of(kAnswer, interrupt_);
-    const Result<> asked = channel_.send(encode(parameters), patience);
+    const Deadline deadline = Deadline::of(kAnswer, interrupt_);
+    const Result<> asked = channel_.send(encode(parameters), deadline);
     const Result<std::string> line =
-        asked ? channel_.line(patience) : std::unexpected(asked.error());
+        asked ? channel_.line(deadline) : std::unexpected(asked.error());
     const Result<Answer> answer = line ? read_answer(*line) : std::unexpected(line.error());
     if (!answer) {
       return fail(not_nuttcp(answer.error(), channel_.peer()));
@@ -96,13 +96,13 @@ class ClientSession {
     if (*answer == Answer::Ok) {
       return {};
     }
-    const Result<std::string> why = channel_.line(patience);
+    const Result<std::string> why = channel_.line(deadline);
     return fail(ErrorKind::Refused, "", channel_.peer(),
                 why ? without_newlines(*why) : "it refuses without a reason");
   }
 
   Result<ResultText> results() {
-    const Result<std::string> text = channel_.rest(kMaxResultText, Patience::of(kResults));
+    const Result<std::string> text = channel_.rest(kMaxResultText, Deadline::of(kResults));
     Result<ResultText> results = text ? read_results(*text) : std::unexpected(text.error());
     if (!results) {
       return fail(not_nuttcp(results.error(), channel_.peer()));
@@ -155,7 +155,7 @@ Parameters parameters_of(const tcp::Parameters& asked) {
 Result<std::vector<tcp::Connection>> open_streams(const ClientSession& session,
                                                   const ClientOptions& options,
                                                   const tcp::Parameters& asked) {
-  const Patience patience = Patience::of(kStreams, options.interrupt);
+  const Deadline deadline = Deadline::of(kStreams, options.interrupt);
   net::SocketOptions socket = tcp::socket_options(asked);
   socket.source = options.socket.source;
   socket.interface = options.socket.interface;
@@ -163,7 +163,7 @@ Result<std::vector<tcp::Connection>> open_streams(const ClientSession& session,
   std::vector<tcp::Connection> opened;
   for (int i = 0; i < asked.streams; ++i) {
     const net::Endpoint data{session.peer().address, static_cast<std::uint16_t>(kDataPort + i)};
-    Result<sys::Descriptor> fd = peer::dial_soon(data, socket, patience);
+    Result<sys::Descriptor> fd = peer::dial_soon(data, socket, deadline);
     if (!fd) {
       Error error = fd.error();
       error.subject = fmt::format("nuttcp's data port {}", data.text());
@@ -182,19 +182,19 @@ Result<bool> flow(tcp::Endpoint& endpoint, const tcp::Parameters& asked,
     watcher(tcp::Side::Client, interval);
   };
   const auto longest = asked.bytes ? std::chrono::nanoseconds(kUntilAmountSent) : asked.time;
-  Patience patience = Patience::of(longest + kClientGrace, options.interrupt);
+  Deadline deadline = Deadline::of(longest + kClientGrace, options.interrupt);
   bool interrupted = false;
   TRY(endpoint.begin());
   while (!endpoint.done()) {
-    const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "test", "nuttcp");
+    const Result<> ticked = net::wait_for(-1, 0, deadline.at_most(kTick), "test", "nuttcp");
     endpoint.tick(on_interval);
     if (ticked.error().kind == ErrorKind::Interrupted) {
       interrupted = true;
-      patience = Patience::of(kClientGrace);
+      deadline = Deadline::of(kClientGrace);
       endpoint.stop();
     }
     // A server that sends cannot be asked to stop: its connection is closed.
-    if (patience.over() || (interrupted && asked.direction == tcp::Direction::Receive)) {
+    if (deadline.over() || (interrupted && asked.direction == tcp::Direction::Receive)) {
       endpoint.abort();
     }
   }
@@ -240,7 +240,7 @@ Result<sys::Descriptor> open_udp(const ClientSession& session, const ClientOptio
 
 Result<> await_data(int fd, const ClientSession& session, const ClientOptions& options) {
   Result<> came =
-      await_begin_mark(fd, session.peer().address, Patience::of(kFirstData, options.interrupt));
+      await_begin_mark(fd, session.peer().address, Deadline::of(kFirstData, options.interrupt));
   if (!came && came.error().kind == ErrorKind::Timeout) {
     came.error().next_step =
         fmt::format("does a firewall let UDP port {} of this host pass?", kDataPort);
@@ -268,9 +268,9 @@ bool flow_udp(peer::DatagramMeter& meter, const Parameters& parameters, int inte
   const auto longest = parameters.blocks ? milliseconds(kUntilAmountSent)
                                          : std::chrono::duration_cast<milliseconds>(
                                                std::chrono::duration<double>(parameters.time_s));
-  const Patience patience = Patience::of(longest + kClientGrace, interrupt);
-  while (!(sends ? meter.sent() : meter.ended()) && !patience.over()) {
-    const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "test", "nuttcp");
+  const Deadline deadline = Deadline::of(longest + kClientGrace, interrupt);
+  while (!(sends ? meter.sent() : meter.ended()) && !deadline.over()) {
+    const Result<> ticked = net::wait_for(-1, 0, deadline.at_most(kTick), "test", "nuttcp");
     meter.tick();
     if (ticked.error().kind == ErrorKind::Interrupted) {
       return true;

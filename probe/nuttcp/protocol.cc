@@ -17,7 +17,7 @@
 namespace chokepoint::probe::nuttcp {
 namespace {
 
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 
 constexpr std::string_view kHello = "HELO nuttcp v";
@@ -66,7 +66,7 @@ Result<> send_mark(int fd, std::string_view mark) {
 
 Result<> wait(milliseconds time, int interrupt) {
   const Result<> waited =
-      net::wait_for(-1, 0, Patience::of(time, interrupt), "send UDP", "nuttcp's mark");
+      net::wait_for(-1, 0, Deadline::of(time, interrupt), "send UDP", "nuttcp's mark");
   return waited.error().kind == ErrorKind::Interrupted ? waited : Result<>{};
 }
 
@@ -122,20 +122,20 @@ std::optional<Mark> mark_of(std::span<const std::byte> datagram) {
   return text == "EOD" ? std::optional(Mark::End) : std::nullopt;
 }
 
-Result<> LineChannel::send(std::string_view text, const Patience& patience) {
-  return net::send_all(fd_.get(), std::as_bytes(std::span(text)), patience, peer_);
+Result<> LineChannel::send(std::string_view text, const Deadline& deadline) {
+  return net::send_all(fd_.get(), std::as_bytes(std::span(text)), deadline, peer_);
 }
 
 // False if the peer has closed the connection.
-Result<bool> LineChannel::receive_more(const Patience& patience) {
+Result<bool> LineChannel::receive_more(const Deadline& deadline) {
   std::array<char, 4096> buffer{};
   TRY(const std::size_t got,
-      net::receive_some(fd_.get(), std::as_writable_bytes(std::span(buffer)), patience, peer_));
+      net::receive_some(fd_.get(), std::as_writable_bytes(std::span(buffer)), deadline, peer_));
   received_.append(buffer.data(), got);
   return got > 0;
 }
 
-Result<std::string> LineChannel::line(const Patience& patience) {
+Result<std::string> LineChannel::line(const Deadline& deadline) {
   while (true) {
     if (const std::size_t end = received_.find('\n'); end != std::string::npos) {
       std::string line = received_.substr(0, end + 1);
@@ -145,7 +145,7 @@ Result<std::string> LineChannel::line(const Patience& patience) {
     if (received_.size() > kMaxLineBytes) {
       return fail(ErrorKind::Malformed, "", peer_, "it sends a line without an end");
     }
-    TRY(const bool more, receive_more(patience));
+    TRY(const bool more, receive_more(deadline));
     if (!more) {
       return fail(ErrorKind::Refused, "", peer_, "it closed the connection",
                   "is 'nuttcp -S' running there?");
@@ -153,9 +153,9 @@ Result<std::string> LineChannel::line(const Patience& patience) {
   }
 }
 
-Result<std::string> LineChannel::rest(std::size_t most, const Patience& patience) {
+Result<std::string> LineChannel::rest(std::size_t most, const Deadline& deadline) {
   while (received_.size() <= most) {
-    TRY(const bool more, receive_more(patience));
+    TRY(const bool more, receive_more(deadline));
     if (!more) {
       return std::move(received_);
     }
@@ -178,9 +178,9 @@ Result<> send_end_marks(int fd, int interrupt) {
   return {};
 }
 
-Result<> await_begin_mark(int fd, const net::Address& from, const Patience& patience) {
+Result<> await_begin_mark(int fd, const net::Address& from, const Deadline& deadline) {
   while (true) {
-    TRY(net::wait_for(fd, POLLIN, patience, "wait for UDP from", from.text()));
+    TRY(net::wait_for(fd, POLLIN, deadline, "wait for UDP from", from.text()));
     std::array<std::byte, 64> packet{};
     sockaddr_storage source{};
     socklen_t length = sizeof(source);

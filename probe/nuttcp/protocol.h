@@ -29,7 +29,7 @@
 #include <string_view>
 
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "probe/peer/datagram_loop.h"
@@ -78,14 +78,14 @@ class LineChannel {
   int descriptor() const { return fd_.get(); }
   const std::string& peer() const { return peer_; }
 
-  Result<> send(std::string_view text, const net::Patience& patience);
+  Result<> send(std::string_view text, const net::Deadline& deadline);
   // With its newline.
-  Result<std::string> line(const net::Patience& patience);
+  Result<std::string> line(const net::Deadline& deadline);
   // Until the peer closes.
-  Result<std::string> rest(std::size_t most, const net::Patience& patience);
+  Result<std::string> rest(std::size_t most, const net::Deadline& deadline);
 
  private:
-  Result<bool> receive_more(const net::Patience& patience);
+  Result<bool> receive_more(const net::Deadline& deadline);
 
   sys::Descriptor fd_;
   std::string peer_;
@@ -99,7 +99,7 @@ Result<> send_end_marks(int fd, int interrupt);
 
 // Waits for the first mark from this address and connects the socket to its port, so that datagrams
 // of other senders are not received.
-Result<> await_begin_mark(int fd, const net::Address& from, const net::Patience& patience);
+Result<> await_begin_mark(int fd, const net::Address& from, const net::Deadline& deadline);
 
 // How the loops of probe/peer write and read nuttcp's datagrams; they carry no number.
 struct DatagramFormat {

@@ -11,7 +11,7 @@
 #include "base/control/limits.h"
 #include "base/control/session.h"
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/net/socket.h"
 #include "base/net/tcp_info.h"
 #include "base/sys/error.h"
@@ -19,17 +19,17 @@
 #include "probe/nuttcp/messages.h"
 #include "probe/nuttcp/nuttcp.h"
 #include "probe/nuttcp/protocol.h"
+#include "probe/peer/acceptor.h"
 #include "probe/peer/datagram_meter.h"
 #include "probe/peer/dial.h"
-#include "probe/peer/door.h"
 #include "probe/tcp/endpoint.h"
 
 namespace chokepoint::probe::nuttcp {
 namespace {
 
-using net::Patience;
+using net::Deadline;
 using std::chrono::nanoseconds;
-using Turn = control::Turnstile::Turn;
+using Turn = control::TestQueue::Turn;
 
 // One step of the handshake.
 constexpr std::chrono::seconds kStep{5};
@@ -143,7 +143,7 @@ Result<> reserve(Turn& turn, const Parameters& parameters, const control::Limits
 }
 
 // What it takes is known once its parameters are.
-control::Turnstile::Test test_of(const net::Endpoint& client) {
+control::TestQueue::Test test_of(const net::Endpoint& client) {
   const std::string who = "nuttcp by " + client.address.unmapped().text();
   return {.demand = control::Weight::Heavy, .who = who, .owner = who};
 }
@@ -154,9 +154,9 @@ class ServerSession {
  public:
   ServerSession(peer::Visitor client, const ServerOptions& options, int stop)
       : channel_(std::move(client.fd), client.from.text(),
-                 client.said.substr(client.said.find('\n') + 1)),
+                 client.received.substr(client.received.find('\n') + 1)),
         from_(client.from),
-        turn_(options.turnstile, test_of(client.from)),
+        turn_(options.test_queue, test_of(client.from)),
         options_(options),
         stop_(stop) {}
 
@@ -174,10 +174,10 @@ class ServerSession {
   // A client that is not greeted yet waits, as it does for a server that serves another one. With
   // `exclusive` it is refused, for which the protocol has words only after the parameters.
   Result<> wait_for_turn() {
-    const Patience patience = Patience::of(kMaxQueueTime, stop_);
+    const Deadline patience = Deadline::of(kMaxQueueTime, stop_);
     while (true) {
       const Result<> taken = turn_.take();
-      if (taken || options_.turnstile.exclusive() || patience.over()) {
+      if (taken || options_.test_queue.exclusive() || patience.over()) {
         return taken;
       }
       const Result<> gone = net::wait_for(channel_.descriptor(), POLLRDHUP,
@@ -192,7 +192,7 @@ class ServerSession {
     if (!turn && turn.error().kind == ErrorKind::Interrupted) {
       return std::unexpected(turn.error());
     }
-    const Patience patience = Patience::of(kStep, stop_);
+    const Deadline patience = Deadline::of(kStep, stop_);
     TRY(channel_.send(hello_line(), patience));
     TRY(const std::string line, channel_.line(patience));
     Result<Parameters> parameters = decode_parameters(line);
@@ -255,7 +255,7 @@ class ServerSession {
 
   Result<std::vector<tcp::Connection>> accept_streams(
       const Parameters& parameters, std::vector<sys::Descriptor> listeners) const {
-    const Patience patience = Patience::of(kStep, stop_);
+    const Deadline patience = Deadline::of(kStep, stop_);
     const tcp::Role role = role_of(parameters);
     std::vector<tcp::Connection> streams;
     while (streams.size() < listeners.size()) {
@@ -278,7 +278,7 @@ class ServerSession {
   }
 
   Result<std::vector<tcp::Connection>> connect_streams(const Parameters& parameters) const {
-    const Patience patience = Patience::of(kStep, stop_);
+    const Deadline patience = Deadline::of(kStep, stop_);
     const tcp::Role role = role_of(parameters);
     net::SocketOptions socket = tcp::socket_options(engine_parameters(parameters, options_.limits));
     const Result<net::Endpoint> local = net::local_endpoint(channel_.descriptor());
@@ -297,8 +297,8 @@ class ServerSession {
   }
 
   Result<Tally> flow(const Parameters& parameters, tcp::Endpoint& endpoint) {
-    const Patience patience =
-        Patience::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
+    const Deadline patience =
+        Deadline::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
     Result<> reported;
     const auto on_interval = [&](const tcp::IntervalMeasure& interval) {
       if (reports(parameters) && reported && interval.role == tcp::Role::Receive) {
@@ -359,18 +359,18 @@ class ServerSession {
   Result<> begin_data(int socket, const Parameters& parameters) {
     TRY(send(ok_line()));
     if (!server_sends(parameters)) {
-      return await_begin_mark(socket, from_.address, Patience::of(kStep, stop_));
+      return await_begin_mark(socket, from_.address, Deadline::of(kStep, stop_));
     }
     static_cast<void>(
-        net::wait_for(-1, 0, Patience::of(kClientListens, stop_), "serve", from_.text()));
+        net::wait_for(-1, 0, Deadline::of(kClientListens, stop_), "serve", from_.text()));
     TRY(net::connect_udp(socket, {from_.address, parameters.data_port}));
     return send_begin_marks(socket, stop_);
   }
 
   Result<> flow(const Parameters& parameters, peer::DatagramMeter& meter) const {
     const bool sends = server_sends(parameters);
-    const Patience patience =
-        Patience::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
+    const Deadline patience =
+        Deadline::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
     while (!(sends ? meter.sent() : meter.ended())) {
       const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "serve", from_.text());
       meter.tick();
@@ -381,7 +381,7 @@ class ServerSession {
     return {};
   }
 
-  Result<> send(const std::string& text) { return channel_.send(text, Patience::of(kStep, stop_)); }
+  Result<> send(const std::string& text) { return channel_.send(text, Deadline::of(kStep, stop_)); }
 
   // With the line that ends the interval lines, if there were any.
   Result<> send_closing(const Parameters& parameters, const Tally& tally) {
@@ -403,7 +403,7 @@ std::size_t wants(const std::string& said) {
 
 void run_tests(peer::WaitingRoom& room, const ServerOptions& options, int stop) {
   while (true) {
-    Result<peer::Visitor> client = room.next(Patience::of(kUntilNextClient, stop));
+    Result<peer::Visitor> client = room.next(Deadline::of(kUntilNextClient, stop));
     if (!client) {
       return;
     }
@@ -422,11 +422,12 @@ void run_tests(peer::WaitingRoom& room, const ServerOptions& options, int stop) 
 Result<> serve(std::vector<sys::Descriptor> listeners, const ServerOptions& options, int stop) {
   TRY(const std::unique_ptr<peer::WaitingRoom> room, peer::WaitingRoom::make(kMaxWaiting));
   TRY(std::thread tests, sys::start_thread("nuttcp", [&] { run_tests(*room, options, stop); }));
-  peer::Door door(std::move(listeners), {.wants = wants, .on_ready = [&](peer::Visitor visitor) {
-                                           if (read_hello(visitor.said)) {
-                                             room->enter(visitor);
-                                           }
-                                         }});
+  peer::Acceptor door(std::move(listeners),
+                      {.wants = wants, .on_ready = [&](peer::Visitor visitor) {
+                         if (read_hello(visitor.received)) {
+                           room->enter(visitor);
+                         }
+                       }});
   const Result<> done = door.run(stop);
   tests.join();
   return done;

@@ -123,7 +123,7 @@ constexpr seconds kDrain{10};
 // Readable once the client sends something, leaves, or the server shall end.
 Result<sys::Descriptor> either_of(Session& session) {
   sys::Descriptor both(epoll_create1(EPOLL_CLOEXEC));
-  for (const int fd : {session.surroundings().stop, session.channel().descriptor()}) {
+  for (const int fd : {session.context().stop, session.channel().descriptor()}) {
     epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
     if (fd >= 0 && epoll_ctl(both.get(), EPOLL_CTL_ADD, fd, &event) < 0) {
       return fail(from_errno(errno, "watch", "session"));
@@ -132,35 +132,35 @@ Result<sys::Descriptor> either_of(Session& session) {
   return both;
 }
 
-Result<Doorman> post_doorman(Session& session) {
+Result<UdpGreeter> start_greeter(Session& session) {
   TRY(sys::Descriptor socket, net::bind_udp({.address = session.local().address}, {}));
   TRY(const net::Endpoint local, net::local_endpoint(socket.get()));
   const std::string token = control::random_id();
   const Message ready{Type::Ready,
                       json::to_json(Invitation{.udp_port = local.port, .token = token})};
-  TRY(session.channel().send(ready, session.patience(kAnswer)));
-  return Doorman(std::move(socket), session.peer().address, token);
+  TRY(session.channel().send(ready, session.deadline(kAnswer)));
+  return UdpGreeter(std::move(socket), session.peer().address, token);
 }
 
 // Sent once this end is ready for the client's probes.
 Result<> send_begin(Session& session) {
-  return session.channel().send({Type::Begin}, session.patience(kAnswer));
+  return session.channel().send({Type::Begin}, session.deadline(kAnswer));
 }
 
 // Answers greetings until the client says Begin. True where UDP passes, as the client says.
-Result<bool> wait_for_begin(Session& session, Doorman& doorman) {
-  const net::Patience patience = session.patience(kIntroduction);
-  while (!patience.over()) {
+Result<bool> wait_for_begin(Session& session, UdpGreeter& greeter) {
+  const net::Deadline deadline = session.deadline(kIntroduction);
+  while (!deadline.over()) {
     TRY(const std::optional<Message> message, session.channel().poll());
     if (message && message->type == Type::Begin) {
       TRY(const bool udp, json::field_in<bool>(message->body, "udp", "path begin"));
-      return udp && doorman.met();
+      return udp && greeter.met();
     }
     const Result<> greeted =
-        net::wait_for(doorman.descriptor(), POLLIN, patience.at_most(kLookForMessage), "wait for",
+        net::wait_for(greeter.descriptor(), POLLIN, deadline.at_most(kLookForMessage), "wait for",
                       session.channel().peer());
     if (greeted) {
-      doorman.answer();
+      greeter.answer();
     } else if (greeted.error().kind != ErrorKind::Timeout) {
       return std::unexpected(greeted.error());
     }
@@ -169,20 +169,20 @@ Result<bool> wait_for_begin(Session& session, Doorman& doorman) {
 }
 
 Result<> report(Session& session, const Survey& survey) {
-  return session.channel().send({Type::Report, body_of(survey)}, session.patience(kAnswer));
+  return session.channel().send({Type::Report, body_of(survey)}, session.deadline(kAnswer));
 }
 
 // Keeps echoing until the client says Stop, leaves, or time is up.
 void echo_until_stopped(UdpProber& flow, std::chrono::nanoseconds wait) {
-  const net::Patience patience = net::Patience::of(wait);
-  while (!patience.over() && flow.collect(kLookForMessage)) {
+  const net::Deadline deadline = net::Deadline::of(wait);
+  while (!deadline.over() && flow.collect(kLookForMessage)) {
   }
 }
 
-Result<> survey_together(Session& session, Doorman& doorman, const Parameters& parameters,
+Result<> survey_together(Session& session, UdpGreeter& greeter, const Parameters& parameters,
                          int interrupt) {
-  TRY(sys::Descriptor socket, doorman.release());
-  const sys::Clock& clock = session.surroundings().clock;
+  TRY(sys::Descriptor socket, greeter.release());
+  const sys::Clock& clock = session.context().clock;
   TRY(UdpProber flow, UdpProber::adopt(std::move(socket), interrupt, clock));
   TRY(send_begin(session));
   SurveyOptions options = survey_options(parameters);
@@ -198,7 +198,7 @@ Result<> survey_together(Session& session, Doorman& doorman, const Parameters& p
 // client's address and the port that it named.
 Result<> survey_alone(Session& session, const Parameters& parameters, int interrupt) {
   TRY(send_begin(session));
-  const sys::Clock& clock = session.surroundings().clock;
+  const sys::Clock& clock = session.context().clock;
   Parameters by_tcp = parameters;
   by_tcp.protocol = Protocol::Tcp;
   by_tcp.search_mtu = false;
@@ -256,16 +256,16 @@ Result<Survey> survey_in(const Json& body) {
 }
 
 Result<sys::Descriptor> introduce(const net::Address& own, const net::Endpoint& server,
-                                  const std::string& token, const net::Patience& patience) {
+                                  const std::string& token, const net::Deadline& deadline) {
   TRY(sys::Descriptor socket, net::bind_udp({.address = own}, {}));
   TRY(net::connect_udp(socket.get(), server));
   const std::string greeting = std::string(kGreeting) + token;
-  while (!patience.over()) {
+  while (!deadline.over()) {
     // An error here may be that of an earlier greeting, so it is ignored: a lasting one leads to
     // the timeout.
     std::ignore = send(socket.get(), greeting.data(), greeting.size(), MSG_DONTWAIT);
     const Result<> waited =
-        net::wait_for(socket.get(), POLLIN, patience.at_most(kRepeat), "greet", server.text());
+        net::wait_for(socket.get(), POLLIN, deadline.at_most(kRepeat), "greet", server.text());
     if (waited && welcomed(socket.get())) {
       return socket;
     }
@@ -274,13 +274,13 @@ Result<sys::Descriptor> introduce(const net::Address& own, const net::Endpoint& 
     }
     if (waited) {
       // Readable by an error: the next attempt would fail at once as well.
-      std::ignore = net::wait_for(-1, 0, patience.at_most(kRepeat), "greet", server.text());
+      std::ignore = net::wait_for(-1, 0, deadline.at_most(kRepeat), "greet", server.text());
     }
   }
   return fail(ErrorKind::Timeout, "greet", server.text(), "UDP does not pass");
 }
 
-void Doorman::answer() {
+void UdpGreeter::answer() {
   std::array<char, 128> datagram{};
   sockaddr_storage storage{};
   socklen_t length = sizeof(storage);
@@ -300,7 +300,7 @@ void Doorman::answer() {
                        reinterpret_cast<const sockaddr*>(&storage), length);
 }
 
-Result<sys::Descriptor> Doorman::release() {
+Result<sys::Descriptor> UdpGreeter::release() {
   TRY(net::connect_udp(socket_.get(), from_));
   return std::move(socket_);
 }
@@ -314,12 +314,12 @@ Result<control::Demand> PathService::check(const Json& parameters,
 
 Result<Json> PathService::serve(Session& session, const Json& body) {
   TRY(const Parameters parameters, parameters_in(body));
-  TRY(Doorman doorman, post_doorman(session));
-  TRY(const bool udp, wait_for_begin(session, doorman));
+  TRY(UdpGreeter greeter, start_greeter(session));
+  TRY(const bool udp, wait_for_begin(session, greeter));
   TRY(const sys::Descriptor interrupt, either_of(session));
-  TRY(udp ? survey_together(session, doorman, parameters, interrupt.get())
+  TRY(udp ? survey_together(session, greeter, parameters, interrupt.get())
           : survey_alone(session, parameters, interrupt.get()));
-  TRY(session.channel().expect(Type::Stop, session.patience(parameters.time + kDrain)));
+  TRY(session.channel().expect(Type::Stop, session.deadline(parameters.time + kDrain)));
   return Json::object();
 }
 

@@ -30,7 +30,7 @@
 #include "base/control/message.h"
 #include "base/control/session.h"
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "probe/path/survey.h"
@@ -70,12 +70,12 @@ Result<Invitation> invitation_in(const control::Json& body);
 // The client's side of the greeting: a socket connected to the server's, once that has answered.
 // Timeout: UDP does not pass between the two.
 Result<sys::Descriptor> introduce(const net::Address& own, const net::Endpoint& server,
-                                  const std::string& token, const net::Patience& patience);
+                                  const std::string& token, const net::Deadline& deadline);
 
 // The server's side: answers the client's greetings on an unconnected socket.
-class Doorman {
+class UdpGreeter {
  public:
-  Doorman(sys::Descriptor socket, net::Address client, std::string token)
+  UdpGreeter(sys::Descriptor socket, net::Address client, std::string token)
       : socket_(std::move(socket)), client_(client), token_(std::move(token)) {}
 
   int descriptor() const { return socket_.get(); }

@@ -39,12 +39,12 @@ Result<net::Address> source_towards(const net::Endpoint& target, const Origin& o
 }
 
 void connect_to(const net::Endpoint& target, const FamilyOptions& options,
-                const net::Patience& patience, FamilyFacts& facts) {
-  const auto before = net::Patience::Clock::now();
+                const net::Deadline& deadline, FamilyFacts& facts) {
+  const auto before = net::Deadline::Clock::now();
   const Result<sys::Descriptor> socket =
       net::connect(target, {.source = options.origin.source, .interface = options.origin.interface},
-                   patience.at_most(options.connect_wait));
-  const std::chrono::duration<double, std::milli> took = net::Patience::Clock::now() - before;
+                   deadline.at_most(options.connect_wait));
+  const std::chrono::duration<double, std::milli> took = net::Deadline::Clock::now() - before;
   facts.connection = socket ? Connection::Connected : connection_of(socket.error());
   facts.reason = socket ? "" : socket.error().reason;
   if (!facts.answers()) {
@@ -57,7 +57,7 @@ void connect_to(const net::Endpoint& target, const FamilyOptions& options,
   }
 }
 
-void examine_family(std::uint16_t port, const FamilyOptions& options, const net::Patience& patience,
+void examine_family(std::uint16_t port, const FamilyOptions& options, const net::Deadline& deadline,
                     FamilyFacts& facts) {
   if (!facts.resolves()) {
     return;
@@ -70,7 +70,7 @@ void examine_family(std::uint16_t port, const FamilyOptions& options, const net:
     return;
   }
   facts.source = *source;
-  connect_to(target, options, patience, facts);
+  connect_to(target, options, deadline, facts);
 }
 
 std::string_view title_of(net::Family family) {
@@ -165,17 +165,17 @@ bool FamilyFacts::answers() const {
 }
 
 Result<HostFacts> examine(const std::string& host, std::uint16_t port, const FamilyOptions& options,
-                          const net::Patience& patience) {
+                          const net::Deadline& deadline) {
   HostFacts facts{.name = host, .only = options.only, .port = port};
   facts.is_address = net::Address::parse(host).has_value();
-  TRY(const std::vector<net::Address> addresses, net::resolve_within(host, options.only, patience));
+  TRY(const std::vector<net::Address> addresses, net::resolve_within(host, options.only, deadline));
   facts.in_order = addresses;
   for (const net::Address& address : addresses) {
     FamilyFacts& family = address.family() == net::Family::Ipv4 ? facts.ipv4 : facts.ipv6;
     family.addresses.push_back(address);
   }
   for (FamilyFacts* family : {&facts.ipv4, &facts.ipv6}) {
-    examine_family(port, options, patience, *family);
+    examine_family(port, options, deadline, *family);
   }
   return facts;
 }

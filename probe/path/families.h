@@ -1,6 +1,6 @@
 // What each address family can do towards one host: whether the name resolves, whether there is a
 // route, whether a TCP connection to the port succeeds and how fast; and the judgement of these
-// facts. examine() blocks up to its patience; one thread.
+// facts. examine() blocks up to its deadline; one thread.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 #include "base/json/fields.h"
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/error.h"
 #include "probe/path/udp_prober.h"
 
@@ -80,7 +80,7 @@ struct FamilyOptions {
 };
 
 Result<HostFacts> examine(const std::string& host, std::uint16_t port, const FamilyOptions& options,
-                          const net::Patience& patience);
+                          const net::Deadline& deadline);
 
 // The dual-stack trap: a name resolves to IPv4 and IPv6 addresses, but only one family works, or
 // the peer listens on one only. A program that uses the other one fails, or hangs until it gives

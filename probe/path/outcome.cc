@@ -15,7 +15,7 @@ using control::Client;
 using control::Json;
 using control::Message;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using std::chrono::seconds;
 
 constexpr seconds kGreetingTime{2};
@@ -23,7 +23,7 @@ constexpr seconds kAfterInterrupt{3};
 
 Result<Invitation> ask(Client& client, const Parameters& parameters, int interrupt) {
   TRY(const Json ready, client.request("path", body_of(parameters),
-                                       Patience::of(kAnswer, interrupt), [](const auto&) {}));
+                                       Deadline::of(kAnswer, interrupt), [](const auto&) {}));
   return invitation_in(ready);
 }
 
@@ -32,14 +32,14 @@ Result<UdpProber> open_flow(Client& client, const Invitation& invitation,
   TRY(const net::Endpoint own, net::local_endpoint(client.channel().descriptor()));
   const net::Endpoint server{.address = client.peer().address, .port = invitation.udp_port};
   TRY(sys::Descriptor socket, introduce(own.address, server, invitation.token,
-                                        Patience::of(kGreetingTime, options.origin.interrupt)));
+                                        Deadline::of(kGreetingTime, options.origin.interrupt)));
   return UdpProber::adopt(std::move(socket), options.origin.interrupt, clock);
 }
 
 Result<> begin(Client& client, bool udp) {
-  const Patience patience = Patience::of(kAnswer);
-  TRY(client.channel().send({Type::Begin, {{"udp", udp}}}, patience));
-  TRY(client.channel().expect(Type::Begin, patience));
+  const Deadline deadline = Deadline::of(kAnswer);
+  TRY(client.channel().send({Type::Begin, {{"udp", udp}}}, deadline));
+  TRY(client.channel().expect(Type::Begin, deadline));
   return {};
 }
 
@@ -64,8 +64,8 @@ Result<Survey> survey_by_tcp(const Client& client, SurveyOptions options, const 
 
 // Where there is a flow it echoes the server's probes meanwhile.
 Result<Survey> wait_for_report(Client& client, UdpProber* flow, int interrupt,
-                               const Patience& patience) {
-  while (!patience.over()) {
+                               const Deadline& deadline) {
+  while (!deadline.over()) {
     TRY(const std::optional<Message> message, client.channel().poll());
     if (message) {
       return understand(*message, client.channel().peer());
@@ -74,7 +74,7 @@ Result<Survey> wait_for_report(Client& client, UdpProber* flow, int interrupt,
       TRY(flow->collect(kLookForMessage));
       continue;
     }
-    const Patience slice = Patience::of(kLookForMessage, interrupt);
+    const Deadline slice = Deadline::of(kLookForMessage, interrupt);
     const Result<> waited = net::wait_for(client.channel().descriptor(), POLLIN, slice, "wait for",
                                           client.channel().peer());
     if (!waited && waited.error().kind != ErrorKind::Timeout) {
@@ -86,16 +86,16 @@ Result<Survey> wait_for_report(Client& client, UdpProber* flow, int interrupt,
 
 // After an interrupt: asks the server for what it has found so far.
 Result<Survey> cut_short(Client& client) {
-  const Patience patience = Patience::of(kAfterInterrupt);
-  TRY(client.channel().send({Type::Stop}, patience));
-  TRY(const Message report, client.channel().receive(patience));
+  const Deadline deadline = Deadline::of(kAfterInterrupt);
+  TRY(client.channel().send({Type::Stop}, deadline));
+  TRY(const Message report, client.channel().receive(deadline));
   return understand(report, client.channel().peer());
 }
 
 // Asks the server to stop, and waits until it has, so that the connection can be used again.
 void stop(Client& client) {
-  if (client.channel().send({Type::Stop}, Patience::of(kAnswer))) {
-    std::ignore = client.channel().expect(Type::Result, Patience::of(kAnswer));
+  if (client.channel().send({Type::Stop}, Deadline::of(kAnswer))) {
+    std::ignore = client.channel().expect(Type::Result, Deadline::of(kAnswer));
   }
 }
 
@@ -112,8 +112,8 @@ Result<> survey_both(Client& client, const LookOptions& options, const sys::Cloc
       flow ? survey(*flow, own, clock, until_ns) : survey_by_tcp(client, own, clock, until_ns));
   into.udp_passes = flow.has_value();
   const std::int64_t left_ns = std::max<std::int64_t>(until_ns - clock.monotonic_ns(), 0);
-  const Patience patience = Patience::of(std::chrono::nanoseconds(left_ns) + kAnswer);
-  Result<Survey> reverse = wait_for_report(client, flow ? &*flow : nullptr, interrupt, patience);
+  const Deadline deadline = Deadline::of(std::chrono::nanoseconds(left_ns) + kAnswer);
+  Result<Survey> reverse = wait_for_report(client, flow ? &*flow : nullptr, interrupt, deadline);
   if (!reverse && reverse.error().kind == ErrorKind::Interrupted) {
     reverse = cut_short(client);
   } else {

@@ -418,7 +418,7 @@ void UdpProber::take_datagrams(std::vector<Reply>& replies) const {
 Result<std::vector<Reply>> UdpProber::collect(std::chrono::nanoseconds wait) {
   std::vector<Reply> replies = std::exchange(pending_, {});
   if (replies.empty()) {
-    const Result<> ready = net::wait_for(socket_.get(), POLLIN, net::Patience::of(wait, interrupt_),
+    const Result<> ready = net::wait_for(socket_.get(), POLLIN, net::Deadline::of(wait, interrupt_),
                                          "wait for", target_.text());
     if (!ready && ready.error().kind != ErrorKind::Timeout) {
       return std::unexpected(ready.error());

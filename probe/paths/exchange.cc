@@ -83,12 +83,12 @@ constexpr std::size_t kSinkBytes = std::size_t{1} << 20;
 
 // What arrives on the sockets is handed to `take` until the client has said Stop. A socket whose
 // descriptor `take` sets to -1 is not watched any more.
-Result<> until_stopped(Session& session, const net::Patience& patience, std::vector<pollfd> sockets,
+Result<> until_stopped(Session& session, const net::Deadline& deadline, std::vector<pollfd> sockets,
                        const std::function<void(std::span<pollfd>)>& take) {
   std::vector<pollfd> watched{{session.channel().descriptor(), POLLIN, 0},
-                              {session.surroundings().stop, POLLIN, 0}};
+                              {session.context().stop, POLLIN, 0}};
   watched.insert(watched.end(), sockets.begin(), sockets.end());
-  return control::until_stopped(session, "paths", patience, [&]() -> Result<> {
+  return control::until_stopped(session, "paths", deadline, [&]() -> Result<> {
     poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
     take(std::span(watched).subspan(2));
     return {};
@@ -136,7 +136,7 @@ class Responder {
   Responder(Session& session, const Parameters& parameters)
       : session_(session),
         parameters_(parameters),
-        patience_(session.patience(parameters.time + kWindUp)),
+        patience_(session.deadline(parameters.time + kWindUp)),
         arrivals_(parameters) {}
 
   Result<> open() {
@@ -147,7 +147,7 @@ class Responder {
     TRY(const net::Endpoint local, net::local_endpoint(socket_.get()));
     return session_.channel().send(
         {Type::Ready, json::to_json(ServerReady{.test = test_, .udp_port = local.port})},
-        session_.patience(kAnswer));
+        session_.deadline(kAnswer));
   }
 
   Result<Json> serve() {
@@ -175,9 +175,9 @@ class Responder {
     if (measured && !arrivals_.is_new(ping.head.sequence)) {
       return;
     }
-    const udp::ExchangePacket pong =
-        udp::pong_packet(ping.head, {.received_ns = ping.arrived_ns,
-                                     .answered_ns = session_.surroundings().clock.monotonic_ns()});
+    const udp::ExchangePacket pong = udp::pong_packet(
+        ping.head,
+        {.received_ns = ping.arrived_ns, .answered_ns = session_.context().clock.monotonic_ns()});
     sockaddr_storage to{};
     const socklen_t length = ping.from.to_socket(to);
     const ssize_t sent =
@@ -190,7 +190,7 @@ class Responder {
 
   Session& session_;
   const Parameters& parameters_;
-  net::Patience patience_;
+  net::Deadline patience_;
   std::uint64_t test_ = udp::random_test();
   sys::Descriptor socket_;
   Arrivals arrivals_;
@@ -202,13 +202,13 @@ class Sink {
   Sink(Session& session, const Parameters& parameters)
       : session_(session),
         flows_(parameters.flows),
-        patience_(session.patience(parameters.time + kWindUp)) {}
+        patience_(session.deadline(parameters.time + kWindUp)) {}
 
   Result<> open() {
     session_.expect_streams(flows_);
-    TRY(session_.channel().send({Type::Ready}, session_.patience(kAnswer)));
-    TRY(streams_, session_.streams(session_.patience(2 * kAnswer)));
-    return session_.channel().send({Type::Begin}, session_.patience(kAnswer));
+    TRY(session_.channel().send({Type::Ready}, session_.deadline(kAnswer)));
+    TRY(streams_, session_.streams(session_.deadline(2 * kAnswer)));
+    return session_.channel().send({Type::Begin}, session_.deadline(kAnswer));
   }
 
   Result<Json> serve() {
@@ -235,7 +235,7 @@ class Sink {
 
   Session& session_;
   int flows_;
-  net::Patience patience_;
+  net::Deadline patience_;
   std::vector<sys::Descriptor> streams_;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(kSinkBytes);
 };

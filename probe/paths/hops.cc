@@ -13,7 +13,7 @@
 #include <set>
 #include <thread>
 
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/net/socket.h"
 #include "base/sys/thread.h"
 #include "probe/path/udp_prober.h"
@@ -81,7 +81,7 @@ class PingProber final : public path::Prober {
 
   Result<std::vector<Reply>> collect(std::chrono::nanoseconds wait) override {
     const Result<> ready =
-        net::wait_for(flow_.socket, POLLIN, net::Patience::of(wait, interrupt_), "trace", "flow");
+        net::wait_for(flow_.socket, POLLIN, net::Deadline::of(wait, interrupt_), "trace", "flow");
     if (!ready && ready.error().kind != ErrorKind::Timeout) {
       return std::unexpected(ready.error());
     }

@@ -110,7 +110,7 @@ class Judge {
     }
   }
 
-  void look_at_loss(Direction direction, Way& way) {
+  void look_at_loss(Direction direction, DirectionSweep& way) {
     std::vector<math::FlowLoss> losses;
     std::size_t usable = 0;
     for (const FlowRecord& flow : record_.flows) {
@@ -137,7 +137,7 @@ class Judge {
     }
   }
 
-  void look_at_delay(Direction direction, Way& way) {
+  void look_at_delay(Direction direction, DirectionSweep& way) {
     const bool there = direction == Direction::Send;
     const auto delays = delays_of(record_, there ? &RoundTrip::there_ns : &RoundTrip::back_ns);
     const std::vector<math::Group> groups = math::groups_of(delays, kMinDelayNs);
@@ -196,7 +196,7 @@ class Judge {
   }
 
   void decide() {
-    const auto suffices = [&](const Way& way) {
+    const auto suffices = [&](const DirectionSweep& way) {
       return way.detectable_loss && *way.detectable_loss <= expectation_.loss;
     };
     if (!outcome_.findings.empty()) {

@@ -46,7 +46,7 @@ struct Finding {
 };
 
 // One way of the sweep.
-struct Way {
+struct DirectionSweep {
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;
   std::uint64_t dropped = 0;  // of them by the receiving host's sockets
@@ -82,13 +82,15 @@ struct Paths {
 struct Outcome {
   Verdict verdict = Verdict::Unknown;
   std::string why = {};  // of Unknown
-  Way there = {};
-  Way back = {};
+  DirectionSweep there = {};
+  DirectionSweep back = {};
   std::vector<Finding> findings = {};  // the clearest first
   Paths paths = {};
   std::vector<Flow> flows = {};
 
-  const Way& of(Direction direction) const { return direction == Direction::Send ? there : back; }
+  const DirectionSweep& of(Direction direction) const {
+    return direction == Direction::Send ? there : back;
+  }
 };
 
 // Differences in delay below this may be the hosts' own: each flow has a receive queue, and that a

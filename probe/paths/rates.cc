@@ -12,14 +12,14 @@
 #include <numeric>
 
 #include "base/math/units.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/net/socket.h"
 #include "base/net/tcp_info.h"
 
 namespace chokepoint::probe::paths {
 namespace {
 
-using net::Patience;
+using net::Deadline;
 
 constexpr std::chrono::hours kMaxWait{1};  // for the turn
 constexpr std::array<std::byte, std::size_t{64} * 1024> kPiece{};
@@ -69,7 +69,7 @@ std::optional<math::Halves> rates_of(const RateRecord& flow) {
 
 Result<RateSweep> RateSweep::open(control::Client& client, const Parameters& parameters,
                                   int interrupt, const control::Waiting& waiting) {
-  TRY(client.request("paths", body_of(parameters), Patience::of(kMaxWait, interrupt), waiting));
+  TRY(client.request("paths", body_of(parameters), Deadline::of(kMaxWait, interrupt), waiting));
   net::SocketOptions options;
   if (parameters.bits_per_s > 0) {
     options.pacing_bytes_per_s =
@@ -77,14 +77,14 @@ Result<RateSweep> RateSweep::open(control::Client& client, const Parameters& par
   }
   std::vector<sys::Descriptor> connections;
   for (int i = 0; i < parameters.flows; ++i) {
-    TRY(sys::Descriptor fd, client.attach(i, options, Patience::of(kAnswer, interrupt)));
+    TRY(sys::Descriptor fd, client.attach(i, options, Deadline::of(kAnswer, interrupt)));
     if (setsockopt(fd.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof(kUnsentBytes)) <
         0) {
       return fail(from_errno(errno, "set", "unsent bytes of a connection"));
     }
     connections.push_back(std::move(fd));
   }
-  TRY(client.channel().expect(control::Type::Begin, Patience::of(kAnswer, interrupt)));
+  TRY(client.channel().expect(control::Type::Begin, Deadline::of(kAnswer, interrupt)));
   RateSweep sweep(client, std::move(connections));
   for (std::size_t flow = 0; flow < sweep.connections_.size(); ++flow) {
     TRY(const net::Endpoint local, net::local_endpoint(sweep.connections_[flow].get()));
@@ -97,9 +97,9 @@ Result<Pass> RateSweep::send_for(std::size_t flow, std::chrono::nanoseconds slic
   const int fd = connections_[flow].get();
   TRY(const std::uint64_t before, acknowledged(fd));
   const std::int64_t began = clock_.monotonic_ns();
-  const Patience patience = Patience::of(slice, interrupt);
-  while (!patience.over()) {
-    const Result<> waited = net::wait_for(fd, POLLOUT, patience, "send", client_->peer().text());
+  const Deadline deadline = Deadline::of(slice, interrupt);
+  while (!deadline.over()) {
+    const Result<> waited = net::wait_for(fd, POLLOUT, deadline, "send", client_->peer().text());
     if (!waited && waited.error().kind == ErrorKind::Timeout) {
       break;
     }
@@ -109,7 +109,7 @@ Result<Pass> RateSweep::send_for(std::size_t flow, std::chrono::nanoseconds slic
       return fail(from_errno(errno, "send", client_->peer().text()));
     }
   }
-  const Patience drain = Patience::of(drain_of(slice), interrupt);
+  const Deadline drain = Deadline::of(drain_of(slice), interrupt);
   while (!is_drained(fd) && !drain.over()) {
     const Result<> waited = net::wait_for(-1, 0, drain.at_most(kLook), "wait", "flow");
     if (!waited && waited.error().kind != ErrorKind::Timeout) {
@@ -165,9 +165,9 @@ Result<std::vector<RateRecord>> RateSweep::close() {
       records_[flow].min_rtt_ms = info->min_rtt_ms;
     }
   }
-  const Patience patience = Patience::of(kAnswer);
-  TRY(client_->channel().send({control::Type::Stop}, patience));
-  TRY(client_->channel().expect(control::Type::Result, patience));
+  const Deadline deadline = Deadline::of(kAnswer);
+  TRY(client_->channel().send({control::Type::Stop}, deadline));
+  TRY(client_->channel().expect(control::Type::Result, deadline));
   return std::move(records_);
 }
 

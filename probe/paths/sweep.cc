@@ -12,7 +12,7 @@
 #include <random>
 
 #include "base/math/units.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/net/socket.h"
 #include "probe/udp/data_socket.h"
 #include "probe/udp/exchange.h"
@@ -22,7 +22,7 @@ namespace chokepoint::probe::paths {
 namespace {
 
 using control::Client;
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using udp::PacketKind;
@@ -91,7 +91,7 @@ Result<Sweep> Sweep::open(Client& client, const Parameters& parameters, std::uin
                           const std::string& interface, int interrupt,
                           const control::Waiting& waiting) {
   TRY(const control::Json body, client.request("paths", body_of(parameters),
-                                               Patience::of(kMaxQueueTime, interrupt), waiting));
+                                               Deadline::of(kMaxQueueTime, interrupt), waiting));
   TRY(const ServerReady ready, ready_in(body));
   Sweep sweep(client, parameters, ready);
   TRY(sweep.bind_sockets(first_port, interface));
@@ -142,9 +142,9 @@ Result<> Sweep::bind_sockets(std::uint16_t first_port, const std::string& interf
 // Whether the peer answers at all. By one flow after the other, because a flow on a dead member is
 // not answered.
 Result<bool> Sweep::is_answered(int interrupt) {
-  const Patience patience = Patience::of(kFirstAnswer, interrupt);
+  const Deadline deadline = Deadline::of(kFirstAnswer, interrupt);
   std::size_t next = 0;
-  while (!patience.over()) {
+  while (!deadline.over()) {
     const std::size_t flow = next++ % sockets_.size();
     const udp::ExchangePacket packet =
         udp::ping_packet({.kind = PacketKind::Ping,
@@ -153,7 +153,7 @@ Result<bool> Sweep::is_answered(int interrupt) {
                           .sequence = sequence_of(static_cast<std::uint32_t>(flow), 0),
                           .sent_ns = clock_.monotonic_ns()});
     send_ping(sockets_[flow].get(), packet);
-    const Patience once = patience.at_most(kRepeatPing);
+    const Deadline once = deadline.at_most(kRepeatPing);
     const Result<> waited =
         net::wait_for(epoll_.get(), POLLIN, once, "await answer", client_->peer().text());
     if (!waited && waited.error().kind != ErrorKind::Timeout) {
@@ -224,7 +224,7 @@ Result<> Sweep::receive_until(std::int64_t until_ns, int interrupt) {
     record_.interrupted |= watched[1].revents != 0;
     if (watched[2].revents != 0) {
       // No message is due: the server gave up, or is gone.
-      TRY(client_->channel().expect(control::Type::Result, Patience::of(kAnswer, interrupt)));
+      TRY(client_->channel().expect(control::Type::Result, Deadline::of(kAnswer, interrupt)));
       return fail(ErrorKind::Malformed, "paths", client_->peer().text(), "it ended the test");
     }
     std::array<epoll_event, 64> ready{};
@@ -290,9 +290,9 @@ Result<> Sweep::run(int interrupt, const std::function<void(std::uint64_t sent)>
 }
 
 Result<SweepRecord> Sweep::close() {
-  const Patience patience = Patience::of(kAnswer);
-  TRY(client_->channel().send({control::Type::Stop}, patience));
-  TRY(const control::Message result, client_->channel().expect(control::Type::Result, patience));
+  const Deadline deadline = Deadline::of(kAnswer);
+  TRY(client_->channel().send({control::Type::Stop}, deadline));
+  TRY(const control::Message result, client_->channel().expect(control::Type::Result, deadline));
   TRY(const ServerCounts counts, counts_in(result.body, parameters_));
   for (std::size_t flow = 0; flow < sockets_.size(); ++flow) {
     take_pongs(flow);

@@ -76,7 +76,7 @@ host::PciLink link_of(const host::LinkNow& nvml, const std::vector<host::PciHop>
 // The measurements of one GPU, in an order that holds little memory at a time.
 class GpuSurvey {
  public:
-  GpuSurvey(const gpu::Cuda& gpu, const Surroundings& host, Pace pace, GpuOutcome& outcome)
+  GpuSurvey(const gpu::Cuda& gpu, const SurveyContext& host, Pace pace, GpuOutcome& outcome)
       : gpu_(gpu), host_(host), pace_(std::move(pace)), outcome_(outcome) {}
 
   void run(const std::optional<Node>& near, const std::optional<Node>& far) {
@@ -159,7 +159,7 @@ class GpuSurvey {
   }
 
   const gpu::Cuda& gpu_;
-  const Surroundings& host_;
+  const SurveyContext& host_;
   Pace pace_;
   GpuOutcome& outcome_;
   Verified verified_;
@@ -326,7 +326,7 @@ std::uint64_t fitting_bytes(const gpu::Cuda& gpu, const sys::Root& root, std::ui
   return std::max(bytes / kPage * kPage, kPage);
 }
 
-GpuOutcome survey_gpu(const gpu::Cuda& gpu, const Surroundings& host, const Pace& pace,
+GpuOutcome survey_gpu(const gpu::Cuda& gpu, const SurveyContext& host, const Pace& pace,
                       const host::NvmlLinks* nvml, const std::vector<Node>& nodes,
                       const std::optional<int>& node) {
   GpuOutcome outcome{.number = gpu.number(),

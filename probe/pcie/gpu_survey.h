@@ -58,7 +58,7 @@ class OnCpus {
   bool moved_ = false;
 };
 
-struct Surroundings {
+struct SurveyContext {
   std::string driver = "libcuda.so.1";
   std::string nvml = host::nvml::kLibrary;
   sys::Root root = {};
@@ -68,7 +68,7 @@ struct Surroundings {
 };
 
 // `nvml` may be null. `node`: the GPU's; nullopt if it is not known.
-GpuOutcome survey_gpu(const gpu::Cuda& gpu, const Surroundings& host, const Pace& pace,
+GpuOutcome survey_gpu(const gpu::Cuda& gpu, const SurveyContext& host, const Pace& pace,
                       const host::NvmlLinks* nvml, const std::vector<Node>& nodes,
                       const std::optional<int>& node);
 

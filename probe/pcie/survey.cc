@@ -184,7 +184,8 @@ std::optional<int> node_of(const sys::Root& root, const gpu::Cuda& gpu) {
   return device ? device->numa_node : std::nullopt;
 }
 
-void survey_each(const Gpus& gpus, const Surroundings& host, const Pace& pace, Measured& measured) {
+void survey_each(const Gpus& gpus, const SurveyContext& host, const Pace& pace,
+                 Measured& measured) {
   const auto nvml = host::NvmlLinks::open(host.nvml);
   const std::vector<Node> nodes = nodes_of(host::read_memory(host.root));
   for (const auto& gpu : gpus) {
@@ -198,7 +199,7 @@ void survey_each(const Gpus& gpus, const Surroundings& host, const Pace& pace, M
   }
 }
 
-void survey_pairs(const Gpus& gpus, const Surroundings& host, const Pace& pace,
+void survey_pairs(const Gpus& gpus, const SurveyContext& host, const Pace& pace,
                   Measured& measured) {
   for (std::size_t one = 0; one < gpus.size(); ++one) {
     for (std::size_t other = one + 1; other < gpus.size(); ++other) {
@@ -217,7 +218,7 @@ void survey_pairs(const Gpus& gpus, const Surroundings& host, const Pace& pace,
 
 }  // namespace
 
-Result<Measured> survey(const Surroundings& host, const Wishes& wishes, const Pace& pace) {
+Result<Measured> survey(const SurveyContext& host, const Wishes& wishes, const Pace& pace) {
   Measured measured{.bytes = pace.bytes, .cpus = allowed_cpus()};
   const auto driver = gpu::Driver::open(host.driver);
   if (!driver) {

@@ -28,6 +28,6 @@ struct Measured {
 };
 
 // An error only if a GPU that was asked for by name is missing.
-Result<Measured> survey(const Surroundings& host, const Wishes& wishes, const Pace& pace);
+Result<Measured> survey(const SurveyContext& host, const Wishes& wishes, const Pace& pace);
 
 }  // namespace chokepoint::probe::pcie

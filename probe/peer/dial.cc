@@ -11,7 +11,7 @@
 namespace chokepoint::probe::peer {
 namespace {
 
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kPerAddress{5};
@@ -37,12 +37,12 @@ Error with_advice(Error error, const net::Endpoint& peer, const std::string& ser
 
 Result<Dialled> dial(const net::HostPort& host, std::optional<net::Family> family,
                      const net::SocketOptions& options, const std::string& server,
-                     const Patience& patience) {
-  TRY(const std::vector<net::Address> addresses, net::resolve_within(host.host, family, patience));
+                     const Deadline& deadline) {
+  TRY(const std::vector<net::Address> addresses, net::resolve_within(host.host, family, deadline));
   std::optional<Error> first;
   for (const net::Address& address : addresses) {
     const net::Endpoint peer{address, host.port};
-    Result<sys::Descriptor> fd = net::connect(peer, options, patience.at_most(kPerAddress));
+    Result<sys::Descriptor> fd = net::connect(peer, options, deadline.at_most(kPerAddress));
     if (fd) {
       return Dialled{std::move(*fd), peer};
     }
@@ -58,14 +58,14 @@ Result<Dialled> dial(const net::HostPort& host, std::optional<net::Family> famil
 }
 
 Result<sys::Descriptor> dial_soon(const net::Endpoint& peer, const net::SocketOptions& options,
-                                  const Patience& patience) {
+                                  const Deadline& deadline) {
   while (true) {
-    Result<sys::Descriptor> fd = net::connect(peer, options, patience);
-    if (fd || fd.error().kind != ErrorKind::Refused || patience.over()) {
+    Result<sys::Descriptor> fd = net::connect(peer, options, deadline);
+    if (fd || fd.error().kind != ErrorKind::Refused || deadline.over()) {
       return fd;
     }
     const Result<> rested =
-        net::wait_for(-1, 0, patience.at_most(kRetryAfter), "connect", peer.text());
+        net::wait_for(-1, 0, deadline.at_most(kRetryAfter), "connect", peer.text());
     if (!rested && rested.error().kind == ErrorKind::Interrupted) {
       return std::unexpected(rested.error());
     }

@@ -1,5 +1,5 @@
 // Resolves the name of a peer that speaks a foreign protocol and connects to it: to each of its
-// addresses in turn, with an error that says what to do. Blocks no longer than its patience; any
+// addresses in turn, with an error that says what to do. Blocks no longer than its deadline; any
 // thread.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/net/socket.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
@@ -32,10 +32,10 @@ struct Dialled {
 // `server`: what should run there, "iperf3 -s".
 Result<Dialled> dial(const net::HostPort& host, std::optional<net::Family> family,
                      const net::SocketOptions& options, const std::string& server,
-                     const net::Patience& patience);
+                     const net::Deadline& deadline);
 
-// To a port that the peer is about to open: retried while it refuses, until patience ends.
+// To a port that the peer is about to open: retried while it refuses, until deadline ends.
 Result<sys::Descriptor> dial_soon(const net::Endpoint& peer, const net::SocketOptions& options,
-                                  const net::Patience& patience);
+                                  const net::Deadline& deadline);
 
 }  // namespace chokepoint::probe::peer

@@ -16,7 +16,7 @@ using control::Client;
 using control::Json;
 using control::Message;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -53,7 +53,7 @@ class SetUp {
   SetUp(Endpoint& endpoint, const Fingerprint& certificate, int interrupt)
       : endpoint_(endpoint),
         server_{.certificate = certificate},
-        patience_(Patience::of(kSetUp, interrupt)) {}
+        patience_(Deadline::of(kSetUp, interrupt)) {}
 
   Result<HandshakeTimes> conduct() {
     HandshakeTimes times;
@@ -101,7 +101,7 @@ class SetUp {
 
   Endpoint& endpoint_;
   Expected server_;
-  Patience patience_;
+  Deadline patience_;
 };
 
 class ClientRun {
@@ -112,7 +112,7 @@ class ClientRun {
         endpoint_(endpoint),
         parameters_(parameters),
         watcher_(watcher),
-        patience_(Patience::of(parameters.time + kDrain, interrupt)) {}
+        patience_(Deadline::of(parameters.time + kDrain, interrupt)) {}
 
   // Until all has arrived and the server has sent its half. True where the user interrupted it.
   Result<bool> conduct() {
@@ -152,7 +152,7 @@ class ClientRun {
 
   Result<bool> stop(bool by_user) {
     endpoint_.stop();
-    const Patience last = Patience::of(by_user ? milliseconds(kAfterInterrupt)
+    const Deadline last = Deadline::of(by_user ? milliseconds(kAfterInterrupt)
                                                : std::chrono::duration_cast<milliseconds>(kAnswer));
     TRY(client_.channel().send({Type::Stop}, last));
     while (!server_) {
@@ -203,26 +203,24 @@ class ClientRun {
   Endpoint& endpoint_;
   const Parameters& parameters_;
   const Watcher& watcher_;
-  Patience patience_;
+  Deadline patience_;
   bool begun_ = false;  // at the server
   std::optional<Half> server_;
 };
 
 }  // namespace
 
-Result<Trial> run(Client& client, const Parameters& parameters, const Surroundings& surroundings,
+Result<Trial> run(Client& client, const Parameters& parameters, const ClientContext& context,
                   const Watcher& watcher, const control::Waiting& waiting) {
-  const int interrupt = surroundings.interrupt;
+  const int interrupt = context.interrupt;
   TRY(const Json ready,
-      client.request("quic", body_of(parameters), Patience::of(kQueue, interrupt), waiting));
-  const Patience patience = Patience::of(kAnswer, interrupt);
-  TRY(udp::Flows flows,
-      udp::meet_server(client, flow_of_test(), ready, surroundings.socket, patience));
-  TRY(const Message begin, client.channel().expect(Type::Begin, patience));
+      client.request("quic", body_of(parameters), Deadline::of(kQueue, interrupt), waiting));
+  const Deadline deadline = Deadline::of(kAnswer, interrupt);
+  TRY(udp::Flows flows, udp::meet_server(client, flow_of_test(), ready, context.socket, deadline));
+  TRY(const Message begin, client.channel().expect(Type::Begin, deadline));
   TRY(const Fingerprint certificate, certificate_in(begin.body));
   TRY(Socket socket, Socket::adopt(std::move(flows.flows.front().fd), parameters.segmentation));
-  Endpoint endpoint(std::move(socket), parameters, Protocol::Chokepoint, surroundings.root,
-                    nullptr);
+  Endpoint endpoint(std::move(socket), parameters, Protocol::Chokepoint, context.root, nullptr);
   Trial trial{.parameters = parameters};
   TRY(trial.times, SetUp(endpoint, certificate, interrupt).conduct());
   ClientRun run(client, endpoint, parameters, interrupt, watcher);

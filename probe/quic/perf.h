@@ -46,7 +46,7 @@ Result<PerfTest> run_perf(const peer::ClientOptions& host, const Parameters& par
 
 struct PerfServerOptions {
   // Shared with every other kind of test on this host. Outlives serve_perf().
-  control::Turnstile& turnstile;
+  control::TestQueue& test_queue;
   control::Limits limits = {};
   sys::Root root = sys::Root("/");
   // A line for the operator's log. Called from both threads.

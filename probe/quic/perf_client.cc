@@ -14,7 +14,7 @@
 namespace chokepoint::probe::quic {
 namespace {
 
-using net::Patience;
+using net::Deadline;
 using std::chrono::seconds;
 
 constexpr seconds kPerAddress{6};
@@ -37,7 +37,7 @@ class PerfClient {
   // How long the handshake took, ms.
   Result<double> connect(const std::string& name) {
     TRY(endpoint_.connect({.certificate = {}, .name = name}, nullptr));
-    const Patience patience = Patience::of(kPerAddress, interrupt_);
+    const Deadline deadline = Deadline::of(kPerAddress, interrupt_);
     const std::int64_t start = clock_ns();
     while (!endpoint_.connection()->is_ready()) {
       if (sys::is_readable(interrupt_)) {
@@ -48,7 +48,7 @@ class PerfClient {
         return fail(perf_error(ErrorKind::Refused, peer_, "connection refused",
                                "does a server of QUIC's protocol perf run there?"));
       }
-      if ((!turned && turned.error().kind == ErrorKind::Timeout) || patience.over()) {
+      if ((!turned && turned.error().kind == ErrorKind::Timeout) || deadline.over()) {
         return fail(
             perf_error(ErrorKind::Timeout, peer_, "no answer",
                        "does a server of QUIC's protocol perf run there, and does a firewall let "
@@ -62,7 +62,7 @@ class PerfClient {
 
   // True where the user interrupted it.
   Result<bool> conduct(const Watcher& watcher) {
-    const Patience patience = Patience::of(parameters_.time + kDrain);
+    const Deadline deadline = Deadline::of(parameters_.time + kDrain);
     endpoint_.begin(client_sends(parameters_), server_sends(parameters_));
     TRY(endpoint_.start());
     for (Ticker ticker; true;) {
@@ -75,7 +75,7 @@ class PerfClient {
         break;
       }
       TRY(check_open());
-      if (patience.over()) {
+      if (deadline.over()) {
         return fail(
             perf_error(ErrorKind::Timeout, peer_, "what was sent did not arrive in time", ""));
       }
@@ -142,7 +142,7 @@ Result<PerfTest> run_perf(const peer::ClientOptions& host, const Parameters& par
                           const Watcher& watcher) {
   TRY(can_quic());
   TRY(const std::vector<net::Address> addresses,
-      net::resolve_within(host.peer.host, host.family, Patience::of(kPerAddress, host.interrupt)));
+      net::resolve_within(host.peer.host, host.family, Deadline::of(kPerAddress, host.interrupt)));
   Result<PerfTest> first =
       fail(ErrorKind::NotFound, "resolve", host.peer.host, "it has no address");
   for (const net::Address& address : addresses) {

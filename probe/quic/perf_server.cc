@@ -28,9 +28,9 @@
 namespace chokepoint::probe::quic {
 namespace {
 
-using net::Patience;
+using net::Deadline;
 using std::chrono::seconds;
-using Turn = control::Turnstile::Turn;
+using Turn = control::TestQueue::Turn;
 
 // A client that neither sends nor gets data for as long has to make room for others.
 constexpr seconds kIdle{15};
@@ -138,7 +138,7 @@ class PerfSession {
   Result<> serve() {
     endpoint_.begin(true, true);
     TRY(take_early());
-    const Patience patience = Patience::of(options_.limits.longest_test, stop_);
+    const Deadline deadline = Deadline::of(options_.limits.longest_test, stop_);
     const std::int64_t start = clock_ns();
     std::uint64_t moved_bytes = 0;
     std::int64_t moved_ns = start;
@@ -160,7 +160,7 @@ class PerfSession {
       if (endpoint_.socket().is_refused()) {
         return fail(ErrorKind::Refused, "", "", "nothing has its port open any more");
       }
-      if (patience.over()) {
+      if (deadline.over()) {
         return fail(ErrorKind::Timeout, "", "", "--max-time is over");
       }
       if (at - moved_ns > std::chrono::nanoseconds(kIdle).count()) {
@@ -202,18 +202,18 @@ class PerfSession {
 
 // The listening sockets. Hands a client whose address is known to be its own to a session; belongs
 // to serve_perf()'s thread.
-class PerfDoor {
+class PerfAcceptor {
  public:
-  static Result<std::unique_ptr<PerfDoor>> make(std::vector<sys::Descriptor> listeners,
-                                                const PerfServerOptions& options, int stop) {
+  static Result<std::unique_ptr<PerfAcceptor>> make(std::vector<sys::Descriptor> listeners,
+                                                    const PerfServerOptions& options, int stop) {
     TRY(auto gate, Gate::make());
     TRY(auto identity, Identity::make());
-    return std::unique_ptr<PerfDoor>(
-        new PerfDoor(std::move(listeners), std::move(gate), std::move(identity), options, stop));
+    return std::unique_ptr<PerfAcceptor>(new PerfAcceptor(std::move(listeners), std::move(gate),
+                                                          std::move(identity), options, stop));
   }
-  PerfDoor(const PerfDoor&) = delete;
-  PerfDoor& operator=(const PerfDoor&) = delete;
-  ~PerfDoor() { join(); }
+  PerfAcceptor(const PerfAcceptor&) = delete;
+  PerfAcceptor& operator=(const PerfAcceptor&) = delete;
+  ~PerfAcceptor() { join(); }
 
   Result<> run() {
     std::vector<pollfd> watched{{stop_, POLLIN, 0}};
@@ -235,8 +235,8 @@ class PerfDoor {
   }
 
  private:
-  PerfDoor(std::vector<sys::Descriptor> listeners, std::unique_ptr<Gate> gate,
-           std::unique_ptr<Identity> identity, const PerfServerOptions& options, int stop)
+  PerfAcceptor(std::vector<sys::Descriptor> listeners, std::unique_ptr<Gate> gate,
+               std::unique_ptr<Identity> identity, const PerfServerOptions& options, int stop)
       : listeners_(std::move(listeners)),
         gate_(std::move(gate)),
         identity_(std::move(identity)),
@@ -314,10 +314,10 @@ class PerfDoor {
         .pace_bits_per_s = options_.limits.rate_bits_per_s};
     const std::string who = "perf by " + from.address.unmapped().text();
     auto turn = std::make_unique<Turn>(
-        options_.turnstile, control::Turnstile::Test{
-                                .demand = {control::Weight::Heavy, kThreads, memory_of(parameters)},
-                                .who = who,
-                                .owner = who});
+        options_.test_queue, control::TestQueue::Test{.demand = {control::Weight::Heavy, kThreads,
+                                                                 memory_of(parameters)},
+                                                      .who = who,
+                                                      .owner = who});
     TRY(turn->take());
     TRY(sys::Descriptor fd, net::bind_udp(arrival.to, {.reuse_address = true}));
     TRY(net::connect_udp(fd.get(), from));
@@ -384,7 +384,7 @@ Result<sys::Descriptor> listen_perf(const net::Endpoint& local) {
 
 Result<> serve_perf(std::vector<sys::Descriptor> listeners, const PerfServerOptions& options,
                     int stop) {
-  TRY(const auto door, PerfDoor::make(std::move(listeners), options, stop));
+  TRY(const auto door, PerfAcceptor::make(std::move(listeners), options, stop));
   return door->run();
 }
 

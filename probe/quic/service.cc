@@ -15,7 +15,7 @@ using control::Json;
 using control::Message;
 using control::Session;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -31,32 +31,32 @@ class ServerRun {
 
   // Until the client says that it is over.
   Result<> conduct() {
-    TRY(turn_until(Type::Begin, session_.patience(kHandshakes)));
+    TRY(turn_until(Type::Begin, session_.deadline(kHandshakes)));
     TRY(complete_handshake());
     endpoint_.begin(server_sends(parameters_), client_sends(parameters_));
-    TRY(session_.channel().send({Type::Begin}, session_.patience(kAnswer)));
+    TRY(session_.channel().send({Type::Begin}, session_.deadline(kAnswer)));
     TRY(endpoint_.start());
-    TRY(turn_until(Type::Stop, session_.patience(parameters_.time + kDrain)));
+    TRY(turn_until(Type::Stop, session_.deadline(parameters_.time + kDrain)));
     endpoint_.stop();
-    endpoint_.drain(kStragglers, session_.surroundings().stop);
+    endpoint_.drain(kStragglers, session_.context().stop);
     return {};
   }
 
  private:
   // The client's side of it is complete: its last flight may still be on its way.
   Result<> complete_handshake() {
-    const Patience patience = session_.patience(kAnswer);
+    const Deadline deadline = session_.deadline(kAnswer);
     while (endpoint_.connection() == nullptr || !endpoint_.connection()->is_ready()) {
-      if (endpoint_.connection() == nullptr || patience.over()) {
+      if (endpoint_.connection() == nullptr || deadline.over()) {
         return fail(ErrorKind::Malformed, "quic", session_.channel().peer(),
                     "it began without a QUIC connection");
       }
-      TRY(endpoint_.turn(kTick, patience.interrupt));
+      TRY(endpoint_.turn(kTick, deadline.interrupt));
     }
     return {};
   }
 
-  Result<> turn_until(Type wanted, const Patience& patience) {
+  Result<> turn_until(Type wanted, const Deadline& deadline) {
     for (Ticker ticker; true;) {
       TRY(endpoint_.turn(kTick, session_.channel().descriptor()));
       if (!ticker.is_due()) {
@@ -73,10 +73,10 @@ class ServerRun {
         return fail(ErrorKind::Malformed, "quic", session_.channel().peer(),
                     std::string(control::name_of(message->type)) + " came in the middle of a test");
       }
-      if (sys::is_readable(patience.interrupt)) {
+      if (sys::is_readable(deadline.interrupt)) {
         return fail(ErrorKind::Interrupted, "quic", session_.channel().peer(), "the server stops");
       }
-      if (patience.over()) {
+      if (deadline.over()) {
         return fail(ErrorKind::Timeout, "quic", session_.channel().peer(),
                     "it did not say that it was done");
       }
@@ -86,7 +86,7 @@ class ServerRun {
   Result<> tick() {
     Result<> sent = {};
     endpoint_.tick([&](const IntervalMeasure& interval) {
-      sent = session_.channel().send({Type::Report, body_of(interval)}, session_.patience(kAnswer));
+      sent = session_.channel().send({Type::Report, body_of(interval)}, session_.deadline(kAnswer));
     });
     return sent;
   }
@@ -110,10 +110,10 @@ Result<Json> QuicService::serve(Session& session, const Json& body) {
   TRY(const std::unique_ptr<Identity> identity, Identity::make());
   TRY(udp::Flows flows, udp::meet_client(session, flow_of_test()));
   TRY(Socket socket, Socket::adopt(std::move(flows.flows.front().fd), parameters.segmentation));
-  Endpoint endpoint(std::move(socket), parameters, Protocol::Chokepoint,
-                    session.surroundings().root, identity.get());
+  Endpoint endpoint(std::move(socket), parameters, Protocol::Chokepoint, session.context().root,
+                    identity.get());
   TRY(session.channel().send({Type::Begin, certificate_body(identity->fingerprint())},
-                             session.patience(kAnswer)));
+                             session.deadline(kAnswer)));
   TRY(ServerRun(session, endpoint, parameters).conduct());
   return body_of(endpoint.half());
 }

@@ -54,7 +54,7 @@ struct Trial {
 // Called with what either side measured in an interval, as it comes: for a live line.
 using Watcher = std::function<void(Side side, const IntervalMeasure& interval)>;
 
-struct Surroundings {
+struct ClientContext {
   net::SocketOptions socket = {};
   sys::Root root;
   int interrupt = -1;  // readable once the user wants it to end
@@ -62,7 +62,7 @@ struct Surroundings {
 
 // `waiting` is called while the server's queue has other tests ahead of this one.
 Result<Trial> run(control::Client& client, const Parameters& parameters,
-                  const Surroundings& surroundings, const Watcher& watcher,
+                  const ClientContext& context, const Watcher& watcher,
                   const control::Waiting& waiting);
 
 // One object for all sessions; serve() runs on a session's thread.

@@ -13,7 +13,7 @@ namespace chokepoint::probe::rpc {
 namespace {
 
 using control::Client;
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 
 constexpr std::chrono::hours kQueue{1};
@@ -64,25 +64,25 @@ Result<bool> call_until_done(Client& client, Engine& engine, const Parameters& p
 
 }  // namespace
 
-Result<Trial> run(Client& client, const Parameters& parameters, const Surroundings& surroundings,
+Result<Trial> run(Client& client, const Parameters& parameters, const ClientContext& context,
                   const Watcher& watcher, const control::Waiting& waiting) {
-  const int interrupt = surroundings.interrupt;
+  const int interrupt = context.interrupt;
   if (const Result<control::Json> ready =
-          client.request("rpc", body_of(parameters), Patience::of(kQueue, interrupt), waiting);
+          client.request("rpc", body_of(parameters), Deadline::of(kQueue, interrupt), waiting);
       !ready) {
-    return fail(without_rpc(ready.error(), client, surroundings.program));
+    return fail(without_rpc(ready.error(), client, context.program));
   }
   TRY(std::vector<sys::Descriptor> connections,
-      attach_all(client, parameters, Patience::of(kAnswer, interrupt)));
+      attach_all(client, parameters, Deadline::of(kAnswer, interrupt)));
   TRY(const std::unique_ptr<Engine> engine,
-      Engine::make(std::move(connections), {}, parameters, surroundings.root));
+      Engine::make(std::move(connections), {}, parameters, context.root));
   TRY(engine->watch(client.channel().descriptor()));
   TRY(engine->watch(interrupt));
-  TRY(engine->begin(watcher, surroundings.interval));
+  TRY(engine->begin(watcher, context.interval));
   Trial trial{.parameters = parameters};
   TRY(trial.interrupted, call_until_done(client, *engine, parameters, interrupt));
   engine->end();
-  TRY(Half server, stop(client, Patience::of(trial.interrupted ? kAfterInterrupt : kAnswer)));
+  TRY(Half server, stop(client, Deadline::of(trial.interrupted ? kAfterInterrupt : kAnswer)));
   trial.duration_s = engine->duration_s();
   trial.unanswered = engine->outstanding();
   trial.client = engine->host();

@@ -10,16 +10,16 @@ namespace chokepoint::probe::rpc {
 using control::Client;
 using control::Message;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 
 Result<std::vector<sys::Descriptor>> attach_all(Client& client, const Parameters& parameters,
-                                                const Patience& patience) {
+                                                const Deadline& deadline) {
   std::vector<sys::Descriptor> connections;
   for (int i = 0; i < parameters.callers; ++i) {
-    TRY(sys::Descriptor fd, client.attach(i, socket_options(parameters), patience));
+    TRY(sys::Descriptor fd, client.attach(i, socket_options(parameters), deadline));
     connections.push_back(std::move(fd));
   }
-  TRY(client.channel().expect(Type::Begin, patience));
+  TRY(client.channel().expect(Type::Begin, deadline));
   return connections;
 }
 
@@ -41,10 +41,10 @@ Result<> hear_progress(Client& client, Engine& engine) {
   }
 }
 
-Result<Half> stop(Client& client, const Patience& patience) {
-  TRY(client.channel().send({Type::Stop}, patience));
+Result<Half> stop(Client& client, const Deadline& deadline) {
+  TRY(client.channel().send({Type::Stop}, deadline));
   while (true) {
-    TRY(const Message message, client.channel().receive(patience));
+    TRY(const Message message, client.channel().receive(deadline));
     if (message.type == Type::Result) {
       return half_in(message.body);
     }
@@ -55,9 +55,9 @@ Result<Half> stop(Client& client, const Patience& patience) {
 }
 
 Error told_by(Client& client, Error seen, int interrupt) {
-  const Patience patience = Patience::of(std::chrono::seconds(1), interrupt);
+  const Deadline deadline = Deadline::of(std::chrono::seconds(1), interrupt);
   while (true) {
-    const Result<Message> message = client.channel().receive(patience);
+    const Result<Message> message = client.channel().receive(deadline);
     if (!message || (message->type != Type::Failed && message->type != Type::Report)) {
       return seen;
     }
@@ -78,7 +78,7 @@ Error stalled(Client& client, const Engine& engine, const Parameters& parameters
   Error error;
   error.kind = ErrorKind::Timeout;
   error.subject = client.channel().peer();
-  if (!stop(client, Patience::of(kWord))) {
+  if (!stop(client, Deadline::of(kWord))) {
     error.reason = what + ", and its control connection is silent, too";
     error.next_step = "is the host up, and does 'chokepoint probe path' reach it?";
     return error;

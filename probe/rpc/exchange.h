@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/control/client.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "probe/rpc/engine.h"
@@ -22,7 +22,7 @@ inline constexpr std::chrono::seconds kAnswer{10};
 // The connections of a test that was granted, once the server has begun.
 Result<std::vector<sys::Descriptor>> attach_all(control::Client& client,
                                                 const Parameters& parameters,
-                                                const net::Patience& patience);
+                                                const net::Deadline& deadline);
 
 // Reads what the server has said by now: its progress is noted, a failure is returned.
 Result<> hear_progress(control::Client& client, Engine& engine);
@@ -31,7 +31,7 @@ Result<> hear_progress(control::Client& client, Engine& engine);
 Error told_by(control::Client& client, Error seen, int interrupt);
 
 // Ends the test. What the server measured.
-Result<Half> stop(control::Client& client, const net::Patience& patience);
+Result<Half> stop(control::Client& client, const net::Deadline& deadline);
 
 // No byte has moved for too long. Whether messages of the control connection, which are small,
 // still pass tells a path that drops large packets from one that is gone.

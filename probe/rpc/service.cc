@@ -22,7 +22,7 @@ using control::Json;
 using control::Message;
 using control::Session;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using std::chrono::seconds;
 
 constexpr seconds kConnectNext{10};
@@ -37,7 +37,7 @@ Result<sys::Descriptor> end_of(Session& session) {
   sys::Descriptor both(epoll_create1(EPOLL_CLOEXEC));
   epoll_event stopped{.events = EPOLLIN, .data = {}};
   epoll_event gone{.events = EPOLLRDHUP, .data = {}};
-  const int stop = session.surroundings().stop;
+  const int stop = session.context().stop;
   if (!both || (stop >= 0 && epoll_ctl(both.get(), EPOLL_CTL_ADD, stop, &stopped) < 0) ||
       epoll_ctl(both.get(), EPOLL_CTL_ADD, session.channel().descriptor(), &gone) < 0) {
     return fail(from_errno(errno, "watch", "session"));
@@ -63,19 +63,19 @@ Result<Next> ask_next(Session& session, const Parameters& parameters, const Next
                       const std::string& program, int end) {
   control::ClientOptions options{
       .peer = {next.host, next.port},
-      .own = {.program = program, .host = sys::host_name(session.surroundings().root)}};
+      .own = {.program = program, .host = sys::host_name(session.context().root)}};
   if (parameters.family != OnlyFamily::Any) {
     options.family = parameters.family == OnlyFamily::Ipv4 ? net::Family::Ipv4 : net::Family::Ipv6;
   }
-  if (!session.surroundings().key.empty()) {
-    options.key = control::secret_of(session.surroundings().key);
+  if (!session.context().key.empty()) {
+    options.key = control::secret_of(session.context().key);
   }
-  TRY(Client client, Client::connect(options, Patience::of(kConnectNext, end)));
+  TRY(Client client, Client::connect(options, Deadline::of(kConnectNext, end)));
   Parameters rest = parameters;
   rest.next.erase(rest.next.begin());
   std::string waited_for;
   const Result<Json> ready = client.request(
-      "rpc", body_of(rest), Patience::of(kTurnOfNext, end), [&](const std::string& why) {
+      "rpc", body_of(rest), Deadline::of(kTurnOfNext, end), [&](const std::string& why) {
         waited_for = why;
         const Error queued{.kind = ErrorKind::Busy,
                            .operation = "wait",
@@ -83,7 +83,7 @@ Result<Next> ask_next(Session& session, const Parameters& parameters, const Next
                            .reason = fmt::format("{}: {}", next.host, why)};
         // A client that has gone is noticed by `end`.
         std::ignore = session.channel().send({Type::Queued, control::body_of(queued)},
-                                             session.patience(kAnswer));
+                                             session.deadline(kAnswer));
       });
   if (!ready && ready.error().kind == ErrorKind::Timeout && !waited_for.empty()) {
     return fail(
@@ -93,15 +93,15 @@ Result<Next> ask_next(Session& session, const Parameters& parameters, const Next
   }
   TRY(ready);
   TRY(std::vector<sys::Descriptor> connections,
-      attach_all(client, rest, Patience::of(kAnswer, end)));
+      attach_all(client, rest, Deadline::of(kAnswer, end)));
   return Next{std::move(client), std::move(rest), std::move(connections)};
 }
 
 Result<std::vector<sys::Descriptor>> take_connections(Session& session,
                                                       const Parameters& parameters) {
   session.expect_streams(parameters.callers);
-  TRY(session.channel().send({Type::Ready}, session.patience(kAnswer)));
-  TRY(std::vector<sys::Descriptor> taken, session.streams(session.patience(kAnswer)));
+  TRY(session.channel().send({Type::Ready}, session.deadline(kAnswer)));
+  TRY(std::vector<sys::Descriptor> taken, session.streams(session.deadline(kAnswer)));
   for (const sys::Descriptor& fd : taken) {
     TRY(net::apply(socket_options(parameters), fd.get(), session.peer().address.family()));
   }
@@ -114,23 +114,23 @@ class ServerRun {
       : session_(session),
         engine_(engine),
         next_(next),
-        patience_(session.patience(parameters.time + kLinger)) {}
+        patience_(session.deadline(parameters.time + kLinger)) {}
 
   // Until the client says that it is over. What this worker and those behind it measured.
   Result<Half> conduct() {
     TRY(engine_.watch(session_.channel().descriptor()));
-    TRY(engine_.watch(session_.surroundings().stop));
+    TRY(engine_.watch(session_.context().stop));
     if (next_ != nullptr) {
       TRY(engine_.watch(next_->client.channel().descriptor()));
     }
     TRY(engine_.begin({}, {}));
-    TRY(session_.channel().send({Type::Begin}, session_.patience(kAnswer)));
+    TRY(session_.channel().send({Type::Begin}, session_.deadline(kAnswer)));
     while (true) {
       const Result<bool> has_news = engine_.turn();
       if (!has_news) {
         return fail(next_ == nullptr
                         ? has_news.error()
-                        : told_by(next_->client, has_news.error(), session_.surroundings().stop));
+                        : told_by(next_->client, has_news.error(), session_.context().stop));
       }
       if (!*has_news) {
         continue;
@@ -141,7 +141,7 @@ class ServerRun {
       }
       TRY(look_behind());
       TRY(report());
-      if (sys::is_readable(session_.surroundings().stop)) {
+      if (sys::is_readable(session_.context().stop)) {
         return fail(ErrorKind::Interrupted, "rpc", session_.channel().peer(), "the server stops");
       }
       if (patience_.over()) {
@@ -163,13 +163,13 @@ class ServerRun {
   }
 
   Result<> report() {
-    const auto now = Patience::Clock::now();
+    const auto now = Deadline::Clock::now();
     if (now < next_report_) {
       return {};
     }
     next_report_ = now + kReportEvery;
     return session_.channel().send({Type::Report, progress_body(engine_.progress())},
-                                   session_.patience(kAnswer));
+                                   session_.deadline(kAnswer));
   }
 
   Result<Half> end(const Message& message) {
@@ -182,7 +182,7 @@ class ServerRun {
     if (next_ == nullptr) {
       return half;
     }
-    TRY(Half behind, stop(next_->client, session_.patience(kAnswer)));
+    TRY(Half behind, stop(next_->client, session_.deadline(kAnswer)));
     Hop& hop = half.next.emplace_back(engine_.calls());
     hop.host = next_->client.admittance().server.host;
     hop.address = next_->client.peer().address.text();
@@ -195,8 +195,8 @@ class ServerRun {
   Session& session_;
   Engine& engine_;
   Next* next_;
-  Patience patience_;
-  Patience::Clock::time_point next_report_ = Patience::Clock::now() + kReportEvery;
+  Deadline patience_;
+  Deadline::Clock::time_point next_report_ = Deadline::Clock::now() + kReportEvery;
 };
 
 }  // namespace
@@ -230,7 +230,7 @@ Result<Json> RpcService::serve(Session& session, const Json& body) {
   }
   TRY(std::vector<sys::Descriptor> taken, take_connections(session, parameters));
   TRY(const std::unique_ptr<Engine> engine,
-      Engine::make(std::move(calls), std::move(taken), parameters, session.surroundings().root));
+      Engine::make(std::move(calls), std::move(taken), parameters, session.context().root));
   Result<Half> half = ServerRun(session, *engine, parameters, next ? &*next : nullptr).conduct();
   if (!half && next) {
     half.error().subject =

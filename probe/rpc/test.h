@@ -39,7 +39,7 @@ struct Trial {
 // Called with each interval as it ends: for a live line.
 using Watcher = std::function<void(const Interval& interval)>;
 
-struct Surroundings {
+struct ClientContext {
   sys::Root root;
   std::chrono::nanoseconds interval = std::chrono::seconds(1);
   std::string program = {};  // this one, with its version
@@ -48,7 +48,7 @@ struct Surroundings {
 
 // `waiting` is called while the server's queue has other tests ahead of this one.
 Result<Trial> run(control::Client& client, const Parameters& parameters,
-                  const Surroundings& surroundings, const Watcher& watcher,
+                  const ClientContext& context, const Watcher& watcher,
                   const control::Waiting& waiting);
 
 // One object for all sessions; serve() runs on a session's thread.

@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "base/control/handshake.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/thread.h"
 
 namespace chokepoint::probe::serve {
@@ -56,10 +56,10 @@ Result<bool> read_letter(int input, std::string& line) {
 }  // namespace
 
 Result<std::string> read_key(int input, int interrupt) {
-  const net::Patience patience = net::Patience::of(kKeyTimeout, interrupt);
+  const net::Deadline deadline = net::Deadline::of(kKeyTimeout, interrupt);
   std::string line;
   while (true) {
-    TRY(net::wait_for(input, POLLIN, patience, kOperation, kSubject));
+    TRY(net::wait_for(input, POLLIN, deadline, kOperation, kSubject));
     TRY(const bool is_whole, read_letter(input, line));
     if (is_whole) {
       return control::key_text_in(line, kSubject);

@@ -22,7 +22,7 @@ using control::Message;
 using control::Service;
 using control::Services;
 using control::Session;
-using control::Turnstile;
+using control::TestQueue;
 using control::Type;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -90,23 +90,23 @@ Result<> still_waiting(Session& session) {
               : Result<>{};
 }
 
-Result<> wait_for_turn(Session& session, Turnstile& turnstile, Turnstile::Turn& turn) {
-  const net::Patience patience = session.patience(kMaxQueueTime);
+Result<> wait_for_turn(Session& session, TestQueue& test_queue, TestQueue::Turn& turn) {
+  const net::Deadline deadline = session.deadline(kMaxQueueTime);
   std::string reported;
   while (true) {
     const Result<> taken = turn.take();
-    const bool is_final = taken || patience.over() ||
-                          (turnstile.exclusive() && taken.error().kind != ErrorKind::Exhausted);
+    const bool is_final = taken || deadline.over() ||
+                          (test_queue.exclusive() && taken.error().kind != ErrorKind::Exhausted);
     if (is_final) {
       return taken;
     }
     if (taken.error().reason != reported) {
       reported = taken.error().reason;
       const Message queued{Type::Queued, control::body_of(taken.error())};
-      TRY(session.channel().send(queued, session.patience(kAnswer)));
+      TRY(session.channel().send(queued, session.deadline(kAnswer)));
     }
     const Result<> waited = net::wait_for(session.channel().descriptor(), POLLIN,
-                                          patience.at_most(kRetryTurn), "wait", "turn");
+                                          deadline.at_most(kRetryTurn), "wait", "turn");
     if (!waited && waited.error().kind == ErrorKind::Interrupted) {
       return waited;
     }
@@ -114,28 +114,28 @@ Result<> wait_for_turn(Session& session, Turnstile& turnstile, Turnstile::Turn& 
   }
 }
 
-Result<Json> perform(Session& session, const Services& services, Turnstile& turnstile,
+Result<Json> perform(Session& session, const Services& services, TestQueue& test_queue,
                      const Request& request, const Json& parameters) {
   TRY(Service * service, service_for(services, request.kind));
   TRY(const control::Demand demand, service->check(parameters, session.limits()));
   if (demand.weight == control::Weight::None) {
     return service->serve(session, parameters);
   }
-  TRY(turnstile.check(demand));
-  Turnstile::Turn turn(turnstile,
+  TRY(test_queue.check(demand));
+  TestQueue::Turn turn(test_queue,
                        {.demand = demand,
                         .share = request.parameters.share,
                         .who = fmt::format("{} by {}", request.kind, session.peer().address.text()),
                         .owner = session.client().host});
-  TRY(wait_for_turn(session, turnstile, turn));
+  TRY(wait_for_turn(session, test_queue, turn));
   return service->serve(session, parameters);
 }
 
 // A test that throws has failed; the session goes on, and so do the others.
-Result<Json> perform_or_fail(Session& session, const Services& services, Turnstile& turnstile,
+Result<Json> perform_or_fail(Session& session, const Services& services, TestQueue& test_queue,
                              const Request& request, const Json& parameters) {
   try {
-    return perform(session, services, turnstile, request, parameters);
+    return perform(session, services, test_queue, request, parameters);
   } catch (const std::bad_alloc&) {
     return fail(ErrorKind::Exhausted, "test", request.kind, "the server has no memory left for it");
   } catch (const std::exception& error) {
@@ -144,35 +144,35 @@ Result<Json> perform_or_fail(Session& session, const Services& services, Turnsti
 }
 
 // False once the conversation is over.
-bool answer(Session& session, const Services& services, Turnstile& turnstile, const Log& log,
+bool answer(Session& session, const Services& services, TestQueue& test_queue, const Log& log,
             const Message& message) {
   const Result<Request> request = read_request(message);
   session.begin_test();
   const Result<Json> result =
-      request ? perform_or_fail(session, services, turnstile, *request, message.body["parameters"])
+      request ? perform_or_fail(session, services, test_queue, *request, message.body["parameters"])
               : std::unexpected(request.error());
   log(fmt::format("{}: {}: {}", session.peer().address.text(), request ? request->kind : "request",
                   result ? "done" : describe(result.error())));
   const Message said = result ? Message{Type::Result, *result} : control::failed(result.error());
-  return session.channel().send(said, session.patience(kAnswer)).has_value() && request;
+  return session.channel().send(said, session.deadline(kAnswer)).has_value() && request;
 }
 
 }  // namespace
 
-Server::Server(ServerOptions options, control::Surroundings surroundings,
+Server::Server(ServerOptions options, control::ServerContext context,
                const control::Services& services, Log log)
     : options_(std::move(options)),
-      surroundings_(std::move(surroundings)),
+      context_(std::move(context)),
       services_(services),
       log_(std::move(log)),
-      turnstile_(options_.exclusive, options_.capacity) {}
+      test_queue_(options_.exclusive, options_.capacity) {}
 
 Server::~Server() { join_all(); }
 
 Result<> Server::run(std::vector<sys::Descriptor> listeners) {
-  Result<control::Door> door =
-      control::Door::open(std::move(listeners), {.own = options_.own}, *this);
-  const Result<> ran = door ? door->run(surroundings_.stop) : std::unexpected(door.error());
+  Result<control::Acceptor> door =
+      control::Acceptor::open(std::move(listeners), {.own = options_.own}, *this);
+  const Result<> ran = door ? door->run(context_.stop) : std::unexpected(door.error());
   join_all();
   return ran;
 }
@@ -197,9 +197,9 @@ Result<> Server::admit(sys::Descriptor& fd, control::ServerHandshake& handshake)
   TRY(const net::Endpoint peer, net::peer_endpoint(fd.get()));
   const std::string id = control::random_id();
   const control::Message admitted =
-      control::ServerHandshake::admit(id, peer.address.unmapped().text(), surroundings_.limits);
+      control::ServerHandshake::admit(id, peer.address.unmapped().text(), context_.limits);
   TRY(std::unique_ptr<control::Session> session,
-      control::Session::make(std::move(fd), id, handshake, surroundings_));
+      control::Session::make(std::move(fd), id, handshake, context_));
   Guest& guest = guests_.emplace_back();
   guest.session = std::move(session);
   Result<std::thread> thread =
@@ -212,7 +212,7 @@ Result<> Server::admit(sys::Descriptor& fd, control::ServerHandshake& handshake)
                      .reason = "the server can start no thread for another client",
                      .next_step = "try again later"};
     std::ignore =
-        guest.session->channel().send(control::refused(busy), guest.session->patience({}));
+        guest.session->channel().send(control::refused(busy), guest.session->deadline({}));
     guests_.pop_back();
     return {};
   }
@@ -223,7 +223,7 @@ Result<> Server::admit(sys::Descriptor& fd, control::ServerHandshake& handshake)
 void Server::live(Guest& guest, const control::Message& admitted) {
   Session& session = *guest.session;
   try {
-    if (session.channel().send(admitted, session.patience(kAdmission))) {
+    if (session.channel().send(admitted, session.deadline(kAdmission))) {
       converse(guest);
     }
   } catch (const std::exception& error) {
@@ -235,16 +235,16 @@ void Server::live(Guest& guest, const control::Message& admitted) {
 void Server::converse(Guest& guest) {
   Session& session = *guest.session;
   while (true) {
-    guest.idle_since_ns = surroundings_.clock.monotonic_ns();
-    const Result<Message> message = session.channel().receive(session.patience(kBetweenRequests));
+    guest.idle_since_ns = context_.clock.monotonic_ns();
+    const Result<Message> message = session.channel().receive(session.deadline(kBetweenRequests));
     guest.idle_since_ns = kBusy;
     if (!message && message.error().kind == ErrorKind::Malformed) {
       // The client may still listen, so it gets the reason why the server hangs up.
       std::ignore =
-          session.channel().send(control::failed(message.error()), session.patience(kAnswer));
+          session.channel().send(control::failed(message.error()), session.deadline(kAnswer));
     }
     if (!message || message->type == Type::Bye ||
-        !answer(session, services_, turnstile_, log_, *message)) {
+        !answer(session, services_, test_queue_, log_, *message)) {
       return;
     }
   }
@@ -254,7 +254,7 @@ void Server::converse(Guest& guest) {
 bool Server::make_room() {
   std::size_t count = 0;
   Guest* idlest = nullptr;
-  std::int64_t since = surroundings_.clock.monotonic_ns() - options_.idle.count();
+  std::int64_t since = context_.clock.monotonic_ns() - options_.idle.count();
   for (Guest& guest : guests_) {
     if (guest.is_expelled) {
       continue;
@@ -292,9 +292,8 @@ void Server::attach(const control::Attachment& attachment, sys::Descriptor fd) {
 
 // Who is in stays in.
 void Server::look_for_keys() {
-  const auto news = options_.key_folder
-                        ? options_.key_folder->news(surroundings_.clock.monotonic_ns())
-                        : std::nullopt;
+  const auto news =
+      options_.key_folder ? options_.key_folder->news(context_.clock.monotonic_ns()) : std::nullopt;
   if (!news) {
     return;
   }

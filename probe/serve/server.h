@@ -1,7 +1,8 @@
 // The server that probes measure against: a door, and a thread for each client that was admitted.
 //
-//   run() ── door's thread ── Keeper::enter ──► session's thread: Request, turn, Service::serve …
-//                          └─ Keeper::attach ─► Session::arrived
+//   run() ── door's thread ── AdmissionHandler::enter ──► session's thread: Request, turn,
+//   Service::serve …
+//                          └─ AdmissionHandler::attach ─► Session::arrived
 //
 // Owns the sessions and their threads; borrows the services. run() returns once `stop` is readable
 // and every session has ended. What a session cannot get (a thread, memory) fails that session
@@ -18,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/control/door.h"
+#include "base/control/acceptor.h"
 #include "base/control/key.h"
 #include "base/control/session.h"
 
@@ -39,16 +40,16 @@ struct ServerOptions {
   std::chrono::nanoseconds idle = std::chrono::seconds(5);
 };
 
-class Server final : public control::Keeper {
+class Server final : public control::AdmissionHandler {
  public:
-  Server(ServerOptions options, control::Surroundings surroundings,
-         const control::Services& services, Log log);
+  Server(ServerOptions options, control::ServerContext context, const control::Services& services,
+         Log log);
   ~Server() override;
 
   Result<> run(std::vector<sys::Descriptor> listeners);
 
   // Who may test now: for those that serve other clients beside this server. Any thread.
-  control::Turnstile& turnstile() { return turnstile_; }
+  control::TestQueue& test_queue() { return test_queue_; }
 
   Result<> enter(sys::Descriptor& fd, control::ServerHandshake& handshake) override;
   void attach(const control::Attachment& attachment, sys::Descriptor fd) override;
@@ -77,10 +78,10 @@ class Server final : public control::Keeper {
   void join_all();
 
   ServerOptions options_;
-  control::Surroundings surroundings_;
+  control::ServerContext context_;
   const control::Services& services_;
   Log log_;
-  control::Turnstile turnstile_;
+  control::TestQueue test_queue_;
   std::list<Guest> guests_;  // the door's thread alone
 };
 

@@ -13,7 +13,7 @@ using control::Json;
 using control::Message;
 using control::Session;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -22,10 +22,10 @@ constexpr std::chrono::hours kQueue{1};
 constexpr milliseconds kAfterInterrupt{3000};
 
 Result<std::vector<Connection>> open_connections(Client& client, const Parameters& parameters,
-                                                 const Patience& patience) {
+                                                 const Deadline& deadline) {
   std::vector<Connection> opened;
   for (int i = 0; i < connections(parameters); ++i) {
-    TRY(sys::Descriptor fd, client.attach(i, socket_options(parameters), patience));
+    TRY(sys::Descriptor fd, client.attach(i, socket_options(parameters), deadline));
     opened.push_back({std::move(fd), is_upstream(parameters, i) ? Role::Send : Role::Receive});
   }
   return opened;
@@ -38,7 +38,7 @@ class ClientRun {
       : client_(client),
         endpoint_(endpoint),
         watcher_(watcher),
-        patience_(Patience::of(parameters.time + parameters.omit + kDrain, interrupt)) {}
+        patience_(Deadline::of(parameters.time + parameters.omit + kDrain, interrupt)) {}
 
   // Until this end is done and the server has sent its half.
   Result<Trial> conduct() {
@@ -82,7 +82,7 @@ class ClientRun {
   Result<> stop_early() {
     stopped_ = true;
     endpoint_.stop();
-    patience_ = Patience::of(kAfterInterrupt);
+    patience_ = Deadline::of(kAfterInterrupt);
     return client_.channel().send({Type::Stop}, patience_);
   }
 
@@ -119,7 +119,7 @@ class ClientRun {
   Client& client_;
   Endpoint& endpoint_;
   const Watcher& watcher_;
-  Patience patience_;
+  Deadline patience_;
   std::optional<Half> server_;
   bool stopped_ = false;
   bool finished_ = false;
@@ -130,8 +130,8 @@ constexpr seconds kAttach{15};
 Result<std::vector<Connection>> take_connections(Session& session, const Parameters& parameters) {
   const int count = connections(parameters);
   session.expect_streams(count);
-  TRY(session.channel().send({Type::Ready, Json::object()}, session.patience(kAnswer)));
-  TRY(std::vector<sys::Descriptor> streams, session.streams(session.patience(kAttach)));
+  TRY(session.channel().send({Type::Ready, Json::object()}, session.deadline(kAnswer)));
+  TRY(std::vector<sys::Descriptor> streams, session.streams(session.deadline(kAttach)));
   std::vector<Connection> taken;
   for (int i = 0; i < count; ++i) {
     sys::Descriptor& fd = streams[static_cast<std::size_t>(i)];
@@ -146,7 +146,7 @@ class ServerRun {
   ServerRun(Session& session, Endpoint& endpoint, const Parameters& parameters)
       : session_(session),
         endpoint_(endpoint),
-        patience_(session.patience(parameters.time + parameters.omit + kDrain)) {}
+        patience_(session.deadline(parameters.time + parameters.omit + kDrain)) {}
 
   Result<> to_the_end() {
     TRY(endpoint_.begin());
@@ -182,7 +182,7 @@ class ServerRun {
 
   void report(const IntervalMeasure& interval) {
     const Result<> sent =
-        session_.channel().send({Type::Report, body_of(interval)}, session_.patience(kAnswer));
+        session_.channel().send({Type::Report, body_of(interval)}, session_.deadline(kAnswer));
     if (!sent && !gone_) {
       gone_ = sent.error();
       endpoint_.abort();
@@ -191,7 +191,7 @@ class ServerRun {
 
   Session& session_;
   Endpoint& endpoint_;
-  net::Patience patience_;
+  net::Deadline patience_;
   std::optional<Error> gone_;
 };
 
@@ -199,12 +199,12 @@ class ServerRun {
 
 Result<Trial> run(Client& client, const Parameters& parameters, const sys::Root& root,
                   int interrupt, const Watcher& watcher, const control::Waiting& waiting) {
-  TRY(client.request("tcp", body_of(parameters), Patience::of(kQueue, interrupt), waiting));
-  const Patience patience = Patience::of(kAnswer, interrupt);
-  TRY(std::vector<Connection> opened, open_connections(client, parameters, patience));
+  TRY(client.request("tcp", body_of(parameters), Deadline::of(kQueue, interrupt), waiting));
+  const Deadline deadline = Deadline::of(kAnswer, interrupt);
+  TRY(std::vector<Connection> opened, open_connections(client, parameters, deadline));
   TRY(const std::unique_ptr<Endpoint> endpoint,
       Endpoint::make(std::move(opened), parameters, root));
-  TRY(client.channel().expect(Type::Begin, patience));
+  TRY(client.channel().expect(Type::Begin, deadline));
   Result<Trial> trial = ClientRun(client, *endpoint, parameters, interrupt, watcher).conduct();
   if (trial) {
     trial->parameters = parameters;
@@ -223,8 +223,8 @@ Result<Json> TcpService::serve(Session& session, const Json& body) {
   TRY(const Parameters parameters, parameters_in(body));
   TRY(std::vector<Connection> taken, take_connections(session, parameters));
   TRY(const std::unique_ptr<Endpoint> endpoint,
-      Endpoint::make(std::move(taken), parameters, session.surroundings().root));
-  TRY(session.channel().send({Type::Begin, Json::object()}, session.patience(kAnswer)));
+      Endpoint::make(std::move(taken), parameters, session.context().root));
+  TRY(session.channel().send({Type::Begin, Json::object()}, session.deadline(kAnswer)));
   TRY(ServerRun(session, *endpoint, parameters).to_the_end());
   return body_of(endpoint->half());
 }

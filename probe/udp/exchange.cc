@@ -96,8 +96,8 @@ Taken take(int fd) {
 }
 
 // The answer to this ping, or nullopt where none arrived in time.
-std::optional<Exchanged> await_pong(int fd, const PacketHead& ping, const net::Patience& patience) {
-  while (net::wait_for(fd, POLLIN, patience, "ping", "peer")) {
+std::optional<Exchanged> await_pong(int fd, const PacketHead& ping, const net::Deadline& deadline) {
+  while (net::wait_for(fd, POLLIN, deadline, "ping", "peer")) {
     const std::optional<Exchanged> answer = receive_exchange(fd);
     if (answer && answer->head.kind == PacketKind::Pong && answer->head.test == ping.test &&
         answer->head.sequence == ping.sequence && answer->head.sent_ns == ping.sent_ns) {
@@ -146,10 +146,10 @@ void answer_pings(int fd, std::uint64_t test) {
 }
 
 std::optional<ClockOffset> measure_offset(int fd, const FlowIdentity& flow,
-                                          const net::Patience& patience) {
+                                          const net::Deadline& deadline) {
   OffsetFilter filter;
   const sys::SystemClock clock;
-  const net::Patience measuring = patience.at_most(kMeasuring);
+  const net::Deadline measuring = deadline.at_most(kMeasuring);
   for (int i = 0; i < kMaxPings && !measuring.over(); ++i) {
     const PacketHead ping{.kind = PacketKind::Ping,
                           .stream = flow.stream,

@@ -15,7 +15,7 @@
 #include <optional>
 
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "probe/udp/packet.h"
 
 namespace chokepoint::probe::udp {
@@ -64,6 +64,6 @@ void answer_pings(int fd, std::uint64_t test);
 
 // Pings the peer for up to a third of a second. nullopt where it does not answer.
 std::optional<ClockOffset> measure_offset(int fd, const FlowIdentity& flow,
-                                          const net::Patience& patience);
+                                          const net::Deadline& deadline);
 
 }  // namespace chokepoint::probe::udp

@@ -84,7 +84,7 @@ Result<WaitingFlow> open_waiting(const control::Session& session, std::int64_t& 
 class Meeting {
  public:
   Meeting(control::Session& session, const Parameters& parameters)
-      : session_(session), parameters_(parameters), patience_(session.patience(kMeeting)) {}
+      : session_(session), parameters_(parameters), patience_(session.deadline(kMeeting)) {}
 
   Result<Flows> hold() {
     TRY(open());
@@ -154,7 +154,7 @@ class Meeting {
 
   Result<> wait() const {
     std::vector<pollfd> watched{{session_.channel().descriptor(), POLLIN, 0},
-                                {session_.surroundings().stop, POLLIN, 0}};
+                                {session_.context().stop, POLLIN, 0}};
     for (const WaitingFlow& flow : waiting_) {
       watched.push_back({flow.fd.get(), POLLIN, 0});
     }
@@ -196,7 +196,7 @@ class Meeting {
 
   control::Session& session_;
   const Parameters& parameters_;
-  net::Patience patience_;
+  net::Deadline patience_;
   std::uint64_t test_ = random_test();
   std::int64_t room_bytes_ = 0;
   std::vector<WaitingFlow> waiting_;
@@ -207,10 +207,10 @@ constexpr milliseconds kRepeatHello{200};
 
 // Repeats the Hello until its Welcome arrives. Returns the proof in it.
 Result<Secret> await_welcome(int fd, const PacketHead& hello, const OfferedFlow& flow,
-                             const net::Endpoint& peer, const net::Patience& patience) {
+                             const net::Endpoint& peer, const net::Deadline& patience) {
   while (!patience.over()) {
     send_exchange(fd, secret_packet(hello, flow.secret));
-    const net::Patience once = patience.at_most(kRepeatHello);
+    const net::Deadline once = patience.at_most(kRepeatHello);
     while (true) {
       const Result<> heard = net::wait_for(fd, POLLIN, once, "udp", peer.text());
       if (!heard && heard.error().kind == ErrorKind::Timeout) {
@@ -238,7 +238,7 @@ Result<Flow> open_one(const net::Endpoint& own, const net::Endpoint& peer,
   return Flow{.fd = std::move(fd)};
 }
 
-Result<> prove(control::Client& client, Json proofs, const net::Patience& patience) {
+Result<> prove(control::Client& client, Json proofs, const net::Deadline& patience) {
   TRY(client.channel().send({Type::Note, {{"proofs", std::move(proofs)}}}, patience));
   TRY(client.channel().expect(Type::Note, patience));
   return {};
@@ -265,8 +265,8 @@ Result<Flows> meet_client(control::Session& session, const Parameters& parameter
 }
 
 Result<Flows> meet_server(control::Client& client, const Parameters& parameters, const Json& ready,
-                          const net::SocketOptions& options, const net::Patience& patience) {
-  const net::Patience meeting = patience.at_most(kClientMeeting);
+                          const net::SocketOptions& options, const net::Deadline& patience) {
+  const net::Deadline meeting = patience.at_most(kClientMeeting);
   TRY(const ServerReady server, json::from_json<ServerReady>(ready, "udp ready"));
   const std::vector<OfferedFlow>& offered = server.flows;
   if (offered.size() != static_cast<std::size_t>(flows_of(parameters))) {

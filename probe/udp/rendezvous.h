@@ -18,7 +18,7 @@
 #include "base/control/client.h"
 #include "base/control/session.h"
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/net/socket.h"
 #include "base/sys/descriptor.h"
 #include "probe/udp/parameters.h"
@@ -44,7 +44,7 @@ Result<Flows> meet_client(control::Session& session, const Parameters& parameter
 // The client's side. `ready`: the body of the server's Ready.
 Result<Flows> meet_server(control::Client& client, const Parameters& parameters,
                           const control::Json& ready, const net::SocketOptions& options,
-                          const net::Patience& patience);
+                          const net::Deadline& deadline);
 
 // A flow's socket, bound to any port of `local` and prepared to receive. The size of its receive
 // buffer is stored in `room_bytes`.

@@ -49,7 +49,7 @@ using control::Json;
 using control::Message;
 using control::Session;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
@@ -68,9 +68,9 @@ class Dialogue {
       : channel_(channel), threads_(threads), plan_(plan) {}
 
   // Listens to the peer for up to kStep, and sends it what there is to report. Fails with
-  // Interrupted once the patience's descriptor is readable; the run goes on until it is stopped.
-  Result<> step(const net::Patience& patience) {
-    const Result<> waited = net::wait_for(channel_.descriptor(), POLLIN, patience.at_most(kStep),
+  // Interrupted once the deadline's descriptor is readable; the run goes on until it is stopped.
+  Result<> step(const net::Deadline& deadline) {
+    const Result<> waited = net::wait_for(channel_.descriptor(), POLLIN, deadline.at_most(kStep),
                                           "udp", channel_.peer());
     if (!waited && waited.error().kind != ErrorKind::Timeout) {
       return waited;
@@ -78,7 +78,7 @@ class Dialogue {
     while (true) {
       TRY(const std::optional<Message> message, channel_.poll());
       if (!message) {
-        return report_sent(patience);
+        return report_sent(deadline);
       }
       TRY(receive(*message));
     }
@@ -98,13 +98,13 @@ class Dialogue {
   const std::optional<SideReport>& peer_report() const { return peer_report_; }
 
  private:
-  Result<> report_sent(const net::Patience& patience) {
+  Result<> report_sent(const net::Deadline& deadline) {
     if (reported_ || !threads_.sent_all()) {
       return {};
     }
     reported_ = true;
     const Sent sent{.run = plan_.run, .sent = threads_.sent(), .now = stopping_};
-    return channel_.send({Type::Stop, json::to_json(sent)}, patience);
+    return channel_.send({Type::Stop, json::to_json(sent)}, deadline);
   }
 
   Result<> receive(const Message& message) {
@@ -156,8 +156,8 @@ class Dialogue {
 
 constexpr seconds kMaxQueueTime{3600};
 
-double seconds_since(Patience::Clock::time_point start) {
-  return std::chrono::duration<double>(Patience::Clock::now() - start).count();
+double seconds_since(Deadline::Clock::time_point start) {
+  return std::chrono::duration<double>(Deadline::Clock::now() - start).count();
 }
 
 // A run at the client: steps until both ends are done or time is up.
@@ -167,17 +167,17 @@ class ClientRun {
       : dialogue_(dialogue), threads_(threads), watch_(watch) {}
 
   // True where the user interrupted it.
-  Result<bool> to_the_end(Patience patience) {
+  Result<bool> to_the_end(Deadline deadline) {
     bool interrupted = false;
     while (!dialogue_.complete() || !dialogue_.peer_report()) {
-      if (patience.over()) {
+      if (deadline.over()) {
         return fail(ErrorKind::Timeout, "udp", "server", "it did not say what it received");
       }
-      const Result<> stepped = dialogue_.step(patience);
+      const Result<> stepped = dialogue_.step(deadline);
       if (!stepped && stepped.error().kind == ErrorKind::Interrupted && !interrupted) {
         interrupted = true;
         dialogue_.stop();
-        patience = Patience::of(kAnswer);
+        deadline = Deadline::of(kAnswer);
       } else if (!stepped) {
         return std::unexpected(stepped.error());
       }
@@ -197,7 +197,7 @@ class ClientRun {
   Dialogue& dialogue_;
   RunThreads& threads_;
   const Watch& watch_;
-  Patience::Clock::time_point start_ = Patience::Clock::now();
+  Deadline::Clock::time_point start_ = Deadline::Clock::now();
 };
 
 constexpr seconds kBetweenRuns{30};
@@ -223,11 +223,11 @@ class ServerTest {
  private:
   // Answers pings meanwhile.
   Result<Message> next_message() {
-    const net::Patience patience = session_.patience(kBetweenRuns);
+    const net::Deadline deadline = session_.deadline(kBetweenRuns);
     std::array<pollfd, 3> watched{pollfd{session_.channel().descriptor(), POLLIN, 0},
                                   pollfd{flows_.flows.front().fd.get(), POLLIN, 0},
-                                  pollfd{session_.surroundings().stop, POLLIN, 0}};
-    while (!patience.over()) {
+                                  pollfd{session_.context().stop, POLLIN, 0}};
+    while (!deadline.over()) {
       poll(watched.data(), watched.size(), 100);
       if (watched[2].revents != 0) {
         return fail(ErrorKind::Interrupted, "udp", session_.channel().peer(), "the server stops");
@@ -261,27 +261,27 @@ class ServerTest {
   Result<> run(const RunPlan& plan) {
     RunThreads threads(flows_, plan);
     TRY(threads.listen());
-    TRY(session_.channel().send({Type::Begin, {{"run", plan.run}}}, session_.patience(kAnswer)));
+    TRY(session_.channel().send({Type::Begin, {{"run", plan.run}}}, session_.deadline(kAnswer)));
     TRY(threads.send());
     Dialogue dialogue(session_.channel(), threads, plan);
     TRY(to_the_end(dialogue, threads, plan));
     return session_.channel().send({Type::Note, body_of(threads.report())},
-                                   session_.patience(kAnswer));
+                                   session_.deadline(kAnswer));
   }
 
   Result<> to_the_end(Dialogue& dialogue, RunThreads& threads, const RunPlan& plan) {
-    const net::Patience patience = session_.patience(plan.time + kWindUp);
-    auto report_at = net::Patience::Clock::now() + plan.interval;
+    const net::Deadline deadline = session_.deadline(plan.time + kWindUp);
+    auto report_at = net::Deadline::Clock::now() + plan.interval;
     while (!dialogue.complete()) {
-      if (patience.over()) {
+      if (deadline.over()) {
         return fail(ErrorKind::Timeout, "udp", session_.channel().peer(),
                     "it did not say that it was done");
       }
-      TRY(dialogue.step(patience));
-      if (net::Patience::Clock::now() >= report_at) {
+      TRY(dialogue.step(deadline));
+      if (net::Deadline::Clock::now() >= report_at) {
         report_at += plan.interval;
         TRY(session_.channel().send({Type::Report, json::to_json(threads.received_so_far())},
-                                    patience));
+                                    deadline));
       }
     }
     return {};
@@ -299,9 +299,9 @@ Result<Test> Test::open(control::Client& client, const Parameters& parameters,
                         const net::SocketOptions& options, int interrupt,
                         const control::Waiting& waiting) {
   TRY(const Json ready,
-      client.request("udp", body_of(parameters), Patience::of(kMaxQueueTime, interrupt), waiting));
+      client.request("udp", body_of(parameters), Deadline::of(kMaxQueueTime, interrupt), waiting));
   TRY(Flows flows,
-      meet_server(client, parameters, ready, options, Patience::of(kAnswer, interrupt)));
+      meet_server(client, parameters, ready, options, Deadline::of(kAnswer, interrupt)));
   return Test(client, std::move(flows), interrupt);
 }
 
@@ -318,14 +318,14 @@ std::size_t Test::usual_packet_bytes() const {
 std::optional<ClockOffset> Test::measure_clock() const {
   const Flow& flow = flows_.flows.front();
   return measure_offset(flow.fd.get(), {.test = flows_.test, .run = 0, .stream = flow.stream},
-                        Patience::of(kAnswer, interrupt_));
+                        Deadline::of(kAnswer, interrupt_));
 }
 
 Result<> Test::begin(const RunPlan& plan, RunThreads& threads) {
-  const Patience patience = Patience::of(kAnswer, interrupt_);
+  const Deadline deadline = Deadline::of(kAnswer, interrupt_);
   TRY(threads.listen());
-  TRY(client_->channel().send({Type::Begin, body_for_peer(plan)}, patience));
-  TRY(client_->channel().expect(Type::Begin, patience));
+  TRY(client_->channel().send({Type::Begin, body_for_peer(plan)}, deadline));
+  TRY(client_->channel().expect(Type::Begin, deadline));
   return threads.send();
 }
 
@@ -334,15 +334,15 @@ Result<RunResult> Test::run(const RunPlan& plan, const Watch& watch) {
   TRY(begin(plan, threads));
   Dialogue dialogue(client_->channel(), threads, plan);
   TRY(const bool interrupted, ClientRun(dialogue, threads, watch)
-                                  .to_the_end(Patience::of(plan.time + kWindUp, interrupt_)));
+                                  .to_the_end(Deadline::of(plan.time + kWindUp, interrupt_)));
   return RunResult{
       .own = threads.report(), .peer = *dialogue.peer_report(), .interrupted = interrupted};
 }
 
 Result<> Test::close() {
-  const Patience patience = Patience::of(kAnswer);
-  TRY(client_->channel().send({Type::Stop, Json::object()}, patience));
-  TRY(client_->channel().expect(Type::Result, patience));
+  const Deadline deadline = Deadline::of(kAnswer);
+  TRY(client_->channel().send({Type::Stop, Json::object()}, deadline));
+  TRY(client_->channel().expect(Type::Result, deadline));
   return {};
 }
 

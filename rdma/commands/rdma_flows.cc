@@ -56,7 +56,7 @@ class FlowRunner {
 
   Result<Trial> test(const session::Parameters& parameters) {
     Result<control::Client> client =
-        control::Client::connect(peer_, net::Patience::of(kConnect, here_.interrupt));
+        control::Client::connect(peer_, net::Deadline::of(kConnect, here_.interrupt));
     if (!client) {
       return fail(no_flows_fault(client.error()));
     }

@@ -141,7 +141,7 @@ Result<sys::Descriptor> choose(const sys::Root& root, const gpu::Memory& memory,
 
 }  // namespace
 
-Result<std::unique_ptr<Buffer>> gpu_buffer_in(const GpuSurroundings& host, std::uint64_t bytes,
+Result<std::unique_ptr<Buffer>> gpu_buffer_in(const GpuSurveyContext& host, std::uint64_t bytes,
                                               const GpuOptions& options) {
   auto driver = gpu::Driver::open(host.driver);
   if (!driver) {

@@ -48,12 +48,12 @@ struct GpuOptions {
 Result<std::unique_ptr<Buffer>> gpu_buffer(std::uint64_t bytes, const GpuOptions& options);
 
 // Where gpu_buffer() finds the driver and the kernel's modules; tests have some of their own.
-struct GpuSurroundings {
+struct GpuSurveyContext {
   std::string driver = "libcuda.so.1";
   sys::Root root = {};
 };
 
-Result<std::unique_ptr<Buffer>> gpu_buffer_in(const GpuSurroundings& host, std::uint64_t bytes,
+Result<std::unique_ptr<Buffer>> gpu_buffer_in(const GpuSurveyContext& host, std::uint64_t bytes,
                                               const GpuOptions& options);
 
 }  // namespace chokepoint::rdma::memory

@@ -116,7 +116,7 @@ class BandwidthReceiver {
         meter_.begin(monotonic_ns(), receiver_.received());
       }
       if (!came && plan_.events) {
-        (void)endpoint_.wait_receives(net::Patience::of(kSleep));
+        (void)endpoint_.wait_receives(net::Deadline::of(kSleep));
         clock_.hurry();
       } else if (came && plan_.check) {
         clock_.hurry();  // comparing messages takes long
@@ -424,8 +424,8 @@ class Stream {
       doze(kMillisecond / 2);
       clock_.hurry();
     } else if (plan_.events) {
-      const auto patience = net::Patience::of(kSleep);
-      (void)(sender_.idle() ? endpoint_.wait_receives(patience) : endpoint_.wait_sends(patience));
+      const auto deadline = net::Deadline::of(kSleep);
+      (void)(sender_.idle() ? endpoint_.wait_receives(deadline) : endpoint_.wait_sends(deadline));
       clock_.hurry();
     }
   }
@@ -449,7 +449,7 @@ class Stream {
         return fail(receiver_->error());
       }
       if (!came && plan_.events) {
-        (void)endpoint_.wait_receives(net::Patience::of(kSleep));
+        (void)endpoint_.wait_receives(net::Deadline::of(kSleep));
       }
       if (!came && !clock_.due()) {
         continue;

@@ -61,7 +61,7 @@ class CompletionDetector {
 
   void sleep(std::chrono::nanoseconds at_most) {
     if (events_) {
-      (void)endpoint_.wait_receives(net::Patience::of(at_most));
+      (void)endpoint_.wait_receives(net::Deadline::of(at_most));
     }
   }
   Result<> state() const { return error_ ? fail(*error_) : Result<>{}; }
@@ -284,12 +284,12 @@ class PingPong {
   }
 
   // False: the test has to end. Message `last` is retransmitted whenever nothing came for
-  // `patience`; 0: none was sent yet.
-  Result<bool> wait_for(std::uint64_t number, std::uint64_t last, std::int64_t patience) {
+  // `deadline`; 0: none was sent yet.
+  Result<bool> wait_for(std::uint64_t number, std::uint64_t last, std::int64_t deadline) {
     if (!StopPoller::due(number) && listen(number)) {
       return true;
     }
-    std::int64_t again = monotonic_ns() + patience;
+    std::int64_t again = monotonic_ns() + deadline;
     for (;;) {
       const std::int64_t now = monotonic_ns();
       auto go_on = look(now);
@@ -299,7 +299,7 @@ class PingPong {
       if (may_lose_ && last > 0 && now >= again) {
         TRY(sender_.send(last));
         ++resent_;
-        again = now + patience;
+        again = now + deadline;
       }
       if (listen(number)) {
         return true;
@@ -372,7 +372,7 @@ class RoundTrip {
         return go_on;
       }
       if (plan_.events) {
-        (void)endpoint_.wait_sends(net::Patience::of(kSleep));
+        (void)endpoint_.wait_sends(net::Deadline::of(kSleep));
       }
       count = poll();
     }

@@ -39,7 +39,7 @@ namespace {
 using control::Json;
 using control::Message;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using perf::Role;
 using std::chrono::milliseconds;
 
@@ -138,11 +138,11 @@ Result<bool> Watch::go_on() {
   return true;
 }
 
-Result<Json> Watch::peer_stopped(const Patience& patience) {
+Result<Json> Watch::peer_stopped(const Deadline& deadline) {
   if (stop_) {
     return *stop_;
   }
-  TRY(Message message, channel_.expect(Type::Stop, patience));
+  TRY(Message message, channel_.expect(Type::Stop, deadline));
   stop_ = std::move(message.body);
   return *stop_;
 }
@@ -151,9 +151,9 @@ Error Watch::reason(const Error& own) {
   if (explained_) {
     return own;
   }
-  const Patience patience = Patience::of(kExplanation);
-  while (!patience.over()) {
-    if (!net::wait_for(channel_.descriptor(), POLLIN, patience, "wait", channel_.peer())) {
+  const Deadline deadline = Deadline::of(kExplanation);
+  while (!deadline.over()) {
+    if (!net::wait_for(channel_.descriptor(), POLLIN, deadline, "wait", channel_.peer())) {
       break;
     }
     if (const Result<> heard = read_messages(); !heard) {
@@ -201,8 +201,9 @@ Result<SideAddresses> opening_in(const Json& body, std::size_t round, const perf
   return side_addresses_in(object_in(body, "client"), plan.queue_pairs);
 }
 
-Result<> get_ready(const Station& station, const perf::Plan& plan, perf::Role role, Watch& watch) {
-  return perf::prepare(station.side(role, watch, watch.peer()), plan);
+Result<> get_ready(const LocalEndpoint& endpoint, const perf::Plan& plan, perf::Role role,
+                   Watch& watch) {
+  return perf::prepare(endpoint.side(role, watch, watch.peer()), plan);
 }
 
 Json body_of(const SideResult& result) { return json::to_json(result); }
@@ -211,11 +212,11 @@ Result<SideResult> side_result_in(const Json& body) {
   return json::from_json<SideResult>(body, "rdma result of a side");
 }
 
-Result<SideResult> run_side(const Station& station, const perf::Plan& plan, Role role, Watch& watch,
-                            const sys::Clock& clock) {
+Result<SideResult> run_side(const LocalEndpoint& endpoint, const perf::Plan& plan, Role role,
+                            Watch& watch, const sys::Clock& clock) {
   const std::int64_t cpu = sys::thread_cpu_ns();
   const std::int64_t begun = clock.monotonic_ns();
-  const Result<perf::Outcome> outcome = perf::run(station.side(role, watch, watch.peer()), plan);
+  const Result<perf::Outcome> outcome = perf::run(endpoint.side(role, watch, watch.peer()), plan);
   if (!outcome) {
     return fail(watch.reason(outcome.error()));
   }
@@ -235,13 +236,13 @@ bool is_filled(const perf::Plan& plan, Role role) {
   return plan.both_ways || (role == Role::Active) == by_reading;
 }
 
-Result<> check_memory(const Station& station, const perf::Plan& plan, Role role,
+Result<> check_memory(const LocalEndpoint& endpoint, const perf::Plan& plan, Role role,
                       std::uint64_t messages, Watch& watch, SideResult& result) {
   if (!is_filled(plan, role)) {
     return {};
   }
   TRY(const std::uint64_t count,
-      perf::count_mismatches(station.side(role, watch, watch.peer()), plan, messages));
+      perf::count_mismatches(endpoint.side(role, watch, watch.peer()), plan, messages));
   result.mismatches = result.mismatches.value_or(0) + count;
   return {};
 }

@@ -10,12 +10,12 @@
 #include "base/control/channel.h"
 #include "base/control/limits.h"
 #include "base/control/message.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/clock.h"
 #include "base/sys/error.h"
 #include "rdma/perf/test.h"
+#include "rdma/session/local_endpoint.h"
 #include "rdma/session/negotiate.h"
-#include "rdma/session/station.h"
 
 namespace chokepoint::rdma::session {
 
@@ -28,7 +28,7 @@ class Watch final : public perf::Attention {
   Watch(control::Channel& channel, int interrupt, std::chrono::nanoseconds longest, bool follows)
       : channel_(channel),
         interrupt_(interrupt),
-        patience_(net::Patience::of(longest)),
+        patience_(net::Deadline::of(longest)),
         follows_(follows) {}
 
   Result<bool> go_on() override;
@@ -37,7 +37,7 @@ class Watch final : public perf::Attention {
   const std::string& peer() const { return channel_.peer(); }
 
   // The peer's Stop message: already received, or waited for.
-  Result<control::Json> peer_stopped(const net::Patience& patience);
+  Result<control::Json> peer_stopped(const net::Deadline& deadline);
 
   // Why the test failed: the peer's error if it sent one, since it is the cause of ours.
   Error reason(const Error& own);
@@ -48,7 +48,7 @@ class Watch final : public perf::Attention {
 
   control::Channel& channel_;
   int interrupt_;
-  net::Patience patience_;
+  net::Deadline patience_;
   bool follows_;
   bool interrupted_ = false;
   std::optional<control::Json> stop_;
@@ -77,7 +77,8 @@ Result<SideAddresses> opening_in(const control::Json& body, std::size_t round,
                                  const perf::Plan& plan);
 
 // Lays out requests and receives on a connected side: from here on the peer may begin.
-Result<> get_ready(const Station& station, const perf::Plan& plan, perf::Role role, Watch& watch);
+Result<> get_ready(const LocalEndpoint& endpoint, const perf::Plan& plan, perf::Role role,
+                   Watch& watch);
 
 // What one side of a round has measured.
 struct SideResult {
@@ -96,12 +97,12 @@ control::Json body_of(const SideResult& result);
 Result<SideResult> side_result_in(const control::Json& body);
 
 // The measurement. An error is the peer's if that is the cause.
-Result<SideResult> run_side(const Station& station, const perf::Plan& plan, perf::Role role,
+Result<SideResult> run_side(const LocalEndpoint& endpoint, const perf::Plan& plan, perf::Role role,
                             Watch& watch, const sys::Clock& clock);
 
 // With check: whether the other side writes into this side's memory.
 bool is_filled(const perf::Plan& plan, perf::Role role);
-Result<> check_memory(const Station& station, const perf::Plan& plan, perf::Role role,
+Result<> check_memory(const LocalEndpoint& endpoint, const perf::Plan& plan, perf::Role role,
                       std::uint64_t messages, Watch& watch, SideResult& result);
 
 }  // namespace chokepoint::rdma::session

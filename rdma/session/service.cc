@@ -1,10 +1,10 @@
 #include "rdma/session/service.h"
 
 #include "base/json/codec.h"
+#include "rdma/session/local_endpoint.h"
 #include "rdma/session/parameters.h"
 #include "rdma/session/round.h"
 #include "rdma/session/side.h"
-#include "rdma/session/station.h"
 
 namespace chokepoint::rdma::session {
 namespace {
@@ -49,17 +49,17 @@ Result<> check_gid(const verbs::Gid& gid, const SideFacts& client, const Session
 // The server's end of one test.
 class ServerTest {
  public:
-  ServerTest(Session& session, const Request& request, std::unique_ptr<Station> station)
+  ServerTest(Session& session, const Request& request, std::unique_ptr<LocalEndpoint> endpoint)
       : session_(session),
         request_(request),
-        station_(std::move(station)),
+        endpoint_(std::move(endpoint)),
         role_(request.parameters.both_ways ? Role::Active : Role::Passive),
-        fabric_(session.surroundings().root, station_->facts()) {}
+        fabric_(session.context().root, endpoint_->facts()) {}
 
   Result<Json> run() {
     TRY(set_up());
     for (std::size_t index = 0;; ++index) {
-      TRY(Message message, session_.channel().receive(session_.patience(kBetweenRounds)));
+      TRY(Message message, session_.channel().receive(session_.deadline(kBetweenRounds)));
       if (message.type == Type::Stop) {
         return Json{{"counters", fabric::body_of(fabric_.changes())}};
       }
@@ -69,18 +69,18 @@ class ServerTest {
 
  private:
   Result<> send(Type type, Json body) {
-    return session_.channel().send({type, std::move(body)}, session_.patience(kAnswer));
+    return session_.channel().send({type, std::move(body)}, session_.deadline(kAnswer));
   }
 
   // The client gets this side's facts even if the two do not fit, so that it can report why itself.
   Result<> set_up() {
-    TRY(send(Type::Ready, {{"side", body_of(station_->facts())}}));
-    TRY(agreement_, negotiate(request_.parameters, request_.client, station_->facts(),
+    TRY(send(Type::Ready, {{"side", body_of(endpoint_->facts())}}));
+    TRY(agreement_, negotiate(request_.parameters, request_.client, endpoint_->facts(),
                               {.client = session_.client().host, .server = "this host"}));
     TRY(const std::uint64_t bytes, memory_for(agreement_, session_.limits()));
-    return station_->provide_memory(bytes, request_.parameters.server_memory,
-                                    request_.parameters.operation,
-                                    request_.parameters.relaxed_ordering);
+    return endpoint_->provide_memory(bytes, request_.parameters.server_memory,
+                                     request_.parameters.operation,
+                                     request_.parameters.relaxed_ordering);
   }
 
   Result<> round(std::size_t index, const Message& message) {
@@ -91,65 +91,65 @@ class ServerTest {
     Plan plan = agreement_.rounds[index];
     TRY(const SideAddresses client, opening_in(message.body, index, plan));
     TRY(check_gid(client.endpoint.gid, request_.client, session_));
-    Watch watch(session_.channel(), session_.surroundings().stop, round_limit_of(plan),
+    Watch watch(session_.channel(), session_.context().stop, round_limit_of(plan),
                 role_ == Role::Passive);
     TRY(set_up_round(plan, client, watch));
     Result<SideResult> own = measure(plan, watch);
-    station_->close_queues();
+    endpoint_->close_queues();
     return own ? send(Type::Report, body_of(*own)) : std::unexpected(own.error());
   }
 
   Result<> set_up_round(Plan& plan, const SideAddresses& client, Watch& watch) {
-    TRY(station_->open_queues(plan, request_.parameters.inline_bytes.has_value()));
-    station_->set_remote(client.memory);
-    TRY(request_.parameters.by_cm ? accept() : station_->connect(client, path()));
-    TRY(get_ready(*station_, plan, role_, watch));
-    TRY(send(Type::Begin, {{"server", body_of(station_->addresses())}}));
-    TRY(session_.channel().expect(Type::Note, session_.patience(kAnswer)));
+    TRY(endpoint_->open_queues(plan, request_.parameters.inline_bytes.has_value()));
+    endpoint_->set_remote(client.memory);
+    TRY(request_.parameters.by_cm ? accept() : endpoint_->connect(client, path()));
+    TRY(get_ready(*endpoint_, plan, role_, watch));
+    TRY(send(Type::Begin, {{"server", body_of(endpoint_->addresses())}}));
+    TRY(session_.channel().expect(Type::Note, session_.deadline(kAnswer)));
     return {};
   }
 
   // All rounds together may not last longer than one test.
   std::chrono::nanoseconds round_limit_of(const Plan& plan) const {
-    const std::chrono::nanoseconds passed(session_.surroundings().clock.monotonic_ns() - begun_ns_);
+    const std::chrono::nanoseconds passed(session_.context().clock.monotonic_ns() - begun_ns_);
     return round_limit(plan, session_.limits(), passed);
   }
 
   verbs::PathOptions path() const {
-    return path_of(request_.parameters, agreement_, station_->facts(), request_.client);
+    return path_of(request_.parameters, agreement_, endpoint_->facts(), request_.client);
   }
 
   // The client is sent where this side listens, and connects each queue pair.
   Result<> accept() {
-    const net::Address address = cm_address(station_->facts(), session_.local().address);
+    const net::Address address = cm_address(endpoint_->facts(), session_.local().address);
     TRY(const std::unique_ptr<verbs::CmListener> listener, verbs::listen_by_cm({address, 0}));
     const verbs::CmPeer cm_peer{.address = {address, listener->port()}, .token = listener->token()};
     TRY(send(Type::Note, {{"cm", body_of(cm_peer)}}));
-    return station_->accept(*listener, path(), session_.patience(kSetUp));
+    return endpoint_->accept(*listener, path(), session_.deadline(kSetUp));
   }
 
   Result<SideResult> measure(const Plan& plan, Watch& watch) {
-    const sys::Clock& clock = session_.surroundings().clock;
-    Result<SideResult> own = run_side(*station_, plan, role_, watch, clock);
+    const sys::Clock& clock = session_.context().clock;
+    Result<SideResult> own = run_side(*endpoint_, plan, role_, watch, clock);
     if (!own) {
       return own;
     }
     if (watch.interrupted()) {
       return fail(being_stopped());
     }
-    TRY(const Json stop, watch.peer_stopped(session_.patience(round_limit_of(plan))));
+    TRY(const Json stop, watch.peer_stopped(session_.deadline(round_limit_of(plan))));
     TRY(const auto messages,
         json::field_in<std::uint64_t>(stop, "messages", "rdma stop", {.most = kMaxCount}));
-    TRY(check_memory(*station_, plan, role_, messages, watch, *own));
+    TRY(check_memory(*endpoint_, plan, role_, messages, watch, *own));
     return own;
   }
 
   Session& session_;
   const Request& request_;
-  std::unique_ptr<Station> station_;
+  std::unique_ptr<LocalEndpoint> endpoint_;
   Role role_;
   FabricWatch fabric_;
-  std::int64_t begun_ns_ = session_.surroundings().clock.monotonic_ns();
+  std::int64_t begun_ns_ = session_.context().clock.monotonic_ns();
   Agreement agreement_;
 };
 
@@ -195,10 +195,10 @@ Result<control::Demand> RdmaService::check(const Json& body, const control::Limi
 Result<Json> RdmaService::serve(Session& session, const Json& body) {
   TRY(const Request request, request_in(body));
   TRY(check_gid(request.client.gid, request.client, session));
-  TRY(std::unique_ptr<Station> station,
-      open_here(session.surroundings().root, open_(), wish_of(request), session.local().address,
+  TRY(std::unique_ptr<LocalEndpoint> endpoint,
+      open_here(session.context().root, open_(), wish_of(request), session.local().address,
                 request.parameters.transport));
-  Result<Json> result = ServerTest(session, request, std::move(station)).run();
+  Result<Json> result = ServerTest(session, request, std::move(endpoint)).run();
   // Whatever step the stop has interrupted.
   return !result && result.error().kind == ErrorKind::Interrupted ? fail(being_stopped())
                                                                   : std::move(result);

@@ -1,9 +1,9 @@
 #include "rdma/session/trial.h"
 
 #include "base/net/socket.h"
+#include "rdma/session/local_endpoint.h"
 #include "rdma/session/round.h"
 #include "rdma/session/side.h"
-#include "rdma/session/station.h"
 
 namespace chokepoint::rdma::session {
 namespace {
@@ -12,7 +12,7 @@ using control::Client;
 using control::Json;
 using control::Message;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using perf::Plan;
 using perf::Role;
 
@@ -21,13 +21,13 @@ constexpr std::chrono::hours kMaxQueueing{1};
 // The client's end of one test.
 class ClientTest {
  public:
-  ClientTest(Client& client, std::unique_ptr<Station> station, const Here& here,
+  ClientTest(Client& client, std::unique_ptr<LocalEndpoint> endpoint, const Here& here,
              const Listener& listener, Trial trial)
       : client_(client),
-        station_(std::move(station)),
+        endpoint_(std::move(endpoint)),
         here_(here),
         listener_(listener),
-        fabric_(here.root, station_->facts()),
+        fabric_(here.root, endpoint_->facts()),
         trial_(std::move(trial)) {}
 
   Result<Trial> run() {
@@ -57,24 +57,24 @@ class ClientTest {
     return std::move(trial_);
   }
 
-  Patience patience(std::chrono::nanoseconds wait) const {
-    return Patience::of(wait, here_.interrupt);
+  Deadline deadline(std::chrono::nanoseconds wait) const {
+    return Deadline::of(wait, here_.interrupt);
   }
 
-  Result<Message> expect(Type type, const Patience& patience) {
-    return client_.channel().expect(type, patience);
+  Result<Message> expect(Type type, const Deadline& deadline) {
+    return client_.channel().expect(type, deadline);
   }
 
   Result<> send(Type type, Json body) {
-    return client_.channel().send({type, std::move(body)}, Patience::of(kSetUp));
+    return client_.channel().send({type, std::move(body)}, Deadline::of(kSetUp));
   }
 
   Result<> agree() {
-    trial_.client = station_->facts();
+    trial_.client = endpoint_->facts();
     Json request = body_of(trial_.parameters);
     request["side"] = body_of(trial_.client);
     TRY(const Json ready,
-        client_.request("rdma", std::move(request), patience(kMaxQueueing), listener_.waiting));
+        client_.request("rdma", std::move(request), deadline(kMaxQueueing), listener_.waiting));
     TRY(trial_.server, side_in(object_in(ready, "side")));
     TRY(trial_.agreement,
         negotiate(trial_.parameters, trial_.client, trial_.server,
@@ -85,9 +85,9 @@ class ClientTest {
 
   Result<> provide_memory() {
     TRY(const std::uint64_t bytes, memory_for(trial_.agreement, client_.admittance().limits));
-    TRY(station_->provide_memory(bytes, trial_.parameters.client_memory,
-                                 trial_.parameters.operation, trial_.parameters.relaxed_ordering));
-    trial_.memory = station_->memory_text();
+    TRY(endpoint_->provide_memory(bytes, trial_.parameters.client_memory,
+                                  trial_.parameters.operation, trial_.parameters.relaxed_ordering));
+    trial_.memory = endpoint_->memory_text();
     return {};
   }
 
@@ -99,10 +99,10 @@ class ClientTest {
       return wanted ? Result<>{} : std::unexpected(wanted.error());
     }
     TRY(set_up_round(index, plan, watch));
-    TRY(SideResult own, run_side(*station_, plan, Role::Active, watch, here_.clock));
+    TRY(SideResult own, run_side(*endpoint_, plan, Role::Active, watch, here_.clock));
     trial_.interrupted = watch.interrupted();
     const Result<SideResult> server = collect(plan, own, watch);
-    station_->close_queues();
+    endpoint_->close_queues();
     if (!server) {
       return std::unexpected(server.error());
     }
@@ -113,19 +113,19 @@ class ClientTest {
 
   Result<> set_up_round(std::size_t index, Plan& plan, Watch& watch) {
     const Plan agreed = plan;
-    TRY(station_->open_queues(plan, trial_.parameters.inline_bytes.has_value()));
-    TRY(send(Type::Begin, opening_body(index, agreed, station_->addresses())));
+    TRY(endpoint_->open_queues(plan, trial_.parameters.inline_bytes.has_value()));
+    TRY(send(Type::Begin, opening_body(index, agreed, endpoint_->addresses())));
     if (const Result<> joined = trial_.parameters.by_cm ? connect_by_cm() : Result<>{}; !joined) {
       return fail(watch.reason(joined.error()));
     }
-    TRY(const Message begin, expect(Type::Begin, patience(kAnswer)));
+    TRY(const Message begin, expect(Type::Begin, deadline(kAnswer)));
     TRY(const SideAddresses server,
         side_addresses_in(object_in(begin.body, "server"), plan.queue_pairs));
-    station_->set_remote(server.memory);
+    endpoint_->set_remote(server.memory);
     if (!trial_.parameters.by_cm) {
-      TRY(station_->connect(server, path()));
+      TRY(endpoint_->connect(server, path()));
     }
-    TRY(get_ready(*station_, plan, Role::Active, watch));
+    TRY(get_ready(*endpoint_, plan, Role::Active, watch));
     return send(Type::Note, Json::object());
   }
 
@@ -140,13 +140,13 @@ class ClientTest {
 
   // By rdma_cm: the server listens, and says where.
   Result<> connect_by_cm() {
-    TRY(const Message note, expect(Type::Note, patience(kAnswer)));
+    TRY(const Message note, expect(Type::Note, deadline(kAnswer)));
     TRY(verbs::CmPeer cm_peer, cm_peer_in(object_in(note.body, "cm")));
     const net::Address own = address_of(trial_.client.gid);
     if (trial_.client.ethernet && !own.is_link_local()) {
       cm_peer.source = own;
     }
-    return station_->connect_by_cm(cm_peer, path(), patience(kSetUp));
+    return endpoint_->connect_by_cm(cm_peer, path(), deadline(kSetUp));
   }
 
   // An interrupted test still collects what both ends measured.
@@ -157,23 +157,23 @@ class ClientTest {
                                               ? round_limit_of(plan)
                                               : std::chrono::nanoseconds(kBetweenRounds);
     TRY(const Message report,
-        expect(Type::Report, trial_.interrupted ? Patience::of(wait) : patience(wait)));
+        expect(Type::Report, trial_.interrupted ? Deadline::of(wait) : deadline(wait)));
     TRY(SideResult server, side_result_in(report.body));
     const std::uint64_t filled = plan.both_ways ? server.messages : own.messages;
-    TRY(check_memory(*station_, plan, Role::Active, filled, watch, own));
+    TRY(check_memory(*endpoint_, plan, Role::Active, filled, watch, own));
     return server;
   }
 
   Result<> end() {
     TRY(send(Type::Stop, Json::object()));
-    TRY(const Message result, expect(Type::Result, Patience::of(kAnswer)));
+    TRY(const Message result, expect(Type::Result, Deadline::of(kAnswer)));
     TRY(trial_.server_counters, fabric::changes_in(object_in(result.body, "counters")));
     trial_.client_counters = fabric_.changes();
     return {};
   }
 
   Client& client_;
-  std::unique_ptr<Station> station_;
+  std::unique_ptr<LocalEndpoint> endpoint_;
   const Here& here_;
   const Listener& listener_;
   FabricWatch fabric_;
@@ -186,9 +186,9 @@ Result<Trial> run(Client& client, const Parameters& parameters,
                   std::unique_ptr<verbs::Library> library, const Here& here,
                   const Listener& listener) {
   TRY(const net::Endpoint local, net::local_endpoint(client.channel().descriptor()));
-  TRY(std::unique_ptr<Station> station,
+  TRY(std::unique_ptr<LocalEndpoint> endpoint,
       open_here(here.root, std::move(library), here.wish, local.address, parameters.transport));
-  return ClientTest(client, std::move(station), here, listener, {.parameters = parameters}).run();
+  return ClientTest(client, std::move(endpoint), here, listener, {.parameters = parameters}).run();
 }
 
 }  // namespace chokepoint::rdma::session

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "rdma/verbs/api.h"
 #include "rdma/verbs/queues.h"
 #include "rdma/verbs/refusal.h"
@@ -49,7 +49,7 @@ class CmChannel {
 
   const CmApi& api() const { return *api_; }
   rdma_event_channel* raw() const { return raw_; }
-  Result<CmEvent> next(const net::Patience& patience, std::string_view subject);
+  Result<CmEvent> next(const net::Deadline& deadline, std::string_view subject);
 
  private:
   std::shared_ptr<const CmApi> api_;
@@ -140,9 +140,9 @@ Result<std::shared_ptr<CmChannel>> CmChannel::open() {
   return channel;
 }
 
-Result<CmEvent> CmChannel::next(const net::Patience& patience, std::string_view subject) {
+Result<CmEvent> CmChannel::next(const net::Deadline& deadline, std::string_view subject) {
   while (true) {
-    if (auto ready = net::wait_for(raw_->fd, POLLIN, patience, kConnectionManager, subject);
+    if (auto ready = net::wait_for(raw_->fd, POLLIN, deadline, kConnectionManager, subject);
         !ready) {
       Error error = std::move(ready.error());
       if (error.kind == ErrorKind::Timeout) {
@@ -312,20 +312,20 @@ Result<> take_path(QueuePair& queue, const CmId& id, const Endpoint& endpoint,
   return ready_to_send(queue, id, endpoint, path);
 }
 
-int milliseconds_left(const net::Patience& patience) {
+int milliseconds_left(const net::Deadline& deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-      patience.until - net::Patience::Clock::now());
+      deadline.until - net::Deadline::Clock::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 1, 600'000));
 }
 
 class Connecting {
  public:
   Connecting(Endpoint& endpoint, const CmPeer& peer, const PathOptions& path,
-             const net::Patience& patience)
+             const net::Deadline& deadline)
       : endpoint_(endpoint),
         peer_(peer),
         path_(path),
-        patience_(patience),
+        patience_(deadline),
         subject_(peer.address.text()) {}
 
   Result<CmId> connect(std::size_t queue);
@@ -339,7 +339,7 @@ class Connecting {
   Endpoint& endpoint_;
   const CmPeer& peer_;
   const PathOptions& path_;
-  const net::Patience& patience_;
+  const net::Deadline& patience_;
   std::string subject_;
 };
 
@@ -417,14 +417,14 @@ class LiveListener final : public CmListener {
   std::uint16_t port() const override { return ntohs(id_.api().get_src_port(id_.get())); }
   const CmToken& token() const override { return token_; }
   Result<std::unique_ptr<CmConnections>> accept(Endpoint& endpoint, const PathOptions& path,
-                                                const net::Patience& patience) override;
+                                                const net::Deadline& deadline) override;
 
  private:
-  Result<CmId> asked_for(std::size_t queue, const net::Patience& patience);
+  Result<CmId> asked_for(std::size_t queue, const net::Deadline& deadline);
   Result<> answer(const CmId& id, QueuePair& queue, Endpoint& endpoint, const PathOptions& path);
-  Result<> until_established(const CmId& id, const net::Patience& patience);
-  Result<CmEvent> next(const net::Patience& patience) {
-    return id_.channel().next(patience, subject_);
+  Result<> until_established(const CmId& id, const net::Deadline& deadline);
+  Result<CmEvent> next(const net::Deadline& deadline) {
+    return id_.channel().next(deadline, subject_);
   }
   void reject(rdma_cm_id* stranger);
 
@@ -438,14 +438,14 @@ void LiveListener::reject(rdma_cm_id* stranger) {
   id_.api().reject(stranger, nullptr, 0);
 }
 
-Result<CmId> LiveListener::asked_for(std::size_t queue, const net::Patience& patience) {
+Result<CmId> LiveListener::asked_for(std::size_t queue, const net::Deadline& deadline) {
   const CmCard card = card_of(token_, queue);
   while (true) {
     // Requests of others may keep coming.
-    if (patience.over()) {
+    if (deadline.over()) {
       return fail(ErrorKind::Timeout, "rdma_cm", subject_, "no request came in time");
     }
-    TRY(CmEvent event, next(patience));
+    TRY(CmEvent event, next(deadline));
     if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) {
       // Of an earlier connection, or of one that is gone.
       continue;
@@ -474,9 +474,9 @@ Result<> LiveListener::answer(const CmId& id, QueuePair& queue, Endpoint& endpoi
   return {};
 }
 
-Result<> LiveListener::until_established(const CmId& id, const net::Patience& patience) {
+Result<> LiveListener::until_established(const CmId& id, const net::Deadline& deadline) {
   while (true) {
-    TRY(CmEvent event, next(patience));
+    TRY(CmEvent event, next(deadline));
     if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
       reject(event.id);
     } else if (event.id == id.get()) {
@@ -487,13 +487,13 @@ Result<> LiveListener::until_established(const CmId& id, const net::Patience& pa
 
 Result<std::unique_ptr<CmConnections>> LiveListener::accept(Endpoint& endpoint,
                                                             const PathOptions& path,
-                                                            const net::Patience& patience) {
+                                                            const net::Deadline& deadline) {
   TRY(check_transport(endpoint));
   std::vector<CmId> ids;
   for (std::size_t queue = 0; queue < endpoint.queues().size(); ++queue) {
-    TRY(CmId id, asked_for(queue, patience));
+    TRY(CmId id, asked_for(queue, deadline));
     TRY(answer(id, *endpoint.queues()[queue], endpoint, path));
-    TRY(until_established(id, patience));
+    TRY(until_established(id, deadline));
     ids.push_back(std::move(id));
   }
   return std::make_unique<KeptConnections>(std::move(ids));
@@ -503,9 +503,9 @@ Result<std::unique_ptr<CmConnections>> LiveListener::accept(Endpoint& endpoint,
 
 Result<std::unique_ptr<CmConnections>> connect_by_cm(Endpoint& endpoint, const CmPeer& peer,
                                                      const PathOptions& path,
-                                                     const net::Patience& patience) {
+                                                     const net::Deadline& deadline) {
   TRY(check_transport(endpoint));
-  Connecting connecting(endpoint, peer, path, patience);
+  Connecting connecting(endpoint, peer, path, deadline);
   std::vector<CmId> ids;
   for (std::size_t queue = 0; queue < endpoint.queues().size(); ++queue) {
     TRY(CmId id, connecting.connect(queue));

@@ -9,7 +9,7 @@
 //     queue pair ready, establish ─────────────────►  ESTABLISHED
 //
 // The listening side has sent its port and its token by the control connection before. Nothing here
-// waits longer than its patience. One thread.
+// waits longer than its deadline. One thread.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 #include <optional>
 
 #include "base/net/address.h"
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/error.h"
 #include "rdma/verbs/endpoint.h"
 
@@ -45,7 +45,7 @@ class CmListener {
   virtual const CmToken& token() const = 0;
   // Returns once the peer has connected every queue pair. The result may outlive the listener.
   virtual Result<std::unique_ptr<CmConnections>> accept(Endpoint& endpoint, const PathOptions& path,
-                                                        const net::Patience& patience) = 0;
+                                                        const net::Deadline& deadline) = 0;
 };
 
 struct CmPeer {
@@ -58,6 +58,6 @@ struct CmPeer {
 Result<std::unique_ptr<CmListener>> listen_by_cm(const net::Endpoint& address);
 Result<std::unique_ptr<CmConnections>> connect_by_cm(Endpoint& endpoint, const CmPeer& peer,
                                                      const PathOptions& path,
-                                                     const net::Patience& patience);
+                                                     const net::Deadline& deadline);
 
 }  // namespace chokepoint::rdma::verbs

@@ -166,10 +166,10 @@ int Endpoint::poll_sends(std::span<Completion> into) { return sends_->poll(into)
 
 int Endpoint::poll_receives(std::span<Completion> into) { return receives_->poll(into); }
 
-Result<> Endpoint::wait_sends(const net::Patience& patience) { return sends_->wait(patience); }
+Result<> Endpoint::wait_sends(const net::Deadline& deadline) { return sends_->wait(deadline); }
 
-Result<> Endpoint::wait_receives(const net::Patience& patience) {
-  return receives_->wait(patience);
+Result<> Endpoint::wait_receives(const net::Deadline& deadline) {
+  return receives_->wait(deadline);
 }
 
 }  // namespace chokepoint::rdma::verbs

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "base/sys/error.h"
 #include "rdma/verbs/types.h"
 
@@ -133,8 +133,8 @@ class Endpoint {
   // Both sleep until something completes if the endpoint has events, and return at once otherwise.
   // Only after an empty poll; afterwards poll until nothing is left, which may be at once. An error
   // of kind Timeout if nothing completed.
-  Result<> wait_sends(const net::Patience& patience);
-  Result<> wait_receives(const net::Patience& patience);
+  Result<> wait_sends(const net::Deadline& deadline);
+  Result<> wait_receives(const net::Deadline& deadline);
 
   // For connecting by rdma_cm (cm.cc).
   const EndpointParts& parts() const { return parts_; }

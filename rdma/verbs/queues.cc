@@ -222,14 +222,14 @@ int CompletionQueue::poll(std::span<Completion> into) {
   return found < 0 ? -EIO : found;
 }
 
-Result<> CompletionQueue::wait(const net::Patience& patience) {
+Result<> CompletionQueue::wait(const net::Deadline& deadline) {
   if (!channel_) {
-    if (patience.over()) {
+    if (deadline.over()) {
       return fail(ErrorKind::Timeout, "wait for completion", device_, "no answer in time");
     }
     return {};
   }
-  TRY(net::wait_for(channel_->fd, POLLIN, patience, "wait for completion", device_));
+  TRY(net::wait_for(channel_->fd, POLLIN, deadline, "wait for completion", device_));
   return take_event();
 }
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "base/net/patience.h"
+#include "base/net/deadline.h"
 #include "rdma/verbs/api.h"
 #include "rdma/verbs/endpoint.h"
 
@@ -24,7 +24,7 @@ class CompletionQueue {
 
   ibv_cq* raw() const { return queue_.get(); }
   int poll(std::span<Completion> into);
-  Result<> wait(const net::Patience& patience);
+  Result<> wait(const net::Deadline& deadline);
 
  private:
   CompletionQueue(const EndpointParts& parts, Owned<ibv_comp_channel> channel, Owned<ibv_cq> queue);

@@ -51,8 +51,8 @@ class HttpServer {
   static constexpr std::chrono::seconds kWait{10};
 
   void serve(const std::string& answer) {
-    const net::Patience patience = net::Patience::of(kWait);
-    if (!net::wait_for(listener_.get(), POLLIN, patience, "", "")) {
+    const net::Deadline deadline = net::Deadline::of(kWait);
+    if (!net::wait_for(listener_.get(), POLLIN, deadline, "", "")) {
       return;
     }
     const auto client = net::accept(listener_.get());
@@ -62,13 +62,13 @@ class HttpServer {
     std::string& request = requests_.emplace_back();
     while (reads_all_ ? !is_whole(request) : request.empty()) {
       std::array<std::byte, 4096> piece{};
-      const auto got = net::receive_some((*client)->get(), piece, patience, "");
+      const auto got = net::receive_some((*client)->get(), piece, deadline, "");
       if (!got || *got == 0) {
         return;
       }
       request.append(reinterpret_cast<const char*>(piece.data()), *got);
     }
-    std::ignore = net::send_all((*client)->get(), std::as_bytes(std::span(answer)), patience, "");
+    std::ignore = net::send_all((*client)->get(), std::as_bytes(std::span(answer)), deadline, "");
   }
 
   static bool is_whole(const std::string& request) {

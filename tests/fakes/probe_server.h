@@ -50,7 +50,7 @@ class ProbeServer {
                                  const std::string& host = "voyager") const {
     return control::Client::connect(
         {.peer = {"127.0.0.1", endpoint_.port}, .key = key, .own = {"chokepoint test", host}},
-        net::Patience::of(std::chrono::seconds(10)));
+        net::Deadline::of(std::chrono::seconds(10)));
   }
 
  private:

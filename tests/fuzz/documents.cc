@@ -14,8 +14,8 @@
 #include "analysis/report/recorded_probe.h"
 #include "base/host/launcher.h"
 #include "base/json/codec.h"
+#include "preflight/coordinator/readings.h"
 #include "preflight/judge/limits.h"
-#include "preflight/lead/readings.h"
 #include "probe/collective/order.h"
 #include "tests/analysis/made_run.h"
 
@@ -30,7 +30,7 @@ void has_reason(const Result<T>& result) {
 
 void read_measured(const json::Json& document) {
   using namespace preflight;
-  using namespace preflight::lead;
+  using namespace preflight::coordinator;
   WayResult way;
   WayResult back;
   PairResult pair;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "preflight/agents/crew.h"
+#include "preflight/agents/agent_pool.h"
 
 namespace {
 
@@ -45,7 +45,7 @@ class Coordinator {
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static const CrewOptions options{.own = {.program = "fuzz", .host = "here"}};
+  static const AgentPoolOptions options{.own = {.program = "fuzz", .host = "here"}};
   Talk talk(options, 0, "127.0.0.1", "127.0.0.1 port 1");
   Coordinator coordinator(talk);
   while (size > 0) {

@@ -15,7 +15,7 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("analysis", "base", "capture", "preflight", "probe", "rdma")
 # Of two programs of chokepoint that talk to each other: no command prints them.
 BETWEEN_PROGRAMS = {"names", "records"}
-KEPT = (TREE / "tests/preflight/lead/documents", TREE / "tests/rdma/commands/documents")
+KEPT = (TREE / "tests/preflight/coordinator/documents", TREE / "tests/rdma/commands/documents")
 
 
 def named_in_sources():

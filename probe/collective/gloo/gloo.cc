@@ -23,8 +23,8 @@
 #include "base/sys/library.h"
 #include "base/sys/root.h"
 #include "probe/collective/communicator.h"
+#include "probe/collective/data_path.h"
 #include "probe/collective/gloo/module/interface.h"
-#include "probe/collective/way.h"
 
 namespace chokepoint::probe::collective {
 namespace {
@@ -291,8 +291,9 @@ class GlooCommunicator final : public Communicator {
     return {};
   }
 
-  Way way() const override {
-    Way way = way_of_sockets(connections_.now(), position_.ranks, live_host(), gloo_hints());
+  DataPath way() const override {
+    DataPath way =
+        data_path_of_sockets(connections_.now(), position_.ranks, live_host(), gloo_hints());
     way.library = "libgloo";
     return way;
   }

@@ -50,7 +50,7 @@ std::optional<double> busbw_mbps(const SizeResult& size);
 
 struct Outcome {
   std::vector<Newcomer> members = {};                // by rank
-  std::vector<Way> ways = {};                        // by rank; empty: not reached
+  std::vector<DataPath> ways = {};                   // by rank; empty: not reached
   std::map<std::string, host::Settings> hosts = {};  // how each is set up, as far as it is known
   std::vector<SizeResult> sizes = {};
 };

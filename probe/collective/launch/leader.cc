@@ -16,7 +16,7 @@ using control::Client;
 using control::Json;
 using control::Message;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -35,10 +35,10 @@ class RemoteRanks final : public StartedRanks {
   ~RemoteRanks() override {
     // All get the message before the first answer is awaited: they end at the same time.
     for (Client& host : hosts_) {
-      std::ignore = host.channel().send({Type::Stop}, Patience::of(kGoodbye));
+      std::ignore = host.channel().send({Type::Stop}, Deadline::of(kGoodbye));
     }
     for (Client& host : hosts_) {
-      std::ignore = host.channel().expect(Type::Result, Patience::of(kGoodbye));
+      std::ignore = host.channel().expect(Type::Result, Deadline::of(kGoodbye));
       host.bye();
     }
   }
@@ -81,7 +81,7 @@ using SortedHosts = std::map<std::pair<std::string, net::Endpoint>, std::pair<in
 Result<SortedHosts> connect_to(const std::vector<control::ClientOptions>& hosts, int interrupt) {
   SortedHosts sorted;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    TRY(Client client, Client::connect(hosts[i], Patience::of(kConnect, interrupt)));
+    TRY(Client client, Client::connect(hosts[i], Deadline::of(kConnect, interrupt)));
     std::pair name(client.admittance().server.host, client.peer());
     const auto [at, is_new] =
         sorted.try_emplace(std::move(name), static_cast<int>(i), std::move(client));
@@ -126,9 +126,9 @@ Error Leader::cause_of(const Error& error) {
   return hub_.failure().value_or(error);
 }
 
-LeadResult Leader::lead(const Plan& plan) {
+CoordinatorResult Leader::lead(const Plan& plan) {
   const Hub::StillWanted wanted = [this] { return still_wanted(); };
-  LeadResult led;
+  CoordinatorResult led;
   Result<> done = hub_.await_all(Hub::Clock::now() + options_.timeout, wanted);
   if (done) {
     done = conduct(hub_, plan,
@@ -173,7 +173,7 @@ Result<std::unique_ptr<StartedRanks>> start_remote_ranks(
     RanksWanted here = wanted;
     here.first = host.first * wanted.count;
     TRY(host.second.request(std::string(kCollectiveKind), body_of(here),
-                            Patience::of(kMaxQueueing, interrupt), waiting));
+                            Deadline::of(kMaxQueueing, interrupt), waiting));
     there->add(std::move(host.second));
   }
   return there;

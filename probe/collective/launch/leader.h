@@ -39,7 +39,7 @@ struct LeaderOptions {
   std::function<void(const SizeResult&)> on_size = {};
 };
 
-struct LeadResult {
+struct CoordinatorResult {
   Outcome outcome = {};  // what was measured, however it ended
   bool interrupted = false;
   std::optional<Error> failure = {};
@@ -55,7 +55,7 @@ class Leader {
 
   // Until all is measured, a rank fails or the user wants it to end. Only once: it ends the
   // meeting.
-  LeadResult lead(const Plan& plan);
+  CoordinatorResult lead(const Plan& plan);
 
  private:
   explicit Leader(LeaderOptions options);

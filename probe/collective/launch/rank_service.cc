@@ -7,9 +7,9 @@
 
 #include "base/control/bodies.h"
 #include "base/host/network.h"
+#include "probe/collective/data_path.h"
 #include "probe/collective/launch/children.h"
 #include "probe/collective/order.h"
-#include "probe/collective/way.h"
 
 namespace chokepoint {
 
@@ -117,7 +117,7 @@ RankOptions with_interface(RankOptions options, const Session& session) {
   }
   options.interface = options.backend == "gloo" && !local.is_link_local()
                           ? local.text()
-                          : interface_of(local, host::read_addresses(session.surroundings().root));
+                          : interface_of(local, host::read_addresses(session.context().root));
   return options;
 }
 
@@ -127,7 +127,7 @@ Result<> report_ends(Session& session, Children& children) {
     if (end.status == sys::ExitStatus{}) {
       continue;
     }
-    TRY(session.channel().send({Type::Report, json::to_json(end)}, session.patience(kAnswer)));
+    TRY(session.channel().send({Type::Report, json::to_json(end)}, session.deadline(kAnswer)));
   }
   return {};
 }
@@ -144,10 +144,10 @@ Result<bool> has_stop(Session& session) {
 
 // Until the client sends Stop, even if all ranks have ended, or the time is over.
 Result<Json> watch(Session& session, Children& children) {
-  const net::Patience patience = session.patience(session.limits().longest_test);
+  const net::Deadline deadline = session.deadline(session.limits().longest_test);
   while (true) {
     const Result<> waited = net::wait_for(session.channel().descriptor(), POLLIN,
-                                          patience.at_most(kReportEvery), "wait", "ranks");
+                                          deadline.at_most(kReportEvery), "wait", "ranks");
     if (!waited && waited.error().kind == ErrorKind::Interrupted) {
       return std::unexpected(waited.error());
     }
@@ -156,7 +156,7 @@ Result<Json> watch(Session& session, Children& children) {
     if (stop) {
       return Json::object();
     }
-    if (patience.over()) {
+    if (deadline.over()) {
       return fail(ErrorKind::Timeout, "", "ranks", "took longer than this server's longest test",
                   "start it with a larger --max-time");
     }
@@ -211,13 +211,13 @@ Result<control::Demand> RankService::check(const Json& parameters,
 
 Result<Json> RankService::serve(Session& session, const Json& parameters) {
   TRY(const RanksWanted wanted, ranks_wanted_in(parameters));
-  Children children(session.surroundings().clock, true);
+  Children children(session.context().clock, true);
   const std::vector<std::string> command =
       command_of(program_, with_interface(wanted.options, session));
   for (int i = 0; i < wanted.count; ++i) {
     TRY(children.start(command, placement_of(wanted, i, session), wanted.count));
   }
-  TRY(session.channel().send({Type::Ready}, session.patience(kAnswer)));
+  TRY(session.channel().send({Type::Ready}, session.deadline(kAnswer)));
   return watch(session, children);
 }
 

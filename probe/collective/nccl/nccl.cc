@@ -24,9 +24,9 @@
 #include "base/sys/late.h"
 #include "base/sys/root.h"
 #include "probe/collective/communicator.h"
+#include "probe/collective/data_path.h"
 #include "probe/collective/nccl/library.h"
 #include "probe/collective/operation.h"
-#include "probe/collective/way.h"
 
 namespace chokepoint::probe::collective::nccl {
 namespace {
@@ -255,13 +255,13 @@ class Group final : public Communicator {
     return members_.cuda->read(output_->address(), bytes);
   }
 
-  Way way() const override {
-    Way way = way_of({.log = read_log(log_.text()),
-                      .connections = connections_.now(),
-                      .ranks = members_.position.ranks,
-                      .host = live_host(),
-                      .rdma = host::read_rdma(sys::Root()),
-                      .shares_gpu = members_.shares_gpu});
+  DataPath way() const override {
+    DataPath way = way_of({.log = read_log(log_.text()),
+                           .connections = connections_.now(),
+                           .ranks = members_.position.ranks,
+                           .host = live_host(),
+                           .rdma = host::read_rdma(sys::Root()),
+                           .shares_gpu = members_.shares_gpu});
     way.library = members_.library->version();
     return way;
   }

@@ -1,5 +1,5 @@
 // The backend NCCL, between GPUs, by the host's own libnccl and GPU driver, which are opened when
-// it is used (nccl.cc); and how its data went, by its log (nccl_way.cc; pure functions of any
+// it is used (nccl.cc); and how its data went, by its log (nccl_data_path.cc; pure functions of any
 // text). Ranks that share a GPU are made to look like ranks of several hosts.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include "base/host/rdma.h"
 #include "probe/collective/communicator.h"
-#include "probe/collective/way.h"
+#include "probe/collective/data_path.h"
 
 namespace chokepoint::probe::collective {
 
@@ -59,6 +59,6 @@ struct Seen {
 
 // How NCCL's data went, by its log and its connections, and what this host has that is better.
 // Without the library's name.
-Way way_of(const Seen& seen);
+DataPath way_of(const Seen& seen);
 
 }  // namespace chokepoint::probe::collective::nccl

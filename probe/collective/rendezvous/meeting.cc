@@ -55,7 +55,7 @@ class RankSession {
       return give_up(ready.error());
     }
     while (true) {
-      const Result<Message> message = session_.channel().receive(session_.patience(kMaxService));
+      const Result<Message> message = session_.channel().receive(session_.deadline(kMaxService));
       if (!message) {
         return give_up(message.error());
       }
@@ -71,7 +71,7 @@ class RankSession {
 
  private:
   Result<> send(const Message& message) {
-    return session_.channel().send(message, net::Patience::of(kAnswer));
+    return session_.channel().send(message, net::Deadline::of(kAnswer));
   }
 
   // Reads nothing: the next message is for run().
@@ -132,7 +132,7 @@ class RankSession {
       hub_.leave(rank_, false);
     } else if (failure) {
       std::ignore =
-          session_.channel().send(control::failed(*failure), net::Patience::of(kLastWord));
+          session_.channel().send(control::failed(*failure), net::Deadline::of(kLastWord));
     }
     // The rank's supervisor only polls for this (POLLRDHUP).
     shutdown(session_.channel().descriptor(), SHUT_WR);

@@ -14,7 +14,7 @@ using control::Client;
 using control::Json;
 using control::Message;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -43,7 +43,7 @@ std::string place_of(const MemberOptions& options) {
 class Search {
  public:
   Search(const MemberOptions& options)
-      : options_(options), patience_(Patience::of(options.timeout, options.interrupt)) {}
+      : options_(options), patience_(Deadline::of(options.timeout, options.interrupt)) {}
 
   // A client that has received Ready.
   Result<Client> run() {
@@ -82,7 +82,7 @@ class Search {
     // From here on the meeting waits for the other ranks, and reports those that did not join.
     const Result<Json> ready =
         client->request(std::string(kRankKind), body_of(options_.who),
-                        Patience::of(kMaxWait, options_.interrupt), [](const std::string&) {});
+                        Deadline::of(kMaxWait, options_.interrupt), [](const std::string&) {});
     if (!ready) {
       goes_on_ = ready.error().kind == ErrorKind::NotFound;
       return std::unexpected(ready.error());
@@ -115,7 +115,7 @@ class Search {
   }
 
   const MemberOptions& options_;
-  Patience patience_;
+  Deadline patience_;
   bool goes_on_ = true;
   std::optional<Error> last_;
 };
@@ -129,16 +129,16 @@ Result<std::unique_ptr<Member>> Member::join(const MemberOptions& options) {
 
 Result<> Member::set(const std::string& key, const std::string& value) {
   return client_.channel().send({Type::Report, {{"key", key}, {"value", to_hex(value)}}},
-                                Patience::of(kSend, options_.interrupt));
+                                Deadline::of(kSend, options_.interrupt));
 }
 
 Result<std::string> Member::ask(const std::string& key, bool take, std::chrono::nanoseconds wait) {
   const std::lock_guard lock(reading_);
   const auto wait_ms = std::chrono::duration_cast<milliseconds>(wait).count();
   TRY(client_.channel().send({Type::Note, {{"key", key}, {"take", take}, {"wait_ms", wait_ms}}},
-                             Patience::of(kSend, options_.interrupt)));
+                             Deadline::of(kSend, options_.interrupt)));
   TRY(const Message answer,
-      client_.channel().receive(Patience::of(wait + kAnswerTime, options_.interrupt)));
+      client_.channel().receive(Deadline::of(wait + kAnswerTime, options_.interrupt)));
   if (answer.type == Type::Failed) {
     failure_ = control::error_in(answer.body, client_.channel().peer());
     return chokepoint::fail(*failure_);
@@ -157,7 +157,7 @@ Result<std::string> Member::get(const std::string& key) {
 Result<std::string> Member::take(const std::string& key) { return ask(key, true, kMaxWait); }
 
 void Member::fail(const Error& error) {
-  std::ignore = client_.channel().send(control::failed(error), Patience::of(kLastWords));
+  std::ignore = client_.channel().send(control::failed(error), Deadline::of(kLastWords));
 }
 
 void Member::bye() { client_.bye(); }
@@ -167,7 +167,7 @@ std::optional<Error> Member::last_words() {
   if (!lock.owns_lock() || failure_) {
     return lock.owns_lock() ? failure_ : std::nullopt;
   }
-  const Result<Message> message = client_.channel().receive(Patience::of(kLastWords));
+  const Result<Message> message = client_.channel().receive(Deadline::of(kLastWords));
   if (!message || message->type != Type::Failed) {
     return std::nullopt;
   }

@@ -40,14 +40,14 @@ class Advise : public testing::Test {
     const Clocks clocks = fit_clocks(run);
     const StepLine steps = choose_steps(run, clocks);
     const Phases phases = phases_of(run, clocks, steps);
-    const Blame blame = blame_of(run, clocks, phases.communicating);
+    const LimitTimeline limit_timeline = limit_timeline_of(run, clocks, phases.communicating);
     const DiagnoseOptions options;
     advise({.run = run,
             .options = options,
             .clocks = clocks,
             .steps = steps,
             .phases = phases,
-            .blame = blame},
+            .limit_timeline = limit_timeline},
            verdict);
     return verdict;
   }

@@ -29,7 +29,7 @@ class BetterFamily : public testing::Test {
   }
   std::optional<BetterWay> better() {
     const MadeScene made(made_.data);
-    const DirectionBlame& direction = made.blame.directions.at(0);
+    const DirectionLimits& direction = made.limit_timeline.directions.at(0);
     return better_way(made.input, direction, route_of(made.input, direction));
   }
 

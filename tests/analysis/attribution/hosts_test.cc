@@ -72,11 +72,11 @@ TEST_F(Hosts, WhoTookTheProcessorsIsSaidMostFirst) {
   made_.counter(node_, record::kOthersCpu, "backup", 150 * 1e7);
   made_.counter(node_, record::kOthersCpu, "cron", 2 * 1e7);
   made_.counter(node_, record::kOthersCpu, "stress", 180 * 1e7);
-  const std::vector<Restraint> takers = takers_of(node_, made_.span());
-  ASSERT_EQ(takers.size(), 2U);
-  EXPECT_EQ(takers[0].name, "stress");
-  EXPECT_NEAR(takers[0].percent, 180, 0.5);
-  EXPECT_EQ(takers[1].name, "backup");
+  const std::vector<Restraint> consumers = cpu_consumers(node_, made_.span());
+  ASSERT_EQ(consumers.size(), 2U);
+  EXPECT_EQ(consumers[0].name, "stress");
+  EXPECT_NEAR(consumers[0].percent, 180, 0.5);
+  EXPECT_EQ(consumers[1].name, "backup");
 }
 
 TEST_F(Hosts, TheQuotaThatHeldBackLongestIsSaid) {

@@ -16,13 +16,13 @@ struct MadeScene {
   Clocks clocks = fit_clocks(run);
   StepLine steps = choose_steps(run, clocks);
   Phases phases = phases_of(run, clocks, steps);
-  Blame blame = blame_of(run, clocks, phases.communicating);
+  LimitTimeline limit_timeline = limit_timeline_of(run, clocks, phases.communicating);
   DiagnosisInput input{.run = run,
                        .options = options,
                        .clocks = clocks,
                        .steps = steps,
                        .phases = phases,
-                       .blame = blame};
+                       .limit_timeline = limit_timeline};
 };
 
 }  // namespace chokepoint::analysis

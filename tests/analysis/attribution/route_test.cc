@@ -22,11 +22,11 @@ class Routes : public testing::Test {
   }
   Route route(const DiagnoseOptions& options = {}) {
     const MadeScene made(made_.data, options);
-    return route_of(made.input, made.blame.directions.at(0));
+    return route_of(made.input, made.limit_timeline.directions.at(0));
   }
   std::optional<BetterWay> better() {
     const MadeScene made(made_.data);
-    const DirectionBlame& direction = made.blame.directions.at(0);
+    const DirectionLimits& direction = made.limit_timeline.directions.at(0);
     return better_way(made.input, direction, route_of(made.input, direction));
   }
   // Another card at both hosts.
@@ -60,8 +60,8 @@ TEST_F(Routes, AreWideFromARoundTripOn) {
   far.rtt_us = 60'000;
   made_.way(made_.connect("a", "b"), Direction::AToB, far);
   const MadeScene made(made_.data);
-  EXPECT_FALSE(route_of(made.input, made.blame.directions.at(0)).is_wan);
-  EXPECT_TRUE(route_of(made.input, made.blame.directions.at(2)).is_wan);
+  EXPECT_FALSE(route_of(made.input, made.limit_timeline.directions.at(0)).is_wan);
+  EXPECT_TRUE(route_of(made.input, made.limit_timeline.directions.at(2)).is_wan);
 }
 
 TEST_F(Routes, KnowTheCardsSpeedWhileItRanBetterThanBefore) {
@@ -114,7 +114,7 @@ TEST_F(Routes, AreNotFarForAQueueThatOthersKeep) {
   const auto are_far = [&] {
     const MadeScene made(made_.data);
     const auto is_far = [&](std::size_t direction) {
-      return route_of(made.input, made.blame.directions.at(direction)).is_wan;
+      return route_of(made.input, made.limit_timeline.directions.at(direction)).is_wan;
     };
     return std::pair(is_far(2), is_far(4));
   };

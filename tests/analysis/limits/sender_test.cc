@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/limits/blame.h"
+#include "analysis/limits/limit_timeline.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -234,8 +234,8 @@ TEST_F(NcclRun, AWaitWithNothingUnderWayIsForSomebodyOfWhomNothingIsTold) {
   const Phases found = phases();
   EXPECT_EQ(found.source, PhaseSource::Library);
   EXPECT_EQ(found.waiting_ms(), 0);
-  EXPECT_NEAR(found.untold.ms, 200, 15);
-  EXPECT_THAT(found.untold.ranks, testing::ElementsAre(1, 2));
+  EXPECT_NEAR(found.unattributed.ms, 200, 15);
+  EXPECT_THAT(found.unattributed.ranks, testing::ElementsAre(1, 2));
 }
 
 // `rank`: the job's; `from` and `to` are the communicator's.

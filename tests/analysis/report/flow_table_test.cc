@@ -29,10 +29,12 @@ class FlowTableOf : public testing::Test {
     }
   }
 
-  FlowTable table(const Blame* blame = nullptr) {
-    return flow_table(made_.data, fit_clocks(made_.data), blame, made_.span().start_ns);
+  FlowTable table(const LimitTimeline* limit_timeline = nullptr) {
+    return flow_table(made_.data, fit_clocks(made_.data), limit_timeline, made_.span().start_ns);
   }
-  FlowWay sent(const Blame* blame = nullptr) { return table(blame).flows.at(0).ways[0]; }
+  FlowWay sent(const LimitTimeline* limit_timeline = nullptr) {
+    return table(limit_timeline).flows.at(0).ways[0];
+  }
   FlowData& at(const char* node) { return made_.node(node).flows.at(0); }
 
   MadeRun made_;
@@ -161,10 +163,11 @@ TEST_F(FlowTableOf, GoesByTheKernelsCountBetweenWindows) {
 
 TEST_F(FlowTableOf, TellsWhatHeldItBackWhereThatIsKnown) {
   EXPECT_FALSE(sent().limited_by);
-  const Blame blame = blame_of(made_.data, fit_clocks(made_.data), std::vector{made_.span()});
-  ASSERT_TRUE(sent(&blame).limited_by);
-  EXPECT_NEAR((*sent(&blame).limited_by)[Limit::LinkFull], 1.2e9, 5e7);
-  EXPECT_FALSE(table(&blame).flows.at(0).ways[1].limited_by);
+  const LimitTimeline limit_timeline =
+      limit_timeline_of(made_.data, fit_clocks(made_.data), std::vector{made_.span()});
+  ASSERT_TRUE(sent(&limit_timeline).limited_by);
+  EXPECT_NEAR((*sent(&limit_timeline).limited_by)[Limit::LinkFull], 1.2e9, 5e7);
+  EXPECT_FALSE(table(&limit_timeline).flows.at(0).ways[1].limited_by);
 }
 
 TEST_F(FlowTableOf, CountsWhatItLeavesOut) {

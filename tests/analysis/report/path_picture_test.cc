@@ -47,11 +47,12 @@ class PathPictureOf : public testing::Test {
 
 TEST_F(PathPictureOf, APathWithAQueueBeforeItIsFullWhateverItsInterfaceSays) {
   const Inquiry inquiry = inquire(made_.data);
-  ASSERT_TRUE(inquiry.blame);
+  ASSERT_TRUE(inquiry.limit_timeline);
   const PathPicture full =
-      path_pictures(made_.data, inquiry.clocks,
-                    flow_table(made_.data, inquiry.clocks, &*inquiry.blame, made_.span().start_ns),
-                    2)
+      path_pictures(
+          made_.data, inquiry.clocks,
+          flow_table(made_.data, inquiry.clocks, &*inquiry.limit_timeline, made_.span().start_ns),
+          2)
           .at(0);
   EXPECT_STREQ(full.limit(), "full");
   EXPECT_EQ(full.possible_mbps(), full.reached_mbps);

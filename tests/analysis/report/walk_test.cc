@@ -14,8 +14,9 @@ using record::Direction;
 cli::Json parts_of(const RunData& run) {
   const Clocks clocks = fit_clocks(run);
   const StepLine steps = choose_steps(run, clocks);
-  const Blame blame = blame_of(run, clocks, phases_of(run, clocks, steps).communicating);
-  const FlowTable flows = flow_table(run, clocks, &blame, run.nodes.at(0).span.start_ns);
+  const LimitTimeline limit_timeline =
+      limit_timeline_of(run, clocks, phases_of(run, clocks, steps).communicating);
+  const FlowTable flows = flow_table(run, clocks, &limit_timeline, run.nodes.at(0).span.start_ns);
   return {{"flows", flows_document(flows)},
           {"matrix", matrix_document(traffic_matrix(run, flows, 10))},
           {"hosts", hosts_document(host_pictures(run))}};

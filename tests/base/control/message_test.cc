@@ -125,7 +125,7 @@ TEST(Frame, ASealedOneBeforeThereAreKeysIsMalformed) {
 }
 
 TEST(Frame, AsksForNoByteBeyondItsEnd) {
-  FrameReader reader(kMostFromStranger);
+  FrameReader reader(kMaxBeforeHandshake);
   const std::string frame = encode({Type::Bye, Json::object()});
   std::size_t asked = 0;
   std::string_view rest = frame;
@@ -149,14 +149,14 @@ TEST(Frame, OneAfterTheOther) {
 }
 
 TEST(Frame, WhatIsNotTheProtocolIsSaidSo) {
-  FrameReader reader(kMostFromStranger);
+  FrameReader reader(kMaxBeforeHandshake);
   const auto message = feed(reader, "GET / HTTP/1.1\r\n");
   ASSERT_FALSE(message);
   EXPECT_EQ(message.error().kind, ErrorKind::Malformed);
 }
 
 TEST(Frame, AFramingFromTheFutureIsNewer) {
-  FrameReader reader(kMostFromStranger);
+  FrameReader reader(kMaxBeforeHandshake);
   const auto message = feed(reader, header(1, 10, 3));
   ASSERT_FALSE(message);
   EXPECT_EQ(message.error().kind, ErrorKind::Newer);
@@ -164,7 +164,7 @@ TEST(Frame, AFramingFromTheFutureIsNewer) {
 
 TEST(Frame, ABodyOverTheLimitIsRefusedBeforeItIsRead) {
   for (const std::uint32_t length : {0U, 1U, 4097U, 65536U, 0xffffffffU}) {
-    FrameReader reader(kMostFromStranger);
+    FrameReader reader(kMaxBeforeHandshake);
     const auto message = feed(reader, header(1, length));
     ASSERT_FALSE(message) << length;
     EXPECT_THAT(message.error().reason, HasSubstr("at most 4096"));
@@ -173,7 +173,7 @@ TEST(Frame, ABodyOverTheLimitIsRefusedBeforeItIsRead) {
 
 TEST(Frame, ABodyThatIsNoObjectIsMalformed) {
   for (const std::string body : {"[]", "12", "{,}", "\xff\xff", "{} {}", R"({"a":)"}) {
-    FrameReader reader(kMostFromStranger);
+    FrameReader reader(kMaxBeforeHandshake);
     const auto message = feed(reader, header(1, static_cast<std::uint32_t>(body.size())) + body);
     ASSERT_FALSE(message) << body;
     EXPECT_EQ(message.error().kind, ErrorKind::Malformed);
@@ -200,7 +200,7 @@ TEST(Frame, ABodyNestedTooDeepIsMalformed) {
            std::string(static_cast<std::size_t>(depth - 1), ']') + "}";
   };
   for (const int depth : {json::kMaxDepth, json::kMaxDepth + 1}) {
-    FrameReader reader(kMostFromStranger);
+    FrameReader reader(kMaxBeforeHandshake);
     const std::string body = nested(depth);
     const auto message = feed(reader, header(1, static_cast<std::uint32_t>(body.size())) + body);
     EXPECT_EQ(message.has_value(), depth == json::kMaxDepth);
@@ -208,7 +208,7 @@ TEST(Frame, ABodyNestedTooDeepIsMalformed) {
 }
 
 TEST(Frame, ATypeNobodyKnowsIsMalformed) {
-  FrameReader reader(kMostFromStranger);
+  FrameReader reader(kMaxBeforeHandshake);
   EXPECT_FALSE(feed(reader, header(200, 2) + "{}"));
 }
 

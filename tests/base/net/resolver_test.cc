@@ -21,9 +21,9 @@ TEST(Resolve, ANameThatIsNoneSaysWhatToDo) {
 }
 
 TEST(Resolve, IsNotWaitedForLongerThanThePatience) {
-  EXPECT_EQ(resolve_within("127.0.0.1", std::nullopt, Patience::of(10s)),
+  EXPECT_EQ(resolve_within("127.0.0.1", std::nullopt, Deadline::of(10s)),
             std::vector{*Address::parse("127.0.0.1")});
-  const auto late = resolve_within("127.0.0.1", std::nullopt, Patience::of(-1s));
+  const auto late = resolve_within("127.0.0.1", std::nullopt, Deadline::of(-1s));
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().kind, ErrorKind::Timeout);
 }

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-Patience soon() { return Patience::of(seconds(10)); }
+Deadline soon() { return Deadline::of(seconds(10)); }
 
 Endpoint loopback(const char* address = "127.0.0.1", std::uint16_t port = 0) {
   return {Address::parse(address).value(), port};
@@ -58,7 +58,7 @@ TEST(Socket, ASilentPeerIsATimeoutAndNoHang) {
   const Pair pair = connected();
   std::array<std::byte, 5> into{};
   const auto got =
-      receive_some(pair.server.get(), into, Patience::of(milliseconds(10)), "10.0.0.2");
+      receive_some(pair.server.get(), into, Deadline::of(milliseconds(10)), "10.0.0.2");
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().kind, ErrorKind::Timeout);
   EXPECT_THAT(describe(got.error()), HasSubstr("10.0.0.2"));
@@ -69,7 +69,7 @@ TEST(Socket, AnInterruptEndsEveryWait) {
   const sys::Descriptor interrupt(eventfd(1, EFD_CLOEXEC));
   std::array<std::byte, 5> into{};
   const auto got =
-      receive_some(pair.server.get(), into, Patience::of(seconds(60), interrupt.get()), "peer");
+      receive_some(pair.server.get(), into, Deadline::of(seconds(60), interrupt.get()), "peer");
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().kind, ErrorKind::Interrupted);
 }

@@ -127,7 +127,7 @@ TEST(ACollector, GetsADocumentByPost) {
   const auto collector = Collector::of(fake.url() + "/otlp/");
   ASSERT_TRUE(collector);
   const std::string document("\n\0", 2);
-  const auto sent = collector->send(Signal::Traces, document, net::Patience::of(kWait));
+  const auto sent = collector->send(Signal::Traces, document, net::Deadline::of(kWait));
   fake.wait();
   EXPECT_TRUE(sent) << describe(sent.error());
   EXPECT_THAT(fake.requests().front(), AllOf(StartsWith("POST /otlp/v1/traces HTTP/1.0\r\n"),
@@ -142,7 +142,7 @@ TEST(ACollector, OfOneSignalIsNamedByItsPath) {
   HttpServer fake({"HTTP/1.1 200 OK\r\n\r\n"});
   const auto spans = Collector::of(fake.url() + "/v1/traces");
   EXPECT_FALSE(spans->takes(Signal::Metrics));
-  EXPECT_TRUE(spans->send(Signal::Traces, "", net::Patience::of(kWait)));
+  EXPECT_TRUE(spans->send(Signal::Traces, "", net::Deadline::of(kWait)));
   fake.wait();
   EXPECT_THAT(fake.requests().front(), StartsWith("POST /v1/traces HTTP/1.0\r\n"));
   EXPECT_TRUE(Collector::of("http://a:4318")->takes(Signal::Traces));
@@ -150,7 +150,7 @@ TEST(ACollector, OfOneSignalIsNamedByItsPath) {
 
 TEST(ACollector, ThatLeavesPointsOutIsHeard) {
   HttpServer fake({"HTTP/1.1 200 OK\r\n\r\n\x0a\x0b\x08\x03\x12\x07too old"});
-  const auto sent = Collector::of(fake.url())->send(Signal::Metrics, "", net::Patience::of(kWait));
+  const auto sent = Collector::of(fake.url())->send(Signal::Metrics, "", net::Deadline::of(kWait));
   ASSERT_FALSE(sent);
   EXPECT_THAT(describe(sent.error()), HasSubstr("left out 3: too old"));
 }
@@ -170,7 +170,7 @@ TEST(ACollector, ThatTakesNothingIsNamedWithItsAnswer) {
         {"HTTP/1.1 999999\r\n", "no HTTP"}}) {
     HttpServer fake({answer});
     const auto sent =
-        Collector::of(fake.url())->send(Signal::Metrics, "", net::Patience::of(kWait));
+        Collector::of(fake.url())->send(Signal::Metrics, "", net::Deadline::of(kWait));
     ASSERT_FALSE(sent);
     EXPECT_THAT(describe(sent.error()), AllOf(HasSubstr("127.0.0.1"), HasSubstr(said)));
   }
@@ -181,7 +181,7 @@ TEST(ACollector, ThatRefusesBeforeItHasReadAllIsHeard) {
   HttpServer fake({"HTTP/1.0 404 Not Found\r\n\r\n404 page not found"}, false);
   const auto sent =
       Collector::of(fake.url())
-          ->send(Signal::Metrics, std::string(std::size_t{8} << 20, 'x'), net::Patience::of(kWait));
+          ->send(Signal::Metrics, std::string(std::size_t{8} << 20, 'x'), net::Deadline::of(kWait));
   ASSERT_FALSE(sent);
   EXPECT_THAT(describe(sent.error()), HasSubstr("answered 404: 404 page not found"));
 }
@@ -189,7 +189,7 @@ TEST(ACollector, ThatRefusesBeforeItHasReadAllIsHeard) {
 TEST(ACollector, ThatIsNotThereIsAnError) {
   const HttpServer silent({""});
   for (const std::string& url : {std::string("http://127.0.0.1:1"), silent.url()}) {
-    const auto sent = Collector::of(url)->send(Signal::Metrics, "", net::Patience::of(kWait));
+    const auto sent = Collector::of(url)->send(Signal::Metrics, "", net::Deadline::of(kWait));
     ASSERT_FALSE(sent);
     EXPECT_FALSE(describe(sent.error()).empty());
   }

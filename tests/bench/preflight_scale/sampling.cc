@@ -21,7 +21,7 @@
 
 #include "base/json/codec.h"
 #include "preflight/judge/judge.h"
-#include "preflight/judge/suspects.h"
+#include "preflight/judge/retest_candidates.h"
 #include "preflight/plan/schedule.h"
 #include "preflight/result/host_facts.h"
 #include "tests/preflight/crowd/answers.h"

@@ -37,16 +37,16 @@ net::Endpoint loopback(int port) {
 
 // What a scraper gets, headers included.
 std::string scraped(int port, const std::string& what = "GET /metrics") {
-  const net::Patience patience = net::Patience::of(kPatience);
-  const auto connection = net::connect(loopback(port), {}, patience);
+  const net::Deadline deadline = net::Deadline::of(kPatience);
+  const auto connection = net::connect(loopback(port), {}, deadline);
   EXPECT_TRUE(connection) << describe(connection.error());
   const std::string request = what + " HTTP/1.0\r\nHost: localhost\r\n\r\n";
-  EXPECT_TRUE(net::send_all(connection->get(), std::as_bytes(std::span(request)), patience, ""));
+  EXPECT_TRUE(net::send_all(connection->get(), std::as_bytes(std::span(request)), deadline, ""));
   std::string answer;
   std::array<char, 4096> part{};
   for (;;) {
     const auto count =
-        net::receive_some(connection->get(), std::as_writable_bytes(std::span(part)), patience, "");
+        net::receive_some(connection->get(), std::as_writable_bytes(std::span(part)), deadline, "");
     if (!count || *count == 0) {
       return answer;
     }
@@ -106,13 +106,13 @@ TEST(Metrics, AreAllThatIsServed) {
 enum class Slowness { SendsNothing, SendsAByte, NeverReads };
 
 sys::Descriptor slow_client(int port, Slowness slowness) {
-  const net::Patience patience = net::Patience::of(kPatience);
-  auto connection = net::connect(loopback(port), {.buffer_bytes = 1}, patience);
+  const net::Deadline deadline = net::Deadline::of(kPatience);
+  auto connection = net::connect(loopback(port), {.buffer_bytes = 1}, deadline);
   EXPECT_TRUE(connection);
   const std::string_view text = slowness == Slowness::SendsAByte   ? "G"
                                 : slowness == Slowness::NeverReads ? "GET /metrics HTTP/1.1\r\n\r\n"
                                                                    : "";
-  EXPECT_TRUE(net::send_all(connection->get(), std::as_bytes(std::span(text)), patience, ""));
+  EXPECT_TRUE(net::send_all(connection->get(), std::as_bytes(std::span(text)), deadline, ""));
   return std::move(*connection);
 }
 
@@ -139,7 +139,7 @@ TEST(Metrics, ASlowClientIsLetGo) {
   ASSERT_TRUE(metrics) << describe(metrics.error());
   const sys::Descriptor client = slow_client((*metrics)->port(), Slowness::SendsAByte);
   std::array<std::byte, 1> end{};
-  const auto count = net::receive_some(client.get(), end, net::Patience::of(kPatience), "");
+  const auto count = net::receive_some(client.get(), end, net::Deadline::of(kPatience), "");
   ASSERT_TRUE(count) << describe(count.error());
   EXPECT_EQ(*count, 0U);
 }
@@ -262,7 +262,7 @@ TEST(Metrics, AreForAllAddressesOrThisHostAlone) {
   const auto reaches = [&](int port) {
     net::Endpoint peer = elsewhere;
     peer.port = static_cast<std::uint16_t>(port);
-    return net::connect(peer, {}, net::Patience::of(kPatience)).has_value();
+    return net::connect(peer, {}, net::Deadline::of(kPatience)).has_value();
   };
   EXPECT_TRUE(reaches((*all)->port()));
   EXPECT_FALSE(reaches((*alone)->port()));

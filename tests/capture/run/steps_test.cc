@@ -62,7 +62,7 @@ class RunSteps : public record::RecordFolder {
                    if (t_ns - looked_ns >= kSecond) {
                      looked_ns = t_ns;
                      steps.take(std::exchange(bins, {}));
-                     steps.attend(t_ns);
+                     steps.poll(t_ns);
                    }
                  });
     steps.take(bins);
@@ -147,7 +147,7 @@ TEST_F(RunSteps, OfCollectivesAreFoundInWhateverOrderTheseCome) {
     steps.take(each);
   }
   EXPECT_EQ(steps.figures().count, 0);
-  steps.attend(62 * kSecond);
+  steps.poll(62 * kSecond);
   steps.finish(62 * kSecond);
   EXPECT_EQ(steps.figures().source, StepSource::Collectives);
   const std::vector<record::Step> found = recorded();

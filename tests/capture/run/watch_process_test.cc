@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-const auto kLong = net::Patience::of(60s);
+const auto kLong = net::Deadline::of(60s);
 
 class PlainScreen final : public Screen {
  public:
@@ -125,7 +125,7 @@ TEST_F(WatchProcessTest, ARecordThatDoesNotCloseIsNotWaitedFor) {
   ASSERT_TRUE(watch.opened());
   watch.begin({.pid = 4711});
   kill(pid_, SIGSTOP);
-  const Result<> ended = watch.end(0, net::Patience::of(100ms));
+  const Result<> ended = watch.end(0, net::Deadline::of(100ms));
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().kind, ErrorKind::Timeout);
   // Once its disk answers the record gets its end after all.
@@ -142,7 +142,7 @@ TEST_F(WatchProcessTest, ASignalEndsTheWaitForTheRecord) {
   const auto signals = sys::Signals::watch({SIGTERM});
   ASSERT_TRUE(signals);
   raise(SIGTERM);
-  const Result<> ended = watch.end(0, net::Patience::of(10min, signals->descriptor()));
+  const Result<> ended = watch.end(0, net::Deadline::of(10min, signals->descriptor()));
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().kind, ErrorKind::Interrupted);
 }
@@ -155,7 +155,7 @@ TEST_F(WatchProcessTest, OutputIsDroppedIfNobodyTakesIt) {
   for (int i = 0; i < 10'000; ++i) {
     watch.take_output({.t_ns = i, .bytes = line});
   }
-  EXPECT_FALSE(watch.end(0, net::Patience::of(100ms)));
+  EXPECT_FALSE(watch.end(0, net::Deadline::of(100ms)));
 }
 
 TEST_F(WatchProcessTest, AWatchThatIsKilledIsNoticed) {

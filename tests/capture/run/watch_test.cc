@@ -143,7 +143,7 @@ TEST_F(WatchTest, GoesOnWithoutWhatCannotBeHad) {
   EXPECT_THAT(watch->warnings(), ElementsAre(StartsWith("no metrics: "),
                                              AllOf(StartsWith("no packets: "), HasSubstr("eth7"))));
   watch->begin({.pid = 4711});
-  watch->attend();
+  watch->poll();
   EXPECT_THAT(watch->figures().remarks, IsSupersetOf(watch->warnings()));
   watch->end(0);
   options.is_strict = true;
@@ -176,7 +176,7 @@ TEST_F(WatchTest, TellsTheJobWhereMarksAreTaken) {
   for (int i = 0; i < 3; ++i) {
     clock_.advance(kSecondNs / 4);
     ASSERT_TRUE(step::send_mark(variables[0].second, {.name = "step"}));
-    watch->attend();
+    watch->poll();
   }
   EXPECT_EQ(watch->figures().steps.count, 2);
   EXPECT_DOUBLE_EQ(watch->figures().steps.last_ms.value(), 250);
@@ -188,7 +188,7 @@ TEST_F(WatchTest, SaysWhoseJobItIsAndHowLongItRuns) {
   clock_.advance(kSecondNs);  // the job is being started
   watch->begin({.pid = 4711});
   clock_.advance(3 * kSecondNs);
-  watch->attend();
+  watch->poll();
   const live::Figures& figures = watch->figures();
   EXPECT_DOUBLE_EQ(figures.elapsed_s, 3);
   EXPECT_EQ(figures.node, "n1");
@@ -250,8 +250,8 @@ TEST_F(WatchTest, SaysWhatItDoesNotSeeAndTheRecordSaysSoOnce) {
   options.starts_job = false;
   const auto watch = opened(options);
   watch->begin({.pid = 4711});
-  watch->attend();
-  watch->attend();
+  watch->poll();
+  watch->poll();
   EXPECT_THAT(watch->figures().remarks, Contains(HasSubstr("started already")));
   watch->end(0);
   record::Reader reader = open_reader();
@@ -271,7 +271,7 @@ TEST_F(WatchTest, SaysWhatItDoesNotSeeAndTheRecordSaysSoOnce) {
 TEST_F(WatchTest, EstimatesTheVolumeByTheSocketsWhereNoPacketsAreCaptured) {
   const auto watch = opened(made());
   watch->begin({.pid = 4711});
-  watch->attend();
+  watch->poll();
   EXPECT_EQ(watch->figures().volume_source, "sockets");
   EXPECT_EQ(watch->figures().volumes.size(), 1U);
   watch->end(0);

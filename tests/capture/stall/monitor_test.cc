@@ -33,19 +33,19 @@ class MonitorTest : public record::RecordFolder {
     tree_.write("/proc/17/io", "rchar: 0\n");
     tree_.write("/proc/17/status", "voluntary_ctxt_switches: 1\n");
   }
-  void attend(std::int64_t now_ns) {
-    monitor_.attend({.now_ns = now_ns,
-                     .steps = steps_,
-                     .usual_ms = 100,
-                     .newest_step_ns = progress_ns_,
-                     .processes = processes_,
-                     .silent = silent_});
+  void poll(std::int64_t now_ns) {
+    monitor_.poll({.now_ns = now_ns,
+                   .steps = steps_,
+                   .usual_ms = 100,
+                   .newest_step_ns = progress_ns_,
+                   .processes = processes_,
+                   .silent = silent_});
   }
   // Some times a second, from the last progress on.
   void pause(int seconds) {
     for (std::int64_t now_ns = progress_ns_; now_ns <= progress_ns_ + seconds * kSecond;
          now_ns += kSecond / 4) {
-      attend(now_ns);
+      poll(now_ns);
     }
   }
   void is_open(record::CollectiveKind kind, std::int64_t number, bool is_own, bool is_peer) {
@@ -112,7 +112,7 @@ TEST_F(MonitorTest, AStallIsOverWithTheNextStep) {
   does('T', "0");
   pause(11);
   progress_ns_ += 12 * kSecond;
-  attend(progress_ns_);
+  poll(progress_ns_);
   EXPECT_EQ(monitor_.figures().state, StallState::Over);
   const auto found = events();
   ASSERT_EQ(found.size(), 2U);
@@ -125,7 +125,7 @@ TEST_F(MonitorTest, ACollectiveOfBeforeThatIsFoundLateIsNoProgress) {
   pause(29);
   monitor_.note_over({.start_ns = kProgressNs, .end_ns = kProgressNs + kSecond / 20, .merged = 1});
   for (int at = 30; at <= 41; ++at) {
-    attend(kProgressNs + at * kSecond);
+    poll(kProgressNs + at * kSecond);
   }
   const auto found = events();
   ASSERT_GE(found.size(), 3U);
@@ -138,7 +138,7 @@ TEST_F(MonitorTest, ACollectiveThatEndsIsProgress) {
   does('T', "0");
   pause(9);
   monitor_.note_over({.start_ns = kProgressNs, .end_ns = kProgressNs + 8 * kSecond});
-  attend(kProgressNs + 12 * kSecond);
+  poll(kProgressNs + 12 * kSecond);
   EXPECT_EQ(monitor_.figures().state, StallState::Over);
 }
 
@@ -173,7 +173,7 @@ TEST_F(MonitorTest, AnEndlessLoopStandsOnlyAfterALongTime) {
   const auto spin = [&](std::int64_t from, std::int64_t until) {
     for (std::int64_t passed = from; passed <= until; ++passed) {
       does('R', "0", static_cast<std::uint64_t>(passed) * 25);
-      attend(kProgressNs + passed * kSecond / 4);
+      poll(kProgressNs + passed * kSecond / 4);
     }
   };
   spin(0, 239);

@@ -12,7 +12,7 @@
 #include "base/json/codec.h"
 #include "base/net/socket.h"
 #include "preflight/agent/service.h"
-#include "preflight/lead/readings.h"
+#include "preflight/coordinator/readings.h"
 #include "preflight/result/host_facts.h"
 #include "preflight/task/task.h"
 #include "tests/preflight/agent/made_program.h"
@@ -102,7 +102,7 @@ class Processes : public testing::Test {
                                [](const std::string&) {}));
     return client;
   }
-  static net::Patience soon() { return net::Patience::of(seconds(60)); }
+  static net::Deadline soon() { return net::Deadline::of(seconds(60)); }
   static void begin(Client& client, const Task& task) {
     Json body = json::to_json(task);
     body["task"] = 1;
@@ -160,7 +160,7 @@ TEST_F(Processes, EveryTestIsDoneAndTheCoordinatorFindsItsFiguresInIt) {
   };
   HostResult host;
   const Json doctor = document(TaskKind::Doctor);
-  ASSERT_TRUE(lead::read_doctor(doctor, host)) << doctor;
+  ASSERT_TRUE(coordinator::read_doctor(doctor, host)) << doctor;
   ASSERT_EQ(host.doctor.size(), doctor["checks"].size());
   EXPECT_GT(host.doctor.size(), 20U);
   for (const checks::Check& check : host.doctor) {
@@ -171,23 +171,23 @@ TEST_F(Processes, EveryTestIsDoneAndTheCoordinatorFindsItsFiguresInIt) {
 
   PairResult pair;
   const Json latency = document(TaskKind::Latency);
-  ASSERT_TRUE(lead::read_latency(latency, pair)) << latency;
+  ASSERT_TRUE(coordinator::read_latency(latency, pair)) << latency;
   EXPECT_GT(pair.rtt_min_ms.value(), 0.001);
   EXPECT_LE(pair.rtt_min_ms.value(), pair.rtt_ms.value());
   EXPECT_LE(pair.rtt_ms.value(), pair.rtt_p99_ms.value());
   EXPECT_LT(pair.rtt_ms.value(), 50);
 
   const Json loss = document(TaskKind::Loss);
-  ASSERT_TRUE(lead::read_loss(loss, pair)) << loss;
-  for (const WayResult& way : {pair.there, pair.back}) {
+  ASSERT_TRUE(coordinator::read_loss(loss, pair)) << loss;
+  for (const PathResult& way : {pair.there, pair.back}) {
     EXPECT_GT(way.packets, 10U);  // 1 Mbit/s for 0.2 s
     EXPECT_LE(way.lost, way.packets / 2);
   }
   EXPECT_LT(pair.clock_uncertainty_ms.value(), 50);
-  EXPECT_NEAR(lead::monotonic_offset_ms(loss).value(), 0, 50);  // one host, so one clock
+  EXPECT_NEAR(coordinator::monotonic_offset_ms(loss).value(), 0, 50);  // one host, so one clock
 
   const Json path = document(TaskKind::Path);
-  ASSERT_TRUE(lead::read_path(path, pair)) << path;
+  ASSERT_TRUE(coordinator::read_path(path, pair)) << path;
   EXPECT_EQ(pair.ipv4, FamilyState::Works);
   EXPECT_FLOAT_EQ(pair.there.mtu_bytes.value(), 65535);
   EXPECT_FLOAT_EQ(pair.back.mtu_bytes.value(), 65535);
@@ -196,9 +196,9 @@ TEST_F(Processes, EveryTestIsDoneAndTheCoordinatorFindsItsFiguresInIt) {
   EXPECT_FALSE(pair.there.black_hole_bytes);
 
   const Json together = document(TaskKind::Tcp);
-  WayResult there;
-  WayResult back;
-  ASSERT_TRUE(lead::read_together(together, there, back)) << together;
+  PathResult there;
+  PathResult back;
+  ASSERT_TRUE(coordinator::read_together(together, there, back)) << together;
   EXPECT_GT(there.together_mbps.value(), 50);
   EXPECT_GT(back.together_mbps.value(), 50);
 
@@ -215,8 +215,8 @@ TEST_F(Processes, OneWayOfTcpHasAllThatTheCoordinatorJudges) {
   task.receives = false;
   task.time = milliseconds(1000);
   const Json document = done(client, task)["document"];
-  WayResult way;
-  ASSERT_TRUE(lead::read_tcp(document, way)) << document;
+  PathResult way;
+  ASSERT_TRUE(coordinator::read_tcp(document, way)) << document;
   EXPECT_GT(way.tcp_mbps.value(), 50);
   EXPECT_GE(way.retransmitted_percent.value(), 0);
   EXPECT_LT(way.retransmitted_percent.value(), 50);
@@ -228,8 +228,8 @@ TEST_F(Processes, OneWayOfTcpHasAllThatTheCoordinatorJudges) {
   EXPECT_GT(way.sender_cpu_percent.value(), 0);
   EXPECT_GT(way.receiver_cpu_percent.value(), 0);
   EXPECT_LE(way.sender_cpu_percent.value(), 100.5);
-  WayResult alone;
-  ASSERT_TRUE(lead::read_alone(document, alone));
+  PathResult alone;
+  ASSERT_TRUE(coordinator::read_alone(document, alone));
   EXPECT_EQ(alone.alone_mbps.value(), way.tcp_mbps.value());
 }
 
@@ -247,7 +247,7 @@ TEST_F(Processes, ACollectiveIsLedWhereThereIsGloo) {
   task.bytes = 65536;
   const Json document = done(client, task)["document"];
   CollectiveResult result;
-  ASSERT_TRUE(lead::read_collective(document, result)) << document;
+  ASSERT_TRUE(coordinator::read_collective(document, result)) << document;
   EXPECT_EQ(result.backend, "gloo");
   EXPECT_EQ(result.ranks, std::ssize(document["members"]));
   EXPECT_EQ(result.bytes, 65536);

@@ -33,7 +33,7 @@ class ServiceTest : public testing::Test {
     services.push_back(std::make_unique<PreflightService>(program_.path()));
     return services;
   }
-  static net::Patience soon() { return net::Patience::of(seconds(20)); }
+  static net::Deadline soon() { return net::Deadline::of(seconds(20)); }
   static Result<Json> request(Client& client) {
     return client.request(std::string(kPreflightKind), Json::object(), soon(),
                           [](const std::string&) {});
@@ -229,7 +229,7 @@ TEST(CoordinatorLock, AHostOfTwoNamesIsToldToBeOne) {
   CoordinatorLock floor;
   const Result<CoordinatorLock::Guard> first =
       floor.take({.who = "login1", .preflight = "a", .called = "10.0.0.7"}, milliseconds(0));
-  // At once, whatever the patience.
+  // At once, whatever the deadline.
   const Result<CoordinatorLock::Guard> again =
       floor.take({.who = "login1", .preflight = "a"}, std::chrono::hours(1));
   ASSERT_FALSE(again);

@@ -46,20 +46,20 @@ TEST(Calling, AnAgentThatIsBeingStartedIsCalledAgain) {
     const QuietPort quiet;
     port = quiet.port;
   }
-  CrewOptions options = patient({{"127.1.0.1", port}});
+  AgentPoolOptions options = patient({{"127.1.0.1", port}});
   options.appear = seconds(60);
   options.call_again = milliseconds(20);
-  const auto crew = crew_of(options);
-  const auto early = crew->next(net::Patience::of(milliseconds(200)));
+  const auto pool = crew_of(options);
+  const auto early = pool->next(net::Deadline::of(milliseconds(200)));
   ASSERT_TRUE(early);
   EXPECT_FALSE(*early);
   const auto crowd = start({.hosts = 1, .port = port});
-  EXPECT_TRUE(next<Came>(*crew));
+  EXPECT_TRUE(next<Came>(*pool));
 }
 
 TEST(Calling, OneThatNeverListensIsGivenUp) {
   const QuietPort quiet;
-  CrewOptions options = patient({{"127.0.0.1", quiet.port}});
+  AgentPoolOptions options = patient({{"127.0.0.1", quiet.port}});
   options.appear = milliseconds(300);
   options.call_again = milliseconds(50);
   const auto went = next<Went>(*crew_of(options));
@@ -69,7 +69,7 @@ TEST(Calling, OneThatNeverListensIsGivenUp) {
 
 TEST(Calling, TheNextAddressOfAHostIsTried) {
   const auto crowd = start({.hosts = 1});
-  CrewOptions options = patient({{"two-addresses", crowd->port()}});
+  AgentPoolOptions options = patient({{"two-addresses", crowd->port()}});
   options.resolve = [](const std::string&, auto) -> Result<std::vector<net::Address>> {
     // Nobody listens at ::1, whatever family this host has.
     return std::vector{*net::Address::parse("::1"), *net::Address::parse("127.1.0.1")};
@@ -81,11 +81,11 @@ TEST(Calling, TheNextAddressOfAHostIsTried) {
 
 TEST(Calling, ANameThatLeadsNowhereIsUnresolved) {
   const auto crowd = start({.hosts = 1});
-  CrewOptions options = patient({{"nowhere", 5210}, {"127.1.0.1", crowd->port()}});
+  AgentPoolOptions options = patient({{"nowhere", 5210}, {"127.1.0.1", crowd->port()}});
   options.resolve = [](const std::string& name, auto) -> Result<std::vector<net::Address>> {
     return fail(ErrorKind::NotFound, "resolve", name, "Name or service not known");
   };
-  const Story story = lead(options, 1, seconds(20));
+  const Story story = run_preflight(options, 1, seconds(20));
   EXPECT_EQ(story.all_answered(1), (std::set<HostIndex>{1}));
   ASSERT_TRUE(story.went.contains(0));
   EXPECT_EQ(story.went.at(0).presence, Presence::Unresolved);
@@ -100,7 +100,7 @@ TEST(Calling, ANameServerThatHangsHoldsNobodyElse) {
   };
   const auto gate = std::make_shared<Gate>();
   const auto crowd = start({.hosts = 1});
-  CrewOptions options = patient({{"127.1.0.1", crowd->port()}});
+  AgentPoolOptions options = patient({{"127.1.0.1", crowd->port()}});
   for (int i = 0; i < 500; ++i) {
     options.hosts.push_back({"slow" + std::to_string(i), 5210});
   }
@@ -111,7 +111,7 @@ TEST(Calling, ANameServerThatHangsHoldsNobodyElse) {
     gate->changed.wait(lock, [&] { return gate->is_open; });
     return std::vector<net::Address>{};
   };
-  const Story story = lead(options, 1, seconds(60));
+  const Story story = run_preflight(options, 1, seconds(60));
   {
     const std::lock_guard lock(gate->mutex);
     gate->is_open = true;
@@ -124,7 +124,7 @@ TEST(Calling, ANameServerThatHangsHoldsNobodyElse) {
 }
 
 TEST(Calling, ANameWithoutAddressesIsUnresolved) {
-  CrewOptions options = patient({{"empty", 5210}});
+  AgentPoolOptions options = patient({{"empty", 5210}});
   options.resolve = [](const std::string&, auto) -> Result<std::vector<net::Address>> {
     return std::vector<net::Address>{};
   };

@@ -57,13 +57,13 @@ std::vector<Case> cases() {
 
 // A hostile agent is waited for so long each time; a good one answers at once, if its machine lets
 // it.
-CrewOptions options_for(const Crowd& crowd, milliseconds patience) {
-  CrewOptions options = patient(crowd.hosts());
-  options.handshake = patience;
-  options.getting_ready = patience;
+AgentPoolOptions options_for(const Crowd& crowd, milliseconds deadline) {
+  AgentPoolOptions options = patient(crowd.hosts());
+  options.handshake = deadline;
+  options.getting_ready = deadline;
   options.beyond_task = milliseconds(0);
-  options.longest = [patience](const Task&) { return patience; };
-  options.giving_up = patience / 2;
+  options.longest = [deadline](const Task&) { return deadline; };
+  options.giving_up = deadline / 2;
   return options;
 }
 
@@ -73,7 +73,7 @@ TEST_P(Hostile, IsAloneInIt) {
   const Result<std::unique_ptr<Crowd>> crowd =
       Crowd::start({.hosts = 3, .ways = {{1, GetParam().way}}});
   ASSERT_TRUE(crowd);
-  const Story story = lead(options_for(**crowd, milliseconds(2500)), 5, seconds(60));
+  const Story story = run_preflight(options_for(**crowd, milliseconds(2500)), 5, seconds(60));
   EXPECT_EQ(story.all_answered(5), (std::set<HostIndex>{0, 2}));
   ASSERT_EQ(story.went.size(), 1U);
   ASSERT_TRUE(story.went.contains(1));
@@ -98,14 +98,14 @@ TEST(Hostile, EveryWayIsTried) {
 TEST(Hostile, AByteAtATimeIsStillAnAgent) {
   const auto crowd = Crowd::start({.hosts = 2, .ways = {{0, Way::ByteByByte}}});
   ASSERT_TRUE(crowd);
-  const Story story = lead(patient((*crowd)->hosts()), 1, seconds(60));
+  const Story story = run_preflight(patient((*crowd)->hosts()), 1, seconds(60));
   EXPECT_EQ(story.all_answered(1), (std::set<HostIndex>{0, 1}));
 }
 
 TEST(Hostile, UglyWordsArriveAsTheyAre) {
   const auto crowd = Crowd::start({.hosts = 1, .ways = {{0, Way::UglyWords}}});
   ASSERT_TRUE(crowd);
-  const Story story = lead(patient((*crowd)->hosts()), 1, seconds(20));
+  const Story story = run_preflight(patient((*crowd)->hosts()), 1, seconds(20));
   ASSERT_TRUE(story.came.contains(0));
   EXPECT_EQ(story.came.at(0).program, crowd::ugly_words());
   ASSERT_EQ(story.answers.at(0).size(), 1U);
@@ -128,7 +128,8 @@ void among(HostIndex hosts, int times) {
   }
   const auto crowd = Crowd::start(std::move(options));
   ASSERT_TRUE(crowd);
-  const Story story = lead(options_for(**crowd, milliseconds(10'000)), times, seconds(200));
+  const Story story =
+      run_preflight(options_for(**crowd, milliseconds(10'000)), times, seconds(200));
   EXPECT_EQ(story.all_answered(static_cast<std::size_t>(times)).size(), hosts - wanted.size());
   ASSERT_EQ(story.went.size(), wanted.size());
   for (const auto& [each, presence] : wanted) {

@@ -1,4 +1,4 @@
-// Leads made-up rounds through a crew, as simply as can be: every host that comes is asked so many
+// Leads made-up rounds through a pool, as simply as can be: every host that comes is asked so many
 // times, one task after the other, and what happens is kept.
 #pragma once
 
@@ -6,13 +6,13 @@
 #include <set>
 #include <vector>
 
-#include "preflight/agents/crew.h"
+#include "preflight/agents/agent_pool.h"
 
 namespace chokepoint::preflight {
 
 // All of these answer at once, if their machine lets them.
-inline CrewOptions patient(std::vector<net::HostPort> hosts) {
-  CrewOptions options{.hosts = std::move(hosts)};
+inline AgentPoolOptions patient(std::vector<net::HostPort> hosts) {
+  AgentPoolOptions options{.hosts = std::move(hosts)};
   options.handshake = std::chrono::seconds(60);
   options.getting_ready = std::chrono::seconds(60);
   options.own = {.program = "chokepoint 0.1.0", .host = "coordinator"};
@@ -42,13 +42,14 @@ struct Story {
 
 class Leader {
  public:
-  Leader(Crew& crew, std::size_t hosts, int times) : crew_(crew), open_(hosts), times_(times) {}
+  Leader(AgentPool& pool, std::size_t hosts, int times)
+      : crew_(pool), open_(hosts), times_(times) {}
 
   // Until every host has answered all or is gone.
-  Story lead(std::chrono::seconds most) {
-    const net::Patience patience = net::Patience::of(most);
+  Story run_preflight(std::chrono::seconds most) {
+    const net::Deadline deadline = net::Deadline::of(most);
     while (open_ > 0) {
-      const Result<std::optional<Event>> event = crew_.next(patience);
+      const Result<std::optional<Event>> event = crew_.next(deadline);
       if (!event || !*event) {
         break;
       }
@@ -81,17 +82,17 @@ class Leader {
     }
   }
 
-  Crew& crew_;
+  AgentPool& crew_;
   std::size_t open_;
   int times_;
   TaskNumber next_ = 1;
   Story story_;
 };
 
-inline Story lead(CrewOptions options, int times, std::chrono::seconds most) {
+inline Story run_preflight(AgentPoolOptions options, int times, std::chrono::seconds most) {
   const std::size_t hosts = options.hosts.size();
-  Result<std::unique_ptr<Crew>> crew = Crew::make(std::move(options));
-  return crew ? Leader(**crew, hosts, times).lead(most) : Story{};
+  Result<std::unique_ptr<AgentPool>> pool = AgentPool::make(std::move(options));
+  return pool ? Leader(**pool, hosts, times).lead(most) : Story{};
 }
 
 }  // namespace chokepoint::preflight

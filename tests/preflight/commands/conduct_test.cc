@@ -19,7 +19,7 @@ class MadeAgents final : public Agents {
  public:
   void ask(HostIndex, TaskNumber, const Task&) override {}
   void give_up(HostIndex, TaskNumber) override {}
-  Result<std::optional<Event>> next(const net::Patience&) override {
+  Result<std::optional<Event>> next(const net::Deadline&) override {
     if (events.empty()) {
       return std::nullopt;
     }
@@ -44,7 +44,7 @@ class MadeLaunch final : public Launch {
 class Launched : public testing::Test {
  protected:
   std::optional<Event> next() {
-    return under_test_.next(net::Patience::of(milliseconds(1))).value();
+    return under_test_.next(net::Deadline::of(milliseconds(1))).value();
   }
   Went went() { return std::get<Went>(next().value()); }
 

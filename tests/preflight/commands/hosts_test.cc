@@ -10,16 +10,16 @@ using Texts = std::vector<std::string>;
 
 const cli::Environment kNothing = [](const std::string&) { return std::nullopt; };
 
-Texts words_of(const Result<std::vector<lead::HostWanted>>& hosts) {
+Texts words_of(const Result<std::vector<coordinator::HostWanted>>& hosts) {
   Texts words;
-  for (const lead::HostWanted& host : hosts.value()) {
+  for (const coordinator::HostWanted& host : hosts.value()) {
     words.push_back(host.name + " " + std::to_string(host.port));
   }
   return words;
 }
 
 Error mistake(const HostFlags& flags) {
-  const Result<std::vector<lead::HostWanted>> hosts = wanted_hosts(flags, kNothing);
+  const Result<std::vector<coordinator::HostWanted>> hosts = wanted_hosts(flags, kNothing);
   EXPECT_FALSE(hosts);
   return hosts ? Error{} : hosts.error();
 }
@@ -38,7 +38,7 @@ TEST(WantedHosts, a_user_is_no_part_of_the_name) {
   EXPECT_EQ(words_of(hosts),
             (Texts{"a 5210", "gpu1 5211", "gpu2 5211", "10.0.0.3 5210", "fd00::1 5210", "b 5210"}));
   Texts users;
-  for (const lead::HostWanted& host : hosts.value()) {
+  for (const coordinator::HostWanted& host : hosts.value()) {
     users.push_back(host.user);
   }
   EXPECT_EQ(users, (Texts{"root", "me", "me", "me", "me", ""}));

@@ -48,8 +48,8 @@ double slowed_by_loss(double mbps, double loss_percent) {
 }
 
 std::string tcp_way(const Round& round, bool sends) {
-  const WayFigures figures = way(round.network, sends ? round.host : round.peer,
-                                 sends ? round.peer : round.host, round.together, round.flow);
+  const PathFigures figures = way(round.network, sends ? round.host : round.peer,
+                                  sends ? round.peer : round.host, round.together, round.flow);
   const double payload = 0.94 + kSpread * luck(round.host, round.peer) / 2;
   const double mbps = payload * slowed_by_loss(figures.mbps, figures.loss_percent);
   Gaps gaps = common(round);
@@ -79,8 +79,8 @@ std::string tcp(const Round& round) {
 }
 
 void add_loss(Gaps& gaps, const Round& round, bool sends) {
-  const WayFigures figures = sends ? way(round.network, round.host, round.peer)
-                                   : way(round.network, round.peer, round.host);
+  const PathFigures figures = sends ? way(round.network, round.host, round.peer)
+                                    : way(round.network, round.peer, round.host);
   const double seconds = std::chrono::duration<double>(round.task.time).count();
   const double packets = std::floor(round.task.rate_bits_per_s * seconds / 8 / kPacketBytes);
   const double lost = std::round(packets * figures.loss_percent / 100);

@@ -5,14 +5,14 @@
 namespace chokepoint::preflight::crowd {
 namespace {
 
-void suffer(WayFigures& figures, const Fault& fault) {
+void suffer(PathFigures& figures, const Fault& fault) {
   figures.mbps = std::min(figures.mbps, fault.mbps.value_or(figures.mbps));
   figures.loss_percent += fault.loss_percent.value_or(0);
   figures.mtu_bytes = std::min(figures.mtu_bytes, fault.mtu_bytes.value_or(figures.mtu_bytes));
 }
 
 template <class Key>
-void suffer(WayFigures& figures, const std::map<Key, Fault>& faults, const Key& key) {
+void suffer(PathFigures& figures, const std::map<Key, Fault>& faults, const Key& key) {
   if (const auto found = faults.find(key); found != faults.end()) {
     suffer(figures, found->second);
   }
@@ -36,9 +36,9 @@ HostIndex path_of(const Network& network, HostIndex from, HostIndex to, std::uin
   return static_cast<HostIndex>(mixed(key + 0x9e3779b97f4a7c15U) % network.paths);
 }
 
-WayFigures way(const Network& network, HostIndex from, HostIndex to, int together,
-               std::uint32_t flow) {
-  WayFigures figures{.mbps = network.port_mbps, .mtu_bytes = network.mtu_bytes};
+PathFigures way(const Network& network, HostIndex from, HostIndex to, int together,
+                std::uint32_t flow) {
+  PathFigures figures{.mbps = network.port_mbps, .mtu_bytes = network.mtu_bytes};
   suffer(figures, network.hosts, from);
   suffer(figures, network.hosts, to);
   suffer(figures, network.ways, {from, to});

@@ -30,7 +30,7 @@ struct Network {
   std::map<std::pair<HostIndex, HostIndex>, Fault> trunks = {};  // switch, its path up: both ways
 };
 
-struct WayFigures {
+struct PathFigures {
   double mbps = 0;
   double loss_percent = 0;
   int mtu_bytes = 1500;
@@ -38,8 +38,8 @@ struct WayFigures {
 
 // `together`: flows between switches at that time, this one included. `flow` tells flows between
 // the same two apart, as their ports do.
-WayFigures way(const Network& network, HostIndex from, HostIndex to, int together = 1,
-               std::uint32_t flow = 0);
+PathFigures way(const Network& network, HostIndex from, HostIndex to, int together = 1,
+                std::uint32_t flow = 0);
 bool crosses(const Network& network, HostIndex a, HostIndex b);
 // Which of a switch's paths a flow takes.
 HostIndex path_of(const Network& network, HostIndex from, HostIndex to, std::uint32_t flow);

@@ -83,7 +83,7 @@ double Cluster::noisy(double value) {
   return value * (1 + made_.noise * std::uniform_real_distribution(-1.0, 1.0)(random_));
 }
 
-void Cluster::fill(WayResult& way) {
+void Cluster::fill(PathResult& way) {
   constexpr double kUnknownSpeed = 10'000;
   way.tcp_mbps =
       static_cast<float>(noisy(made_.reached * made_.speed_mbps.value_or(kUnknownSpeed)));
@@ -98,7 +98,7 @@ void Cluster::fill(WayResult& way) {
   way.mtu_bytes = static_cast<float>(made_.mtu);
 }
 
-void Cluster::each(const std::function<void(HostIndex, HostIndex, WayResult&)>& change) {
+void Cluster::each(const std::function<void(HostIndex, HostIndex, PathResult&)>& change) {
   for (PairResult& pair : measured_.pairs) {
     change(pair.a, pair.b, pair.there);
     change(pair.b, pair.a, pair.back);
@@ -110,7 +110,7 @@ void Cluster::each_pair(const std::function<void(PairResult&)>& change) {
 }
 
 void Cluster::sending(HostIndex host, const Change& change) {
-  each([&](HostIndex from, HostIndex, WayResult& way) {
+  each([&](HostIndex from, HostIndex, PathResult& way) {
     if (from == host) {
       change(way);
     }
@@ -118,7 +118,7 @@ void Cluster::sending(HostIndex host, const Change& change) {
 }
 
 void Cluster::receiving(HostIndex host, const Change& change) {
-  each([&](HostIndex, HostIndex to, WayResult& way) {
+  each([&](HostIndex, HostIndex to, PathResult& way) {
     if (to == host) {
       change(way);
     }
@@ -131,7 +131,7 @@ void Cluster::all_of(HostIndex host, const Change& change) {
 }
 
 void Cluster::way(HostIndex from, HostIndex to, const Change& change) {
-  each([&](HostIndex one, HostIndex other, WayResult& way) {
+  each([&](HostIndex one, HostIndex other, PathResult& way) {
     if (one == from && other == to) {
       change(way);
     }
@@ -139,24 +139,24 @@ void Cluster::way(HostIndex from, HostIndex to, const Change& change) {
 }
 
 Cluster::Change Cluster::loses(double percent) {
-  return [this, percent](WayResult& way) {
+  return [this, percent](PathResult& way) {
     way.lost = std::binomial_distribution<std::uint32_t>(way.packets, percent / 100)(random_);
   };
 }
 
 Cluster::Change Cluster::slower(double factor) {
-  return [factor](WayResult& way) {
+  return [factor](PathResult& way) {
     way.tcp_mbps = static_cast<float>(*way.tcp_mbps / factor);
     way.alone_mbps = way.tcp_mbps;
   };
 }
 
 Cluster::Change Cluster::slower_in_its_round(double factor) {
-  return [factor](WayResult& way) { way.tcp_mbps = static_cast<float>(*way.tcp_mbps / factor); };
+  return [factor](PathResult& way) { way.tcp_mbps = static_cast<float>(*way.tcp_mbps / factor); };
 }
 
 void Cluster::share_uplink(HostIndex first, double factor) {
-  each([&](HostIndex from, HostIndex to, WayResult& way) {
+  each([&](HostIndex from, HostIndex to, PathResult& way) {
     if ((from < first) != (to < first)) {
       slower_in_its_round(noisy(factor))(way);
     }
@@ -180,8 +180,8 @@ void Cluster::shift_clock(HostIndex host, float ms) {
 }
 
 Cluster::Change Cluster::is_well_alone() {
-  return [this](WayResult& way) {
-    WayResult fresh;
+  return [this](PathResult& way) {
+    PathResult fresh;
     fill(fresh);
     way.alone_mbps = fresh.tcp_mbps;
   };

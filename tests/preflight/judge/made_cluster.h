@@ -35,7 +35,7 @@ class Cluster {
   HostFacts& host_facts(HostIndex host) { return *measured_.hosts[host].facts; }
   std::size_t hosts() const { return measured_.hosts.size(); }
 
-  using Change = std::function<void(WayResult&)>;
+  using Change = std::function<void(PathResult&)>;
 
   // Of all ways that this host sends or receives on.
   void sending(HostIndex host, const Change& change);
@@ -43,7 +43,7 @@ class Cluster {
   void all_of(HostIndex host, const Change& change);
   // From one to another.
   void way(HostIndex from, HostIndex to, const Change& change);
-  void each(const std::function<void(HostIndex from, HostIndex to, WayResult&)>& change);
+  void each(const std::function<void(HostIndex from, HostIndex to, PathResult&)>& change);
   void each_pair(const std::function<void(PairResult&)>& change);
 
   // So many packets of a hundred are lost, by chance.
@@ -66,7 +66,7 @@ class Cluster {
 
  private:
   double noisy(double value);
-  void fill(WayResult& way);
+  void fill(PathResult& way);
 
   Made made_;
   std::mt19937_64 random_;

@@ -1,6 +1,6 @@
 // Parallel links of which one is bad: named by the flows that take it, and no second finding for
 // the same trouble.
-#include "preflight/judge/suspects.h"
+#include "preflight/judge/retest_candidates.h"
 #include "tests/preflight/judge/judged.h"
 
 namespace chokepoint::preflight {
@@ -78,7 +78,7 @@ TEST(Members, TheSameRouterIsAsBadAsItsWorstWayAndEachFaultIsItsOwn) {
 
 TEST(Members, OneThatIsSlowExplainsItsWay) {
   Cluster cluster({.hosts = 4});
-  cluster.way(2, 3, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 900; });
+  cluster.way(2, 3, [](PathResult& way) { way.tcp_mbps = way.alone_mbps = 900; });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: from gpu2 to gpu3"));
   cluster.measured().bundles = {
       {.asked = 2,
@@ -113,12 +113,12 @@ TEST(Members, AreLookedForWhereAWayIsWellAloneOrTheHostsAreWellWithOthers) {
   Cluster cluster({.hosts = 6});
   EXPECT_THAT(bundle_suspects(cluster.measured(), {}, 8), IsEmpty());
   cluster.way(4, 5, cluster.loses(2));
-  cluster.way(3, 1, [](WayResult& way) {
+  cluster.way(3, 1, [](PathResult& way) {
     way.tcp_mbps = 900;
     way.alone_mbps = 9400;
   });
   // The same pair, the other way.
-  cluster.way(1, 3, [](WayResult& way) {
+  cluster.way(1, 3, [](PathResult& way) {
     way.tcp_mbps = 950;
     way.alone_mbps = 9400;
   });
@@ -128,7 +128,7 @@ TEST(Members, AreLookedForWhereAWayIsWellAloneOrTheHostsAreWellWithOthers) {
 
 TEST(Members, AreNotLookedForWhereAPortIsBad) {
   Cluster cluster({.hosts = 6});
-  cluster.sending(2, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 900; });
+  cluster.sending(2, [](PathResult& way) { way.tcp_mbps = way.alone_mbps = 900; });
   cluster.receiving(4, cluster.loses(2));
   EXPECT_THAT(bundle_suspects(cluster.measured(), {}, 8), IsEmpty());
 }

@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "preflight/judge/suspects.h"
-#include "preflight/judge/words.h"
+#include "preflight/judge/figure_text.h"
+#include "preflight/judge/retest_candidates.h"
 #include "preflight/plan/schedule.h"
 #include "tests/preflight/judge/judged.h"
 
@@ -27,7 +27,7 @@ Cluster::Change slow_by(double factor) { return Cluster::slower_in_its_round(fac
 
 void repeat_as_slow(Cluster& cluster) {
   for (const auto& [from, to] : suspects(cluster.measured(), {}, kQuickRepeats)) {
-    cluster.way(from, to, [](WayResult& way) { way.alone_mbps = 1.02F * *way.tcp_mbps; });
+    cluster.way(from, to, [](PathResult& way) { way.alone_mbps = 1.02F * *way.tcp_mbps; });
   }
 }
 
@@ -58,7 +58,7 @@ TEST(SlightlySlow, PortOfThreeIsNamed) {
 TEST(SlightlySlow, TwoOfFourAreNamed) {
   Cluster cluster = of_unknown_rate(4);
   cluster.all_of(1, slow_by(3));
-  cluster.all_of(2, [](WayResult& way) { way.tcp_mbps = std::min(*way.tcp_mbps, 3000.0F); });
+  cluster.all_of(2, [](PathResult& way) { way.tcp_mbps = std::min(*way.tcp_mbps, 3000.0F); });
   for (int again = 0; again < 2; ++again) {
     repeat_as_slow(cluster);
   }
@@ -69,12 +69,12 @@ TEST(SlightlySlow, TwoOfFourAreNamed) {
 TEST(BusyProcessors, ThatScatterRatesAccuseNobody) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Cluster cluster({.hosts = 4, .speed_mbps = std::nullopt, .noise = 0.5, .seed = seed});
-    cluster.each([](HostIndex, HostIndex, WayResult& way) {
+    cluster.each([](HostIndex, HostIndex, PathResult& way) {
       way.sender_cpu_percent = 98;
       way.receiver_cpu_percent = 92;
     });
     for (const auto& [from, to] : suspects(cluster.measured(), {}, kQuickRepeats)) {
-      cluster.way(from, to, [](WayResult& way) { way.alone_mbps = 0.8F * *way.tcp_mbps; });
+      cluster.way(from, to, [](PathResult& way) { way.alone_mbps = 0.8F * *way.tcp_mbps; });
     }
     CutResult cut{.left = {0, 1}, .right = {2, 3}, .ways = {{0, 2}, {1, 3}}};
     cut.together_mbps = 9000;
@@ -86,7 +86,7 @@ TEST(BusyProcessors, ThatScatterRatesAccuseNobody) {
 
 TEST(BusyProcessors, DoNotHideASlowPortAmongScatteredRates) {
   Cluster cluster({.hosts = 4, .speed_mbps = std::nullopt, .noise = 0.3});
-  cluster.each([](HostIndex, HostIndex, WayResult& way) {
+  cluster.each([](HostIndex, HostIndex, PathResult& way) {
     way.sender_cpu_percent = way.receiver_cpu_percent = 97;
   });
   cluster.sending(1, Cluster::slower(10));
@@ -96,7 +96,7 @@ TEST(BusyProcessors, DoNotHideASlowPortAmongScatteredRates) {
 // What was reached once is within the link's power.
 TEST(SlowAlone, IsNotSlowWhereItWasWellInItsRound) {
   Cluster cluster = of_unknown_rate(4);
-  cluster.way(0, 1, [](WayResult& way) { way.alone_mbps = 0.2F * *way.tcp_mbps; });
+  cluster.way(0, 1, [](PathResult& way) { way.alone_mbps = 0.2F * *way.tcp_mbps; });
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }
 
@@ -157,7 +157,7 @@ TEST(Ports, OfTwoKindsAreNoFault) {
   Cluster cluster({.hosts = 4});
   for (const HostIndex host : {1U, 2U}) {
     cluster.port(host).speed_mbps = 1000;
-    cluster.all_of(host, [](WayResult& way) { way.tcp_mbps = 940; });
+    cluster.all_of(host, [](PathResult& way) { way.tcp_mbps = 940; });
   }
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }
@@ -214,8 +214,8 @@ TEST(FailedTests, AreRepeatedByACommandThatThereIs) {
 TEST(SmallMtu, ThatSwallowsTheTestOfLossIsOneFinding) {
   Cluster cluster({.hosts = 4, .mtu = 9000});
   cluster.port(1).mtu = 1400;
-  cluster.all_of(1, [](WayResult& way) { way.mtu_bytes = 1400; });
-  cluster.way(0, 1, [](WayResult& way) { way.lost = way.packets; });
+  cluster.all_of(1, [](PathResult& way) { way.mtu_bytes = 1400; });
+  cluster.way(0, 1, [](PathResult& way) { way.lost = way.packets; });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.mtu: gpu1 eth0"));
 }
 
@@ -258,7 +258,7 @@ TEST(Collective, ThatFailsForAWrongNameAccusesNobodyElse) {
 TEST(SmallBuffers, ThatFillTheLinkAreWell) {
   Cluster cluster = of_unknown_rate(3);
   cluster.host_facts(1).receive_buffer_bytes = 65'536;
-  cluster.receiving(1, [](WayResult& way) { way.window_share = 0.95F; });
+  cluster.receiving(1, [](PathResult& way) { way.window_share = 0.95F; });
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }
 

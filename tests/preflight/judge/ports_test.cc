@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "preflight/judge/suspects.h"
+#include "preflight/judge/retest_candidates.h"
 #include "tests/preflight/judge/judged.h"
 
 namespace chokepoint::preflight {
@@ -179,7 +179,7 @@ TEST(MixedPorts, AreWell) {
   for (HostIndex host = 0; host < 4; ++host) {
     cluster.port(host).speed_mbps = 10'000;
   }
-  cluster.each([](HostIndex from, HostIndex to, WayResult& way) {
+  cluster.each([](HostIndex from, HostIndex to, PathResult& way) {
     if (from < 4 || to < 4) {
       way.tcp_mbps = *way.tcp_mbps * 0.4F;
     }
@@ -227,8 +227,8 @@ TEST(SampledPlan, NamesTheCableThatLoses) {
 TEST(Loss, AFewStrayPacketsAreNoFinding) {
   for (std::uint32_t lost = 1; lost <= 2; ++lost) {
     Cluster cluster({.hosts = 8});
-    cluster.way(3, 4, [&](WayResult& way) { way.lost += lost; });
-    cluster.way(5, 6, [&](WayResult& way) { way.lost += lost; });
+    cluster.way(3, 4, [&](PathResult& way) { way.lost += lost; });
+    cluster.way(5, 6, [&](PathResult& way) { way.lost += lost; });
     EXPECT_THAT(troubles_of(cluster), IsEmpty()) << lost;
   }
 }
@@ -245,11 +245,11 @@ class OneMachine : public testing::TestWithParam<std::size_t> {
  protected:
   Cluster made(std::uint64_t seed) const {
     Cluster cluster({.hosts = GetParam(), .speed_mbps = std::nullopt, .noise = 0.5, .seed = seed});
-    cluster.each([](HostIndex, HostIndex, WayResult& way) {
+    cluster.each([](HostIndex, HostIndex, PathResult& way) {
       way.sender_cpu_percent = way.receiver_cpu_percent = 97;
     });
     for (const auto& [from, to] : suspects(cluster.measured(), {}, 2 * GetParam())) {
-      cluster.way(from, to, [](WayResult& way) { way.alone_mbps = 30'000; });
+      cluster.way(from, to, [](PathResult& way) { way.alone_mbps = 30'000; });
     }
     CutResult cut{.together_mbps = 21'000,
                   .alone_mbps = 30'000.0 * static_cast<double>(GetParam() / 2)};
@@ -270,7 +270,7 @@ TEST_P(OneMachine, IsWellInTwentyRuns) {
 TEST_P(OneMachine, StillNamesTheSlowPort) {
   for (std::uint64_t seed = 21; seed <= 40; ++seed) {
     Cluster cluster = made(seed);
-    cluster.sending(1, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 95; });
+    cluster.sending(1, [](PathResult& way) { way.tcp_mbps = way.alone_mbps = 95; });
     EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: gpu1 eth0, sending"))
         << "seed " << seed;
   }

@@ -1,7 +1,7 @@
 // Large clusters: who is named does not change with their number. That they are judged at all
 // within a test's time is what keeps anything cubic out.
 
-#include "preflight/judge/suspects.h"
+#include "preflight/judge/retest_candidates.h"
 #include "tests/preflight/judge/judged.h"
 
 namespace chokepoint::preflight {

@@ -1,6 +1,6 @@
 // What groups of hosts share, and the tests that tell a shared link from a slow one.
 
-#include "preflight/judge/suspects.h"
+#include "preflight/judge/retest_candidates.h"
 #include "tests/preflight/judge/judged.h"
 
 namespace chokepoint::preflight {
@@ -32,7 +32,7 @@ CutResult made_cut(HostIndex hosts, double together, double alone) {
 // Acknowledgements of what a host receives wait behind what it sends slowly.
 TEST(Cut, WithASlowSenderInItAccusesTheSenderAlone) {
   Cluster cluster({.hosts = 4, .speed_mbps = 500});
-  cluster.sending(3, [](WayResult& way) { way.tcp_mbps = way.alone_mbps = 27; });
+  cluster.sending(3, [](PathResult& way) { way.tcp_mbps = way.alone_mbps = 27; });
   CutResult cut = made_cut(4, 1090, 1520);
   for (const auto& [from, to] : std::vector(cut.ways)) {
     cut.ways.emplace_back(to, from);
@@ -55,7 +55,7 @@ TEST(Groups, AreThoseOfAnUplink) {
 TEST(Groups, AreFoundThoughSomeRoundsWereQuiet) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Cluster cluster({.hosts = 16, .seed = seed});
-    cluster.each([&](HostIndex from, HostIndex to, WayResult& way) {
+    cluster.each([&](HostIndex from, HostIndex to, PathResult& way) {
       // Every third pair happened to have the uplink for itself.
       if ((from % 2) != (to % 2) && (from + to) % 3 != 0) {
         Cluster::slower_in_its_round(4)(way);
@@ -146,7 +146,7 @@ TEST(Uplink, ThatCarriesAllIsWell) {
 
 TEST(Uplink, ThatIsSlowAloneIsALink) {
   Cluster cluster({.hosts = 8});
-  cluster.each([](HostIndex from, HostIndex to, WayResult& way) {
+  cluster.each([](HostIndex from, HostIndex to, PathResult& way) {
     if ((from < 4) != (to < 4)) {
       Cluster::slower(10)(way);
     }
@@ -174,7 +174,7 @@ TEST(Suspects, RepeatedTellOfTheOthers) {
   Cluster cluster({.hosts = 16});
   cluster.sending(3, Cluster::slower_in_its_round(10));
   for (const auto& [from, to] : suspects(cluster.measured(), {}, 3)) {
-    cluster.way(from, to, [](WayResult& way) { way.alone_mbps = way.tcp_mbps; });
+    cluster.way(from, to, [](PathResult& way) { way.alone_mbps = way.tcp_mbps; });
   }
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: gpu3 eth0, sending"));
 }

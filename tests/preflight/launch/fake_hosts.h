@@ -49,7 +49,7 @@ inline void program(const fs::path& path, std::string_view text) {
   fs::permissions(path, fs::perms::owner_all);
 }
 
-// Whether it holds before the test's patience ends.
+// Whether it holds before the test's deadline ends.
 template <class Condition>
 bool comes(Condition condition) {
   for (int i = 0; i < 2000; ++i) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "preflight/report/words.h"
+#include "preflight/report/finding_text.h"
 #include "tests/preflight/report/made_cluster.h"
 #include "tests/preflight/report/quiet_context.h"
 

@@ -45,7 +45,7 @@ TEST(DrainList, SaysOfAHostAllOnOneLine) {
 }
 
 TEST(DrainList, WhatIsBetweenHostsOrNoMoreThanAWarningDrainsNobody) {
-  for (const Place place : {Place::Pair, Place::Way, Place::Uplink, Place::Cluster}) {
+  for (const Place place : {Place::Pair, Place::DirectedPath, Place::Uplink, Place::Cluster}) {
     EXPECT_THAT(list_of(with_finding(place, checks::Status::Critical, {1, 2})), IsEmpty());
   }
   EXPECT_THAT(list_of(with_finding(Place::Port, checks::Status::Warning, {2})), IsEmpty());

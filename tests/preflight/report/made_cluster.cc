@@ -36,7 +36,7 @@ HostResult made_host(HostIndex host) {
   return {.name = facts.host, .address = address, .program = "chokepoint 0.1.0", .facts = facts};
 }
 
-WayResult made_way(HostIndex from, HostIndex to) {
+PathResult made_way(HostIndex from, HostIndex to) {
   return {.tcp_mbps = about(9400, from, to),
           .retransmitted_percent = 0,
           .sender_cpu_percent = about(40, from, to),
@@ -104,7 +104,7 @@ PairResult& pair_of(MadeCluster& cluster, HostIndex one, HostIndex other) {
                             [](const PairResult& pair) { return std::pair(pair.a, pair.b); });
 }
 
-WayResult& way_of(MadeCluster& cluster, HostIndex from, HostIndex to) {
+PathResult& way_of(MadeCluster& cluster, HostIndex from, HostIndex to) {
   PairResult& pair = pair_of(cluster, from, to);
   return from < to ? pair.there : pair.back;
 }

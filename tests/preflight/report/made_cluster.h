@@ -19,7 +19,7 @@ struct MadeCluster {
 MadeCluster made_cluster(HostIndex hosts);
 
 PairResult& pair_of(MadeCluster& cluster, HostIndex one, HostIndex other);
-WayResult& way_of(MadeCluster& cluster, HostIndex from, HostIndex to);
+PathResult& way_of(MadeCluster& cluster, HostIndex from, HostIndex to);
 
 // Everything of Measured has some value.
 MadeCluster full_cluster();

@@ -38,7 +38,7 @@ void slow_way(MadeCluster& cluster, HostIndex from, HostIndex to) {
                  .why = "one direction of one pair is slow, all the others of both hosts are not",
                  .next_step = fmt::format("ssh {} ip route get {}", name(cluster, from),
                                           cluster.measured.hosts[to].address)},
-       .place = Place::Way,
+       .place = Place::DirectedPath,
        .hosts = {from, to},
        .ways = {{from, to}},
        .evidence = {{"throughput from " + words, 943.7, "Mb/s", "probe tcp"},
@@ -48,7 +48,7 @@ void slow_way(MadeCluster& cluster, HostIndex from, HostIndex to) {
 void lossy_port(MadeCluster& cluster, HostIndex host) {
   const auto ways = ways_of(cluster, host);
   for (const auto& [from, to] : ways) {
-    WayResult& way = way_of(cluster, from, to);
+    PathResult& way = way_of(cluster, from, to);
     way.lost = from == host ? 11 : 0;
     way.tcp_mbps = from == host ? 2100.F + static_cast<float>(to) : *way.tcp_mbps;
     way.retransmitted_percent = from == host ? 0.6F : 0.F;

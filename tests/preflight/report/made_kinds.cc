@@ -137,7 +137,7 @@ MadeCluster full_cluster() {
                               {"cpu.governor", checks::Status::Warning, "host", "powersave",
                                "performance", "cores start slowly", "cpupower frequency-set"}};
   PairResult& pair = measured.pairs[3];
-  WayResult& way = pair.back;
+  PathResult& way = pair.back;
   way.alone_mbps = 9380.123F;
   way.window_share = 0.125F;
   way.send_buffer_share = 0.5F;

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "preflight/agents/crew.h"
+#include "preflight/agents/agent_pool.h"
+#include "preflight/coordinator/coordinator.h"
 #include "preflight/judge/judge.h"
-#include "preflight/lead/lead.h"
 #include "tests/preflight/crowd/crowd.h"
 
 namespace chokepoint::preflight {
@@ -33,8 +33,8 @@ crowd::CrowdOptions some_hostile() {
   return options;
 }
 
-lead::Wanted quick(const Crowd& crowd) {
-  lead::Wanted wanted{.effort = plan::effort_named("quick").value(), .seed = 1};
+coordinator::Wanted quick(const Crowd& crowd) {
+  coordinator::Wanted wanted{.effort = plan::effort_named("quick").value(), .seed = 1};
   for (const net::HostPort& host : crowd.hosts()) {
     wanted.hosts.push_back({.name = host.host, .port = host.port});
   }
@@ -45,13 +45,14 @@ TEST(Whole, AThousandHostsOfWhichSomeAreHostile) {
   const crowd::CrowdOptions simulated = some_hostile();
   const auto crowd = Crowd::start(simulated);
   ASSERT_TRUE(crowd);
-  CrewOptions options{.hosts = (*crowd)->hosts(), .own = {.program = "test", .host = "here"}};
+  AgentPoolOptions options{.hosts = (*crowd)->hosts(), .own = {.program = "test", .host = "here"}};
   options.handshake = seconds(15);
   options.longest = [](const Task&) { return seconds(10); };
-  const auto crew = Crew::make(std::move(options));
-  ASSERT_TRUE(crew);
+  const auto pool = AgentPool::make(std::move(options));
+  ASSERT_TRUE(pool);
   const sys::SystemClock clock;
-  const lead::LeadResult led = lead::lead(**crew, quick(**crowd), {}, clock, [](const auto&) {});
+  const coordinator::CoordinatorResult led =
+      coordinator::run_preflight(**pool, quick(**crowd), {}, clock, [](const auto&) {});
   ASSERT_FALSE(led.broken);
   for (HostIndex host = 0; host < kHosts; ++host) {
     EXPECT_EQ(led.measured.hosts[host].presence == Presence::Present,

@@ -158,7 +158,7 @@ class Unprepared final : public Communicator {
   Result<> write_input(std::span<const std::byte> /*bytes*/) override { return {}; }
   Result<std::vector<double>> run(int /*times*/) override { return std::vector<double>(); }
   Result<> read_output(std::span<std::byte> /*bytes*/) const override { return {}; }
-  Way way() const override { return {}; }
+  DataPath way() const override { return {}; }
 
  private:
   std::vector<std::string>& events_;

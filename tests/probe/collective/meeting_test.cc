@@ -16,7 +16,7 @@ namespace {
 using control::Json;
 using control::Message;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::AllOf;
@@ -64,12 +64,12 @@ class MeetingTest : public testing::Test {
   Result<control::Client> stranger() const {
     return control::Client::connect(
         {.peer = {"127.0.0.1", meeting_->port()}, .own = {"somebody", "else"}},
-        Patience::of(kSoon));
+        Deadline::of(kSoon));
   }
 
   sys::Descriptor raw() const {
     return std::move(net::connect({net::Address::parse("127.0.0.1").value(), meeting_->port()}, {},
-                                  Patience::of(kSoon))
+                                  Deadline::of(kSoon))
                          .value());
   }
 
@@ -233,22 +233,22 @@ TEST_F(MeetingTest, StrangersDoNoHarm) {
   const sys::Descriptor noisy = raw();
   const std::string noise(100'000, '\xa5');
   std::ignore = net::send_all(noisy.get(), std::as_bytes(std::span(noise)),
-                              Patience::of(milliseconds(100)), "meeting");
+                              Deadline::of(milliseconds(100)), "meeting");
   // Let in, but no rank: it asks for nonsense, or for the place of a rank that is not its own.
   Result<control::Client> client = stranger();
   ASSERT_TRUE(client);
   const auto nobody_waits = [](const std::string&) {};
-  EXPECT_FALSE(client->request("tcp", Json::object(), Patience::of(kSoon), nobody_waits));
-  EXPECT_FALSE(client->request("rank", Json::object(), Patience::of(kSoon), nobody_waits));
+  EXPECT_FALSE(client->request("tcp", Json::object(), Deadline::of(kSoon), nobody_waits));
+  EXPECT_FALSE(client->request("rank", Json::object(), Deadline::of(kSoon), nobody_waits));
   Json huge = body_of(Newcomer{.job = "j", .rank = 1, .ranks = kRanks});
   huge["host"] = std::string(10'000, 'x');
-  EXPECT_FALSE(client->request("rank", huge, Patience::of(kSoon), nobody_waits));
+  EXPECT_FALSE(client->request("rank", huge, Deadline::of(kSoon), nobody_waits));
   Json odd = body_of(Newcomer{.job = "j", .rank = 7, .ranks = kRanks});
-  EXPECT_FALSE(client->request("rank", odd, Patience::of(kSoon), nobody_waits));
+  EXPECT_FALSE(client->request("rank", odd, Deadline::of(kSoon), nobody_waits));
 
   const auto members = all_join();
   EXPECT_FALSE(client->request("rank", body_of(Newcomer{.job = "j", .rank = 1, .ranks = kRanks}),
-                               Patience::of(kSoon), nobody_waits))
+                               Deadline::of(kSoon), nobody_waits))
       << "its place is taken";
   ASSERT_TRUE(members[0]->set("key", "value"));
   EXPECT_EQ(members[1]->get("key").value(), "value");
@@ -263,12 +263,12 @@ TEST_F(MeetingTest, ARankThatTalksNonsenseFails) {
   ASSERT_TRUE(client);
   Newcomer third = options(2).who;
   ASSERT_TRUE(
-      client->request("rank", body_of(third), Patience::of(kSoon), [](const std::string&) {}));
+      client->request("rank", body_of(third), Deadline::of(kSoon), [](const std::string&) {}));
   const auto a = first.get();
   const auto b = second.get();
   ASSERT_TRUE(a && b);
   ASSERT_TRUE(client->channel().send({Type::Report, {{"key", "k"}, {"value", "xyz"}}},
-                                     Patience::of(kSoon)));
+                                     Deadline::of(kSoon)));
   EXPECT_FALSE((*a)->get("never"));
   EXPECT_THAT(describe(*hub.failure()), HasSubstr("rank 2 on voyager"));
 }

@@ -27,17 +27,17 @@ const std::string kCreateStreams = "\x0a";
 const std::string kDenied = "\xff";
 const std::string kError = "\xfe";
 
-using SharedTurnstile = std::shared_ptr<control::Turnstile>;
+using SharedTestQueue = std::shared_ptr<control::TestQueue>;
 
 peers::OwnServer::Serve own_server(
-    const SharedTurnstile& turnstile = std::make_shared<control::Turnstile>(false)) {
-  return [turnstile](auto listeners, auto log, int stop) {
-    return serve(std::move(listeners), {.turnstile = *turnstile, .log = log}, stop);
+    const SharedTestQueue& test_queue = std::make_shared<control::TestQueue>(false)) {
+  return [test_queue](auto listeners, auto log, int stop) {
+    return serve(std::move(listeners), {.test_queue = *test_queue, .log = log}, stop);
   };
 }
 
 // A test of another kind that fills the path.
-control::Turnstile::Test another() {
+control::TestQueue::Test another() {
   return {.demand = control::Weight::Heavy, .who = "tcp by 10.0.0.2", .owner = "voyager"};
 }
 
@@ -63,11 +63,11 @@ TEST(Iperf3Server, TellsOthersThatItIsBusy) {
 
 TEST(Iperf3Server, TellsThatItIsBusyWithATestOfAnotherKind) {
   for (const bool exclusive : {false, true}) {
-    const auto turnstile = std::make_shared<control::Turnstile>(exclusive);
-    std::optional<control::Turnstile::Turn> other;
-    other.emplace(*turnstile, another());
+    const auto test_queue = std::make_shared<control::TestQueue>(exclusive);
+    std::optional<control::TestQueue::Turn> other;
+    other.emplace(*test_queue, another());
     ASSERT_TRUE(other->take());
-    const peers::OwnServer server(0, own_server(turnstile));
+    const peers::OwnServer server(0, own_server(test_queue));
     Script client = Script::to(server.at());
     EXPECT_EQ(client.say(kCookie).hear(1), kDenied);
     EXPECT_TRUE(client.is_closed());
@@ -77,10 +77,10 @@ TEST(Iperf3Server, TellsThatItIsBusyWithATestOfAnotherKind) {
 }
 
 TEST(Iperf3Server, AnExclusiveOneServesNobodyElseMeanwhile) {
-  const auto turnstile = std::make_shared<control::Turnstile>(true);
-  const peers::OwnServer server(0, own_server(turnstile));
+  const auto test_queue = std::make_shared<control::TestQueue>(true);
+  const peers::OwnServer server(0, own_server(test_queue));
   const Script client = welcomed(server);
-  control::Turnstile::Turn other(*turnstile,
+  control::TestQueue::Turn other(*test_queue,
                                  {.demand = control::Weight::Light, .owner = "voyager"});
   const Result<> taken = other.take();
   ASSERT_FALSE(taken);
@@ -88,9 +88,9 @@ TEST(Iperf3Server, AnExclusiveOneServesNobodyElseMeanwhile) {
 }
 
 TEST(Iperf3Server, CountsInWhatAllTestsMayTake) {
-  const auto turnstile = std::make_shared<control::Turnstile>(
+  const auto test_queue = std::make_shared<control::TestQueue>(
       false, control::Capacity{.threads = 4, .bytes = 64 << 20});
-  const peers::OwnServer server(0, own_server(turnstile));
+  const peers::OwnServer server(0, own_server(test_queue));
   for (const char* greedy :
        {R"({"tcp":true,"time":1,"parallel":5})", R"({"tcp":true,"time":1,"window":536870912})",
         R"({"udp":true,"time":1,"parallel":5,"len":1000})"}) {
@@ -120,10 +120,10 @@ struct Refusing {
 };
 
 TEST(Iperf3Server, RefusesParametersWithTheReason) {
-  const auto turnstile = std::make_shared<control::Turnstile>(false);
-  const peers::OwnServer server(0, [turnstile](auto listeners, auto log, int stop) {
+  const auto test_queue = std::make_shared<control::TestQueue>(false);
+  const peers::OwnServer server(0, [test_queue](auto listeners, auto log, int stop) {
     return serve(std::move(listeners),
-                 {.turnstile = *turnstile,
+                 {.test_queue = *test_queue,
                   .limits = {.rate_bits_per_s = 1e9, .buffer_bytes = 1 << 20},
                   .log = log},
                  stop);

@@ -73,9 +73,9 @@ std::uint64_t least(std::uint64_t amount, Direction direction) {
 }
 
 TEST_P(StockIperf3, ClientIsServed) {
-  control::Turnstile turnstile(false);
-  peers::OwnServer server(kDefaultPort, [&turnstile](auto listeners, auto log, int stop) {
-    return serve(std::move(listeners), {.turnstile = turnstile, .log = log}, stop);
+  control::TestQueue test_queue(false);
+  peers::OwnServer server(kDefaultPort, [&test_queue](auto listeners, auto log, int stop) {
+    return serve(std::move(listeners), {.test_queue = test_queue, .log = log}, stop);
   });
   const nlohmann::json told = StockProgram(client_command(GetParam())).json();
   ASSERT_TRUE(told.is_object()) << told;
@@ -151,9 +151,9 @@ TEST_P(StockIperf3, ServerIsDriven) {
 
 // iperf3 has its own idea of what was omitted, and shows what is left.
 TEST_F(StockIperf3Alone, AnOmittedStartIsSubtractedOnce) {
-  control::Turnstile turnstile(false);
-  peers::OwnServer server(kDefaultPort, [&turnstile](auto listeners, auto log, int stop) {
-    return serve(std::move(listeners), {.turnstile = turnstile, .log = log}, stop);
+  control::TestQueue test_queue(false);
+  peers::OwnServer server(kDefaultPort, [&test_queue](auto listeners, auto log, int stop) {
+    return serve(std::move(listeners), {.test_queue = test_queue, .log = log}, stop);
   });
   for (const bool reverse : {false, true}) {
     std::vector<std::string> command{"iperf3", "-c",   "127.0.0.1", "-J", "-u", "-b", "2M",

@@ -144,7 +144,7 @@ class Responsive : public testing::TestWithParam<bool> {
     ASSERT_TRUE(client_) << describe(client_.error());
     const Result<control::Json> ready =
         client_->request("responsiveness", body_of(LoadRequest{.time = 60s, .streams = kStreams}),
-                         net::Patience::of(10s), [](const std::string&) {});
+                         net::Deadline::of(10s), [](const std::string&) {});
     ASSERT_TRUE(ready) << describe(ready.error());
   }
 
@@ -205,8 +205,8 @@ TEST_P(Responsive, SeveralLoadsFollowEachOther) {
     EXPECT_TRUE((*load)->result().responsiveness.rpm);
     first_probe = (*load)->next_probe();
   }
-  ASSERT_TRUE(client_->channel().send({control::Type::Stop}, net::Patience::of(10s)));
-  EXPECT_TRUE(client_->channel().expect(control::Type::Result, net::Patience::of(10s)));
+  ASSERT_TRUE(client_->channel().send({control::Type::Stop}, net::Deadline::of(10s)));
+  EXPECT_TRUE(client_->channel().expect(control::Type::Result, net::Deadline::of(10s)));
 }
 
 TEST_P(Responsive, AServerThatGoesEndsTheLoad) {
@@ -225,10 +225,10 @@ TEST_P(Responsive, AServerThatGoesEndsTheLoad) {
 TEST_P(Responsive, ANumberOpensOneConnection) {
   const FrameHeadBytes get = bytes_of({.type = FrameType::Get, .number = 1});
   const auto answer = [&](int number) -> ssize_t {
-    const auto opened = client_->attach_anew(number, get, net::Patience::of(10s));
+    const auto opened = client_->attach_anew(number, get, net::Deadline::of(10s));
     EXPECT_TRUE(opened) << describe(opened.error());
     ObjectBytes object{};
-    return net::receive_all(opened->fd.get(), object, net::Patience::of(10s), "answer") ? 1 : 0;
+    return net::receive_all(opened->fd.get(), object, net::Deadline::of(10s), "answer") ? 1 : 0;
   };
   EXPECT_EQ(answer(kStreams), 1);
   EXPECT_EQ(answer(kStreams), 0);
@@ -237,11 +237,11 @@ TEST_P(Responsive, ANumberOpensOneConnection) {
 
 TEST_P(Responsive, AForeignConnectionThatFillsIsClosed) {
   const FrameHeadBytes fill = bytes_of({.type = FrameType::Fill});
-  const auto opened = client_->attach_anew(kStreams, fill, net::Patience::of(10s));
+  const auto opened = client_->attach_anew(kStreams, fill, net::Deadline::of(10s));
   ASSERT_TRUE(opened);
   std::array<std::byte, 8> bytes{};
   const Result<std::size_t> got =
-      net::receive_some(opened->fd.get(), bytes, net::Patience::of(10s), "answer");
+      net::receive_some(opened->fd.get(), bytes, net::Deadline::of(10s), "answer");
   EXPECT_TRUE(!got || *got == 0);
 }
 
@@ -254,7 +254,7 @@ TEST(Responsiveness, AnOlderServerKnowsNoSuchTest) {
   Result<Client> client = server.client();
   ASSERT_TRUE(client);
   const auto ready = client->request("responsiveness", body_of(LoadRequest{}),
-                                     net::Patience::of(10s), [](const std::string&) {});
+                                     net::Deadline::of(10s), [](const std::string&) {});
   ASSERT_FALSE(ready);
   EXPECT_EQ(ready.error().kind, ErrorKind::Unsupported);
 }

@@ -38,16 +38,16 @@ TEST(NuttcpServer, SaysKoWithTheReason) {
 }
 
 // A test of another kind that fills the path.
-control::Turnstile::Test another() {
+control::TestQueue::Test another() {
   return {.demand = control::Weight::Heavy, .who = "tcp by 10.0.0.2", .owner = "voyager"};
 }
 
 TEST(NuttcpServer, AClientWaitsForATestOfAnotherKind) {
-  const auto turnstile = std::make_shared<control::Turnstile>(false);
-  std::optional<control::Turnstile::Turn> other;
-  other.emplace(*turnstile, another());
+  const auto test_queue = std::make_shared<control::TestQueue>(false);
+  std::optional<control::TestQueue::Turn> other;
+  other.emplace(*test_queue, another());
   ASSERT_TRUE(other->take());
-  const peers::OwnServer server(0, own_server(turnstile));
+  const peers::OwnServer server(0, own_server(test_queue));
   Script client = Script::to(server.at());
   client.say(kHello);
   Script gone = Script::to(server.at());
@@ -57,20 +57,20 @@ TEST(NuttcpServer, AClientWaitsForATestOfAnotherKind) {
 }
 
 TEST(NuttcpServer, AnExclusiveOneRefusesWhileAnotherTestRuns) {
-  const auto turnstile = std::make_shared<control::Turnstile>(true);
-  control::Turnstile::Turn other(*turnstile, another());
+  const auto test_queue = std::make_shared<control::TestQueue>(true);
+  control::TestQueue::Turn other(*test_queue, another());
   ASSERT_TRUE(other.take());
-  const peers::OwnServer server(0, own_server(turnstile));
+  const peers::OwnServer server(0, own_server(test_queue));
   Script client = welcomed(server);
   EXPECT_EQ(client.say(encode(Parameters{})).hear(200),
             "KO\nanother test is running: tcp by 10.0.0.2\nKO\n");
 }
 
 TEST(NuttcpServer, AnExclusiveOneServesNobodyElseMeanwhile) {
-  const auto turnstile = std::make_shared<control::Turnstile>(true);
-  const peers::OwnServer server(0, own_server(turnstile));
+  const auto test_queue = std::make_shared<control::TestQueue>(true);
+  const peers::OwnServer server(0, own_server(test_queue));
   const Script client = welcomed(server);
-  control::Turnstile::Turn other(*turnstile,
+  control::TestQueue::Turn other(*test_queue,
                                  {.demand = control::Weight::Light, .owner = "voyager"});
   const Result<> taken = other.take();
   ASSERT_FALSE(taken);
@@ -78,9 +78,9 @@ TEST(NuttcpServer, AnExclusiveOneServesNobodyElseMeanwhile) {
 }
 
 TEST(NuttcpServer, CountsInWhatAllTestsMayTake) {
-  const auto turnstile = std::make_shared<control::Turnstile>(
+  const auto test_queue = std::make_shared<control::TestQueue>(
       false, control::Capacity{.threads = 2, .bytes = 6 << 20});
-  const peers::OwnServer server(0, own_server(turnstile));
+  const peers::OwnServer server(0, own_server(test_queue));
   Parameters asked;
   asked.streams = 2;
   EXPECT_THAT(welcomed(server).say(encode(asked)).hear(200), HasSubstr("of memory"))

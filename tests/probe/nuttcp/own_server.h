@@ -10,9 +10,9 @@
 namespace chokepoint::probe::nuttcp {
 
 inline peers::OwnServer::Serve own_server(
-    std::shared_ptr<control::Turnstile> turnstile = std::make_shared<control::Turnstile>(false)) {
-  return [turnstile](auto listeners, auto log, int stop) {
-    return serve(std::move(listeners), {.turnstile = *turnstile, .log = log}, stop);
+    std::shared_ptr<control::TestQueue> test_queue = std::make_shared<control::TestQueue>(false)) {
+  return [test_queue](auto listeners, auto log, int stop) {
+    return serve(std::move(listeners), {.test_queue = *test_queue, .log = log}, stop);
   };
 }
 

@@ -93,31 +93,31 @@ TEST_P(Sockets, TwoEndsTraceOneFlowAtTheSameTime) {
 TEST_P(Sockets, AClientWithTheTokenIsMet) {
   sys::Descriptor socket = udp_on(GetParam());
   const net::Endpoint server = where(socket);
-  Doorman doorman(std::move(socket), at(GetParam()), "token");
+  UdpGreeter greeter(std::move(socket), at(GetParam()), "token");
   std::atomic<bool> over = false;
   std::thread door([&] {
     while (!over) {
-      doorman.answer();
+      greeter.answer();
     }
   });
-  EXPECT_TRUE(introduce(at(GetParam()), server, "token", net::Patience::of(seconds(10))));
+  EXPECT_TRUE(introduce(at(GetParam()), server, "token", net::Deadline::of(seconds(10))));
   over = true;
   door.join();
-  EXPECT_TRUE(doorman.met());
-  EXPECT_TRUE(doorman.release());
+  EXPECT_TRUE(greeter.met());
+  EXPECT_TRUE(greeter.release());
 }
 
 TEST_P(Sockets, AStrangerGetsNoAnswer) {
   sys::Descriptor socket = udp_on(GetParam());
   const net::Endpoint server = where(socket);
-  Doorman doorman(std::move(socket), at(GetParam()), "token");
+  UdpGreeter greeter(std::move(socket), at(GetParam()), "token");
   const sys::Descriptor stranger = udp_on(GetParam());
   ASSERT_TRUE(net::connect_udp(stranger.get(), server));
   for (const std::string& greeting : {std::string("ckpgguess"), std::string(100, 'x')}) {
     ASSERT_GT(send(stranger.get(), greeting.data(), greeting.size(), 0), 0);
-    doorman.answer();
+    greeter.answer();
   }
-  EXPECT_FALSE(doorman.met());
+  EXPECT_FALSE(greeter.met());
   std::array<char, 16> nothing{};
   EXPECT_LT(recv(stranger.get(), nothing.data(), nothing.size(), MSG_DONTWAIT), 0);
 }
@@ -125,14 +125,14 @@ TEST_P(Sockets, AStrangerGetsNoAnswer) {
 TEST_P(Sockets, FamiliesAreTriedForWhatTheyAre) {
   const auto listener = net::listen({.address = at(GetParam())}, 8, {});
   ASSERT_TRUE(listener);
-  const auto patience = net::Patience::of(seconds(20));
+  const auto deadline = net::Deadline::of(seconds(20));
   const net::Family family = at(GetParam()).family();
-  const auto open = examine(GetParam(), where(*listener).port, {}, patience);
+  const auto open = examine(GetParam(), where(*listener).port, {}, deadline);
   ASSERT_TRUE(open);
   EXPECT_EQ(open->of(family).connection, Connection::Connected);
   EXPECT_TRUE(open->of(family).connect_ms);
   EXPECT_TRUE(open->is_address);
-  const auto closed = examine(GetParam(), nobody().port, {}, patience);
+  const auto closed = examine(GetParam(), nobody().port, {}, deadline);
   ASSERT_TRUE(closed);
   EXPECT_EQ(closed->of(family).connection, Connection::Refused);
   EXPECT_TRUE(closed->of(family).answers());
@@ -141,7 +141,7 @@ TEST_P(Sockets, FamiliesAreTriedForWhatTheyAre) {
 TEST(Introduction, SilenceIsATimeout) {
   const sys::Descriptor deaf = udp_on("127.0.0.1");
   const auto met = introduce(at("127.0.0.1"), where(deaf), "token",
-                             net::Patience::of(std::chrono::milliseconds(150)));
+                             net::Deadline::of(std::chrono::milliseconds(150)));
   ASSERT_FALSE(met);
   EXPECT_EQ(met.error().kind, ErrorKind::Timeout);
 }

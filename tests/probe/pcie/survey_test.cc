@@ -36,7 +36,7 @@ class SurveyTest : public gpu::FakeDriver {
   }
 
   fakes::HostTree tree_ = fakes::HostTree::from_fixture("pcie-two-sockets");
-  Surroundings host_;
+  SurveyContext host_;
   Pace pace_;
   std::vector<std::string> told_;
   std::vector<int> asked_;

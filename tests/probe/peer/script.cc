@@ -9,18 +9,18 @@
 namespace chokepoint::peers {
 namespace {
 
-net::Patience patience() { return net::Patience::of(std::chrono::seconds(10)); }
+net::Deadline deadline() { return net::Deadline::of(std::chrono::seconds(10)); }
 
 }  // namespace
 
 Script Script::to(const net::Endpoint& server) {
-  Result<sys::Descriptor> fd = net::connect(server, {}, patience());
+  Result<sys::Descriptor> fd = net::connect(server, {}, deadline());
   EXPECT_TRUE(fd) << describe(fd.error());
   return Script(std::move(*fd));
 }
 
 Script& Script::say(std::string_view text) {
-  static_cast<void>(net::send_all(fd_.get(), std::as_bytes(std::span(text)), patience(), "script"));
+  static_cast<void>(net::send_all(fd_.get(), std::as_bytes(std::span(text)), deadline(), "script"));
   return *this;
 }
 
@@ -30,7 +30,7 @@ std::string Script::hear(std::size_t count) {
     std::array<char, 256> buffer{};
     const auto room = std::as_writable_bytes(std::span(buffer))
                           .first(std::min(buffer.size(), count - text.size()));
-    const Result<std::size_t> got = net::receive_some(fd_.get(), room, patience(), "script");
+    const Result<std::size_t> got = net::receive_some(fd_.get(), room, deadline(), "script");
     if (!got || *got == 0) {
       break;
     }
@@ -47,7 +47,7 @@ std::uint16_t Script::port() const {
 bool Script::is_closed() {
   std::byte byte{};
   const Result<std::size_t> got =
-      net::receive_some(fd_.get(), std::span(&byte, 1), patience(), "script");
+      net::receive_some(fd_.get(), std::span(&byte, 1), deadline(), "script");
   return got ? *got == 0 : got.error().kind != ErrorKind::Timeout;
 }
 
@@ -59,7 +59,7 @@ Listener::Listener() {
 }
 
 Script Listener::accept() const {
-  EXPECT_TRUE(net::wait_for(fd.get(), POLLIN, patience(), "accept", "script"));
+  EXPECT_TRUE(net::wait_for(fd.get(), POLLIN, deadline(), "accept", "script"));
   Result<std::optional<sys::Descriptor>> taken = net::accept(fd.get());
   EXPECT_TRUE(taken && *taken);
   return Script(std::move(**taken));

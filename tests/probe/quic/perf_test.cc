@@ -165,7 +165,7 @@ class PerfTestOverLoopback : public testing::Test {
     listeners.push_back(listen_perf(at("127.0.0.1", 0)).value());
     port_ = net::local_endpoint(listeners.front().get())->port;
     server_ = std::thread([this, limits, listeners = std::move(listeners)]() mutable {
-      EXPECT_TRUE(serve_perf(std::move(listeners), {.turnstile = turnstile_, .limits = limits},
+      EXPECT_TRUE(serve_perf(std::move(listeners), {.test_queue = test_queue_, .limits = limits},
                              stop_.get()));
     });
   }
@@ -183,7 +183,7 @@ class PerfTestOverLoopback : public testing::Test {
     return {Socket::adopt(std::move(fd), true).value(), {}, protocol, sys::Root("/"), nullptr};
   }
 
-  control::Turnstile turnstile_{false};
+  control::TestQueue test_queue_{false};
   sys::Descriptor stop_{eventfd(0, EFD_CLOEXEC)};
   std::uint16_t port_ = 0;
   std::thread server_;
@@ -249,7 +249,7 @@ TEST_F(PerfTestOverLoopback, WhileOneClientIsServedAnotherIsRefused) {
 
 TEST_F(PerfTestOverLoopback, AClientIsRefusedWhileAnotherTestFillsThePath) {
   serve();
-  control::Turnstile::Turn other(turnstile_, {.demand = control::Weight::Heavy, .who = "a test"});
+  control::TestQueue::Turn other(test_queue_, {.demand = control::Weight::Heavy, .who = "a test"});
   ASSERT_TRUE(other.take());
   const Result<PerfTest> test = run({.time = 50ms, .interval = 10ms});
   ASSERT_FALSE(test);

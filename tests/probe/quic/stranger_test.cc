@@ -130,18 +130,19 @@ TEST(Failed, TheOtherEndIsToldWhy) {
 
 // The second packet of a large ClientHello comes to the listening socket while the first one is
 // looked at. The client's clock stands still: it sends nothing again.
-TEST(PerfDoor, AClientHelloMayTakeSeveralPackets) {
+TEST(PerfAcceptor, AClientHelloMayTakeSeveralPackets) {
   if (!can_quic()) {
     GTEST_SKIP() << "the program has no QUIC library";
   }
-  control::Turnstile turnstile(false);
+  control::TestQueue test_queue(false);
   const sys::Descriptor stop(eventfd(0, EFD_CLOEXEC));
   const net::Endpoint loopback{.address = net::Address::parse("127.0.0.1").value(), .port = 0};
   std::vector<sys::Descriptor> listeners;
   listeners.push_back(listen_perf(loopback).value());
   const net::Endpoint at = net::local_endpoint(listeners.front().get()).value();
-  std::thread server(
-      [&] { EXPECT_TRUE(serve_perf(std::move(listeners), {.turnstile = turnstile}, stop.get())); });
+  std::thread server([&] {
+    EXPECT_TRUE(serve_perf(std::move(listeners), {.test_queue = test_queue}, stop.get()));
+  });
 
   const sys::Descriptor fd = net::bind_udp(loopback, {}).value();
   ASSERT_TRUE(net::connect_udp(fd.get(), at));

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using control::Client;
 using control::Message;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using testing::HasSubstr;
 
 constexpr const char* kProgram = "chokepoint test";
@@ -184,15 +184,15 @@ class RpcServiceTest : public testing::Test {
  protected:
   void begin(const Parameters& parameters) {
     ASSERT_TRUE(
-        client_->request("rpc", body_of(parameters), Patience::of(10s), [](const std::string&) {}));
-    connection_ = std::move(client_->attach(0, {}, Patience::of(10s)).value());
-    ASSERT_TRUE(client_->channel().expect(Type::Begin, Patience::of(10s)));
+        client_->request("rpc", body_of(parameters), Deadline::of(10s), [](const std::string&) {}));
+    connection_ = std::move(client_->attach(0, {}, Deadline::of(10s)).value());
+    ASSERT_TRUE(client_->channel().expect(Type::Begin, Deadline::of(10s)));
   }
 
   // What the server says at last, its reports left out.
   Message last_word() {
     while (true) {
-      Result<Message> message = client_->channel().receive(Patience::of(20s));
+      Result<Message> message = client_->channel().receive(Deadline::of(20s));
       if (!message || message->type != Type::Report) {
         return message.value_or(Message{});
       }
@@ -208,7 +208,7 @@ TEST_F(RpcServiceTest, MoreCallsAtOnceThanWereAgreedOnEndTheTest) {
   // The answers fill both sockets' buffers, since nobody reads them: calls pile up.
   begin({.request_bytes = 1, .response_bytes = 100'000'000, .outstanding = 2});
   const std::string calls(100, 'x');
-  ASSERT_TRUE(net::send_all(connection_.get(), std::as_bytes(std::span(calls)), Patience::of(10s),
+  ASSERT_TRUE(net::send_all(connection_.get(), std::as_bytes(std::span(calls)), Deadline::of(10s),
                             "server"));
   const Message word = last_word();
   EXPECT_EQ(word.type, Type::Failed);
@@ -217,9 +217,9 @@ TEST_F(RpcServiceTest, MoreCallsAtOnceThanWereAgreedOnEndTheTest) {
 
 TEST_F(RpcServiceTest, AClientThatReadsNoAnswerStillGetsItsResult) {
   begin({.request_bytes = 1, .response_bytes = 100'000'000});
-  ASSERT_TRUE(net::send_all(connection_.get(), std::as_bytes(std::span("x", 1)), Patience::of(10s),
+  ASSERT_TRUE(net::send_all(connection_.get(), std::as_bytes(std::span("x", 1)), Deadline::of(10s),
                             "server"));
-  ASSERT_TRUE(client_->channel().send({Type::Stop}, Patience::of(10s)));
+  ASSERT_TRUE(client_->channel().send({Type::Stop}, Deadline::of(10s)));
   const Message word = last_word();
   ASSERT_EQ(word.type, Type::Result);
   EXPECT_TRUE(half_in(word.body));
@@ -235,7 +235,7 @@ TEST_F(RpcServiceTest, AConnectionThatIsClosedEndsTheTest) {
 
 TEST_F(RpcServiceTest, AMessageOutOfTurnEndsTheTest) {
   begin({});
-  ASSERT_TRUE(client_->channel().send({Type::Begin}, Patience::of(10s)));
+  ASSERT_TRUE(client_->channel().send({Type::Begin}, Deadline::of(10s)));
   EXPECT_EQ(last_word().type, Type::Failed);
 }
 

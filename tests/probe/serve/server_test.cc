@@ -22,7 +22,7 @@ using control::Json;
 using control::Message;
 using control::Type;
 using fakes::ProbeServer;
-using net::Patience;
+using net::Deadline;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
@@ -45,15 +45,15 @@ class Echo final : public control::Service {
   Result<Json> serve(control::Session& session, const Json& parameters) override {
     const int streams = parameters.value("streams", 0);
     session.expect_streams(streams);
-    const Patience patience = session.patience(kPatience);
-    if (const Result<> sent = session.channel().send({Type::Ready, parameters}, patience); !sent) {
+    const Deadline deadline = session.deadline(kPatience);
+    if (const Result<> sent = session.channel().send({Type::Ready, parameters}, deadline); !sent) {
       return std::unexpected(sent.error());
     }
-    Result<std::vector<sys::Descriptor>> arrived = session.streams(patience);
+    Result<std::vector<sys::Descriptor>> arrived = session.streams(deadline);
     if (!arrived) {
       return std::unexpected(arrived.error());
     }
-    const Result<Message> go = session.channel().expect(Type::Begin, patience);
+    const Result<Message> go = session.channel().expect(Type::Begin, deadline);
     if (!go) {
       return std::unexpected(go.error());
     }
@@ -70,7 +70,7 @@ control::Services echo(control::Weight weight = control::Weight::Light) {
   return services;
 }
 
-Patience soon() { return Patience::of(kPatience); }
+Deadline soon() { return Deadline::of(kPatience); }
 
 Result<Json> ask(Client& client, const Json& parameters = Json::object()) {
   return client.request("echo", parameters, soon(), [](const std::string&) {});
@@ -163,18 +163,18 @@ class Taker final : public control::Service {
   }
   Result<Json> serve(control::Session& session, const Json&) override {
     session.expect_streams(2);
-    const Patience patience = session.patience(kPatience);
-    TRY(session.channel().send({Type::Ready, Json::object()}, patience));
+    const Deadline deadline = session.deadline(kPatience);
+    TRY(session.channel().send({Type::Ready, Json::object()}, deadline));
     std::vector<int> numbers;
     std::vector<sys::Descriptor> kept;
-    while (numbers.size() < 2 && !patience.over()) {
-      TRY(net::wait_for(session.arrival_descriptor(), POLLIN, patience, "wait", "streams"));
+    while (numbers.size() < 2 && !deadline.over()) {
+      TRY(net::wait_for(session.arrival_descriptor(), POLLIN, deadline, "wait", "streams"));
       for (auto& [number, fd] : session.new_streams()) {
         numbers.push_back(number);
         kept.push_back(std::move(fd));
       }
     }
-    TRY(session.channel().expect(Type::Begin, patience));
+    TRY(session.channel().expect(Type::Begin, deadline));
     return Json{{"numbers", numbers}, {"more", session.new_streams().size()}};
   }
 };
@@ -367,7 +367,7 @@ TEST(Server, AClientThatGoesBeforeItsDataConnectionsComeGivesItsTurnUp) {
   }
   Result<Client> next = server.client();
   ASSERT_TRUE(next);
-  ASSERT_TRUE(next->request("echo", Json::object(), Patience::of(kPatience / 2),
+  ASSERT_TRUE(next->request("echo", Json::object(), Deadline::of(kPatience / 2),
                             [](const std::string&) {}));
   EXPECT_TRUE(finish(*next));
 }

@@ -56,8 +56,8 @@ TEST(Stream, AReceiverTakesWhatLiesThereWhenTheSenderPauses) {
       send_some(payload->bytes().size());
     }
     send_some(1);
-    const auto patience = steady_clock::now() + seconds(10);
-    while (stream.counters().bytes < sent && steady_clock::now() < patience) {
+    const auto deadline = steady_clock::now() + seconds(10);
+    while (stream.counters().bytes < sent && steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     EXPECT_EQ(stream.counters().bytes, sent);

@@ -17,7 +17,7 @@ using control::Client;
 using control::Json;
 using control::Message;
 using control::Type;
-using net::Patience;
+using net::Deadline;
 using testing::HasSubstr;
 
 control::Services services() {
@@ -26,7 +26,7 @@ control::Services services() {
   return all;
 }
 
-Patience soon() { return Patience::of(10s); }
+Deadline soon() { return Deadline::of(10s); }
 
 Result<udp::Test> open(Client& client, const Parameters& parameters) {
   return udp::Test::open(client, parameters, {}, -1, [](const std::string&) {});
@@ -152,7 +152,7 @@ class Rendezvous : public testing::Test {
                              .port = ready_.at("flows").at(0).at("port").get<std::uint16_t>()};
     EXPECT_TRUE(bind_flow_to(socket_.get(), peer));
     send_exchange(socket_.get(), packet);
-    std::ignore = net::wait_for(socket_.get(), POLLIN, Patience::of(300ms), "hear", "server");
+    std::ignore = net::wait_for(socket_.get(), POLLIN, Deadline::of(300ms), "hear", "server");
     return receive_exchange(socket_.get());
   }
 

@@ -118,9 +118,9 @@ FakeTraffic FakeFabric::traffic(const std::string& device) const {
   return state_->devices.at(device).traffic;
 }
 
-void FakeFabric::set_patience(std::chrono::milliseconds patience) {
+void FakeFabric::set_patience(std::chrono::milliseconds deadline) {
   const std::lock_guard hold(state_->lock);
-  state_->patience = patience;
+  state_->deadline = deadline;
 }
 
 }  // namespace chokepoint::fakes

@@ -100,7 +100,7 @@ struct FakeFabric::State {
   std::condition_variable changed;
   std::map<std::string, FabricDevice> devices = {};
   std::map<std::uint32_t, FabricPair*> pairs = {};
-  std::chrono::milliseconds patience{50};
+  std::chrono::milliseconds deadline{50};
   std::uint32_t next_pair = 0x11;
   std::uint32_t next_key = 0x1000;
   bool over = false;

@@ -111,7 +111,7 @@ void start(FabricPair& pair, const ibv_send_wr& raw) {
     pair.peer = raw.wr.ud.remote_qpn;
   }
   message.ready = FabricClock::now() + pair.device->faults.delay;
-  message.give_up = message.ready + pair.device->state->patience;
+  message.give_up = message.ready + pair.device->state->deadline;
   pair.under_way.push_back(std::move(message));
 }
 

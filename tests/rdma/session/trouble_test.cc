@@ -18,7 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-net::Patience soon() { return net::Patience::of(seconds(10)); }
+net::Deadline soon() { return net::Deadline::of(seconds(10)); }
 
 class TroubleTest : public TwoHosts {
  protected:
@@ -33,9 +33,9 @@ class TroubleTest : public TwoHosts {
   }
 
   void await_nothing_there() {
-    const net::Patience patience = soon();
+    const net::Deadline deadline = soon();
     while (fabric_.traffic("fake1").queue_pairs + fabric_.traffic("fake1").regions > 0 &&
-           !patience.over()) {
+           !deadline.over()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     EXPECT_EQ(fabric_.traffic("fake1").queue_pairs, 0);

@@ -22,7 +22,7 @@ class WatchedPeer : public testing::Test {
 
   void peer_fails(const std::string& reason) {
     const Error error{ErrorKind::Io, "", "test", 0, reason};
-    EXPECT_TRUE(peer_.send(control::failed(error), net::Patience::of(seconds(5))));
+    EXPECT_TRUE(peer_.send(control::failed(error), net::Deadline::of(seconds(5))));
   }
 
   std::array<int, 2> pair_ = sockets();

@@ -41,14 +41,14 @@ class LiveCm : public KernelTest {
   }
 
   static std::future<Connected> accepting(CmListener& listener, Endpoint& target,
-                                          std::chrono::nanoseconds patience) {
-    return std::async(std::launch::async, [&listener, &target, patience] {
-      return listener.accept(target, path(), net::Patience::of(patience));
+                                          std::chrono::nanoseconds deadline) {
+    return std::async(std::launch::async, [&listener, &target, deadline] {
+      return listener.accept(target, path(), net::Deadline::of(deadline));
     });
   }
 
   Connected connect(Endpoint& source, const CmPeer& to) {
-    return connect_by_cm(source, to, path(), net::Patience::of(seconds(10)));
+    return connect_by_cm(source, to, path(), net::Deadline::of(seconds(10)));
   }
 };
 
@@ -115,7 +115,7 @@ TEST_F(LiveCm, WhoIsNotAnsweredWaitsNoLongerThanItsPatience) {
   const Ends ends = open_ends(options());
   const auto listening = listener();
   const Connected connected =
-      connect_by_cm(*ends.source, peer(*listening), path(), net::Patience::of(milliseconds(200)));
+      connect_by_cm(*ends.source, peer(*listening), path(), net::Deadline::of(milliseconds(200)));
   ASSERT_FALSE(connected);
   EXPECT_EQ(connected.error().kind, ErrorKind::Timeout);
 }

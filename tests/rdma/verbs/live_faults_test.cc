@@ -130,10 +130,10 @@ TEST_F(Faults, EachWakeIsArmedAnew) {
   for (std::uint64_t turn = 1; turn <= 3; ++turn) {
     post_writes(ends, from, to, 1, 8);
     EXPECT_EQ(fabric_->traffic(name_).wakes, turn) << "one for many completions";
-    EXPECT_TRUE(ends.source->wait_sends(net::Patience::of(std::chrono::seconds(20))));
+    EXPECT_TRUE(ends.source->wait_sends(net::Deadline::of(std::chrono::seconds(20))));
     EXPECT_EQ(poll_all(*ends.source).size(), 8U);
   }
-  EXPECT_FALSE(ends.source->wait_sends(net::Patience::of(std::chrono::milliseconds(5))));
+  EXPECT_FALSE(ends.source->wait_sends(net::Deadline::of(std::chrono::milliseconds(5))));
 }
 
 TEST_F(Faults, ARefusalTellsWhatWasRefused) {

@@ -15,7 +15,7 @@ TEST_F(LiveWait, NothingThatComesIsATimeout) {
   EndpointOptions wanted = options();
   wanted.events = true;
   const Ends ends = connected_ends(wanted, path());
-  const Result<> waited = ends.target->wait_receives(net::Patience::of(milliseconds(20)));
+  const Result<> waited = ends.target->wait_receives(net::Deadline::of(milliseconds(20)));
   ASSERT_FALSE(waited);
   EXPECT_EQ(waited.error().kind, ErrorKind::Timeout);
 }
@@ -36,7 +36,7 @@ TEST_F(LiveWait, EachMessageWakesWhoSleepsForIt) {
     std::array<Completion, 4> found;
     int count = 0;
     while (count == 0) {
-      ASSERT_TRUE(ends.target->wait_receives(net::Patience::of(seconds(20))));
+      ASSERT_TRUE(ends.target->wait_receives(net::Deadline::of(seconds(20))));
       count = ends.target->poll_receives(found);
     }
     EXPECT_EQ(count, 1);
@@ -55,14 +55,14 @@ TEST_F(LiveWait, WhatCameBeforeTheWaitEndsIt) {
   ASSERT_TRUE(ends.source->lay_out_sends(0, std::span(&request, 1)));
   ASSERT_EQ(ends.source->post_sends(0, 0, 1, true), 0);
   std::this_thread::sleep_for(milliseconds(50));
-  EXPECT_TRUE(ends.source->wait_sends(net::Patience::of(seconds(20))));
+  EXPECT_TRUE(ends.source->wait_sends(net::Deadline::of(seconds(20))));
   EXPECT_EQ(next_send(*ends.source).status, 0);
 }
 
 TEST_F(LiveWait, WithoutEventsItReturnsAtOnceUntilTimeIsUp) {
   const Ends ends = connected_ends();
-  EXPECT_TRUE(ends.source->wait_sends(net::Patience::of(seconds(20))));
-  EXPECT_FALSE(ends.source->wait_sends(net::Patience::of(seconds(0))));
+  EXPECT_TRUE(ends.source->wait_sends(net::Deadline::of(seconds(20))));
+  EXPECT_FALSE(ends.source->wait_sends(net::Deadline::of(seconds(0))));
 }
 
 }  // namespace

@@ -280,10 +280,10 @@ std::shared_ptr<::gloo::Context> connect(const Meeting& meeting, std::size_t num
   auto device = make_device(meeting.devices[number]);
   CallbackStore store(calls, "gloo/" + std::to_string(number) + "/");
   auto context = std::make_shared<::gloo::rendezvous::Context>(meeting.rank, meeting.ranks);
-  const std::chrono::milliseconds patience(meeting.timeout_ms);
-  context->setTimeout(patience / kConnectTimeouts);
+  const std::chrono::milliseconds deadline(meeting.timeout_ms);
+  context->setTimeout(deadline / kConnectTimeouts);
   context->connectFullMesh(store, device);
-  context->setTimeout(patience);
+  context->setTimeout(deadline);
   return context;
 }
 

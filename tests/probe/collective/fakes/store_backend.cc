@@ -52,7 +52,7 @@ class ByStore final : public Communicator {
     return {};
   }
 
-  Way way() const override {
+  DataPath way() const override {
     return {.library = "by store", .transport = "tcp", .interface = "lo", .sockets_per_peer = 1};
   }
 

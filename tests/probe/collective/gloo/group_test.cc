@@ -163,7 +163,7 @@ TEST(GlooGroup, SaysHowTheDataWent) {
   FolderStore store(folder.path(), seconds(20));
   auto group = open(0, 2, store);
   ASSERT_TRUE(group && (*group)->prepare(large) && (*group)->run(1));
-  const Way way = (*group)->way();
+  const DataPath way = (*group)->way();
   EXPECT_EQ(way.library, "libgloo");
   EXPECT_EQ(way.transport, "tcp");
   EXPECT_EQ(way.interface, "lo");

@@ -11,8 +11,8 @@
 
 namespace chokepoint::probe::collective {
 
-FolderStore::FolderStore(std::filesystem::path folder, std::chrono::milliseconds patience)
-    : folder_(std::move(folder)), patience_(patience) {}
+FolderStore::FolderStore(std::filesystem::path folder, std::chrono::milliseconds deadline)
+    : folder_(std::move(folder)), patience_(deadline) {}
 
 std::filesystem::path FolderStore::path_of(const std::string& key) const {
   std::string name = key;

@@ -11,7 +11,7 @@ namespace chokepoint::probe::collective {
 
 class FolderStore final : public Store {
  public:
-  FolderStore(std::filesystem::path folder, std::chrono::milliseconds patience);
+  FolderStore(std::filesystem::path folder, std::chrono::milliseconds deadline);
 
   Result<> set(const std::string& key, const std::string& value) override;
   Result<std::string> get(const std::string& key) override;

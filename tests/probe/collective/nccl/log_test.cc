@@ -99,7 +99,8 @@ Seen by_sockets(std::int64_t speed_mbps, const std::string& threads) {
 }
 
 TEST(NcclWay, IsByTheInterfaceThatItsLogNames) {
-  const Way way = way_of(by_sockets(10000, "NET/Socket: Using 2 threads and 3 sockets per thread"));
+  const DataPath way =
+      way_of(by_sockets(10000, "NET/Socket: Using 2 threads and 3 sockets per thread"));
   EXPECT_EQ(way.transport, "socket");
   EXPECT_EQ(way.interface, "eth0");
   EXPECT_EQ(way.family, "ipv4");
@@ -109,7 +110,8 @@ TEST(NcclWay, IsByTheInterfaceThatItsLogNames) {
 }
 
 TEST(NcclWay, IsNotKnownWhereThereIsNoLog) {
-  const Way way = way_of({.connections = {bootstrap()}, .host = host_with_port("eth0", 10000)});
+  const DataPath way =
+      way_of({.connections = {bootstrap()}, .host = host_with_port("eth0", 10000)});
   EXPECT_EQ(way.transport, "");
   EXPECT_EQ(way.interface, "");
   EXPECT_EQ(way.sockets_per_peer, std::nullopt);

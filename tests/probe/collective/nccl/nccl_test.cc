@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(OfEachKind, NcclCollective,
 TEST_F(Nccl, SaysHowTheDataWentByItsLogOfWhichNothingIsLeftBehind) {
   auto group = open(0, 1);
   ASSERT_TRUE(group) << describe(group.error());
-  const Way way = (*group)->way();
+  const DataPath way = (*group)->way();
   EXPECT_EQ(way.library, "NCCL 2.28.9");
   EXPECT_EQ(way.transport, "socket");
   EXPECT_EQ(way.interface, "lo");

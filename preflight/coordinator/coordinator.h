@@ -1,0 +1,70 @@
+// Leads a preflight through its agents: calls them, has every pair tested in rounds, looks again at
+// what is suspect, loads all at once, and fills what the judgement reads. Whatever agents do, each
+// step has a bound; who goes is left out from then on, and what was measured stays. One thread; the
+// agents are the caller's.
+//
+//   arrival ─► doctor, names ─► quiet rounds ─► bulk rounds ─► suspects, alone ─► cuts ─► RDMA
+//                               latency, loss,  there, then                            ─►
+//                               collective path            back
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/control/message.h"
+#include "base/sys/clock.h"
+#include "preflight/agents/agents.h"
+#include "preflight/plan/schedule.h"
+#include "preflight/result/measured.h"
+
+namespace chokepoint::preflight::coordinator {
+
+struct HostWanted {
+  std::string name = {};  // as it was given
+  std::uint16_t port = control::kPort;
+  std::string user = {};  // who logs in there to start an agent; empty: whoever ssh says
+};
+
+struct Wanted {
+  std::vector<HostWanted> hosts = {};
+  plan::Effort effort = {};
+  std::uint64_t seed = 0;
+  std::chrono::milliseconds limit{0};         // of the whole; 0: none
+  std::chrono::milliseconds arrival{30'000};  // who has not come until then does not count
+  std::string program = {};
+};
+
+// The judgement is asked what to look at more closely; without it nothing is tested again, and the
+// hosts are cut into halves.
+struct Advisers {
+  // Ways, each from the first to the second.
+  std::function<std::vector<plan::Pair>(const Measured&)> suspects = {};
+  std::function<std::vector<plan::Cut>(const Measured&)> cuts = {};
+  // Ways whose two ends may be joined by parallel links of which one is bad; asked after the tests
+  // alone.
+  std::function<std::vector<plan::Pair>(const Measured&)> bundles = {};
+};
+
+struct Progress {
+  double share = 0;  // of the whole, by the time that it should take
+  std::string doing = {};
+  std::chrono::milliseconds left{0};
+};
+
+using Tell = std::function<void(const Progress&)>;
+
+struct CoordinatorResult {
+  Measured measured = {};
+  std::optional<Error> broken = {};  // the agents' connections failed altogether; what was measured
+                                     // until then is there
+};
+
+// `measured.was_interrupted` where the agents said so.
+CoordinatorResult run_preflight(Agents& agents, const Wanted& wanted, const Advisers& advisers,
+                                const sys::Clock& clock, const Tell& tell);
+
+}  // namespace chokepoint::preflight::coordinator

@@ -1,0 +1,224 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "preflight/coordinator/phases.h"
+#include "preflight/coordinator/readings.h"
+#include "preflight/coordinator/step.h"
+
+namespace chokepoint::preflight::coordinator {
+namespace {
+
+// With one peer it may be the peer.
+constexpr std::size_t kEnough = 2;
+
+// TCP sends nothing that is larger than what both ends' interfaces take.
+bool hangs(const Measured& measured, const PairResult& pair, const PathResult& way) {
+  if (!way.black_hole_bytes) {
+    return false;
+  }
+  return std::ranges::none_of(std::array{pair.a, pair.b}, [&](HostIndex host) {
+    const InterfaceFacts* port = tested_interface(measured.hosts[host]);
+    return port != nullptr && port->mtu && static_cast<float>(*port->mtu) < *way.black_hole_bytes;
+  });
+}
+
+using control::Json;
+using plan::Pair;
+using std::chrono::milliseconds;
+
+// Far from what is usual here, and more than any switch takes.
+constexpr float kSlowTimes = 3;
+constexpr float kSlowMs = 0.5F;
+
+float usual_ms(const std::vector<PairResult>& pairs) {
+  std::vector<float> all;
+  for (const PairResult& pair : pairs) {
+    if (pair.rtt_ms) {
+      all.push_back(*pair.rtt_ms);
+    }
+  }
+  if (all.empty()) {
+    return 0;
+  }
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::ranges::nth_element(all, middle);
+  return *middle;
+}
+
+// The slowest first.
+std::vector<PairResult*> slow_trips(std::vector<PairResult>& pairs) {
+  const float limit = std::max(kSlowMs, kSlowTimes * usual_ms(pairs));
+  std::vector<PairResult*> slow;
+  for (PairResult& pair : pairs) {
+    if (pair.rtt_ms && *pair.rtt_ms > limit) {
+      slow.push_back(&pair);
+    }
+  }
+  std::ranges::sort(slow, std::greater<>(), [](const PairResult* each) { return *each->rtt_ms; });
+  return slow;
+}
+
+Result<> keep_faster(const Json& document, PairResult& pair) {
+  PairResult again;
+  const Result<> read = read_latency(document, again);
+  if (read && again.rtt_ms && again.rtt_ms < pair.rtt_ms) {
+    pair.rtt_ms = again.rtt_ms;
+    pair.rtt_p99_ms = again.rtt_p99_ms;
+    pair.rtt_min_ms = again.rtt_min_ms;
+  }
+  return read;
+}
+
+// How long the routers of all flows are looked for, where these limit their answers.
+constexpr milliseconds kRouters{8000};
+
+// An agent of an older version does not know the task; a server may not offer it.
+Job flows_job(RunningPreflight& progress, TaskKind kind, BundleResult& bundle, milliseconds time) {
+  Task task = task_to(progress, kind, bundle.peer, time);
+  task.rate_bits_per_s = light_rate(progress, bundle.asked, bundle.peer);
+  const std::string names =
+      fmt::format("{} and {}", progress.name_of(bundle.asked), progress.name_of(bundle.peer));
+  return {.host = bundle.asked,
+          .peer = bundle.peer,
+          .task = std::move(task),
+          .keep = [&bundle](const Json& document) { return read_flows(document, bundle); },
+          .failed =
+              [&progress, names](const Error& error) {
+                progress.leave_out(fmt::format(
+                    "the parallel links between {} were not compared: {}", names, describe(error)));
+              }};
+}
+
+// By small packets, which show loss and delay; then by TCP, which shows a member that carries less.
+void compare_flows_of(RunningPreflight& progress, BundleResult& bundle) {
+  const std::string doing =
+      fmt::format("parallel links between {} and {}", progress.name_of(bundle.asked),
+                  progress.name_of(bundle.peer));
+  const auto compare = [&](TaskKind kind, milliseconds time, milliseconds estimate) {
+    progress.expect_more(estimate);
+    std::vector<Job> job{flows_job(progress, kind, bundle, time)};
+    return run_step(progress, doing, estimate, std::move(job));
+  };
+  const plan::Effort& effort = progress.wanted.effort;
+  if (!compare(TaskKind::Flows, effort.flows, effort.flows + kRouters + plan::kTaskCost)) {
+    progress.leave_out(doing + " were not compared, for want of time");
+    return;
+  }
+  if (bundle.bad.empty() && !bundle.verdict.empty() &&
+      !compare(TaskKind::Rates, effort.rates, effort.rates * 3 / 2 + plan::kTaskCost)) {
+    progress.leave_out(doing + " were not compared by TCP, for want of time");
+  }
+}
+
+}  // namespace
+
+Hanging::Hanging(const Measured& measured)
+    : sends_(measured.hosts.size()), receives_(measured.hosts.size()) {
+  for (const PairResult& pair : measured.pairs) {
+    if (hangs(measured, pair, pair.there)) {
+      add(pair.a, pair.b);
+    }
+    if (hangs(measured, pair, pair.back)) {
+      add(pair.b, pair.a);
+    }
+  }
+  for (const Trouble& trouble : measured.troubles) {
+    if (trouble.test == "tcp" && trouble.error.kind == ErrorKind::Timeout) {
+      add(trouble.a, trouble.b);
+    }
+  }
+}
+
+void Hanging::add(HostIndex from, HostIndex to) {
+  if (ways_.insert({from, to}).second) {
+    ++sends_[from];
+    ++receives_[to];
+  }
+}
+
+bool Hanging::is_way(HostIndex from, HostIndex to) const {
+  return sends_[from] >= kEnough || receives_[to] >= kEnough || ways_.contains({from, to});
+}
+
+bool Hanging::is_host(HostIndex host) const {
+  return sends_[host] >= kEnough || receives_[host] >= kEnough;
+}
+
+void repeat_slow_trips(RunningPreflight& progress) {
+  const milliseconds time = progress.wanted.effort.latency;
+  const milliseconds each = time + plan::kTaskCost;
+  std::vector<PairResult*> slow = slow_trips(progress.measured.pairs);
+  slow.resize(std::min(slow.size(), progress.wanted.effort.most_suspects));
+  progress.expect_more(each * static_cast<std::int64_t>(slow.size()));
+  for (PairResult* pair : slow) {
+    std::vector<Job> job{
+        {.host = pair->a,
+         .peer = pair->b,
+         .task = task_to(progress, TaskKind::Latency, pair->b, time),
+         .keep = [pair](const Json& document) { return keep_faster(document, *pair); }}};
+    if (!run_step(progress, "slow round trips again, alone", each, std::move(job))) {
+      return;
+    }
+  }
+}
+
+void test_again(RunningPreflight& progress, const Advisers& advisers) {
+  if (!advisers.suspects || progress.is_over()) {
+    return;
+  }
+  const Hanging hanging(progress.measured);
+  std::vector<Pair> ways = advisers.suspects(progress.measured);
+  std::erase_if(ways, [&](const Pair& way) {
+    return progress.way(way.first, way.second) == nullptr || hanging.is_way(way.first, way.second);
+  });
+  const std::size_t all = ways.size();
+  const std::size_t most = progress.wanted.effort.most_suspects;
+  if (all > most) {
+    progress.leave_out(fmt::format("{} of {} ways that looked slow were not tested again, alone",
+                                   all - most, all));
+    ways.resize(most);
+  }
+  const std::chrono::milliseconds each = progress.wanted.effort.again + plan::kTaskCost;
+  progress.expect_more(each * static_cast<std::int64_t>(ways.size()));
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const auto [from, to] = ways[i];
+    PathResult* way = progress.way(from, to);
+    std::vector<Job> job{
+        {.host = from,
+         .peer = to,
+         .task = task_to(progress, TaskKind::Tcp, to, progress.wanted.effort.again),
+         .keep = [way](const Json& document) { return read_alone(document, *way); }}};
+    if (!run_step(progress, fmt::format("suspects again, alone, {} of {}", i + 1, ways.size()),
+                  each, std::move(job))) {
+      progress.leave_out(
+          fmt::format("{} of {} suspect ways were not tested again, for want of time",
+                      ways.size() - i, ways.size()));
+      return;
+    }
+  }
+}
+
+void compare_flows(RunningPreflight& progress, const Advisers& advisers) {
+  if (!advisers.bundles || progress.is_over()) {
+    return;
+  }
+  std::vector<Pair> ways = advisers.bundles(progress.measured);
+  std::erase_if(ways, [&](const Pair& way) {
+    return progress.way(way.first, way.second) == nullptr || !progress.is_present(way.first) ||
+           !progress.is_present(way.second);
+  });
+  ways.resize(std::min(ways.size(), progress.wanted.effort.most_bundles));
+  for (const Pair& way : ways) {
+    BundleResult bundle{.asked = way.first, .peer = way.second};
+    compare_flows_of(progress, bundle);
+    if (!bundle.verdict.empty()) {
+      progress.measured.bundles.push_back(std::move(bundle));
+    }
+  }
+}
+
+}  // namespace chokepoint::preflight::coordinator

@@ -1,0 +1,476 @@
+#include "preflight/judge/fault_location.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace chokepoint::preflight {
+namespace {
+
+// The ways that are not yet explained, counted for each host, each direction and each pair. The
+// search for who is to blame takes out what it has explained.
+class PathLossCounts {
+ public:
+  struct PairParts {
+    HostIndex a = 0;
+    HostIndex b = 0;
+    PathIndex way_there = 0;
+    PathIndex way_back = 0;
+    Part there = {};
+    Part back = {};
+  };
+  struct Between {
+    Part there = {};
+    Part back = {};
+  };
+
+  PathLossCounts(std::size_t hosts, std::span<const Tested> tested);
+
+  std::size_t hosts_tested() const { return hosts_tested_; }
+  const Part& all() const { return all_; }
+  const Part& out(HostIndex host) const { return out_[host]; }
+  const Part& in(HostIndex host) const { return in_[host]; }
+  // What it sends or receives, but for the way that suffers most.
+  Part without_worst(HostIndex host, bool sends) const;
+  // All ways that neither begin nor end at this host.
+  Part among_others(HostIndex host) const;
+  // With a way that suffers, in order.
+  std::vector<HostIndex> suffering_hosts() const;
+  std::vector<PairParts> suffering_pairs() const;
+  // Hosts joined by pairs of which no tested way suffers, each group in order.
+  std::vector<std::vector<HostIndex>> groups() const;
+  Between between(std::span<const HostIndex> group, std::span<const HostIndex> others) const;
+
+  // Explained: taken out, and the ones that suffered handed back.
+  std::vector<PathIndex> take(HostIndex host, bool sends, bool receives);
+  std::vector<PathIndex> take_between(std::span<const HostIndex> group,
+                                      std::span<const HostIndex> others);
+  std::vector<PathIndex> take_all();
+
+ private:
+  void take_way(std::size_t index, std::vector<PathIndex>& suffering);
+
+  std::vector<Tested> tested_;
+  std::vector<bool> taken_;
+  std::vector<std::uint32_t> first_;  // of each host's in `at_`; one more than hosts
+  std::vector<std::uint32_t> at_;     // the tested ways that begin or end at a host
+  std::vector<Part> out_;
+  std::vector<Part> in_;
+  Part all_ = {};
+  std::size_t hosts_tested_ = 0;
+};
+
+constexpr std::uint8_t kInGroup = 1;
+constexpr std::uint8_t kInOthers = 2;
+
+void add(Part& part, const Tested& way) {
+  ++part.ways;
+  part.suffering += way.lost > 0 ? 1 : 0;
+  part.sent += way.sent;
+  part.lost += way.lost;
+  part.lost_squared += way.lost * way.lost;
+}
+
+void subtract(Part& part, const Tested& way) {
+  --part.ways;
+  part.suffering -= way.lost > 0 ? 1 : 0;
+  part.sent -= way.sent;
+  part.lost -= way.lost;
+  part.lost_squared -= way.lost * way.lost;
+}
+
+std::uint64_t pair_of(const Tested& way) { return pair_key(way.from, way.to); }
+
+HostIndex root_of(std::vector<HostIndex>& parents, HostIndex host) {
+  while (parents[host] != host) {
+    parents[host] = parents[parents[host]];
+    host = parents[host];
+  }
+  return host;
+}
+
+PathLossCounts::PathLossCounts(std::size_t hosts, std::span<const Tested> tested)
+    : tested_(tested.begin(), tested.end()),
+      taken_(tested.size()),
+      first_(hosts + 1),
+      at_(2 * tested.size()),
+      out_(hosts),
+      in_(hosts) {
+  for (const Tested& way : tested_) {
+    add(out_[way.from], way);
+    add(in_[way.to], way);
+    add(all_, way);
+  }
+  for (std::size_t host = 0; host < hosts; ++host) {
+    const std::size_t ways = out_[host].ways + in_[host].ways;
+    hosts_tested_ += ways > 0 ? 1 : 0;
+    first_[host + 1] = first_[host] + static_cast<std::uint32_t>(ways);
+  }
+  std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+  for (std::uint32_t index = 0; index < tested_.size(); ++index) {
+    at_[next[tested_[index].from]++] = index;
+    at_[next[tested_[index].to]++] = index;
+  }
+}
+
+std::vector<HostIndex> PathLossCounts::suffering_hosts() const {
+  std::vector<HostIndex> hosts;
+  for (HostIndex host = 0; host < out_.size(); ++host) {
+    if (out_[host].suffering + in_[host].suffering > 0) {
+      hosts.push_back(host);
+    }
+  }
+  return hosts;
+}
+
+std::vector<PathLossCounts::PairParts> PathLossCounts::suffering_pairs() const {
+  std::map<std::uint64_t, PairParts> pairs;
+  for (std::size_t index = 0; index < tested_.size(); ++index) {
+    const Tested& way = tested_[index];
+    if (taken_[index] || way.lost <= 0) {
+      continue;
+    }
+    PairParts& pair = pairs[pair_of(way)];
+    pair.a = std::min(way.from, way.to);
+    pair.b = std::max(way.from, way.to);
+    const bool there = way.from == pair.a;
+    (there ? pair.way_there : pair.way_back) = way.way;
+    add(there ? pair.there : pair.back, way);
+  }
+  std::vector<PairParts> result;
+  for (const auto& [key, pair] : pairs) {
+    result.push_back(pair);
+  }
+  return result;
+}
+
+std::vector<std::vector<HostIndex>> PathLossCounts::groups() const {
+  std::vector<std::uint64_t> bad;
+  for (const Tested& way : tested_) {
+    if (way.lost > 0) {
+      bad.push_back(pair_of(way));
+    }
+  }
+  std::ranges::sort(bad);
+  std::vector<HostIndex> parents(out_.size());
+  std::iota(parents.begin(), parents.end(), 0U);
+  for (const Tested& way : tested_) {
+    if (way.lost <= 0 && !std::ranges::binary_search(bad, pair_of(way))) {
+      parents[root_of(parents, way.from)] = root_of(parents, way.to);
+    }
+  }
+  std::map<HostIndex, std::vector<HostIndex>> members;
+  for (HostIndex host = 0; host < parents.size(); ++host) {
+    if (out_[host].ways + in_[host].ways > 0) {
+      members[root_of(parents, host)].push_back(host);
+    }
+  }
+  std::vector<std::vector<HostIndex>> result;
+  for (auto& [root, hosts] : members) {
+    result.push_back(std::move(hosts));
+  }
+  return result;
+}
+
+PathLossCounts::Between PathLossCounts::between(std::span<const HostIndex> group,
+                                                std::span<const HostIndex> others) const {
+  const std::vector<std::uint8_t> side = sides_of(out_.size(), group, others);
+  Between result;
+  for (const Tested& way : tested_) {
+    if (side[way.from] == kInGroup && side[way.to] == kInOthers) {
+      add(result.there, way);
+    } else if (side[way.from] == kInOthers && side[way.to] == kInGroup) {
+      add(result.back, way);
+    }
+  }
+  return result;
+}
+
+void PathLossCounts::take_way(std::size_t index, std::vector<PathIndex>& suffering) {
+  if (taken_[index]) {
+    return;
+  }
+  const Tested& way = tested_[index];
+  taken_[index] = true;
+  subtract(out_[way.from], way);
+  subtract(in_[way.to], way);
+  subtract(all_, way);
+  if (way.lost > 0) {
+    suffering.push_back(way.way);
+  }
+}
+
+Part PathLossCounts::without_worst(HostIndex host, bool sends) const {
+  Part part = sends ? out_[host] : in_[host];
+  const Tested* worst = nullptr;
+  for (std::uint32_t place = first_[host]; place < first_[host + 1]; ++place) {
+    const Tested& way = tested_[at_[place]];
+    if (!taken_[at_[place]] && (way.from == host) == sends &&
+        (worst == nullptr || way.lost > worst->lost)) {
+      worst = &way;
+    }
+  }
+  if (worst != nullptr) {
+    subtract(part, *worst);
+  }
+  return part;
+}
+
+Part PathLossCounts::among_others(HostIndex host) const {
+  Part part;
+  for (std::size_t index = 0; index < tested_.size(); ++index) {
+    const Tested& way = tested_[index];
+    if (!taken_[index] && way.from != host && way.to != host) {
+      add(part, way);
+    }
+  }
+  return part;
+}
+
+std::vector<PathIndex> PathLossCounts::take(HostIndex host, bool sends, bool receives) {
+  std::vector<PathIndex> suffering;
+  for (std::uint32_t place = first_[host]; place < first_[host + 1]; ++place) {
+    const Tested& way = tested_[at_[place]];
+    if (way.from == host ? sends : receives) {
+      take_way(at_[place], suffering);
+    }
+  }
+  return suffering;
+}
+
+std::vector<PathIndex> PathLossCounts::take_between(std::span<const HostIndex> group,
+                                                    std::span<const HostIndex> others) {
+  const std::vector<std::uint8_t> side = sides_of(out_.size(), group, others);
+  std::vector<PathIndex> suffering;
+  for (std::size_t index = 0; index < tested_.size(); ++index) {
+    if ((side[tested_[index].from] | side[tested_[index].to]) == (kInGroup | kInOthers)) {
+      take_way(index, suffering);
+    }
+  }
+  return suffering;
+}
+
+std::vector<PathIndex> PathLossCounts::take_all() {
+  std::vector<PathIndex> suffering;
+  for (std::size_t index = 0; index < tested_.size(); ++index) {
+    take_way(index, suffering);
+  }
+  return suffering;
+}
+
+constexpr double kNearlyAllOfPart = 0.7;  // of a port's ways, of those that chance lets suffer
+constexpr double kMostOfPart = 0.5;
+constexpr double kWhole = 0.9;  // of a cluster's, or of two groups'
+constexpr double kLooseAlarm = 0.01;
+constexpr double kRestAlarm = 0.1;
+constexpr std::size_t kMinWaysBetween = 4;  // two groups
+constexpr std::size_t kMaxGroups = 16;
+
+// How many ways bear the loss, as if those that do had the same: one bad way among strays is one.
+double bearing(const Part& part) {
+  return part.lost_squared > 0 ? part.lost * part.lost / part.lost_squared : 0;
+}
+
+// The same where chance (Poisson) shares out evenly.
+double bearing_evenly(const Part& part) {
+  const double mean = part.lost / static_cast<double>(part.ways);
+  return static_cast<double>(part.ways) * mean / (mean + 1);
+}
+
+bool is_spread(const Part& part, double share) {
+  return part.suffering > 0 && bearing(part) >= share * bearing_evenly(part);
+}
+
+class Search {
+ public:
+  Search(std::size_t hosts, std::span<const Tested> tested, const Significance& significance,
+         double false_alarm)
+      : book_(hosts, tested), significance_(significance) {
+    // As many as there are explanations to choose from.
+    const auto explanations = static_cast<double>(3 * book_.hosts_tested() + 2 * tested.size());
+    false_alarm_ = false_alarm / std::max(explanations, 1.0);
+  }
+
+  std::vector<FaultLocation> run();
+
+ private:
+  bool is_port(HostIndex host, bool sends) const {
+    const Part& part = sends ? book_.out(host) : book_.in(host);
+    return part.suffering >= 2 && is_spread(part, kNearlyAllOfPart) &&
+           significance_(part, false_alarm_) &&
+           significance_(book_.without_worst(host, sends), kRestAlarm);
+  }
+  bool is_likely(const Part& part) const {
+    return is_spread(part, kMostOfPart) && significance_(part, kLooseAlarm);
+  }
+  bool suffer_without_worst() const;
+  bool blame_all();
+  void blame_groups();
+  void blame_uplink(std::vector<HostIndex> group, std::vector<HostIndex> rest);
+  bool blame_worst_port();
+  void blame_what_is_left();
+  void blame_pair(const PathLossCounts::PairParts& pair);
+
+  PathLossCounts book_;
+  const Significance& significance_;
+  double false_alarm_ = 0;
+  std::vector<FaultLocation> found_ = {};
+};
+
+// Without the host that suffers most the others must suffer as well.
+bool Search::suffer_without_worst() const {
+  HostIndex worst = 0;
+  double most = -1;
+  for (const HostIndex host : book_.suffering_hosts()) {
+    const double lost = book_.out(host).lost + book_.in(host).lost;
+    if (lost > most) {
+      most = lost;
+      worst = host;
+    }
+  }
+  const Part& all = book_.all();
+  const Part rest = book_.among_others(worst);
+  return rest.ways > 0 && significance_(rest, kLooseAlarm) &&
+         rest.lost * all.sent >= kMostOfPart * all.lost * rest.sent;
+}
+
+bool Search::blame_all() {
+  const Part all = book_.all();
+  if (book_.hosts_tested() < 3 || !is_spread(all, kWhole) || !significance_(all, false_alarm_) ||
+      !suffer_without_worst()) {
+    return false;
+  }
+  found_.push_back({.place = Place::Cluster, .ways = book_.take_all()});
+  return true;
+}
+
+void Search::blame_uplink(std::vector<HostIndex> group, std::vector<HostIndex> rest) {
+  const PathLossCounts::Between between = book_.between(group, rest);
+  const bool there = is_spread(between.there, kWhole);
+  const bool back = is_spread(between.back, kWhole);
+  if ((!there && !back) || between.there.ways + between.back.ways < kMinWaysBetween ||
+      !significance_(there ? between.there : between.back, false_alarm_)) {
+    return;
+  }
+  std::vector<PathIndex> ways = book_.take_between(group, rest);
+  found_.push_back({.place = Place::Uplink,
+                    .hosts = std::move(group),
+                    .others = std::move(rest),
+                    .sends = there,
+                    .receives = back,
+                    .ways = std::move(ways)});
+}
+
+// Hosts that are well with each other, directly or through others, make a group. One alone is a bad
+// host.
+void Search::blame_groups() {
+  std::vector<std::vector<HostIndex>> groups = book_.groups();
+  std::erase_if(groups, [](const auto& group) { return group.size() < 2; });
+  std::ranges::stable_sort(groups, {}, &std::vector<HostIndex>::size);
+  if (groups.size() > kMaxGroups) {
+    return;
+  }
+  while (groups.size() >= 2) {
+    std::vector<HostIndex> rest;
+    for (std::size_t index = 1; index < groups.size(); ++index) {
+      rest.insert(rest.end(), groups[index].begin(), groups[index].end());
+    }
+    std::ranges::sort(rest);
+    blame_uplink(groups.front(), std::move(rest));
+    groups.erase(groups.begin());
+  }
+}
+
+bool Search::blame_worst_port() {
+  std::optional<HostIndex> worst;
+  double most = 0;
+  for (const HostIndex host : book_.suffering_hosts()) {
+    const double lost = (is_port(host, true) ? book_.out(host).lost : 0) +
+                        (is_port(host, false) ? book_.in(host).lost : 0);
+    if (lost > most) {
+      most = lost;
+      worst = host;
+    }
+  }
+  if (!worst) {
+    return false;
+  }
+  FaultLocation one{.place = Place::Port, .hosts = {*worst}};
+  one.sends = is_port(*worst, true) || is_likely(book_.out(*worst));
+  one.receives = is_port(*worst, false) || is_likely(book_.in(*worst));
+  one.ways = book_.take(*worst, one.sends, one.receives);
+  found_.push_back(std::move(one));
+  return true;
+}
+
+void Search::blame_pair(const PathLossCounts::PairParts& pair) {
+  const Part both = {.ways = 2,
+                     .suffering = 2,
+                     .sent = pair.there.sent + pair.back.sent,
+                     .lost = pair.there.lost + pair.back.lost};
+  if (pair.there.lost > 0 && pair.back.lost > 0 && significance_(both, false_alarm_)) {
+    found_.push_back({.place = Place::Pair,
+                      .hosts = {std::min(pair.a, pair.b), std::max(pair.a, pair.b)},
+                      .ways = {pair.way_there, pair.way_back}});
+    return;
+  }
+  if (pair.there.lost > 0 && significance_(pair.there, false_alarm_)) {
+    found_.push_back(
+        {.place = Place::DirectedPath, .hosts = {pair.a, pair.b}, .ways = {pair.way_there}});
+  }
+  if (pair.back.lost > 0 && significance_(pair.back, false_alarm_)) {
+    found_.push_back(
+        {.place = Place::DirectedPath, .hosts = {pair.b, pair.a}, .ways = {pair.way_back}});
+  }
+}
+
+void Search::blame_what_is_left() {
+  for (const PathLossCounts::PairParts& pair : book_.suffering_pairs()) {
+    blame_pair(pair);
+  }
+}
+
+std::vector<FaultLocation> Search::run() {
+  if (book_.all().suffering == 0 || blame_all()) {
+    return std::move(found_);
+  }
+  blame_groups();
+  while (blame_worst_port()) {
+  }
+  blame_what_is_left();
+  return std::move(found_);
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> sides_of(std::size_t hosts, std::span<const HostIndex> group,
+                                   std::span<const HostIndex> others) {
+  std::vector<std::uint8_t> sides(hosts);
+  for (const HostIndex host : group) {
+    sides[host] = kInGroup;
+  }
+  for (const HostIndex host : others) {
+    sides[host] = kInOthers;
+  }
+  return sides;
+}
+
+std::vector<FaultLocation> locate_faults(std::size_t hosts, std::span<const Tested> tested,
+                                         const Significance& significance, double false_alarm) {
+  return Search(hosts, tested, significance, false_alarm).run();
+}
+
+std::vector<FaultLocation> locate_faults(std::size_t hosts, std::span<const Tested> tested) {
+  std::vector<Tested> weighty(tested.begin(), tested.end());
+  // So many that chance has no part in it.
+  constexpr double kMany = 1000;
+  for (Tested& one : weighty) {
+    one.lost = one.lost > 0 ? kMany : 0;
+  }
+  return locate_faults(hosts, weighty, [](const Part& part, double) { return part.lost > 0; }, 1);
+}
+
+}  // namespace chokepoint::preflight

@@ -1,0 +1,88 @@
+// The door of a server that speaks a foreign protocol. It accepts connections and reads what each
+// client sends first, of all visitors at once on one thread, so that a visitor that is slow, silent
+// or not a client at all delays nobody. A visitor that has sent enough is handed on, usually into
+// the waiting room, from which the thread that runs the tests takes it.
+//
+//   accept ──► visitor ── its first bytes ──► on_ready ── enter ──► WaitingRoom ──► next
+//                 └─ too slow, too long, one too many (the oldest goes) ──► closed
+//
+// The door owns the listeners and the visitors' sockets until they are handed on; run() calls
+// on_ready from its thread. The waiting room may be used by any two threads: it has a mutex, and a
+// descriptor to wait on.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/net/address.h"
+#include "base/net/deadline.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::probe::peer {
+
+struct Visitor {
+  sys::Descriptor fd;
+  net::Endpoint from;
+  std::string received;
+  net::Deadline::Clock::time_point deadline;
+};
+
+struct AcceptorRules {
+  // How many more bytes the visitor has to send; 0 once it has received enough. What follows stays
+  // unread.
+  std::function<std::size_t(const std::string& received)> wants;
+  std::function<void(Visitor visitor)> on_ready;
+  std::size_t most_visitors = 128;
+  std::chrono::milliseconds time_limit{5000};
+};
+
+class Acceptor {
+ public:
+  Acceptor(std::vector<sys::Descriptor> listeners, AcceptorRules rules)
+      : listeners_(std::move(listeners)), rules_(std::move(rules)) {}
+
+  // Until `stop` is readable.
+  Result<> run(int stop);
+
+ private:
+  void accept_from(int listener);
+  // False once it is gone or handed on.
+  bool receive_from(Visitor& visitor);
+  void remove_late();
+
+  std::vector<sys::Descriptor> listeners_;
+  AcceptorRules rules_;
+  std::vector<Visitor> visitors_;  // the oldest first
+};
+
+// Without a key these servers let anybody in, so they listen on loopback addresses alone unless the
+// operator says otherwise. `flag` names the server: "--iperf3".
+Result<> check_openness(const net::Endpoint& local, bool insecure_open, const std::string& flag);
+
+// Visitors on their way from the door's thread to another one, in the order in which they came.
+class WaitingRoom {
+ public:
+  static Result<std::unique_ptr<WaitingRoom>> make(std::size_t most);
+
+  // False where the room is full: the visitor then stays the caller's.
+  bool enter(Visitor& visitor);
+  Result<Visitor> next(const net::Deadline& deadline);
+  void clear();
+
+ private:
+  WaitingRoom(std::size_t most, sys::Descriptor bell) : most_(most), bell_(std::move(bell)) {}
+
+  std::size_t most_;
+  sys::Descriptor bell_;  // an eventfd, readable while visitors wait
+  std::mutex mutex_;
+  std::deque<Visitor> waiting_;
+};
+
+}  // namespace chokepoint::probe::peer

@@ -1,0 +1,232 @@
+#include "tests/preflight/coordinator/fake_agents.h"
+
+#include <algorithm>
+
+#include "base/json/codec.h"
+
+namespace chokepoint::preflight {
+namespace {
+
+using control::Json;
+
+constexpr std::int64_t kNsPerMs = 1'000'000;
+
+Json tcp_way(double mbps) {
+  return {{"throughput_mbps", mbps},
+          {"retransmits", 1},
+          {"sent_bytes", 1'448'000},
+          {"mss_bytes", 1448},
+          {"limit", "path"},
+          {"max_cwnd_bytes", 65536},
+          {"cpu", {{"sender_busiest_core_percent", 20.0}}},
+          {"limited_by", nullptr}};
+}
+
+Json udp_way() {
+  return {{"packets_sent", 500},
+          {"lost", 3},
+          {"lost_in_receiver_queue", 1},
+          {"dropped_by_sender_queue", 1}};
+}
+
+Json with_schema(const char* schema, Json body) {
+  body["schema"] = schema;
+  return body;
+}
+
+Json tcp(const Task& task) {
+  if (task.sends && task.receives) {
+    return {{"send", tcp_way(400)}, {"receive", tcp_way(300)}};
+  }
+  return tcp_way(940);
+}
+
+Json names(const Task& task) {
+  Json answers = Json::array();
+  for (const std::string& name : task.hosts) {
+    answers.push_back({{"name", name}, {"addresses", {"10.0.0.9"}}, {"error", nullptr}});
+  }
+  return {{"answers", answers}};
+}
+
+Json path() {
+  const Json mtu{{"path_mtu_bytes", 9000}, {"black_hole_from_bytes", nullptr}};
+  const Json way{{"length", 1}, {"mtu", mtu}};
+  return {{"peer", {{"family", "ipv4"}}},
+          {"families",
+           {{"ipv4",
+             {{"resolves", true}, {"connection", "connected"}, {"forward", way}, {"reverse", way}}},
+            {"ipv6", {{"resolves", false}, {"connection", "untried"}}}}}};
+}
+
+}  // namespace
+
+Json document_for(const Task& task) {
+  switch (task.kind) {
+    case TaskKind::Doctor:
+      return with_schema("chokepoint.doctor/1", {{"checks",
+                                                  {{{"id", "nic.mtu"},
+                                                    {"status", "WARNING"},
+                                                    {"subject", "eth0"},
+                                                    {"found", "1500"},
+                                                    {"wanted", "9000"},
+                                                    {"why", "small packets cost processor time"},
+                                                    {"next_step", nullptr}}}}});
+    case TaskKind::Names:
+      return with_schema("chokepoint.names/1", names(task));
+    case TaskKind::Latency:
+      return with_schema("chokepoint.probe.latency/1",
+                         {{"idle_ms", {{"min", 0.1}, {"median", 0.2}, {"p99", 0.5}}}});
+    case TaskKind::Loss:
+      return with_schema("chokepoint.probe.udp/1", {{"send", udp_way()},
+                                                    {"receive", udp_way()},
+                                                    {"clock_offset_ms", 5000.0},
+                                                    {"clock_uncertainty_ms", 0.1}});
+    case TaskKind::Path:
+      return with_schema("chokepoint.probe.path/1", path());
+    case TaskKind::Tcp:
+      return with_schema("chokepoint.probe.tcp/1", tcp(task));
+    case TaskKind::Flows:
+      return with_schema("chokepoint.probe.paths/1",
+                         {{"verdict", "alike"},
+                          {"findings", Json::array()},
+                          {"flows", Json::array({{{"source_port", 40'000}}})}});
+    case TaskKind::Rates:
+      return with_schema("chokepoint.probe.paths/1",
+                         {{"verdict", "found"},
+                          {"findings",
+                           {{{"kind", "rate"},
+                             {"direction", "send"},
+                             {"flows", 1},
+                             {"one_of_members", 2},
+                             {"rate_mbps", 95.0},
+                             {"others_rate_mbps", 940.0},
+                             {"source_ports", {40'001}},
+                             {"hop", nullptr}}}},
+                          {"flows", {{{"source_port", 40'000}}, {{"source_port", 40'001}}}}});
+    case TaskKind::RdmaBandwidth:
+      return with_schema("chokepoint.rdma/1", {{"average_mbps", 90'000.0}});
+    case TaskKind::RdmaLatency:
+      return with_schema("chokepoint.rdma/1", {{"latency_us", {{"median", 1.5}}}});
+    case TaskKind::Collective:
+      return with_schema(
+          "chokepoint.collective/1",
+          {{"backend", "gloo"},
+           {"ranks", task.hosts.size()},
+           {"failure", nullptr},
+           {"sizes",
+            {{{"bytes", task.bytes}, {"busbw_mbps", 800.0}, {"time_us", {{"median", 50.0}}}}}}});
+    case TaskKind::Loaded:
+    case TaskKind::Processor:
+    case TaskKind::Storage:
+      break;  // no preflight asks for them
+  }
+  return {};
+}
+
+FakeAgents::FakeAgents(std::size_t hosts) : hosts_(hosts) {}
+
+HostFacts FakeAgents::facts(HostIndex host) const {
+  HostFacts facts{.host = name(host), .has_gloo = true};
+  facts.interfaces.push_back({.name = "eth0",
+                              .addresses = {address(host)},
+                              .networks = {"10.0.0.0/24"},
+                              .speed_mbps = 1000,
+                              .is_port = true,
+                              .is_up = true});
+  facts.wall_less_monotonic_ms = 1000.0 * host;
+  if (change_facts) {
+    change_facts(facts);
+  }
+  return facts;
+}
+
+std::size_t FakeAgents::count(TaskKind kind) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(asked, [&](const Asked& each) { return each.task.kind == kind; }));
+}
+
+bool FakeAgents::is_busy(HostIndex host) const {
+  return std::ranges::any_of(
+      working_, [&](const auto& each) { return each.first == host || each.second.peer == host; });
+}
+
+std::optional<HostIndex> FakeAgents::peer_of(const Task& task) const {
+  for (HostIndex host = 0; host < hosts_; ++host) {
+    if (address(host) == task.peer) {
+      return host;
+    }
+  }
+  return std::nullopt;
+}
+
+void FakeAgents::ask(HostIndex host, TaskNumber number, const Task& task) {
+  const std::optional<HostIndex> peer = peer_of(task);
+  faults += is_busy(host) || gone.contains(host) || (peer && is_busy(*peer)) ? 1 : 0;
+  faults += !task_in(json::to_json(task)) ? 1 : 0;
+  asked.push_back({.host = host, .task = task, .beside = working_.size()});
+  working_[host] = {.number = number, .peer = peer};
+  const Asked& last = asked.back();
+  const Time at = clock.monotonic_ns() + task.time.count() * kNsPerMs;
+  if (interrupts && interrupts(last)) {
+    interrupted_ = true;
+  } else if (goes && goes(last)) {
+    gone.insert(host);
+    plan(at, Went{.host = host, .error = {ErrorKind::Io, "", "", 0, "gone"}});
+  } else if (!silent || !silent(last)) {
+    std::optional<Result<Json>> own = answer ? answer(last) : std::nullopt;
+    plan(at, Answered{.host = host,
+                      .task = number,
+                      .document = own ? std::move(*own) : Result<Json>(document_for(task))});
+  }
+}
+
+void FakeAgents::give_up(HostIndex host, TaskNumber number) {
+  const auto at = working_.find(host);
+  faults += at == working_.end() || at->second.number != number ? 1 : 0;
+  working_.erase(host);
+  std::erase_if(events_, [&](const auto& each) {
+    const auto* answered = std::get_if<Answered>(&each.second);
+    return answered != nullptr && answered->host == host && answered->task == number;
+  });
+}
+
+Result<std::optional<Event>> FakeAgents::next(const net::Deadline& deadline) {
+  if (told_ == 0) {
+    for (HostIndex host = 0; host < hosts_; ++host) {
+      const auto at = absent.find(host);
+      if (at == absent.end()) {
+        plan(clock.monotonic_ns(), Came{.host = host,
+                                        .address = address(host),
+                                        .program = "chokepoint",
+                                        .facts = facts(host)});
+      } else if (at->second != Presence::Lost) {
+        plan(clock.monotonic_ns(), Went{.host = host,
+                                        .presence = at->second,
+                                        .error = {ErrorKind::Refused, "", "", 0, "no"}});
+      }
+    }
+  }
+  ++told_;
+  if (interrupted_) {
+    return fail(ErrorKind::Interrupted, "wait", "", "interrupted");
+  }
+  if (breaks_after && told_ > *breaks_after) {
+    return fail(ErrorKind::Io, "wait", "epoll", "broken");
+  }
+  // A moment longer than it was asked for: waits never end early.
+  const std::int64_t wait =
+      std::chrono::nanoseconds(deadline.until - net::Deadline::Clock::now()).count() + kNsPerMs;
+  if (events_.empty() || events_.begin()->first > clock.monotonic_ns() + wait) {
+    clock.advance(std::max<std::int64_t>(wait, 0));
+    return std::nullopt;
+  }
+  auto node = events_.extract(events_.begin());
+  clock.advance(std::max<std::int64_t>(0, node.key() - clock.monotonic_ns()));
+  if (const auto* answered = std::get_if<Answered>(&node.mapped())) {
+    working_.erase(answered->host);
+  }
+  return std::optional<Event>(std::move(node.mapped()));
+}
+
+}  // namespace chokepoint::preflight
