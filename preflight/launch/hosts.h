@@ -1,4 +1,4 @@
-// How agents are started on hosts (launch.h is for callers): LaunchedAgents owns a thread, the
+// How agents are started on hosts (launch.h is for callers): LaunchThread owns a thread, the
 // children, and the work that decides which of them to start; HostsWork is that work.
 #pragma once
 
@@ -88,15 +88,15 @@ class Work {
 // A launch with a thread that attends to it: it starts the children, reads what they print, and
 // ends all of them in the destructor. The work is called under one lock, because trouble() comes
 // from the caller's thread; that thread alone passes progress on.
-class LaunchedAgents final : public Launch {
+class LaunchThread final : public Launch {
  public:
   static Result<std::unique_ptr<Launch>> start(std::unique_ptr<Work> work,
                                                const LaunchWanted& wanted, const sys::Clock& clock);
-  LaunchedAgents(std::unique_ptr<Work> work, const LaunchWanted& wanted, const sys::Clock& clock,
-                 sys::Descriptor stop);
-  LaunchedAgents(const LaunchedAgents&) = delete;
-  LaunchedAgents& operator=(const LaunchedAgents&) = delete;
-  ~LaunchedAgents() override;
+  LaunchThread(std::unique_ptr<Work> work, const LaunchWanted& wanted, const sys::Clock& clock,
+               sys::Descriptor stop);
+  LaunchThread(const LaunchThread&) = delete;
+  LaunchThread& operator=(const LaunchThread&) = delete;
+  ~LaunchThread() override;
 
   std::optional<Error> trouble(std::size_t host) override;
 

@@ -374,7 +374,7 @@ Result<std::unique_ptr<Launch>> launch(Launcher launcher, const LaunchWanted& wa
   TRY(const std::filesystem::path program, own_program());
   const std::size_t held = launcher == Launcher::Ssh ? wanted.hosts.size() : 1;
   TRY(sys::want_descriptors(kForEach * held));
-  return LaunchedAgents::start(
+  return LaunchThread::start(
       std::make_unique<HostsWork>(launch_method_of(launcher), wanted, program, clock, root), wanted,
       clock);
 }

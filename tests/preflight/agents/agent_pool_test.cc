@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 TEST(AgentPool, FourAgentsComeAndAnswer) {
   const auto crowd = start({.hosts = 4});
-  const Story story = run_preflight(patient(crowd->hosts()), 3, seconds(20));
+  const Story story = lead(patient(crowd->hosts()), 3, seconds(20));
   EXPECT_EQ(story.all_answered(3).size(), 4U);
   EXPECT_TRUE(story.went.empty());
   ASSERT_EQ(story.came.size(), 4U);
@@ -34,7 +34,7 @@ TEST(AgentPool, AThousandAgentsComeAndAnswer) {
   const auto crowd = start({.hosts = 1000, .key = control::Secret{7}});
   AgentPoolOptions options = patient(crowd->hosts());
   options.key = control::Secret{7};
-  const Story story = run_preflight(std::move(options), 10, seconds(100));
+  const Story story = lead(std::move(options), 10, seconds(100));
   EXPECT_EQ(story.all_answered(10).size(), 1000U);
   EXPECT_TRUE(story.went.empty());
 }
@@ -43,7 +43,7 @@ TEST(AgentPool, FewAreOpenedAtOnceAndAllGetIn) {
   const auto crowd = start({.hosts = 40});
   AgentPoolOptions options = patient(crowd->hosts());
   options.most_opening = 1;
-  EXPECT_EQ(run_preflight(std::move(options), 1, seconds(30)).all_answered(1).size(), 40U);
+  EXPECT_EQ(lead(std::move(options), 1, seconds(30)).all_answered(1).size(), 40U);
 }
 
 TEST(AgentPool, AnotherKeyIsRefused) {

@@ -85,7 +85,7 @@ TEST(Calling, ANameThatLeadsNowhereIsUnresolved) {
   options.resolve = [](const std::string& name, auto) -> Result<std::vector<net::Address>> {
     return fail(ErrorKind::NotFound, "resolve", name, "Name or service not known");
   };
-  const Story story = run_preflight(options, 1, seconds(20));
+  const Story story = lead(options, 1, seconds(20));
   EXPECT_EQ(story.all_answered(1), (std::set<HostIndex>{1}));
   ASSERT_TRUE(story.went.contains(0));
   EXPECT_EQ(story.went.at(0).presence, Presence::Unresolved);
@@ -111,7 +111,7 @@ TEST(Calling, ANameServerThatHangsHoldsNobodyElse) {
     gate->changed.wait(lock, [&] { return gate->is_open; });
     return std::vector<net::Address>{};
   };
-  const Story story = run_preflight(options, 1, seconds(60));
+  const Story story = lead(options, 1, seconds(60));
   {
     const std::lock_guard lock(gate->mutex);
     gate->is_open = true;

@@ -73,7 +73,7 @@ TEST_P(Hostile, IsAloneInIt) {
   const Result<std::unique_ptr<Crowd>> crowd =
       Crowd::start({.hosts = 3, .ways = {{1, GetParam().way}}});
   ASSERT_TRUE(crowd);
-  const Story story = run_preflight(options_for(**crowd, milliseconds(2500)), 5, seconds(60));
+  const Story story = lead(options_for(**crowd, milliseconds(2500)), 5, seconds(60));
   EXPECT_EQ(story.all_answered(5), (std::set<HostIndex>{0, 2}));
   ASSERT_EQ(story.went.size(), 1U);
   ASSERT_TRUE(story.went.contains(1));
@@ -98,14 +98,14 @@ TEST(Hostile, EveryWayIsTried) {
 TEST(Hostile, AByteAtATimeIsStillAnAgent) {
   const auto crowd = Crowd::start({.hosts = 2, .ways = {{0, Way::ByteByByte}}});
   ASSERT_TRUE(crowd);
-  const Story story = run_preflight(patient((*crowd)->hosts()), 1, seconds(60));
+  const Story story = lead(patient((*crowd)->hosts()), 1, seconds(60));
   EXPECT_EQ(story.all_answered(1), (std::set<HostIndex>{0, 1}));
 }
 
 TEST(Hostile, UglyWordsArriveAsTheyAre) {
   const auto crowd = Crowd::start({.hosts = 1, .ways = {{0, Way::UglyWords}}});
   ASSERT_TRUE(crowd);
-  const Story story = run_preflight(patient((*crowd)->hosts()), 1, seconds(20));
+  const Story story = lead(patient((*crowd)->hosts()), 1, seconds(20));
   ASSERT_TRUE(story.came.contains(0));
   EXPECT_EQ(story.came.at(0).program, crowd::ugly_words());
   ASSERT_EQ(story.answers.at(0).size(), 1U);
@@ -128,8 +128,7 @@ void among(HostIndex hosts, int times) {
   }
   const auto crowd = Crowd::start(std::move(options));
   ASSERT_TRUE(crowd);
-  const Story story =
-      run_preflight(options_for(**crowd, milliseconds(10'000)), times, seconds(200));
+  const Story story = lead(options_for(**crowd, milliseconds(10'000)), times, seconds(200));
   EXPECT_EQ(story.all_answered(static_cast<std::size_t>(times)).size(), hosts - wanted.size());
   ASSERT_EQ(story.went.size(), wanted.size());
   for (const auto& [each, presence] : wanted) {

@@ -46,7 +46,7 @@ class Leader {
       : crew_(pool), open_(hosts), times_(times) {}
 
   // Until every host has answered all or is gone.
-  Story run_preflight(std::chrono::seconds most) {
+  Story lead(std::chrono::seconds most) {
     const net::Deadline deadline = net::Deadline::of(most);
     while (open_ > 0) {
       const Result<std::optional<Event>> event = crew_.next(deadline);
@@ -89,7 +89,7 @@ class Leader {
   Story story_;
 };
 
-inline Story run_preflight(AgentPoolOptions options, int times, std::chrono::seconds most) {
+inline Story lead(AgentPoolOptions options, int times, std::chrono::seconds most) {
   const std::size_t hosts = options.hosts.size();
   Result<std::unique_ptr<AgentPool>> pool = AgentPool::make(std::move(options));
   return pool ? Leader(**pool, hosts, times).lead(most) : Story{};

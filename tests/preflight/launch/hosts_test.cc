@@ -28,9 +28,9 @@ class Hosts : public testing::Test {
     wanted.port = 5210;
     wanted.key = "the key";
     wanted.tell = [this](const std::string& words) { told_.push_back(words); };
-    return LaunchedAgents::start(std::make_unique<HostsWork>(launch_method_of(Launcher::Ssh),
-                                                             wanted, own, clock_, root_),
-                                 wanted, clock_)
+    return LaunchThread::start(std::make_unique<HostsWork>(launch_method_of(Launcher::Ssh), wanted,
+                                                           own, clock_, root_),
+                               wanted, clock_)
         .value();
   }
 

@@ -162,18 +162,18 @@ void Children::end_all(int grace_ms, const sys::Clock& clock) {
   await_ends(kKillGraceMs, clock);
 }
 
-Result<std::unique_ptr<Launch>> LaunchedAgents::start(std::unique_ptr<Work> work,
-                                                      const LaunchWanted& wanted,
-                                                      const sys::Clock& clock) {
+Result<std::unique_ptr<Launch>> LaunchThread::start(std::unique_ptr<Work> work,
+                                                    const LaunchWanted& wanted,
+                                                    const sys::Clock& clock) {
   sys::Descriptor stop(eventfd(0, EFD_CLOEXEC));
   if (!stop) {
     return fail(from_errno(errno, "launch", "an event"));
   }
-  return std::make_unique<LaunchedAgents>(std::move(work), wanted, clock, std::move(stop));
+  return std::make_unique<LaunchThread>(std::move(work), wanted, clock, std::move(stop));
 }
 
-LaunchedAgents::LaunchedAgents(std::unique_ptr<Work> work, const LaunchWanted& wanted,
-                               const sys::Clock& clock, sys::Descriptor stop)
+LaunchThread::LaunchThread(std::unique_ptr<Work> work, const LaunchWanted& wanted,
+                           const sys::Clock& clock, sys::Descriptor stop)
     : work_(std::move(work)),
       tell_(wanted.tell),
       interrupt_(wanted.interrupt),
@@ -183,12 +183,12 @@ LaunchedAgents::LaunchedAgents(std::unique_ptr<Work> work, const LaunchWanted& w
   thread_ = std::thread([this] { run(); });
 }
 
-LaunchedAgents::~LaunchedAgents() {
+LaunchThread::~LaunchThread() {
   eventfd_write(stop_.get(), 1);
   thread_.join();
 }
 
-std::optional<Error> LaunchedAgents::trouble(std::size_t host) {
+std::optional<Error> LaunchThread::trouble(std::size_t host) {
   std::optional<Error> trouble;
   std::vector<std::string> news;
   {
@@ -204,7 +204,7 @@ std::optional<Error> LaunchedAgents::trouble(std::size_t host) {
   return trouble;
 }
 
-void LaunchedAgents::run() {
+void LaunchThread::run() {
   Children children;
   const Children::Listener listener{[this](Children::Who who, std::string_view line) {
                                       const std::lock_guard lock(mutex_);
