@@ -13,6 +13,7 @@
 #include "analysis/report/document_parts.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/math/tcp_rate.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -84,9 +85,10 @@ CheckedRun beside(const std::string& name, const RecordedJob& run, const Asked& 
   const Ranks ranks = ranks_of(asked.profile, asked.target);
   if (run.volume_bytes && run.profile.steps && ranks.hosts() > 1) {
     const Load sent = load_of(job_of(asked.profile, asked.target), asked.target.algorithm, ranks);
-    checked.volume_bytes = Beside{.predicted = sent.network * kFrameBytes / kSegmentBytes *
-                                               static_cast<double>(*run.profile.steps),
-                                  .measured = *run.volume_bytes};
+    checked.volume_bytes =
+        Beside{.predicted = sent.network * math::kFrameBytes / math::kSegmentBytes *
+                            static_cast<double>(*run.profile.steps),
+               .measured = *run.volume_bytes};
   }
   const auto measured_j = energy_j(run.profile, ranks.count, run.profile.step_ms);
   if (told.energy_j && measured_j) {

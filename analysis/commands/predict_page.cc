@@ -12,6 +12,7 @@
 #include "analysis/report/document_parts.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/math/tcp_rate.h"
 #include "base/math/units.h"
 
 namespace chokepoint::analysis {
@@ -139,7 +140,7 @@ double frames_of_payload(const Predicted& predicted) {
       predicted.target.path.rate_mbps.value_or(predicted.profile.path.rate_mbps.value_or(0));
   const bool is_tcp = transport_of(predicted.target.transport, predicted.job().backend,
                                    rate_mbps) == Transport::Tcp;
-  return is_tcp ? kFrameBytes / kSegmentBytes : 1;
+  return is_tcp ? math::kFrameBytes / math::kSegmentBytes : 1;
 }
 
 // Which links a step's payload passes, those without any left out.

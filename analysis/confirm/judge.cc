@@ -10,6 +10,7 @@
 #include "analysis/load/connections.h"
 #include "analysis/load/probe_document.h"
 #include "base/json/codec.h"
+#include "base/math/queue.h"
 #include "base/math/statistics.h"
 #include "base/math/units.h"
 
@@ -31,10 +32,6 @@ constexpr double kAlmostAsFar = 0.7;
 constexpr double kHalf = 0.5;
 // A test that was held to a pace and reached it may have carried more.
 constexpr double kReachedPace = 0.95;
-
-// As of the job's own connections: docs/internals/attribution.md, "Limits".
-constexpr double kQueueTimes = 1.8;
-constexpr double kMinQueueMs = 0.5;
 
 constexpr double kMinPackets = 1000;
 constexpr double kMinExpectedLost = 10;
@@ -157,9 +154,9 @@ bool is_held_by_host(const ProbedWay& way) {
 }
 
 bool has_queue(const ProbedWay& way) {
-  const double least = way.least_rtt_ms.value_or(0);
-  const double loaded = way.loaded_rtt_ms.value_or(0);
-  return !is_held_by_host(way) && loaded >= kQueueTimes * least && loaded >= least + kMinQueueMs;
+  return !is_held_by_host(way) &&
+         math::has_queue(way.loaded_rtt_ms.value_or(0), way.least_rtt_ms.value_or(0),
+                         math::kMomentQueueFactor);
 }
 
 // What the rules of throughput say where the path carries `times` of what the job sent.

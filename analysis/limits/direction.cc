@@ -10,15 +10,14 @@
 #include <string_view>
 
 #include "analysis/load/run_data.h"
+#include "base/math/queue.h"
 #include "base/math/statistics.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kQueueFactor = 1.8;  // of the unloaded round trip
-constexpr double kQueueMinUs = 500;   // and that much more
-constexpr double kLossy = 0.0005;     // of packets are retransmitted
+constexpr double kLossy = 0.0005;  // of packets are retransmitted
 constexpr double kPoliced = 0.02;
 constexpr double kOfAWindow = 0.5;  // retransmitted packets a window
 constexpr double kFloor = 0.01;     // quantile: the very shortest round trips may be wrong
@@ -85,8 +84,8 @@ std::int64_t sure_rtt_us(const std::vector<SocketSample>& samples) {
 }
 
 bool is_queued(double rtt_us, double unloaded_us) {
-  return unloaded_us > 0 && rtt_us > kQueueFactor * unloaded_us &&
-         rtt_us > unloaded_us + kQueueMinUs;
+  constexpr double kUsPerMs = 1000;
+  return math::has_queue(rtt_us / kUsPerMs, unloaded_us / kUsPerMs, math::kMomentQueueFactor);
 }
 
 struct RoundTrips {

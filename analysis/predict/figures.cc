@@ -14,6 +14,7 @@
 #include "analysis/predict/memory.h"
 #include "analysis/predict/tiers.h"
 #include "analysis/predict/wire.h"
+#include "base/math/training_pass.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -153,7 +154,7 @@ void add_pipeline(JobProfile& profile, const Figures& figures) {
 
 void add_exchanges(JobProfile& profile, const Figures& figures) {
   const double bytes = figures.parameters * figures.parameter_bytes;
-  const double forward_ms = profile.compute_ms * kForwardShare;
+  const double forward_ms = profile.compute_ms * math::kForwardShare;
   switch (figures.parallelism) {
     case Parallelism::Tensor:
       profile.exchanges = tensor_exchanges(figures.shape, profile.compute_ms);
@@ -192,11 +193,11 @@ void place(std::vector<PlannedExchange>& exchanges, Parallelism of, double count
 std::vector<PlannedExchange> copies_exchanges(const Figures& figures, double compute_ms) {
   const double bytes = rank_parameters(figures) * figures.parameter_bytes;
   const double backward_ms =
-      compute_ms * (1 - kForwardShare) / std::max(figures.shape.micro_batches, 1.0);
+      compute_ms * (1 - math::kForwardShare) / std::max(figures.shape.micro_batches, 1.0);
   if (figures.grid->zero_stage > 0) {
     const double forward_ms =
         compute_ms -
-        (figures.grid->zero_stage < 3 ? backward_ms : compute_ms * (1 - kForwardShare));
+        (figures.grid->zero_stage < 3 ? backward_ms : compute_ms * (1 - math::kForwardShare));
     return zero_exchanges(figures.grid->zero_stage, bytes, figures.bucket_bytes, compute_ms,
                           forward_ms);
   }
@@ -257,7 +258,7 @@ double gradient_bytes(const JobProfile& job) {
 
 void spread_gradients(JobProfile& job, double bytes, const JobChange& change) {
   const double bucket_bytes = change.bucket_bytes.value_or(kBucketBytes);
-  const double forward_ms = job.compute_ms * kForwardShare;
+  const double forward_ms = job.compute_ms * math::kForwardShare;
   job.exchanges =
       job.parallelism == Parallelism::Zero
           ? zero_exchanges(change.zero_stage, bytes, bucket_bytes, job.compute_ms, forward_ms)

@@ -40,9 +40,6 @@ std::vector<PlannedExchange> bucket_exchanges(Collective collective,
                                               const std::vector<double>& buckets, double start_ms,
                                               double end_ms);
 
-// A third of computing is the forward pass: the backward pass makes two gradients for each product.
-constexpr double kForwardShare = 1.0 / 3;
-
 struct Figures {
   Parallelism parallelism = Parallelism::Data;  // Data or Zero of a grid
   int zero_stage = 2;

@@ -8,6 +8,7 @@
 #include "analysis/predict/figures.h"
 #include "analysis/predict/grid.h"
 #include "base/math/statistics.h"
+#include "base/math/training_pass.h"
 #include "base/math/units.h"
 
 namespace chokepoint::analysis {
@@ -112,7 +113,7 @@ void add_pipeline(ModelledStep& step, const JobProfile& profile, const Medium& m
                   const Assumed& assumed, double layers_ms) {
   const double bytes = profile.pipeline->micro_batch_bytes;
   const auto& stages = profile.pipeline->stages;
-  const double forward_share = profile.pipeline->is_forward_only ? 1 : kForwardShare;
+  const double forward_share = profile.pipeline->is_forward_only ? 1 : math::kForwardShare;
   const double in_all = bytes * profile.pipeline->micro_batches;
   const double computing_ms = profile.compute_ms + layers_ms;
   const Wire& inside = medium.inside ? *medium.inside : medium.wire;

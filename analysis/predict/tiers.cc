@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/predict/wire.h"
+#include "base/math/tcp_rate.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -50,7 +51,7 @@ double bytes_in_turn(const JobProfile& profile) {
   const double bytes = profile.parallelism == Parallelism::Pipeline
                            ? profile.sent_bytes + profile.received_bytes
                            : std::max(profile.sent_bytes, profile.received_bytes);
-  return bytes * kSegmentBytes / kFrameBytes;
+  return math::line_goodput(bytes);
 }
 
 // If only rounds and bytes are known: messages that follow one another.

@@ -11,25 +11,8 @@
 
 namespace chokepoint::analysis {
 
-// What one TCP connection carries at most over a path: the window over the round trip, and what
-// loss leaves of it by the congestion control. Rates are of payload; loss is the share of packets,
-// above 0.
+// Decides what loss leaves of a connection's rate.
 enum class Congestion { Cubic, Reno, Bbr };
-
-constexpr double kSegmentBytes = 1448;  // of payload in 1500 bytes of IPv4 with timestamps
-constexpr double kFrameBytes = 1538;    // what such a packet takes of an Ethernet's time
-
-double window_mbps(double window_bytes, double rtt_ms);
-
-// Mathis et al. 1997: MSS/RTT · √(3/2)/√p, every packet acknowledged.
-double mathis_mbps(double rtt_ms, double loss);
-
-// Padhye, Firoiu, Towsley, Kurose 1998, with its timeouts; `acked` packets an acknowledgement.
-double pftk_mbps(double rtt_ms, double loss, double timeout_ms, double acked = 1);
-
-// RFC 9438, section 5.1: (C(3+β)/(4(1−β)))^¼ · RTT^¾ / p^¾ packets a round trip, C = 0.4 and
-// β = 0.7; and not less than Reno's rate, which CUBIC reaches at least.
-double cubic_mbps(double rtt_ms, double loss);
 
 struct TcpLimit {
   double rate_mbps = 0;

@@ -9,15 +9,15 @@
 #include "analysis/phases/overlap.h"
 #include "analysis/replay/graph_builder.h"
 #include "base/math/statistics.h"
+#include "base/math/training_pass.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kSameSize = 0.1;      // of an exchange: smaller ones hardly slow it down
-constexpr double kBackward = 2.0 / 3;  // of a step's computing
-constexpr double kMostPace = 2;        // times what overlap.h expects, may computing go on unseen
-constexpr double kSeveral = 1.9;       // messages in one row
-constexpr double kFewMerged = 0.1;     // of all messages' bytes
+constexpr double kSameSize = 0.1;   // of an exchange: smaller ones hardly slow it down
+constexpr double kMostPace = 2;     // times what overlap.h expects, may computing go on unseen
+constexpr double kSeveral = 1.9;    // messages in one row
+constexpr double kFewMerged = 0.1;  // of all messages' bytes
 
 // How much of the computing that the model of overlap.h expects behind exchanges there is, by what
 // the processors worked or the phases have it.
@@ -86,8 +86,9 @@ class LineBuilder {
     const auto computing_ns = static_cast<double>(ready_ns - builder_.t_ns(over));
     const double hidden_ns = computing_ns - first_ns;
     const double first_share = gaps.front().exchange->bytes / bytes;
-    const double backward_ns =
-        hidden_ns > 0 && first_share < 1 ? hidden_ns / (1 - first_share) : kBackward * computing_ns;
+    const double backward_ns = hidden_ns > 0 && first_share < 1
+                                   ? hidden_ns / (1 - first_share)
+                                   : math::kBackwardShare * computing_ns;
     // What was not hidden although it could have been stays so, unless that is what is asked for.
     const bool stays_behind = hidden_ns <= 0 && pass.count > 1 && !builder_.input().buckets.overlap;
     running_ =

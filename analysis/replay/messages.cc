@@ -16,15 +16,15 @@
 #include "analysis/phases/pipeline.h"
 #include "analysis/replay/graph_builder.h"
 #include "base/math/statistics.h"
+#include "base/math/training_pass.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 using record::CollectiveKind;
 
-constexpr double kFewOverlap = 0.1;   // of messages: a blocking job's, by errors of clocks
-constexpr double kBackwardTimes = 2;  // a forward pass
-constexpr double kSureGap = 0.1;      // quantile of gaps: when nothing disturbed the stage
+constexpr double kFewOverlap = 0.1;  // of messages: a blocking job's, by errors of clocks
+constexpr double kSureGap = 0.1;     // quantile of gaps: when nothing disturbed the stage
 
 // A message of the rank in the order in which it bears on its computing: a send when it is ready,
 // a receive when it is over.
@@ -194,8 +194,8 @@ class Stage {
     }
     const double usual_ns = math::median(seen).value_or(0);
     if (usual_ns <= 0) return forward_only_ns();
-    const double wanted_ns =
-        role_.sends_first ? kBackwardTimes * usual_ns : usual_ns / kBackwardTimes;
+    const double wanted_ns = role_.sends_first ? math::kBackwardPerForward * usual_ns
+                                               : usual_ns / math::kBackwardPerForward;
     const double most_ns = math::quantile(gaps, kSureGap).value_or(wanted_ns + usual_ns) - usual_ns;
     return static_cast<std::int64_t>(std::clamp(wanted_ns, 0.0, std::max(most_ns, 0.0)));
   }

@@ -7,6 +7,7 @@
 
 #include "analysis/predict/exchange_time.h"
 #include "base/math/statistics.h"
+#include "base/math/tcp_rate.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -24,7 +25,7 @@ constexpr double kQuick = 0.1;  // quantile of those alike: what loses nothing
 // that an earlier loss left small.
 constexpr double kManyLosses = 0.5;
 constexpr double kAlmost = 1.02;
-constexpr double kPayloadOfLine = kSegmentBytes / kFrameBytes;
+constexpr double kPayloadOfLine = math::kSegmentBytes / math::kFrameBytes;
 
 double bytes_ms(double bytes, double mbps) { return bytes * 8 / (mbps * 1000); }
 
@@ -166,7 +167,7 @@ bool shows_times_without_loss(const std::vector<Transfer>& transfers, double los
   double all_bytes = 0;
   for (const Transfer& transfer : transfers) {
     if (!transfer.is_between_hosts) continue;
-    const double lost = loss * 2 * sent_bytes(transfer) / kSegmentBytes;  // both ways
+    const double lost = loss * 2 * sent_bytes(transfer) / math::kSegmentBytes;  // both ways
     hit_bytes += lost > kManyLosses ? sent_bytes(transfer) : 0;
     all_bytes += sent_bytes(transfer);
   }

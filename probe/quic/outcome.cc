@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/math/queue.h"
 #include "base/math/units.h"
 
 namespace chokepoint::probe::quic {
@@ -20,9 +21,6 @@ constexpr double kPaceReached = 0.95;
 constexpr double kLeastShare = 0.15;
 // The share of packets lost below which the window of cubic or reno grows faster than it shrinks.
 constexpr double kLossMatters = 2e-5;
-// A queue has built up where the round trip has grown by this much and by this factor.
-constexpr double kQueueMs = 0.5;
-constexpr double kQueueTimes = 1.3;
 constexpr double kGiga = 1e9;
 
 double rate_mbps(std::uint64_t bytes, double duration_s) {
@@ -142,9 +140,7 @@ Verdict send_buffer(const Facts& facts) {
 }
 
 bool has_queue(const SentMeasure& sent) {
-  const double least = sent.min_rtt_ms.value_or(0);
-  return least > 0 && sent.rtt_ms.median > least + kQueueMs &&
-         sent.rtt_ms.median > least * kQueueTimes;
+  return math::has_queue(sent.rtt_ms.median, sent.min_rtt_ms.value_or(0), math::kTestQueueFactor);
 }
 
 double share_of_packets(std::uint64_t some, std::uint64_t all) {

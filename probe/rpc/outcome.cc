@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/math/queue.h"
 #include "base/math/units.h"
 #include "probe/rpc/wire.h"
 
@@ -21,9 +22,6 @@ constexpr double kLossShare = 0.3;
 constexpr double kOutlierShare = 0.5;
 // Of the time in which TCP had something to send.
 constexpr double kWindowShare = 0.2;
-// A queue has built up where the round trip has grown by this much and by this factor.
-constexpr double kQueueMs = 0.5;
-constexpr double kQueueTimes = 1.3;
 // From here on a call took more than its one round trip.
 constexpr double kMoreThanOne = 1.6;
 // Below this the hosts' own times are as large as the way's.
@@ -197,8 +195,8 @@ std::optional<Verdict> queue(const Facts& facts) {
   const std::uint64_t at_once = facts.size() * static_cast<std::uint64_t>(asked.outstanding) *
                                 static_cast<std::uint64_t>(asked.callers);
   const double least = sent.min_rtt_ms.value_or(0);
-  if (at_once <= kFirstFlightBytes || least <= 0 || sent.rtt_ms.median < least + kQueueMs ||
-      sent.rtt_ms.median < least * kQueueTimes) {
+  if (at_once <= kFirstFlightBytes ||
+      !math::has_queue(sent.rtt_ms.median, least, math::kTestQueueFactor)) {
     return std::nullopt;
   }
   return Verdict{

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/math/queue.h"
 #include "base/math/units.h"
 
 namespace chokepoint::probe::tcp {
@@ -20,9 +21,6 @@ constexpr double kMainShare = 0.4;
 // The share of segments retransmitted below which the window of cubic or Reno grows faster than it
 // shrinks.
 constexpr double kLossMatters = 2e-5;
-// A queue has built up where the round trip has grown by this much and by this factor.
-constexpr double kQueueMs = 0.5;
-constexpr double kQueueTimes = 1.3;
 // From this round trip on a path counts as wide-area.
 constexpr double kWideAreaRttMs = 2;
 // Still growing at the end: the last whole interval carried this many times the one before it.
@@ -298,9 +296,8 @@ std::optional<Verdict> application(const Facts& facts) {
 }
 
 bool queue_built_up(const Outcome& outcome) {
-  const double least = outcome.min_rtt_ms.value_or(0);
-  return least > 0 && outcome.rtt_ms.median > least + kQueueMs &&
-         outcome.rtt_ms.median > least * kQueueTimes;
+  return math::has_queue(outcome.rtt_ms.median, outcome.min_rtt_ms.value_or(0),
+                         math::kTestQueueFactor);
 }
 
 // Looks at whole intervals only: what drains after the last one says nothing about the speed.

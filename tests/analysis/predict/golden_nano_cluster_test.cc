@@ -11,6 +11,7 @@
 #include "analysis/predict/figures.h"
 #include "analysis/predict/predict.h"
 #include "analysis/predict/wire.h"
+#include "base/math/tcp_rate.h"
 #include "tests/analysis/predict/golden_figures.h"
 
 namespace chokepoint::analysis {
@@ -23,7 +24,7 @@ constexpr double kOneGpu = kData2 / (2 * 0.93);
 constexpr double kBatchTokens = 16 * 1024;
 constexpr double kRunTokens = 3 * 2.392e6;
 constexpr double kComputeMs = kBatchTokens / kOneGpu;  // of one GPU, a batch
-constexpr double kOnTheWire = kFrameBytes / kSegmentBytes;
+constexpr double kOnTheWire = math::kFrameBytes / math::kSegmentBytes;
 
 double scaling(double throughput, double gpus) { return throughput / (gpus * kOneGpu); }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/predict/exchange_time.h"
 #include "analysis/predict/wire.h"
+#include "base/math/tcp_rate.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -48,17 +49,17 @@ TEST(GoldenTwoSites, TheLanAddsNextToNothing) {
 
 // 6220 KB over 15.12 ms: 3.3 Gb/s at most, 2.7 measured; the other way the window allows 67.
 TEST(GoldenTwoSites, TheWindowTellsTheDirectionsApart) {
-  EXPECT_NEAR(window_mbps(6220e3, 15.12), 3291, 1);
-  EXPECT_NEAR(window_mbps(126785e3, 15.08), 67'260, 10);
+  EXPECT_NEAR(math::window_mbps(6220e3, 15.12), 3291, 1);
+  EXPECT_NEAR(math::window_mbps(126785e3, 15.08), 67'260, 10);
 }
 
 // What loss holds CUBIC at the measured rate: not one packet in three million, so less than one
 // loss in the ten seconds of the test. Its 326 retransmissions were a burst or two.
 TEST(GoldenTwoSites, OneLossInTenSecondsHoldsTheWindowDown) {
   constexpr double kLoss = 3.0e-7;
-  EXPECT_NEAR(cubic_mbps(15.12, kLoss), 2693, 30);
-  EXPECT_NEAR(kLoss * 2693.27e6 * 10 / 8 / kSegmentBytes, 0.7, 0.05);
-  EXPECT_LT(mathis_mbps(15.12, kLoss), 2000);
+  EXPECT_NEAR(math::cubic_mbps(15.12, kLoss), 2693, 30);
+  EXPECT_NEAR(kLoss * 2693.27e6 * 10 / 8 / math::kSegmentBytes, 0.7, 0.05);
+  EXPECT_LT(math::mathis_mbps(15.12, kLoss), 2000);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/replay/replay.h"
+#include "base/math/tcp_rate.h"
 #include "tests/analysis/phases/timelines.h"
 
 namespace chokepoint::analysis {
@@ -73,7 +74,7 @@ TEST_F(ReplayTest, AFullLinkTwiceAsFastHalvesTheExchange) {
   const TwoRanks run;
   const auto recorded = replay(run.exchanges(), run.step_ms(),
                                {.path = {.rate_mbps = 2000, .rtt_ms = 0.01}, .is_full = true});
-  const double line_mbps = 4000 * kFrameBytes / kSegmentBytes;
+  const double line_mbps = 4000 * math::kFrameBytes / math::kSegmentBytes;
   // Each pair of its segments waits for a round trip of 0.1 ms, whatever the rate.
   EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 100, 0.5);
 }
@@ -84,7 +85,7 @@ TEST_F(ReplayTest, WhatTheHostHeldBackNoLinkMakesFaster) {
   const auto recorded = replay(run.exchanges(), run.step_ms(), path);
   EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = 100'000}}), 120, 0.1);
   // A link of 1 Gb/s of payload takes 80 ms for its 10 MB.
-  const double line_mbps = 1000 * kFrameBytes / kSegmentBytes;
+  const double line_mbps = 1000 * math::kFrameBytes / math::kSegmentBytes;
   EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 160, 1);
 }
 
@@ -148,7 +149,7 @@ TEST_F(ReplayTest, WhatIsQueuedWaitsForTheBytesBeforeIt) {
   const auto recorded =
       replay(exchanges, 160, {.path = {.rate_mbps = 2000, .rtt_ms = 0.01}, .is_full = true});
   ASSERT_TRUE(recorded);
-  const double line_mbps = 4000 * kFrameBytes / kSegmentBytes;
+  const double line_mbps = 4000 * math::kFrameBytes / math::kSegmentBytes;
   EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 60 + 40 + 10, 1);
 }
 
@@ -165,7 +166,7 @@ TEST_F(ReplayTest, WhatSharedAFullLinkGainsInProportion) {
   const auto recorded =
       replay(exchanges, 100, {.path = {.rate_mbps = 1340, .rtt_ms = 0.01}, .is_full = true});
   ASSERT_TRUE(recorded);
-  const double line_mbps = 2680 * kFrameBytes / kSegmentBytes;
+  const double line_mbps = 2680 * math::kFrameBytes / math::kSegmentBytes;
   EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 70 + 15, 1);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/replay/replay.h"
+#include "base/math/tcp_rate.h"
 #include "tests/analysis/phases/pipelines.h"
 
 namespace chokepoint::analysis {
@@ -11,7 +12,9 @@ namespace {
 // Of 1 MB each.
 double rate_mbps(double message_ms) { return 8e6 / message_ms / 1000; }
 
-double line_mbps(double message_ms) { return rate_mbps(message_ms) * kFrameBytes / kSegmentBytes; }
+double line_mbps(double message_ms) {
+  return rate_mbps(message_ms) * math::kFrameBytes / math::kSegmentBytes;
+}
 
 std::optional<Replay> replay(const PipelinePlan& plan) {
   StepLine steps;

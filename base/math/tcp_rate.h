@@ -1,0 +1,27 @@
+// What one TCP connection carries at most: published models. Rates are of payload in Mb/s, loss is
+// a share of packets above 0. Pure functions; any thread.
+#pragma once
+
+namespace chokepoint::math {
+
+inline constexpr double kSegmentBytes = 1448;  // of payload in 1500 bytes of IPv4 with timestamps
+// What such a packet takes of an Ethernet's time: header and checksum 18, preamble 8, gap 12.
+inline constexpr double kFrameBytes = 1538;
+
+// Of a link's rate, where every packet is full.
+constexpr double line_goodput(double link_mbps) { return link_mbps * kSegmentBytes / kFrameBytes; }
+
+// A window a round trip.
+double window_mbps(double window_bytes, double rtt_ms);
+
+// Mathis et al. 1997: MSS/RTT · √(3/2)/√p, every packet acknowledged.
+double mathis_mbps(double rtt_ms, double loss);
+
+// Padhye, Firoiu, Towsley, Kurose 1998, with its timeouts; `acked` packets an acknowledgement.
+double pftk_mbps(double rtt_ms, double loss, double timeout_ms, double acked = 1);
+
+// RFC 9438, section 5.1: (C(3+β)/(4(1−β)))^¼ · RTT^¾ / p^¾ packets a round trip, C = 0.4 and
+// β = 0.7; and not less than Reno's rate, which CUBIC reaches at least.
+double cubic_mbps(double rtt_ms, double loss);
+
+}  // namespace chokepoint::math
