@@ -101,13 +101,13 @@ double took_us(const record::Collective& row) {
 
 // What the job's collectives of about this size took, half of them no longer; nullopt without any.
 std::optional<double> median_us(const RunData& run, const std::string& kind, double bytes) {
-  constexpr double kAlike = 1.5;  // times the size, either way
+  constexpr double kMaxSizeRatio = 1.5;  // times the size, either way
   std::vector<double> times;
   for (const NodeData& node : run.nodes) {
     for (const record::Collective& row : node.collectives) {
       const auto own = static_cast<double>(row.bytes.value_or(0));
-      if (word_of(row.kind) == kind && row.merged == 1 && own * kAlike >= bytes &&
-          own <= bytes * kAlike && row.end_ns > row.start_ns) {
+      if (word_of(row.kind) == kind && row.merged == 1 && own * kMaxSizeRatio >= bytes &&
+          own <= bytes * kMaxSizeRatio && row.end_ns > row.start_ns) {
         times.push_back(took_us(row) * bytes / own);
       }
     }

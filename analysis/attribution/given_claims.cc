@@ -208,12 +208,12 @@ class Joiner {
   }
 
   void step(const Claim& claim, GivenClaim& given) const {
-    constexpr double kAlike = 0.1;
+    constexpr double kMaxDeviation = 0.1;
     constexpr double kOther = 0.25;
     given.ours = own_step_ms(run_, inquiry_, claim.span);
     if (given.ours.value_or(0) > 0 && claim.value.value_or(0) > 0) {
       const double off = std::abs(*claim.value / *given.ours - 1);
-      given.says = off <= kAlike ? Says::For : off >= kOther ? Says::Against : Says::Nothing;
+      given.says = off <= kMaxDeviation ? Says::For : off >= kOther ? Says::Against : Says::Nothing;
     }
   }
 

@@ -9,12 +9,12 @@
 #include "analysis/phases/pipeline.h"
 #include "analysis/predict/tiers.h"
 #include "base/math/statistics.h"
+#include "base/math/training_pass.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kBackwardShare = 2.0 / 3;  // of a step's computing
-constexpr double kTinyShare = 0.01;         // of the largest exchange: a flag, a loss, a barrier
+constexpr double kTinyShare = 0.01;  // of the largest exchange: a flag, a loss, a barrier
 
 struct Traffic {
   std::vector<const Exchange*> collectives = {};  // of the node that has most
@@ -147,9 +147,9 @@ void describe_collectives(const Traffic& traffic, double count, JobProfile& prof
       profile.collectives;
   profile.sent_bytes = profile.received_bytes = sent;
   const bool hides = profile.parallelism != Parallelism::Tensor;
-  profile.overlap_ms =
-      hides ? profile.compute_ms * kBackwardShare * (1 - 1 / std::max(1.0, profile.collectives))
-            : 0;
+  profile.overlap_ms = hides ? profile.compute_ms * math::kBackwardShare *
+                                   (1 - 1 / std::max(1.0, profile.collectives))
+                             : 0;
 }
 
 // In a step that computing alone would fill there is a bubble, too, which is the model's.
@@ -213,7 +213,7 @@ std::optional<double> rank_power_w(const RunData& run, double ranks) {
 // The kernel keeps the least of its readings, a wrong one for good. Both ends of a connection go
 // round the same loop: where both send, and one end's least is far below the other's, that is one.
 double unloaded_rtt_us(const DirectionLimits& direction) {
-  constexpr double kAlike = 0.75;
+  constexpr double kMaxRttRatio = 0.75;
   constexpr double kBothSend = 0.1;
   const DirectionView& view = direction.view;
   const std::size_t side = side_of(view);
@@ -232,7 +232,7 @@ double unloaded_rtt_us(const DirectionLimits& direction) {
   const auto [less, more] = std::minmax({sent(there), sent(back)});
   const auto [low_us, high_us] = std::minmax(
       {static_cast<double>(least_rtt_us(there)), static_cast<double>(least_rtt_us(back))});
-  const bool is_wrong = less > kBothSend * more && low_us > 0 && low_us < kAlike * high_us;
+  const bool is_wrong = less > kBothSend * more && low_us > 0 && low_us < kMaxRttRatio * high_us;
   return is_wrong ? std::max(high_us, direction.facts.min_rtt_us) : direction.facts.min_rtt_us;
 }
 

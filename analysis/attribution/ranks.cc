@@ -65,16 +65,16 @@ std::vector<double> late_by_step_ms(const DiagnosisInput& input, const RankLaten
 }
 
 std::optional<Pauses> pauses_of(const DiagnosisInput& input, const RankLateness& rank) {
-  constexpr double kFew = 0.34;    // of the steps
-  constexpr double kNearly = 0.8;  // of the lateness
-  constexpr double kAlike = 0.5;   // of the longest pause
+  constexpr double kFew = 0.34;               // of the steps
+  constexpr double kNearly = 0.8;             // of the lateness
+  constexpr double kMinOfLongestPause = 0.5;  // of the longest pause
   const std::vector<double> late_ms = late_by_step_ms(input, rank);
   const double longest_ms = late_ms.empty() ? 0 : std::ranges::max(late_ms);
   std::vector<double> pauses;
   std::vector<double> apart;
   std::optional<std::size_t> before;
   for (std::size_t step = 0; step < late_ms.size(); ++step) {
-    if (late_ms[step] > kAlike * longest_ms) {
+    if (late_ms[step] > kMinOfLongestPause * longest_ms) {
       pauses.push_back(late_ms[step]);
       if (before) {
         apart.push_back(static_cast<double>(step - *before));

@@ -82,13 +82,14 @@ std::optional<UsualCollective> usual_collective(const RunData& run) {
   if (!usual) {
     return std::nullopt;
   }
-  constexpr double kAlike = 1.2;
+  constexpr double kMaxSizeRatioOfUsual = 1.2;
   UsualCollective collective{.bytes = static_cast<std::int64_t>(*usual)};
   for (const NodeData& node : run.nodes) {
     std::vector<double> took_ms;
     for (const record::Collective& row : node.collectives) {
       const auto bytes = static_cast<double>(row.bytes.value_or(0));
-      if (is_one(row) && bytes * kAlike >= *usual && bytes <= kAlike * *usual) {
+      if (is_one(row) && bytes * kMaxSizeRatioOfUsual >= *usual &&
+          bytes <= kMaxSizeRatioOfUsual * *usual) {
         took_ms.push_back(static_cast<double>(row.end_ns - row.start_ns) / 1e6);
       }
     }

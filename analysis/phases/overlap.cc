@@ -9,6 +9,7 @@
 #include "analysis/phases/pipeline.h"
 #include "analysis/phases/steps.h"
 #include "base/math/statistics.h"
+#include "base/math/training_pass.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -16,11 +17,9 @@ namespace {
 
 constexpr std::int64_t kQueuedNs = 500'000;  // a shorter gap holds no computing
 constexpr double kLittleOfExchange = 0.05;   // likewise, after a long exchange
-constexpr double kForwardShare = 0.5;        // of the backward pass
-constexpr double kMostOfGaps = 2;            // times the gaps, may computing go on beside exchanges
 constexpr double kLargeBytes = 512 * 1024;   // of both ways: activations are rarely as large
 constexpr double kMoreAlike = 0.5;           // one spread of the other: then it is clearly smaller
-constexpr double kAlike = 0.05;              // of the bytes of the one before
+constexpr double kMinOfBytesBefore = 0.05;   // of the bytes of the one before
 constexpr std::size_t kMinPairs = 8;
 constexpr double kProcessorsCompute = 0.6;           // of the time in which nothing was under way
 constexpr double kBesideIsWork = 0.5;                // of the time beside exchanges
@@ -49,7 +48,7 @@ std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {
 // The length of a backward pass whose first bucket, with this share of the gradients, comes after a
 // gap that also holds the forward pass.
 double backward_of(double first_gap, double first_share) {
-  return first_gap / (kForwardShare + first_share);
+  return first_gap / (1 / math::kBackwardPerForward + first_share);
 }
 
 double exchanging_ns(const StageGap& gap) {
@@ -149,7 +148,7 @@ std::map<std::size_t, Place> places_of(const Line& line, const Spans& steps) {
       const StageGap& gap = line.gaps[own[place]];
       const StageGap& next = line.gaps[own[place + 1]];
       // Everything waits for the last of the gradients.
-      if (!next.queued && next.exchange->bytes > kAlike * gap.exchange->bytes) {
+      if (!next.queued && next.exchange->bytes > kMinOfBytesBefore * gap.exchange->bytes) {
         places[place].gaps.push_back(own[place]);
         places[place].pairs.push_back({took_ns(gap), static_cast<double>(next.gap_ns)});
         places[place].bytes = std::max(places[place].bytes, gap.exchange->bytes);
@@ -296,7 +295,7 @@ double most_hidden_ns(const Line& line, const Spans& steps) {
   for (const StageGap& gap : line.gaps) {
     gaps_ns += covers(steps, gap.exchange->own_ready_ns) ? static_cast<double>(gap.gap_ns) : 0;
   }
-  return kMostOfGaps * gaps_ns;
+  return math::kBackwardPerForward * gaps_ns;
 }
 
 // By the rank with the longest gaps: it waits for no other, so its gaps are its computing.

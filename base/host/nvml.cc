@@ -127,7 +127,7 @@ namespace chokepoint::host::nvml {
 namespace {
 
 #define CHOKEPOINT_SAME(own, theirs) \
-  static_assert(sys::kAlike<decltype(own)::Type*, decltype(&theirs)>, #theirs)
+  static_assert(sys::kSameType<decltype(own)::Type*, decltype(&theirs)>, #theirs)
 CHOKEPOINT_SAME(kInit, nvmlInit_v2);
 CHOKEPOINT_SAME(kShutdown, nvmlShutdown);
 CHOKEPOINT_SAME(kErrorString, nvmlErrorString);

@@ -72,7 +72,7 @@ struct Shape<Told (*)(Given...)> {
 };
 
 template <class Own, class Theirs>
-constexpr bool kAlike = std::is_same_v<typename Shape<Own>::Type, typename Shape<Theirs>::Type>;
+constexpr bool kSameType = std::is_same_v<typename Shape<Own>::Type, typename Shape<Theirs>::Type>;
 
 // Where this program's own shared objects lie: what it opens or hands to others at run time, such
 // as NCCL's profiler plugin. Beside the program, wherever it was unpacked:

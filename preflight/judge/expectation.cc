@@ -13,9 +13,9 @@ namespace chokepoint::preflight {
 namespace {
 
 constexpr std::size_t kEnoughPeers = 4;
-constexpr double kAgreeing = 0.75;     // of the hosts
-constexpr double kAlike = 0.3;         // from the median
-constexpr double kGuessedShare = 0.7;  // two flows on one link get half each
+constexpr double kAgreeing = 0.75;      // of the hosts
+constexpr double kMaxFromMedian = 0.3;  // from the median
+constexpr double kGuessedShare = 0.7;   // two flows on one link get half each
 constexpr std::size_t kEnoughShares = 6;
 constexpr double kFast = 0.6;
 constexpr double kLevel = 0.1;
@@ -45,7 +45,7 @@ std::optional<double> typical_of(const std::vector<float>& best) {
     return std::nullopt;
   }
   const auto alike = std::ranges::count_if(
-      reached, [&](double rate) { return std::abs(rate - *median) <= kAlike * *median; });
+      reached, [&](double rate) { return std::abs(rate - *median) <= kMaxFromMedian * *median; });
   const bool agree = static_cast<double>(alike) >= kAgreeing * static_cast<double>(reached.size());
   return agree ? median : std::nullopt;
 }

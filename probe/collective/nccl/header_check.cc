@@ -15,7 +15,7 @@ struct chokepoint::sys::Plain<ncclUniqueId> {
 namespace chokepoint::probe::collective::nccl {
 namespace {
 
-using sys::kAlike;
+using sys::kSameType;
 
 static_assert(kSuccess == ncclSuccess && kSystemError == ncclSystemError);
 static_assert(kInvalidUsage == ncclInvalidUsage && kRemoteError == ncclRemoteError);
@@ -25,21 +25,21 @@ static_assert(kFloat16 == ncclFloat16 && kFloat32 == ncclFloat32 && kFloat64 == 
 static_assert(kBFloat16 == ncclBfloat16 && kSum == ncclSum);
 static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId));
 
-static_assert(kAlike<decltype(Functions::version), decltype(&ncclGetVersion)>);
-static_assert(kAlike<decltype(Functions::unique_id), decltype(&ncclGetUniqueId)>);
-static_assert(kAlike<decltype(Functions::init_rank), decltype(&ncclCommInitRank)>);
-static_assert(kAlike<decltype(Functions::destroy), decltype(&ncclCommDestroy)>);
-static_assert(kAlike<decltype(Functions::abort), decltype(&ncclCommAbort)>);
-static_assert(kAlike<decltype(Functions::async_error), decltype(&ncclCommGetAsyncError)>);
-static_assert(kAlike<decltype(Functions::error_string), decltype(&ncclGetErrorString)>);
-static_assert(kAlike<decltype(Functions::all_reduce), decltype(&ncclAllReduce)>);
-static_assert(kAlike<decltype(Functions::all_gather), decltype(&ncclAllGather)>);
-static_assert(kAlike<decltype(Functions::reduce_scatter), decltype(&ncclReduceScatter)>);
-static_assert(kAlike<decltype(Functions::broadcast), decltype(&ncclBroadcast)>);
-static_assert(kAlike<decltype(Functions::send), decltype(&ncclSend)>);
-static_assert(kAlike<decltype(Functions::receive), decltype(&ncclRecv)>);
-static_assert(kAlike<decltype(Functions::group_start), decltype(&ncclGroupStart)>);
-static_assert(kAlike<decltype(Functions::group_end), decltype(&ncclGroupEnd)>);
+static_assert(kSameType<decltype(Functions::version), decltype(&ncclGetVersion)>);
+static_assert(kSameType<decltype(Functions::unique_id), decltype(&ncclGetUniqueId)>);
+static_assert(kSameType<decltype(Functions::init_rank), decltype(&ncclCommInitRank)>);
+static_assert(kSameType<decltype(Functions::destroy), decltype(&ncclCommDestroy)>);
+static_assert(kSameType<decltype(Functions::abort), decltype(&ncclCommAbort)>);
+static_assert(kSameType<decltype(Functions::async_error), decltype(&ncclCommGetAsyncError)>);
+static_assert(kSameType<decltype(Functions::error_string), decltype(&ncclGetErrorString)>);
+static_assert(kSameType<decltype(Functions::all_reduce), decltype(&ncclAllReduce)>);
+static_assert(kSameType<decltype(Functions::all_gather), decltype(&ncclAllGather)>);
+static_assert(kSameType<decltype(Functions::reduce_scatter), decltype(&ncclReduceScatter)>);
+static_assert(kSameType<decltype(Functions::broadcast), decltype(&ncclBroadcast)>);
+static_assert(kSameType<decltype(Functions::send), decltype(&ncclSend)>);
+static_assert(kSameType<decltype(Functions::receive), decltype(&ncclRecv)>);
+static_assert(kSameType<decltype(Functions::group_start), decltype(&ncclGroupStart)>);
+static_assert(kSameType<decltype(Functions::group_end), decltype(&ncclGroupEnd)>);
 
 }  // namespace
 }  // namespace chokepoint::probe::collective::nccl
