@@ -23,7 +23,7 @@
 #include "base/sys/error.h"
 #include "base/sys/root.h"
 #include "preflight/agent/jobs.h"
-#include "preflight/result/host_facts.h"
+#include "preflight/task/host_facts.h"
 #include "preflight/task/task.h"
 
 namespace chokepoint::preflight {

@@ -33,7 +33,7 @@
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "preflight/agents/agents.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 #include "preflight/task/task.h"
 
 namespace chokepoint::preflight {

@@ -21,8 +21,8 @@
 #include "base/control/message.h"
 #include "base/net/deadline.h"
 #include "base/sys/error.h"
-#include "preflight/result/host_facts.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/host_facts.h"
+#include "preflight/task/measured.h"
 #include "preflight/task/task.h"
 
 namespace chokepoint::preflight {

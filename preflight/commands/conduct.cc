@@ -38,14 +38,14 @@ void tell(const cli::Context& context, const std::string& words) {
   }
 }
 
-coordinator::Advisers advisers(const Limits& limits, const plan::Effort& effort) {
+coordinator::Advisers advisers(const Limits& limits, const coordinator::Effort& effort) {
   return {.suspects =
               [&limits, &effort](const Measured& measured) {
                 return suspects(measured, limits, effort.most_suspects);
               },
           .cuts =
               [&limits](const Measured& measured) {
-                std::vector<plan::Cut> cuts;
+                std::vector<coordinator::Cut> cuts;
                 if (const auto groups = find_groups(measured, limits)) {
                   cuts.push_back({.left = groups->first, .right = groups->second});
                 }
@@ -82,12 +82,12 @@ coordinator::CoordinatorResult lead_all(const Conduct& conduct, Agents& agents,
 }
 
 std::string announcement(const coordinator::Wanted& wanted) {
-  const plan::Schedule schedule =
-      plan::schedule(wanted.effort, wanted.hosts.size(), wanted.seed, wanted.limit);
+  const coordinator::Schedule schedule =
+      coordinator::schedule(wanted.effort, wanted.hosts.size(), wanted.seed, wanted.limit);
   const std::string words = describe(schedule);
   return wanted.limit.count() == 0
              ? words
-             : fmt::format("{}, {} at most", words, plan::rough(wanted.limit));
+             : fmt::format("{}, {} at most", words, coordinator::rough(wanted.limit));
 }
 
 }  // namespace

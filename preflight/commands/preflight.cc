@@ -69,7 +69,7 @@ class PreflightCommand final : public cli::Command {
   Result<> check_times() const;
   Result<> check_launch(const Conduct& made) const;
   Result<Limits> limits() const;
-  Result<plan::Effort> effort() const;
+  Result<coordinator::Effort> effort() const;
   Result<std::string> key() const;
 
   HostFlags hosts_;
@@ -162,11 +162,11 @@ Result<Limits> PreflightCommand::limits() const {
   return limits_file_.empty() ? Limits() : read_limits(limits_file_);
 }
 
-Result<plan::Effort> PreflightCommand::effort() const {
+Result<coordinator::Effort> PreflightCommand::effort() const {
   if (quick_ && thorough_) {
     return fail(ErrorKind::Usage, "", "--quick, --thorough", "give only one of them");
   }
-  return *plan::effort_named(quick_ ? "quick" : thorough_ ? "thorough" : "default");
+  return *coordinator::effort_named(quick_ ? "quick" : thorough_ ? "thorough" : "default");
 }
 
 // Agents that are started here get a key that nobody else has.

@@ -18,7 +18,7 @@
 #include "preflight/coordinator/coordinator.h"
 #include "preflight/judge/limits.h"
 #include "preflight/launch/launch.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight {
 

@@ -263,7 +263,7 @@ std::vector<std::string> test_addresses(const std::vector<HostResult>& hosts) {
 }
 
 void await_all(RunningPreflight& progress) {
-  progress.begin("calling the hosts", plan::greeting_time(progress.wanted.effort) / 2);
+  progress.begin("calling the hosts", greeting_time(progress.wanted.effort) / 2);
   Arrival arrival(progress);
   const std::int64_t until =
       progress.clock.monotonic_ns() + progress.wanted.arrival.count() * kNsPerMs;
@@ -287,8 +287,8 @@ void greet(RunningPreflight& progress) {
       jobs.push_back(names_job(progress, host, asked_by(named, host)));
     }
   }
-  run_step(progress, "doctor and names on all hosts",
-           plan::greeting_time(progress.wanted.effort) / 2, std::move(jobs));
+  run_step(progress, "doctor and names on all hosts", greeting_time(progress.wanted.effort) / 2,
+           std::move(jobs));
 }
 
 }  // namespace chokepoint::preflight::coordinator

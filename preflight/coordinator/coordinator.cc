@@ -19,19 +19,18 @@ milliseconds limit_left(const RunningPreflight& progress) {
 
 Rounds rounds_of(const RunningPreflight& progress) {
   Rounds rounds{.who = progress.present()};
-  rounds.schedule = plan::schedule(progress.wanted.effort, rounds.who.size(), progress.wanted.seed,
-                                   limit_left(progress));
+  rounds.schedule = schedule(progress.wanted.effort, rounds.who.size(), progress.wanted.seed,
+                             limit_left(progress));
   return rounds;
 }
 
 void run_all(RunningPreflight& progress, const Advisers& advisers) {
-  progress.expect(
-      plan::estimate(plan::schedule(progress.wanted.effort, progress.wanted.hosts.size(),
+  progress.expect(estimate(schedule(progress.wanted.effort, progress.wanted.hosts.size(),
                                     progress.wanted.seed, progress.wanted.limit)));
   await_all(progress);
   greet(progress);
   const Rounds rounds = rounds_of(progress);
-  progress.expect(plan::estimate(rounds.schedule));
+  progress.expect(estimate(rounds.schedule));
   progress.measured.is_sampled = rounds.schedule.is_sampled();
   prepare_pairs(progress, rounds);
   run_quiet(progress, rounds);

@@ -18,8 +18,8 @@
 #include "base/control/message.h"
 #include "base/sys/clock.h"
 #include "preflight/agents/agents.h"
-#include "preflight/plan/schedule.h"
-#include "preflight/result/measured.h"
+#include "preflight/coordinator/schedule.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight::coordinator {
 
@@ -31,7 +31,7 @@ struct HostWanted {
 
 struct Wanted {
   std::vector<HostWanted> hosts = {};
-  plan::Effort effort = {};
+  Effort effort = {};
   std::uint64_t seed = 0;
   std::chrono::milliseconds limit{0};         // of the whole; 0: none
   std::chrono::milliseconds arrival{30'000};  // who has not come until then does not count
@@ -42,11 +42,11 @@ struct Wanted {
 // hosts are cut into halves.
 struct Advisers {
   // Ways, each from the first to the second.
-  std::function<std::vector<plan::Pair>(const Measured&)> suspects = {};
-  std::function<std::vector<plan::Cut>(const Measured&)> cuts = {};
+  std::function<std::vector<Pair>(const Measured&)> suspects = {};
+  std::function<std::vector<Cut>(const Measured&)> cuts = {};
   // Ways whose two ends may be joined by parallel links of which one is bad; asked after the tests
   // alone.
-  std::function<std::vector<plan::Pair>(const Measured&)> bundles = {};
+  std::function<std::vector<Pair>(const Measured&)> bundles = {};
 };
 
 struct Progress {

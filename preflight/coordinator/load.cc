@@ -11,7 +11,6 @@ namespace chokepoint::preflight::coordinator {
 namespace {
 
 using control::Json;
-using plan::Pair;
 
 constexpr std::size_t kMaxCuts = 3;
 constexpr std::size_t kMinHostsForCut = 4;
@@ -72,8 +71,8 @@ std::vector<HostIndex> present_of(const RunningPreflight& progress, std::vector<
 }
 
 // Each host once, and in one group only, whoever made the cut.
-plan::Cut clean(const RunningPreflight& progress, const plan::Cut& cut) {
-  plan::Cut made{.left = present_of(progress, cut.left), .right = present_of(progress, cut.right)};
+Cut clean(const RunningPreflight& progress, const Cut& cut) {
+  Cut made{.left = present_of(progress, cut.left), .right = present_of(progress, cut.right)};
   std::set<HostIndex> seen;
   for (std::vector<HostIndex>* group : {&made.left, &made.right}) {
     std::erase_if(*group, [&](HostIndex host) { return !seen.insert(host).second; });
@@ -81,13 +80,13 @@ plan::Cut clean(const RunningPreflight& progress, const plan::Cut& cut) {
   return made;
 }
 
-std::vector<plan::Cut> wanted_cuts(const RunningPreflight& progress, const Advisers& advisers) {
-  std::vector<plan::Cut> cuts;
+std::vector<Cut> wanted_cuts(const RunningPreflight& progress, const Advisers& advisers) {
+  std::vector<Cut> cuts;
   if (advisers.cuts) {
     cuts = advisers.cuts(progress.measured);
   }
   if (cuts.empty()) {
-    cuts.push_back(plan::halves(progress.present()));
+    cuts.push_back(halves(progress.present()));
   }
   cuts.resize(std::min(cuts.size(), kMaxCuts));
   return cuts;
@@ -127,10 +126,9 @@ void add_way(RunningPreflight& progress, HostIndex from, HostIndex to, float mbp
   }
 }
 
-void load(RunningPreflight& progress, const plan::Cut& cut) {
+void load(RunningPreflight& progress, const Cut& cut) {
   std::vector<Both> all;
-  for (const Pair& pair :
-       plan::across(cut, [&](const Pair& each) { return is_known(progress, each); })) {
+  for (const Pair& pair : across(cut, [&](const Pair& each) { return is_known(progress, each); })) {
     all.push_back({.pair = pair});
   }
   std::vector<Job> jobs;
@@ -139,7 +137,7 @@ void load(RunningPreflight& progress, const plan::Cut& cut) {
     jobs.push_back(both_ways(progress, both));
   }
   run_step(progress, fmt::format("everything at once, {} pairs across", all.size()),
-           progress.wanted.effort.cut + plan::kTaskCost, std::move(jobs));
+           progress.wanted.effort.cut + kTaskCost, std::move(jobs));
   CutResult result{.left = cut.left, .right = cut.right, .alone_mbps = 0.0};
   for (const Both& both : all) {
     if (both.there.together_mbps && both.back.together_mbps) {
@@ -178,8 +176,8 @@ void load_cuts(RunningPreflight& progress, const Advisers& advisers) {
   if (progress.is_over() || progress.present().size() < kMinHostsForCut) {
     return;
   }
-  for (const plan::Cut& cut : wanted_cuts(progress, advisers)) {
-    if (!progress.has_time_for(progress.wanted.effort.cut + plan::kTaskCost)) {
+  for (const Cut& cut : wanted_cuts(progress, advisers)) {
+    if (!progress.has_time_for(progress.wanted.effort.cut + kTaskCost)) {
       progress.leave_out("everything at once, for want of time (--time-limit)");
       return;
     }
@@ -195,7 +193,7 @@ void run_collective(RunningPreflight& progress) {
   if (ranks.size() < 2) {
     return;
   }
-  const plan::Effort& effort = progress.wanted.effort;
+  const Effort& effort = progress.wanted.effort;
   Task task{.kind = TaskKind::Collective,
             .port = progress.wanted.hosts[ranks.front()].port,
             .time = effort.collective,
@@ -210,7 +208,7 @@ void run_collective(RunningPreflight& progress) {
        .keep = [&result](const Json& document) { return read_collective(document, result); },
        .failed = [&result](const Error& error) { result.error = error; }}};
   if (!run_step(progress, fmt::format("a collective over {} hosts", ranks.size()),
-                effort.collective + 10 * plan::kTaskCost, std::move(job))) {
+                effort.collective + 10 * kTaskCost, std::move(job))) {
     if (!progress.is_over()) {
       progress.leave_out("the collective, for want of time (--time-limit)");
     }

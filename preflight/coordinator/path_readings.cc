@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "preflight/coordinator/readings.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight::coordinator {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "preflight/coordinator/schedule.h"
 #include "preflight/coordinator/step.h"
-#include "preflight/plan/schedule.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight::coordinator {
 
@@ -22,10 +22,10 @@ void greet(RunningPreflight& progress);
 
 // A schedule between those who are there: its hosts are places in `who`.
 struct Rounds {
-  plan::Schedule schedule = {};
+  Schedule schedule = {};
   std::vector<HostIndex> who = {};
 
-  plan::Round round(std::size_t number) const;
+  Round round(std::size_t number) const;
 };
 // Makes a place for each pair in what is measured.
 void prepare_pairs(RunningPreflight& progress, const Rounds& rounds);

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/sys/error.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 #include "preflight/task/task.h"
 
 namespace chokepoint::preflight::coordinator {

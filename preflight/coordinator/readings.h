@@ -13,7 +13,7 @@
 #include "base/control/message.h"
 #include "base/json/codec.h"
 #include "base/sys/error.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight::coordinator {
 

@@ -27,7 +27,6 @@ bool hangs(const Measured& measured, const PairResult& pair, const PathResult& w
 }
 
 using control::Json;
-using plan::Pair;
 using std::chrono::milliseconds;
 
 // Far from what is usual here, and more than any switch takes.
@@ -103,13 +102,13 @@ void compare_flows_of(RunningPreflight& progress, BundleResult& bundle) {
     std::vector<Job> job{flows_job(progress, kind, bundle, time)};
     return run_step(progress, doing, estimate, std::move(job));
   };
-  const plan::Effort& effort = progress.wanted.effort;
-  if (!compare(TaskKind::Flows, effort.flows, effort.flows + kRouters + plan::kTaskCost)) {
+  const Effort& effort = progress.wanted.effort;
+  if (!compare(TaskKind::Flows, effort.flows, effort.flows + kRouters + kTaskCost)) {
     progress.leave_out(doing + " were not compared, for want of time");
     return;
   }
   if (bundle.bad.empty() && !bundle.verdict.empty() &&
-      !compare(TaskKind::Rates, effort.rates, effort.rates * 3 / 2 + plan::kTaskCost)) {
+      !compare(TaskKind::Rates, effort.rates, effort.rates * 3 / 2 + kTaskCost)) {
     progress.leave_out(doing + " were not compared by TCP, for want of time");
   }
 }
@@ -150,7 +149,7 @@ bool Hanging::is_host(HostIndex host) const {
 
 void repeat_slow_trips(RunningPreflight& progress) {
   const milliseconds time = progress.wanted.effort.latency;
-  const milliseconds each = time + plan::kTaskCost;
+  const milliseconds each = time + kTaskCost;
   std::vector<PairResult*> slow = slow_trips(progress.measured.pairs);
   slow.resize(std::min(slow.size(), progress.wanted.effort.most_suspects));
   progress.expect_more(each * static_cast<std::int64_t>(slow.size()));
@@ -182,7 +181,7 @@ void test_again(RunningPreflight& progress, const Advisers& advisers) {
                                    all - most, all));
     ways.resize(most);
   }
-  const std::chrono::milliseconds each = progress.wanted.effort.again + plan::kTaskCost;
+  const std::chrono::milliseconds each = progress.wanted.effort.again + kTaskCost;
   progress.expect_more(each * static_cast<std::int64_t>(ways.size()));
   for (std::size_t i = 0; i < ways.size(); ++i) {
     const auto [from, to] = ways[i];

@@ -100,11 +100,11 @@ Job tcp_job(RunningPreflight& progress, HostIndex from, HostIndex to) {
           }};
 }
 
-bool both_present(const RunningPreflight& progress, const plan::Pair& pair) {
+bool both_present(const RunningPreflight& progress, const Pair& pair) {
   return progress.is_present(pair.first) && progress.is_present(pair.second);
 }
 
-std::vector<Job> quiet_jobs(RunningPreflight& progress, const plan::Round& round, bool with_path) {
+std::vector<Job> quiet_jobs(RunningPreflight& progress, const Round& round, bool with_path) {
   std::vector<Job> jobs;
   for (const auto& [a, b] : round) {
     PairResult& pair = *progress.pair(a, b);
@@ -121,8 +121,8 @@ std::vector<Job> quiet_jobs(RunningPreflight& progress, const plan::Round& round
   return jobs;
 }
 
-std::vector<Job> bulk_jobs(RunningPreflight& progress, const Hanging& hanging,
-                           const plan::Round& round, bool is_there) {
+std::vector<Job> bulk_jobs(RunningPreflight& progress, const Hanging& hanging, const Round& round,
+                           bool is_there) {
   std::vector<Job> jobs;
   for (const auto& [a, b] : round) {
     const auto [from, to] = is_there ? std::pair(a, b) : std::pair(b, a);
@@ -173,8 +173,8 @@ double light_rate(const RunningPreflight& progress, HostIndex a, HostIndex b) {
   return std::max(rate, kMinLossRate);
 }
 
-plan::Round Rounds::round(std::size_t number) const {
-  plan::Round round = schedule.round(number);
+Round Rounds::round(std::size_t number) const {
+  Round round = schedule.round(number);
   for (auto& [a, b] : round) {
     // Those who are there are in order, so the lesser stays the lesser.
     a = who[a];
@@ -199,7 +199,7 @@ void run_quiet(RunningPreflight& progress, const Rounds& rounds) {
   for (std::size_t number = 0; number < rounds.schedule.rounds; ++number) {
     const bool with_path = number < rounds.schedule.path_rounds();
     if (!run_step(progress, counted("latency and loss", number, rounds),
-                  plan::quiet_round_time(progress.wanted.effort, with_path),
+                  quiet_round_time(progress.wanted.effort, with_path),
                   quiet_jobs(progress, rounds.round(number), with_path))) {
       leave_out_from(progress, "latency, loss and path", number, rounds);
       return;
@@ -208,11 +208,11 @@ void run_quiet(RunningPreflight& progress, const Rounds& rounds) {
 }
 
 void run_bulk(RunningPreflight& progress, const Rounds& rounds) {
-  const milliseconds half = plan::bulk_round_time(progress.wanted.effort) / 2;
+  const milliseconds half = bulk_round_time(progress.wanted.effort) / 2;
   // Looked at anew only after troubles: it goes through all pairs, of which there may be millions.
   Hanging hanging(progress.measured);
   std::size_t troubles = progress.measured.troubles.size();
-  const auto run_half = [&](const std::string& doing, const plan::Round& round, bool is_there) {
+  const auto run_half = [&](const std::string& doing, const Round& round, bool is_there) {
     if (progress.measured.troubles.size() != troubles) {
       hanging = Hanging(progress.measured);
       troubles = progress.measured.troubles.size();
@@ -220,7 +220,7 @@ void run_bulk(RunningPreflight& progress, const Rounds& rounds) {
     return run_step(progress, doing, half, bulk_jobs(progress, hanging, round, is_there));
   };
   for (std::size_t number = 0; number < rounds.schedule.rounds; ++number) {
-    const plan::Round round = rounds.round(number);
+    const Round round = rounds.round(number);
     const std::string doing = counted("throughput", number, rounds);
     if (!run_half(doing + ", there", round, true) || !run_half(doing + ", back", round, false)) {
       leave_out_from(progress, "throughput", number, rounds);
@@ -236,7 +236,7 @@ void run_rdma(RunningPreflight& progress, const Rounds& rounds) {
     return facts && std::ranges::any_of(facts->rdma, &RdmaPortFacts::is_active);
   };
   const milliseconds time = progress.wanted.effort.rdma;
-  const milliseconds estimate = 3 * (time + 2 * plan::kTaskCost);
+  const milliseconds estimate = 3 * (time + 2 * kTaskCost);
   for (std::size_t number = 0; number < rounds.schedule.rounds; ++number) {
     std::vector<Job> there;
     std::vector<Job> back;

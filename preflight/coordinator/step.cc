@@ -104,9 +104,8 @@ void RunningPreflight::trouble(HostIndex a, HostIndex b, const std::string& test
 PairResult* RunningPreflight::pair(HostIndex a, HostIndex b) {
   const auto wanted_pair = std::minmax(a, b);
   const auto key = [](const PairResult& each) { return std::pair(each.a, each.b); };
-  const auto at =
-      std::ranges::lower_bound(measured.pairs, plan::Pair(wanted_pair), std::less<>(), key);
-  return at != measured.pairs.end() && key(*at) == plan::Pair(wanted_pair) ? &*at : nullptr;
+  const auto at = std::ranges::lower_bound(measured.pairs, Pair(wanted_pair), std::less<>(), key);
+  return at != measured.pairs.end() && key(*at) == Pair(wanted_pair) ? &*at : nullptr;
 }
 
 PathResult* RunningPreflight::way(HostIndex from, HostIndex to) {

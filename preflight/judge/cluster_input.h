@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "preflight/judge/limits.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight {
 

@@ -10,7 +10,7 @@
 
 #include "base/checks/check.h"
 #include "preflight/judge/limits.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight {
 

@@ -10,7 +10,7 @@
 #include "preflight/judge/cluster_input.h"
 #include "preflight/judge/expectation.h"
 #include "preflight/judge/limits.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight {
 

@@ -10,7 +10,7 @@
 #include "base/cli/output.h"
 #include "base/sys/error.h"
 #include "preflight/judge/judge.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight {
 

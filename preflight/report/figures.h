@@ -13,7 +13,7 @@
 #include "base/control/message.h"
 #include "base/sys/error.h"
 #include "preflight/report/finding_text.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "preflight/judge/judge.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight {
 

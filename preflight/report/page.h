@@ -9,7 +9,7 @@
 
 #include "base/cli/context.h"
 #include "preflight/judge/judge.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight {
 

@@ -9,7 +9,7 @@
 #include "preflight/report/document.h"
 #include "preflight/report/figures.h"
 #include "preflight/report/finding_text.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight {
 namespace {

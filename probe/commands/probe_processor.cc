@@ -13,7 +13,7 @@
 #include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
 #include "probe/commands/commands.h"
-#include "probe/processor/measure.h"
+#include "probe/local/processor.h"
 
 namespace chokepoint {
 

@@ -20,7 +20,7 @@
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
 #include "probe/commands/commands.h"
-#include "probe/storage/measure.h"
+#include "probe/local/storage.h"
 
 namespace chokepoint {
 

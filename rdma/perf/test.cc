@@ -116,7 +116,7 @@ Result<> check_plan(const Side& side, const Plan& plan, const Layout& layout) {
   return {};
 }
 
-Result<> wipe(memory::Buffer& buffer, std::uint64_t bytes) {
+Result<> wipe(verbs::Buffer& buffer, std::uint64_t bytes) {
   const std::vector<std::byte> nothing(std::uint64_t{1} << 20);
   for (std::uint64_t offset = 0; offset < bytes; offset += nothing.size()) {
     const auto count = std::min<std::uint64_t>(nothing.size(), bytes - offset);
@@ -126,7 +126,7 @@ Result<> wipe(memory::Buffer& buffer, std::uint64_t bytes) {
 }
 
 // The pattern, for the other side to read.
-Result<> fill_targets(memory::Buffer& buffer, const Layout& layout) {
+Result<> fill_targets(verbs::Buffer& buffer, const Layout& layout) {
   Content content(buffer, layout.message_bytes);
   for (int queue = 0; queue < layout.queues; ++queue) {
     for (std::size_t place = 0; place < layout.targets.places; ++place) {

@@ -15,8 +15,8 @@
 
 #include "base/math/histogram.h"
 #include "base/sys/error.h"
-#include "rdma/memory/buffer.h"
 #include "rdma/perf/plan.h"
+#include "rdma/verbs/buffer.h"
 #include "rdma/verbs/device.h"
 
 namespace chokepoint::rdma::perf {
@@ -36,7 +36,7 @@ enum class Role { Active, Passive };
 struct Side {
   Role role = Role::Active;
   verbs::Endpoint& endpoint;
-  memory::Buffer& buffer;
+  verbs::Buffer& buffer;
   const verbs::Region& region;
   verbs::RemoteMemory remote = {};
   Attention& attention;

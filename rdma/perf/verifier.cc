@@ -80,7 +80,7 @@ bool holds_pattern(std::span<const std::byte> message, MessageNumber number) {
   return true;
 }
 
-Content::Content(memory::Buffer& buffer, std::uint32_t message_bytes)
+Content::Content(verbs::Buffer& buffer, std::uint32_t message_bytes)
     : buffer_(buffer), copy_(message_bytes), bytes_(message_bytes) {}
 
 Result<> Content::put(std::uint64_t offset, MessageNumber number) {
@@ -138,7 +138,7 @@ Result<bool> Content::wiped(std::uint64_t offset) {
   return std::ranges::all_of(message, [](std::byte each) { return each == std::byte{0}; });
 }
 
-Verifier::Verifier(memory::Buffer& buffer, const Plan& plan, const Layout& layout)
+Verifier::Verifier(verbs::Buffer& buffer, const Plan& plan, const Layout& layout)
     : content_(buffer, layout.message_bytes),
       plan_(plan),
       layout_(layout),

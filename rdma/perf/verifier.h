@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "rdma/memory/buffer.h"
 #include "rdma/perf/plan.h"
+#include "rdma/verbs/buffer.h"
 #include "rdma/verbs/endpoint.h"
 
 namespace chokepoint::rdma::perf {
@@ -32,7 +32,7 @@ bool holds_pattern(std::span<const std::byte> message, MessageNumber number);
 // the processor does not reach goes through a copy kept here.
 class Content {
  public:
-  Content(memory::Buffer& buffer, std::uint32_t message_bytes);
+  Content(verbs::Buffer& buffer, std::uint32_t message_bytes);
 
   Result<> put(std::uint64_t offset, MessageNumber number);
   // So that what is left from before is not taken for new.
@@ -48,14 +48,14 @@ class Content {
  private:
   Result<std::span<std::byte>> at(std::uint64_t offset);
 
-  memory::Buffer& buffer_;
+  verbs::Buffer& buffer_;
   std::vector<std::byte> copy_;
   std::uint32_t bytes_;
 };
 
 class Verifier {
  public:
-  Verifier(memory::Buffer& buffer, const Plan& plan, const Layout& layout);
+  Verifier(verbs::Buffer& buffer, const Plan& plan, const Layout& layout);
 
   // The active side, before a message is posted and after it completed.
   Result<> before(std::size_t place, MessageNumber number);

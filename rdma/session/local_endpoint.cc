@@ -12,14 +12,14 @@ namespace {
 
 using verbs::EndpointOptions;
 
-Result<std::unique_ptr<memory::Buffer>> make_buffer(std::uint64_t bytes, const Memory& memory,
-                                                    std::optional<int> numa_node) {
+Result<std::unique_ptr<verbs::Buffer>> make_buffer(std::uint64_t bytes, const Memory& memory,
+                                                   std::optional<int> numa_node) {
   if (memory.kind == Memory::Kind::Gpu) {
-    return memory::gpu_buffer(bytes, {.gpu = memory.gpu});
+    return verbs::gpu_buffer(bytes, {.gpu = memory.gpu});
   }
-  const memory::Pages pages =
-      memory.kind == Memory::Kind::Huge ? memory::Pages::Huge : memory::Pages::Ordinary;
-  return memory::host_buffer(bytes, {.pages = pages, .numa_node = numa_node});
+  const verbs::Pages pages =
+      memory.kind == Memory::Kind::Huge ? verbs::Pages::Huge : verbs::Pages::Ordinary;
+  return verbs::host_buffer(bytes, {.pages = pages, .numa_node = numa_node});
 }
 
 EndpointOptions options_of(const perf::Plan& plan, const PortChoice& choice) {

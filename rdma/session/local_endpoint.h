@@ -10,12 +10,12 @@
 #include "base/sys/error.h"
 #include "base/sys/root.h"
 #include "rdma/fabric/counters.h"
-#include "rdma/memory/buffer.h"
 #include "rdma/perf/test.h"
 #include "rdma/session/negotiate.h"
 #include "rdma/session/parameters.h"
 #include "rdma/session/port_choice.h"
 #include "rdma/session/side.h"
+#include "rdma/verbs/buffer.h"
 #include "rdma/verbs/cm.h"
 #include "rdma/verbs/device.h"
 
@@ -62,7 +62,7 @@ class LocalEndpoint {
   std::unique_ptr<verbs::Device> device_;
   PortChoice choice_;
   SideFacts facts_;
-  std::unique_ptr<memory::Buffer> buffer_;
+  std::unique_ptr<verbs::Buffer> buffer_;
   std::unique_ptr<verbs::Region> region_;
   std::unique_ptr<verbs::Endpoint> endpoint_;
   std::unique_ptr<verbs::CmConnections> connections_;

@@ -6,7 +6,7 @@
 #include "base/control/handshake.h"
 #include "base/control/message.h"
 #include "base/json/codec.h"
-#include "preflight/result/host_facts.h"
+#include "preflight/task/host_facts.h"
 #include "preflight/task/task.h"
 #include "probe/path/exchange.h"
 #include "probe/tcp/measurement.h"

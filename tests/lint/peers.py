@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TALK = ("base/control", "probe/collective", "probe/iperf3", "probe/latency", "probe/nuttcp",
         "probe/path", "probe/peer", "probe/quic", "probe/rpc", "probe/serve", "probe/tcp",
         "probe/udp", "rdma/session",
-        "preflight/agent", "preflight/agents", "preflight/coordinator", "preflight/result",
+        "preflight/agent", "preflight/agents", "preflight/coordinator",
         "preflight/task", "capture/step")
 SERVED = ("base/control", "probe/iperf3", "probe/latency", "probe/nuttcp", "probe/path",
           "probe/peer", "probe/quic", "probe/rpc", "probe/serve", "probe/tcp", "probe/udp",

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "base/json/codec.h"
+#include "preflight/coordinator/schedule.h"
 #include "preflight/judge/judge.h"
 #include "preflight/judge/retest_candidates.h"
-#include "preflight/plan/schedule.h"
-#include "preflight/result/host_facts.h"
+#include "preflight/task/host_facts.h"
 #include "tests/preflight/crowd/answers.h"
 #include "tests/preflight/crowd/network.h"
 
@@ -39,7 +39,7 @@ constexpr HostIndex kLeaf = 32;
 constexpr double kLossRate = 10e6;  // of the quiet rounds
 constexpr double kPacketBits = 8 * 1472;
 
-plan::Pair ordered(HostIndex a, HostIndex b) { return {std::min(a, b), std::max(a, b)}; }
+coordinator::Pair ordered(HostIndex a, HostIndex b) { return {std::min(a, b), std::max(a, b)}; }
 
 struct Case {
   std::string fault;
@@ -95,7 +95,7 @@ double rate(const Trial& trial, HostIndex from, HostIndex to, std::uint32_t flow
 // The quiet test and the bulk test of one way, each a flow of its own.
 class Tester {
  public:
-  Tester(const Trial& trial, const plan::Effort& effort)
+  Tester(const Trial& trial, const coordinator::Effort& effort)
       : trial_(trial),
         packets_(static_cast<std::uint32_t>(kLossRate / kPacketBits *
                                             std::chrono::duration<double>(effort.loss).count())),
@@ -117,7 +117,7 @@ class Tester {
   std::uint32_t flow_ = 0;
 };
 
-Measured measure(const Trial& trial, const plan::Schedule& schedule, Outcome& outcome) {
+Measured measure(const Trial& trial, const coordinator::Schedule& schedule, Outcome& outcome) {
   Measured measured{.plan = trial.of.effort, .is_sampled = schedule.is_sampled()};
   for (HostIndex host = 0; host < trial.of.hosts; ++host) {
     measured.hosts.push_back({.name = crowd::name_of_host(host),
@@ -144,7 +144,7 @@ Measured measure(const Trial& trial, const plan::Schedule& schedule, Outcome& ou
 void test_again(const Trial& trial, Measured& measured, std::size_t most) {
   std::uint32_t flow = 1U << 30U;
   for (const auto& [from, to] : suspects(measured, Limits{}, most)) {
-    const plan::Pair wanted = ordered(from, to);
+    const coordinator::Pair wanted = ordered(from, to);
     const auto pair = std::ranges::lower_bound(
         measured.pairs, wanted, {}, [](const PairResult& one) { return std::pair(one.a, one.b); });
     (pair->a == from ? pair->there : pair->back).alone_mbps =
@@ -164,10 +164,10 @@ bool names(const Trial& trial, const Finding& finding) {
   });
 }
 
-Outcome play(const Trial& trial, const plan::Effort& effort) {
+Outcome play(const Trial& trial, const coordinator::Effort& effort) {
   Outcome outcome;
-  const plan::Schedule schedule =
-      plan::schedule(effort, trial.of.hosts, trial.seed, plan::Milliseconds(0));
+  const coordinator::Schedule schedule =
+      coordinator::schedule(effort, trial.of.hosts, trial.seed, coordinator::Milliseconds(0));
   Measured measured = measure(trial, schedule, outcome);
   test_again(trial, measured, effort.most_suspects);
   for (const Finding& finding : judge(measured, Limits{}, nullptr).findings) {
@@ -182,7 +182,7 @@ Outcome play(const Trial& trial, const plan::Effort& effort) {
 }
 
 void study(const Case& of, std::size_t trials) {
-  const plan::Effort effort = plan::effort_named(of.effort).value();
+  const coordinator::Effort effort = coordinator::effort_named(of.effort).value();
   const auto start = std::chrono::steady_clock::now();
   std::size_t found = 0;
   std::size_t met = 0;
@@ -195,7 +195,8 @@ void study(const Case& of, std::size_t trials) {
     others += outcome.accuses_others ? 1 : 0;
     ways += outcome.met;
   }
-  const plan::Schedule schedule = plan::schedule(effort, of.hosts, 1, plan::Milliseconds(0));
+  const coordinator::Schedule schedule =
+      coordinator::schedule(effort, of.hosts, 1, coordinator::Milliseconds(0));
   const double each = static_cast<double>(trials);
   fmt::print(
       R"({{"fault":"{}","plan":"{}","hosts":{},"paths":{},"rounds":{},"of_rounds":{},"trials":{},)"
@@ -205,7 +206,7 @@ void study(const Case& of, std::size_t trials) {
       of.fault, of.effort, of.hosts, of.paths, schedule.rounds, schedule.all_rounds, trials,
       100 * static_cast<double>(met) / each, 100 * static_cast<double>(found) / each,
       100 * static_cast<double>(others) / each, static_cast<double>(ways) / each,
-      std::chrono::duration<double>(plan::estimate(schedule)).count(),
+      std::chrono::duration<double>(coordinator::estimate(schedule)).count(),
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / each);
   std::fflush(stdout);
 }

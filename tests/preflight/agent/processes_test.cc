@@ -13,7 +13,7 @@
 #include "base/net/socket.h"
 #include "preflight/agent/service.h"
 #include "preflight/coordinator/readings.h"
-#include "preflight/result/host_facts.h"
+#include "preflight/task/host_facts.h"
 #include "preflight/task/task.h"
 #include "tests/preflight/agent/made_program.h"
 

@@ -10,7 +10,7 @@
 #include "base/control/message.h"
 #include "base/json/codec.h"
 #include "base/net/socket.h"
-#include "preflight/result/host_facts.h"
+#include "preflight/task/host_facts.h"
 #include "preflight/task/task.h"
 #include "tests/fakes/probe_server.h"
 #include "tests/preflight/agent/made_program.h"

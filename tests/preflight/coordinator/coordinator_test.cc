@@ -135,16 +135,18 @@ TEST(Lead, a_slow_round_trip_is_looked_at_twice) {
 
 TEST(Lead, suspects_are_tested_again_alone) {
   FakeAgents agents(6);
-  const Measured measured = led(
-      agents, wanted_of(6),
-      {.suspects = [](const Measured&) -> std::vector<plan::Pair> { return {{4, 1}, {2, 3}}; }});
+  const Measured measured =
+      led(agents, wanted_of(6), {.suspects = [](const Measured&) -> std::vector<coordinator::Pair> {
+            return {{4, 1}, {2, 3}};
+          }});
   EXPECT_EQ(measured.pairs[0].there.alone_mbps, std::nullopt);
   const auto pair = std::ranges::find_if(
       measured.pairs, [](const PairResult& each) { return each.a == 1 && each.b == 4; });
   EXPECT_TRUE(pair->back.alone_mbps);
   EXPECT_FALSE(pair->there.alone_mbps);
   const auto again = std::ranges::count_if(agents.asked, [](const Asked& each) {
-    return each.task.kind == TaskKind::Tcp && each.task.time == plan::effort_named("quick")->again;
+    return each.task.kind == TaskKind::Tcp &&
+           each.task.time == coordinator::effort_named("quick")->again;
   });
   EXPECT_EQ(again, 2);
   EXPECT_EQ(agents.faults, 0U);
@@ -154,8 +156,9 @@ TEST(Lead, suspects_are_tested_again_alone) {
 TEST(Lead, flows_of_a_pair_are_compared) {
   FakeAgents agents(4);
   const Measured measured =
-      led(agents, wanted_of(4),
-          {.bundles = [](const Measured&) -> std::vector<plan::Pair> { return {{3, 1}, {0, 2}}; }});
+      led(agents, wanted_of(4), {.bundles = [](const Measured&) -> std::vector<coordinator::Pair> {
+            return {{3, 1}, {0, 2}};
+          }});
   ASSERT_EQ(measured.bundles.size(), 1U);
   const BundleResult& bundle = measured.bundles[0];
   EXPECT_EQ(bundle.verdict, "alike");
@@ -178,7 +181,7 @@ TEST(Lead, flows_that_cannot_be_compared_are_left_out) {
   };
   const Measured measured =
       led(agents, wanted_of(3),
-          {.bundles = [](const Measured&) -> std::vector<plan::Pair> { return {{0, 1}}; }});
+          {.bundles = [](const Measured&) -> std::vector<coordinator::Pair> { return {{0, 1}}; }});
   EXPECT_TRUE(measured.bundles.empty());
   EXPECT_TRUE(measured.troubles.empty());
   ASSERT_EQ(measured.left_out.size(), 1U);
@@ -188,7 +191,7 @@ TEST(Lead, flows_that_cannot_be_compared_are_left_out) {
 TEST(Lead, suspects_that_are_none_are_left_alone) {
   FakeAgents agents(3);
   const Measured measured = led(agents, wanted_of(3), {.suspects = [](const Measured&) {
-                                  return std::vector<plan::Pair>{{0, 77}, {77, 78}, {1, 1}};
+                                  return std::vector<coordinator::Pair>{{0, 77}, {77, 78}, {1, 1}};
                                 }});
   EXPECT_EQ(agents.faults, 0U);
   EXPECT_TRUE(measured.left_out.empty());
@@ -196,9 +199,10 @@ TEST(Lead, suspects_that_are_none_are_left_alone) {
 
 TEST(Lead, no_more_suspects_than_there_is_time_for) {
   FakeAgents agents(3);
-  const Measured measured = led(agents, wanted_of(3), {.suspects = [](const Measured&) {
-                                  return std::vector<plan::Pair>(50, plan::Pair{2, 0});
-                                }});
+  const Measured measured =
+      led(agents, wanted_of(3), {.suspects = [](const Measured&) {
+            return std::vector<coordinator::Pair>(50, coordinator::Pair{2, 0});
+          }});
   ASSERT_EQ(measured.left_out.size(), 1U);
   EXPECT_EQ(measured.left_out[0], "44 of 50 ways that looked slow were not tested again, alone");
 }
@@ -239,7 +243,7 @@ TEST(Lead, a_cut_is_where_the_judgement_wants_it) {
   FakeAgents agents(5);
   const Measured measured =
       led(agents, wanted_of(5), {.cuts = [](const Measured&) {
-            return std::vector<plan::Cut>{{.left = {3, 0, 3}, .right = {4, 1, 0, 99}}};
+            return std::vector<coordinator::Cut>{{.left = {3, 0, 3}, .right = {4, 1, 0, 99}}};
           }});
   ASSERT_EQ(measured.cuts.size(), 1U);
   EXPECT_EQ(measured.cuts[0].left, (std::vector<HostIndex>{3, 0}));

@@ -8,7 +8,7 @@ namespace chokepoint::preflight {
 
 inline coordinator::Wanted wanted_of(std::size_t hosts, const char* effort = "quick") {
   coordinator::Wanted wanted{
-      .effort = *plan::effort_named(effort), .seed = 1, .program = "chokepoint"};
+      .effort = *coordinator::effort_named(effort), .seed = 1, .program = "chokepoint"};
   for (HostIndex host = 0; host < hosts; ++host) {
     wanted.hosts.push_back({.name = FakeAgents::name(host)});
   }

@@ -6,7 +6,7 @@
 
 #include "base/json/codec.h"
 #include "base/net/address.h"
-#include "preflight/result/host_facts.h"
+#include "preflight/task/host_facts.h"
 #include "tests/preflight/crowd/documents.h"
 
 namespace chokepoint::preflight::crowd {

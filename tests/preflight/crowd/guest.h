@@ -10,7 +10,7 @@
 
 #include "base/control/handshake.h"
 #include "base/control/message.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 #include "preflight/task/task.h"
 #include "tests/preflight/crowd/hostile.h"
 #include "tests/preflight/crowd/network.h"

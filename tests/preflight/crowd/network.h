@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight::crowd {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight {
 

@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "preflight/coordinator/schedule.h"
 #include "preflight/judge/figure_text.h"
 #include "preflight/judge/retest_candidates.h"
-#include "preflight/plan/schedule.h"
 #include "tests/preflight/judge/judged.h"
 
 namespace chokepoint::preflight {
@@ -103,9 +103,9 @@ TEST(SlowAlone, IsNotSlowWhereItWasWellInItsRound) {
 // An uplink of half of what its hosts send: in rounds where few pairs cross it, all is well.
 void share_by_rounds(Cluster& cluster, const std::function<bool(HostIndex)>& is_left,
                      double capacity) {
-  const plan::Tournament tournament(cluster.hosts());
+  const coordinator::Tournament tournament(cluster.hosts());
   for (std::size_t number = 0; number < tournament.rounds(); ++number) {
-    const plan::Round round = tournament.round(number);
+    const coordinator::Round round = tournament.round(number);
     const auto crosses = [&](const auto& pair) {
       return is_left(pair.first) != is_left(pair.second);
     };

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "preflight/judge/judge.h"
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
 namespace chokepoint::preflight {
 

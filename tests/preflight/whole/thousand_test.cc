@@ -34,7 +34,7 @@ crowd::CrowdOptions some_hostile() {
 }
 
 coordinator::Wanted quick(const Crowd& crowd) {
-  coordinator::Wanted wanted{.effort = plan::effort_named("quick").value(), .seed = 1};
+  coordinator::Wanted wanted{.effort = coordinator::effort_named("quick").value(), .seed = 1};
   for (const net::HostPort& host : crowd.hosts()) {
     wanted.hosts.push_back({.name = host.host, .port = host.port});
   }

@@ -149,7 +149,7 @@ TEST(Check, HoweverManyWereLostTheNextOneIsKnown) {
     Plan plan = checked_plan(operation);
     plan.transport = Transport::Uc;
     Pair pair(plan);
-    memory::Buffer& buffer = *pair.passive->buffer;
+    verbs::Buffer& buffer = *pair.passive->buffer;
     const Layout layout = layout_of(plan);
     Verifier verifier(buffer, plan, layout);
     const std::uint64_t sequence = layout.ring * 12345;  // of place 0
@@ -178,9 +178,9 @@ TEST(Check, ATestThatEndsInItsWarmUpHasNothingToHoldAgainst) {
 }
 
 // Memory of a GPU.
-class FarBuffer final : public memory::Buffer {
+class FarBuffer final : public verbs::Buffer {
  public:
-  explicit FarBuffer(memory::Buffer& near) : near_(near) {}
+  explicit FarBuffer(verbs::Buffer& near) : near_(near) {}
   verbs::MemoryView view() const override { return near_.view(); }
   std::byte* host() override { return nullptr; }
   Result<> write(std::uint64_t offset, std::span<const std::byte> bytes) override {
@@ -192,7 +192,7 @@ class FarBuffer final : public memory::Buffer {
   std::string describe() const override { return "far"; }
 
  private:
-  memory::Buffer& near_;
+  verbs::Buffer& near_;
 };
 
 TEST(Check, NothingGoesInlineThatTheProcessorCannotRead) {

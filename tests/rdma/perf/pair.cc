@@ -23,7 +23,7 @@ T must(Result<T> result) {
 
 Party::Party(FakeFabric& fabric, const std::string& name, const perf::Plan& plan)
     : library(fabric.library({name})), device(must(library->open(name))) {
-  buffer = must(memory::host_buffer(perf::bytes_needed(plan), {}));
+  buffer = must(verbs::host_buffer(perf::bytes_needed(plan), {}));
   region = must(device->register_memory(buffer->view(), verbs::needed_for(plan.operation), false));
   endpoint = must(device->open_endpoint({.transport = plan.transport,
                                          .gid_index = 3,

@@ -8,8 +8,8 @@
 #include <memory>
 #include <thread>
 
-#include "rdma/memory/buffer.h"
 #include "rdma/perf/test.h"
+#include "rdma/verbs/buffer.h"
 #include "tests/rdma/fakes/fabric.h"
 
 namespace chokepoint::fakes {
@@ -39,7 +39,7 @@ struct Party {
 
   std::unique_ptr<rdma::verbs::Library> library;
   std::unique_ptr<rdma::verbs::Device> device;
-  std::unique_ptr<rdma::memory::Buffer> buffer;
+  std::unique_ptr<rdma::verbs::Buffer> buffer;
   std::unique_ptr<rdma::verbs::Region> region;
   std::unique_ptr<rdma::verbs::Endpoint> endpoint;
   SetAttention attention;

@@ -1,4 +1,4 @@
-#include "probe/storage/measure.h"
+#include "probe/local/storage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

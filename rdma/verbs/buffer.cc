@@ -1,4 +1,4 @@
-#include "rdma/memory/buffer.h"
+#include "rdma/verbs/buffer.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "base/gpu/cuda.h"
 #include "base/sys/pages.h"
 
-namespace chokepoint::rdma::memory {
+namespace chokepoint::rdma::verbs {
 
 namespace {
 
@@ -167,4 +167,4 @@ Result<std::unique_ptr<Buffer>> host_buffer(std::uint64_t bytes, const HostOptio
   return std::make_unique<HostBuffer>(std::move(pages), bytes, options);
 }
 
-}  // namespace chokepoint::rdma::memory
+}  // namespace chokepoint::rdma::verbs

@@ -12,7 +12,7 @@
 #include "base/checks/check.h"
 #include "base/json/fields.h"
 #include "base/sys/error.h"
-#include "preflight/result/host_facts.h"
+#include "preflight/task/host_facts.h"
 
 namespace chokepoint::preflight {
 

@@ -1,4 +1,4 @@
-#include "preflight/plan/schedule.h"
+#include "preflight/coordinator/schedule.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 #include <random>
 
-namespace chokepoint::preflight::plan {
+namespace chokepoint::preflight::coordinator {
 namespace {
 
 Pair in_order(HostIndex one, HostIndex other) {
@@ -261,4 +261,4 @@ std::string describe(const Schedule& schedule) {
   return fmt::format("{} hosts, {}, about {}", schedule.hosts, pairs, rough(estimate(schedule)));
 }
 
-}  // namespace chokepoint::preflight::plan
+}  // namespace chokepoint::preflight::coordinator

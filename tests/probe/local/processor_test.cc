@@ -1,4 +1,4 @@
-#include "probe/processor/measure.h"
+#include "probe/local/processor.h"
 
 #include <gtest/gtest.h>
 

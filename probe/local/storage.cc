@@ -1,4 +1,4 @@
-#include "probe/storage/measure.h"
+#include "probe/local/storage.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

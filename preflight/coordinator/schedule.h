@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "preflight/result/measured.h"
+#include "preflight/task/measured.h"
 
-namespace chokepoint::preflight::plan {
+namespace chokepoint::preflight::coordinator {
 
 using Pair = std::pair<HostIndex, HostIndex>;  // the lesser one first
 using Round = std::vector<Pair>;
@@ -136,4 +136,4 @@ std::string rough(Milliseconds time);
 // "16 hosts, 120 pairs, about 40 s"; of a sample "4096 hosts, 30,720 of 8,386,560 pairs, …".
 std::string describe(const Schedule& schedule);
 
-}  // namespace chokepoint::preflight::plan
+}  // namespace chokepoint::preflight::coordinator

@@ -1,4 +1,4 @@
-#include "preflight/result/host_facts.h"
+#include "preflight/task/host_facts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "rdma/memory/buffer.h"
+#include "rdma/verbs/buffer.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 #include "base/sys/pages.h"
 #include "tests/fakes/host_tree.h"
 
-namespace chokepoint::rdma::memory {
+namespace chokepoint::rdma::verbs {
 namespace {
 
 TEST(HostBuffer, StartsAtAPageAndHoldsWhatIsWritten) {
@@ -188,4 +188,4 @@ TEST_F(GpuBuffer, SaysThatThereIsNoDriver) {
 
 }  // namespace
 
-}  // namespace chokepoint::rdma::memory
+}  // namespace chokepoint::rdma::verbs

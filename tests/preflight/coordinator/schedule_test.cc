@@ -1,11 +1,11 @@
-#include "preflight/plan/schedule.h"
+#include "preflight/coordinator/schedule.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-namespace chokepoint::preflight::plan {
+namespace chokepoint::preflight::coordinator {
 namespace {
 
 using std::chrono::minutes;
@@ -223,4 +223,4 @@ TEST(Sample, no_pair_is_likelier_than_another) {
 
 }  // namespace
 
-}  // namespace chokepoint::preflight::plan
+}  // namespace chokepoint::preflight::coordinator

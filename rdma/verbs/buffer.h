@@ -13,7 +13,7 @@
 #include "base/sys/root.h"
 #include "rdma/verbs/device.h"
 
-namespace chokepoint::rdma::memory {
+namespace chokepoint::rdma::verbs {
 
 class Buffer {
  public:
@@ -56,4 +56,4 @@ struct GpuSurveyContext {
 Result<std::unique_ptr<Buffer>> gpu_buffer_in(const GpuSurveyContext& host, std::uint64_t bytes,
                                               const GpuOptions& options);
 
-}  // namespace chokepoint::rdma::memory
+}  // namespace chokepoint::rdma::verbs

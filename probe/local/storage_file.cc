@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/math/units.h"
-#include "probe/storage/measure.h"
+#include "probe/local/storage.h"
 
 namespace chokepoint::probe::storage {
 namespace {

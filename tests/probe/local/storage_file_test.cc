@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "probe/storage/measure.h"
+#include "probe/local/storage.h"
 
 namespace chokepoint::probe::storage {
 namespace {
