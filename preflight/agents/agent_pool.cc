@@ -1,14 +1,11 @@
 #include "preflight/agents/agent_pool.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <deque>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "base/control/channel.h"
@@ -44,89 +41,11 @@ bool may_come_up(const Error& error) {
 
 }  // namespace
 
-struct Lookups::Queue {
-  AgentPoolOptions::Resolve resolve;
-  std::optional<net::Family> only;
-  sys::Descriptor answered;  // an eventfd, written for each answer
-
-  std::mutex mutex = {};
-  std::deque<std::pair<HostIndex, std::string>> asked = {};
-  std::vector<Answer> answers = {};
-  std::size_t threads = 0;
-
-  // Nothing once there is no more to do: the thread ends.
-  std::optional<std::pair<HostIndex, std::string>> next() {
-    const std::lock_guard lock(mutex);
-    if (asked.empty()) {
-      --threads;
-      return std::nullopt;
-    }
-    auto first = std::move(asked.front());
-    asked.pop_front();
-    return first;
-  }
-
-  void answer(Answer answer) {
-    const std::lock_guard lock(mutex);
-    answers.push_back(std::move(answer));
-    const std::uint64_t one = 1;
-    std::ignore = write(answered.get(), &one, sizeof(one));
-  }
-};
-
-Result<Lookups> Lookups::make(AgentPoolOptions::Resolve resolve, std::optional<net::Family> only) {
-  sys::Descriptor answered(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!answered) {
-    return fail(from_errno(errno, "look names up", "eventfd"));
-  }
-  auto queue = std::make_shared<Queue>();
-  queue->resolve = std::move(resolve);
-  queue->only = only;
-  queue->answered = std::move(answered);
-  return Lookups(std::move(queue));
-}
-
-Lookups::Lookups(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
-
-Lookups::~Lookups() {
-  if (queue_) {
-    const std::lock_guard lock(queue_->mutex);
-    queue_->asked.clear();
-  }
-}
-
-int Lookups::descriptor() const { return queue_->answered.get(); }
-
-void Lookups::ask(HostIndex host, const std::string& name) {
-  {
-    const std::lock_guard lock(queue_->mutex);
-    queue_->asked.emplace_back(host, name);
-    if (queue_->threads >= kMaxThreads) {
-      return;
-    }
-    ++queue_->threads;
-  }
-  std::thread([queue = queue_] { work(queue); }).detach();
-}
-
-void Lookups::work(const std::shared_ptr<Queue>& queue) {
-  while (const auto asked = queue->next()) {
-    queue->answer({.host = asked->first, .addresses = queue->resolve(asked->second, queue->only)});
-  }
-}
-
-std::vector<Lookups::Answer> Lookups::take() {
-  const std::lock_guard lock(queue_->mutex);
-  std::uint64_t count = 0;
-  std::ignore = read(queue_->answered.get(), &count, sizeof(count));
-  return std::exchange(queue_->answers, {});
-}
-
 Result<std::unique_ptr<AgentPool>> AgentPool::make(AgentPoolOptions options) {
   // Else hosts that are well would be those that do not answer.
   TRY(sys::want_descriptors(options.hosts.size()));
   options.socket.mss = control::kSegmentBytes;
-  TRY(Lookups lookups, Lookups::make(options.resolve, options.family));
+  TRY(NameLookups lookups, NameLookups::make(options.resolve, options.family));
   sys::Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   event.events = EPOLLIN;
@@ -138,7 +57,7 @@ Result<std::unique_ptr<AgentPool>> AgentPool::make(AgentPoolOptions options) {
       new AgentPool(std::move(options), std::move(lookups), std::move(epoll)));
 }
 
-AgentPool::AgentPool(AgentPoolOptions options, Lookups lookups, sys::Descriptor epoll)
+AgentPool::AgentPool(AgentPoolOptions options, NameLookups lookups, sys::Descriptor epoll)
     : options_(std::move(options)),
       lookups_(std::move(lookups)),
       epoll_(std::move(epoll)),
@@ -360,7 +279,7 @@ void AgentPool::resolve(HostIndex host) {
 }
 
 void AgentPool::resolved() {
-  for (Lookups::Answer& answer : lookups_.take()) {
+  for (NameLookups::Answer& answer : lookups_.take()) {
     Link& link = links_[answer.host];
     if (link.state != State::Resolving) {
       continue;

@@ -1,3 +1,5 @@
+#include "preflight/agents/agent_protocol.h"
+
 #include <fmt/format.h>
 #include <sys/socket.h>
 
@@ -7,7 +9,6 @@
 #include "base/control/client.h"
 #include "base/control/message.h"
 #include "base/json/codec.h"
-#include "preflight/agents/agent_pool.h"
 
 namespace chokepoint::preflight {
 namespace {

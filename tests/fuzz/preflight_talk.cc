@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "preflight/agents/agent_pool.h"
+#include "preflight/agents/agent_protocol.h"
 
 namespace {
 

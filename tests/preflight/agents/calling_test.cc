@@ -120,7 +120,7 @@ TEST(Calling, ANameServerThatHangsHoldsNobodyElse) {
   EXPECT_EQ(story.all_answered(1), (std::set<HostIndex>{0}));
   EXPECT_EQ(story.went.size(), 500U);
   EXPECT_EQ(story.went.at(1).presence, Presence::Unresolved);
-  EXPECT_LE(gate->asked, static_cast<int>(Lookups::kMaxThreads));
+  EXPECT_LE(gate->asked, static_cast<int>(NameLookups::kMaxThreads));
 }
 
 TEST(Calling, ANameWithoutAddressesIsUnresolved) {
