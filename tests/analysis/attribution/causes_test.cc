@@ -120,7 +120,7 @@ TEST(Sentences, WithoutAccountsNothingIsSaidToBeLost) {
 
 constexpr std::array<std::string_view, 16> kWords{
     "from",   "to",      "node", "node_interface", "interface", "peer_interface", "rank", "buffer",
-    "better", "address", "link", "to_address",     "consumer",  "quota",          "own",  "mount"};
+    "better", "address", "link", "to_address",     "taker",     "quota",          "own",  "mount"};
 
 // Every {word} of a text.
 std::vector<std::string> words_in(std::string_view text) {

@@ -149,8 +149,10 @@ TEST_F(RecorderTest, WhoWaitedForWhomIsKept) {
   ConnectionFlows flows;
   flows.set({.numbers = {2, gloo::Collectives::kNoConnection}}, 9);
   CollectiveRecorder recorder(*writer, flows, kShift);
-  const gloo::DirectionTraffic early{.send_ready_ns = 100, .receive_ready_ns = 110, .first_data_ns = 160};
-  const gloo::DirectionTraffic late{.send_ready_ns = 150, .receive_ready_ns = 155, .last_data_ns = 300};
+  const gloo::DirectionTraffic early{
+      .send_ready_ns = 100, .receive_ready_ns = 110, .first_data_ns = 160};
+  const gloo::DirectionTraffic late{
+      .send_ready_ns = 150, .receive_ready_ns = 155, .last_data_ns = 300};
   recorder.keep({.shares = {{.connection = 2, .sent = early, .received = late}}});
   recorder.keep({.number = 1, .shares = {{.connection = 3, .sent = late, .received = early}}});
   writer->close();
