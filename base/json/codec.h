@@ -137,21 +137,30 @@ constexpr bool kIsDuration<std::chrono::duration<R, P>> = true;
 template <class T>
 void write_any(Json& at, const T& value);
 
+// Among the fields that the object has already.
 template <class T>
-void write_fields(Json& at, const T& value) {
-  if constexpr (requires { Fields<T>::is_unknown(value); }) {
-    if (Fields<T>::is_unknown(value)) {
-      return;
-    }
-  }
-  write_empty_object(at);
+void add_fields(Json& at, const T& value) {
   each_field<T>([&](const auto& field) {
     using Of = std::remove_cvref_t<decltype(field)>;
-    Json& into = added_field(at, field.name);
-    if constexpr (kIsComputed<Of>) {
-      write_any(into, field.value(value));
+    if constexpr (kIsSpread<Of>) {
+      const auto& member = value.*field.member;
+      if constexpr (kIsOptional<typename Of::Member>) {
+        if (member) {
+          add_fields(at, *member);
+        }
+      } else {
+        add_fields(at, member);
+      }
+    } else if constexpr (kIsComputed<Of>) {
+      write_any(added_field(at, field.name), field.value(value));
     } else {
       const auto& member = std::invoke(field.member, value);
+      if constexpr (kIsOptional<typename Of::Member>) {
+        if (field.is_omitted_if_unknown && !member) {
+          return;
+        }
+      }
+      Json& into = added_field(at, field.name);
       if constexpr (requires { member.empty(); }) {
         if (field.is_null_if_empty && member.empty()) {
           return;
@@ -165,6 +174,17 @@ void write_fields(Json& at, const T& value) {
       write_any(into, member);
     }
   });
+}
+
+template <class T>
+void write_fields(Json& at, const T& value) {
+  if constexpr (requires { Fields<T>::is_unknown(value); }) {
+    if (Fields<T>::is_unknown(value)) {
+      return;
+    }
+  }
+  write_empty_object(at);
+  add_fields(at, value);
 }
 
 template <class T>
@@ -208,6 +228,20 @@ void write_any(Json& at, const T& value) {
 template <class T>
 void read_any(Reader& in, const Json& json, T& into, const Bounds& bounds, const Place& place);
 
+template <class T, class Of>
+void read_spread(Reader& in, const Json& json, T& into, const Of& field, const Bounds& bounds,
+                 const Place& place) {
+  auto& member = into.*field.member;
+  if constexpr (kIsOptional<typename Of::Member>) {
+    using Spread = typename Of::Member::value_type;
+    if (found(json, std::get<0>(Fields<Spread>::kList).name) != nullptr) {
+      read_any(in, json, member.emplace(), bounds, place);
+    }
+  } else {
+    read_any(in, json, member, bounds, place);
+  }
+}
+
 template <class T>
 void read_fields(Reader& in, const Json& json, T& into, const Bounds& bounds, const Place& place) {
   if constexpr (requires { Fields<T>::is_unknown(into); }) {
@@ -220,7 +254,9 @@ void read_fields(Reader& in, const Json& json, T& into, const Bounds& bounds, co
   }
   each_field<T>([&](const auto& field) {
     using Of = std::remove_cvref_t<decltype(field)>;
-    if constexpr (!kIsComputed<Of>) {
+    if constexpr (kIsSpread<Of>) {
+      read_spread(in, json, into, field, bounds, place);
+    } else if constexpr (!kIsComputed<Of>) {
       if (in.error()) {
         return;
       }

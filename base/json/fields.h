@@ -95,6 +95,7 @@ struct Field {
   bool may_be_absent = false;  // then the member keeps what it is initialised with
   bool is_null_if_empty = false;
   bool is_in_seconds = false;
+  bool is_omitted_if_unknown = false;
 
   constexpr Field at_least(double least) const { return with(&Bounds::least, least); }
   constexpr Field at_most(double most) const { return with(&Bounds::most, most); }
@@ -111,6 +112,12 @@ struct Field {
   constexpr Field null_if_empty() const {
     Field field = or_default();
     field.is_null_if_empty = true;
+    return field;
+  }
+  // A document has no such field where the value is not known.
+  constexpr Field omitted_if_unknown() const {
+    Field field = or_default();
+    field.is_omitted_if_unknown = true;
     return field;
   }
   // A duration as a real number of seconds, whatever its unit.
@@ -153,7 +160,21 @@ constexpr auto within(Of S::* of, const Field<Of, M, Get>& inner) {
                                     .fold = inner.fold,
                                     .may_be_absent = inner.may_be_absent,
                                     .is_null_if_empty = inner.is_null_if_empty,
-                                    .is_in_seconds = inner.is_in_seconds};
+                                    .is_in_seconds = inner.is_in_seconds,
+                                    .is_omitted_if_unknown = inner.is_omitted_if_unknown};
+}
+
+// The fields of a member that is a struct, among the struct's own. Of an optional member either all
+// of them are in the document or none: it is known where its first field is there.
+template <class S, class M>
+struct SpreadField {
+  using Member = M;
+  M S::* member;
+};
+
+template <class S, class M>
+constexpr SpreadField<S, M> spread(M S::* member) {
+  return {member};
 }
 
 // Follows from the others: written, and passed over when read.
@@ -173,6 +194,11 @@ template <class T>
 constexpr bool kIsComputed = false;
 template <class S, class Value>
 constexpr bool kIsComputed<ComputedField<S, Value>> = true;
+
+template <class T>
+constexpr bool kIsSpread = false;
+template <class S, class M>
+constexpr bool kIsSpread<SpreadField<S, M>> = true;
 
 template <Described T, class F>
 constexpr void each_field(F&& visit) {

@@ -34,6 +34,10 @@ Json& write_property(Json& object, std::string_view name, bool is_required);
 template <class T>
 void describe_value(Json& at, const Bounds& bounds, bool is_nullable);
 
+// `is_certain`: every document has those that have no or_default().
+template <class T>
+void describe_fields(Json& at, const Bounds& bounds, bool is_certain);
+
 // With those that the type implies: that of 32 or 64 bits only whether it has a sign.
 template <class T>
 Bounds bounds_of_whole(Bounds bounds) {
@@ -48,16 +52,24 @@ Bounds bounds_of_whole(Bounds bounds) {
 }
 
 template <class T, class F>
-void describe_field(Json& object, const F& field, const Bounds& bounds) {
-  if constexpr (kIsComputed<F>) {
-    Json& at = write_property(object, field.name, true);
+void describe_field(Json& object, const F& field, const Bounds& bounds, bool is_certain) {
+  if constexpr (kIsSpread<F>) {
+    using Member = typename F::Member;
+    if constexpr (kIsOptional<Member>) {
+      describe_fields<typename Member::value_type>(object, bounds, false);
+    } else {
+      describe_fields<Member>(object, bounds, is_certain);
+    }
+  } else if constexpr (kIsComputed<F>) {
+    Json& at = write_property(object, field.name, is_certain);
     write_description(at, field.text);
     using Value = std::invoke_result_t<decltype(field.value), const T&>;
     describe_value<std::remove_cvref_t<Value>>(at, Bounds{}, false);
   } else {
     using Member = typename F::Member;
     const bool is_written_null = field.is_null_if_empty;
-    Json& at = write_property(object, field.name, is_written_null || !field.may_be_absent);
+    Json& at =
+        write_property(object, field.name, is_certain && (is_written_null || !field.may_be_absent));
     write_description(at, field.text);
     Bounds own = field.bounds;
     if constexpr (!kIsWhole<Member>) {
@@ -104,8 +116,13 @@ void describe_value(Json& at, const Bounds& bounds, bool is_nullable) {
     static_assert(Described<T>, "neither a value that JSON has nor a struct with Fields");
     constexpr bool kMayBeUnknown = requires(const T& value) { Fields<T>::is_unknown(value); };
     write_type(at, "object", is_nullable || kMayBeUnknown);
-    each_field<T>([&](const auto& field) { describe_field<T>(at, field, bounds); });
+    describe_fields<T>(at, bounds, true);
   }
+}
+
+template <class T>
+void describe_fields(Json& at, const Bounds& bounds, bool is_certain) {
+  each_field<T>([&](const auto& field) { describe_field<T>(at, field, bounds, is_certain); });
 }
 
 }  // namespace detail

@@ -317,5 +317,69 @@ TEST(ObjectOrNull, IsNullOfWhatIsLongDeepOrNoObject) {
   }
 }
 
+// See Fields<Framed>.
+struct Moved {
+  int by = 0;
+  std::optional<int> to = {};
+};
+
+struct Sides {
+  double left = 0;
+  std::optional<int> right = {};
+};
+
+struct Framed {
+  int width = 0;
+  Sides outer = {};
+  std::optional<Moved> moved = {};
+  std::optional<std::string> note = {};
+};
+
+}  // namespace
+}  // namespace chokepoint
+
+template <>
+struct chokepoint::Fields<chokepoint::Moved> {
+  static constexpr std::tuple kList{field("by", &Moved::by), field("to", &Moved::to)};
+};
+
+template <>
+struct chokepoint::Fields<chokepoint::Sides> {
+  static constexpr std::tuple kList{field("left", &Sides::left), field("right", &Sides::right)};
+};
+
+template <>
+struct chokepoint::Fields<chokepoint::Framed> {
+  static constexpr std::tuple kList{field("width", &Framed::width), spread(&Framed::outer),
+                                    spread(&Framed::moved),
+                                    field("note", &Framed::note).omitted_if_unknown()};
+};
+
+namespace chokepoint {
+namespace {
+
+TEST(Codec, FieldsOfAMemberStandAmongTheStructsOwn) {
+  Framed framed{.width = 1, .outer = {.left = 2}};
+  EXPECT_EQ(json::to_json(framed).dump(), R"({"width":1,"left":2.0,"right":null})");
+  auto read = from_json<Framed>(json::to_json(framed), "framed");
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(read->outer.left, 2);
+  EXPECT_FALSE(read->moved);
+  framed.moved = {.by = 3};
+  framed.note = "n";
+  const Json written = json::to_json(framed);
+  EXPECT_EQ(written.dump(), R"({"width":1,"left":2.0,"right":null,"by":3,"to":null,"note":"n"})");
+  read = from_json<Framed>(written, "framed");
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(json::to_json(*read), written);
+}
+
+TEST(Codec, WhatIsWrongInAMembersFieldsIsNamed) {
+  const auto read = from_json<Framed>({{"width", 1}, {"left", "x"}}, "framed");
+  ASSERT_FALSE(read);
+  EXPECT_NE(describe(read.error()).find("left"), std::string::npos);
+  EXPECT_FALSE(from_json<Framed>({{"width", 1}}, "framed"));
+}
+
 }  // namespace
 }  // namespace chokepoint
