@@ -19,7 +19,7 @@
 #include "base/cli/flags.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "base/host/fact.h"
 
 namespace chokepoint::baseline {

@@ -17,6 +17,9 @@ namespace chokepoint::control {
 // than the time for which other clients wait for their turn.
 inline constexpr std::chrono::seconds kSilence{9};
 
+// How long either end of a test waits for the other's next message.
+inline constexpr std::chrono::seconds kAnswer{10};
+
 // Control messages must arrive also where larger packets vanish: every path of IPv6 carries this.
 inline constexpr int kSegmentBytes = 1220;
 

@@ -6,14 +6,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <limits>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -66,6 +62,14 @@ class Session {
   net::Deadline deadline(std::chrono::nanoseconds wait) const {
     return net::Deadline::of(wait, context_.stop);
   }
+  // A message of the test to the client, which has kAnswer to take it.
+  Result<> send(Type type, Json body = Json::object()) {
+    return channel_.send({type, std::move(body)}, deadline(kAnswer));
+  }
+
+  // Readable once the server shall stop or one of these events of epoll holds for the client's
+  // connection: EPOLLIN, it says something or has gone; EPOLLRDHUP, it has gone.
+  Result<sys::Descriptor> end_signal(std::uint32_t events) const;
 
   // From now on `count` data connections are taken, numbered from 0.
   void expect_streams(int count);
@@ -109,114 +113,6 @@ class Session {
   int expected_ = 0;
   std::map<int, sys::Descriptor> arrived_;
   std::vector<bool> taken_;  // the numbers that have been there
-};
-
-// The server's end of a test that lasts until its client says Stop: calls `work` over and over,
-// which waits for what the test has to do and returns within a fraction of a second. An error where
-// `work` fails, the client says anything else or nothing in time, or the server stops. `kind` is
-// the test's; the session's thread.
-Result<> until_stopped(Session& session, std::string_view kind, const net::Deadline& deadline,
-                       const std::function<Result<>()>& work);
-
-// A kind of test as the server offers it. One object serves all sessions, each from its own thread.
-//
-//   Request ──► check ──► turn taken ──► serve: Ready, data, Report…, ──► Result
-
-// Whether a test disturbs others: a heavy one fills the path, a light one needs next to nothing.
-// Alone: heavy, and beside no other heavy test even where both share. None: it is no test itself,
-// and takes no turn.
-enum class Weight { None, Light, Heavy, Alone };
-
-// What a test takes of the server. A weight alone is a demand that needs next to nothing.
-struct Demand {
-  // NOLINTNEXTLINE(google-explicit-constructor)
-  Demand(Weight of_path, std::int64_t of_threads = 0, std::int64_t of_bytes = 0)
-      : weight(of_path), threads(of_threads), bytes(of_bytes) {}
-
-  Weight weight;
-  std::int64_t threads;
-  std::int64_t bytes;  // of memory, its sockets' buffers included where their size was asked for
-};
-
-// What all tests together may take.
-struct Capacity {
-  std::int64_t threads = std::numeric_limits<std::int64_t>::max();
-  std::int64_t bytes = std::numeric_limits<std::int64_t>::max();
-};
-
-class Service {
- public:
-  virtual ~Service() = default;
-
-  virtual std::string_view kind() const = 0;
-  // Before the test has to wait for its turn: parameters that are wrong or over the limits.
-  virtual Result<Demand> check(const Json& parameters, const Limits& limits) const = 0;
-  // Sends Ready and whatever its kind of test says. The body of the Result; an error is told to the
-  // client as Failed. Returns soon after the client has gone or the server shall stop, with
-  // everything that it started ended.
-  virtual Result<Json> serve(Session& session, const Json& parameters) = 0;
-};
-
-using Services = std::vector<std::unique_ptr<Service>>;
-
-// Who may test now. A heavy test has the path for itself: others of its kind queue behind it in the
-// order in which they came, unless all of them said that they share. Light tests pass. Who would
-// take more threads or memory than those that run have left waits until they have ended. Any
-// thread.
-
-class TestQueue {
- public:
-  // `exclusive`: one client at a time, whatever the weight of its tests, and nobody queues: who
-  // comes meanwhile is refused. (Latency under load, and a path over both families, are several
-  // tests of one client at once.)
-  explicit TestQueue(bool exclusive, const Capacity& capacity = {})
-      : exclusive_(exclusive), capacity_(capacity) {}
-
-  struct Test {
-    Demand demand = Weight::Light;
-    bool share = false;
-    std::string who = {};    // "tcp by 10.0.0.2", for those who wait
-    std::string owner = {};  // the client's host: its own tests belong together
-  };
-
-  // A place in the queue or at the front; given back when it goes.
-  class Turn {
-   public:
-    Turn(TestQueue& test_queue, Test test);
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    ~Turn();
-
-    // Takes the turn if it has come. Else why not: Busy, which with `exclusive` is final, or
-    // Exhausted where those that run leave too little.
-    Result<> take();
-    // What a test takes that said so only once it had its turn. Exhausted where those that run
-    // leave too little; the turn is kept, as before.
-    Result<> grow(std::int64_t threads, std::int64_t bytes);
-
-   private:
-    TestQueue& test_queue_;
-    std::uint64_t ticket_;
-  };
-
-  bool exclusive() const { return exclusive_; }
-  // Exhausted where a test asks for more than all together may take.
-  Result<> check(const Demand& demand) const;
-
- private:
-  struct Entry {
-    std::uint64_t ticket = 0;
-    Test test = {};
-    bool running = false;
-  };
-  const Entry* obstacle(const Entry& entry) const;
-  bool has_room_for(const Entry& entry) const;
-
-  const bool exclusive_;
-  const Capacity capacity_;
-  std::mutex mutex_;
-  std::uint64_t next_ticket_ = 0;
-  std::list<Entry> entries_;  // in the order of arrival
 };
 
 }  // namespace chokepoint::control

@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "base/host/network.h"
 #include "base/net/deadline.h"
 #include "base/sys/clock.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/cli/command.h"
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "probe/collective/communicator.h"
 
 namespace chokepoint::probe {

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "base/control/session.h"
+#include "base/control/test_queue.h"
 #include "base/net/deadline.h"
 #include "base/net/socket.h"
 #include "base/sys/thread.h"

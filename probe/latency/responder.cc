@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/control/session.h"
+#include "base/control/test_driver.h"
 #include "base/json/codec.h"
 #include "base/math/units.h"
 #include "base/net/socket.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/control/message.h"
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::probe::latency {

@@ -7,7 +7,7 @@
 #include <array>
 #include <cerrno>
 
-#include "base/control/session.h"
+#include "base/control/test_driver.h"
 #include "base/json/codec.h"
 #include "base/net/socket.h"
 #include "base/sys/clock.h"

@@ -24,7 +24,7 @@
 
 #include "base/control/client.h"
 #include "base/control/message.h"
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "base/math/histogram.h"
 #include "base/sys/error.h"
 #include "probe/udp/rendezvous.h"

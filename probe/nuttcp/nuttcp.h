@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/control/limits.h"
-#include "base/control/session.h"
+#include "base/control/test_queue.h"
 #include "base/net/address.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/control/limits.h"
-#include "base/control/session.h"
+#include "base/control/test_queue.h"
 #include "base/net/address.h"
 #include "base/net/deadline.h"
 #include "base/net/socket.h"

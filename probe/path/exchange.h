@@ -28,7 +28,7 @@
 
 #include "base/control/limits.h"
 #include "base/control/message.h"
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "base/net/address.h"
 #include "base/net/deadline.h"
 #include "base/sys/descriptor.h"

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "base/control/bodies.h"
-#include "base/control/session.h"
+#include "base/control/test_driver.h"
 #include "base/net/socket.h"
 #include "probe/udp/data_socket.h"
 #include "probe/udp/exchange.h"

@@ -23,7 +23,7 @@
 
 #include "base/control/limits.h"
 #include "base/control/message.h"
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::probe::paths {

@@ -21,7 +21,7 @@
 #include <optional>
 
 #include "base/control/client.h"
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "base/net/socket.h"
 #include "base/sys/root.h"
 #include "probe/quic/measurement.h"

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/control/client.h"
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "base/sys/root.h"
 #include "probe/rpc/measurement.h"
 #include "probe/rpc/parameters.h"

@@ -21,7 +21,7 @@
 
 #include "base/control/acceptor.h"
 #include "base/control/key.h"
-#include "base/control/session.h"
+#include "base/control/service.h"
 
 namespace chokepoint::probe::serve {
 

@@ -18,7 +18,7 @@
 #include <functional>
 
 #include "base/control/client.h"
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "base/sys/root.h"
 #include "probe/tcp/measurement.h"
 #include "probe/tcp/parameters.h"

@@ -19,7 +19,7 @@
 #include <functional>
 
 #include "base/control/client.h"
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "probe/udp/parameters.h"
 #include "probe/udp/rendezvous.h"
 #include "probe/udp/run_threads.h"

@@ -22,7 +22,7 @@
 #include <functional>
 #include <memory>
 
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "base/net/address.h"
 #include "rdma/session/side.h"
 #include "rdma/verbs/device.h"

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/control/message.h"
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "base/sys/error.h"
 #include "probe/collective/launch/children.h"
 #include "probe/collective/launch/placement.h"

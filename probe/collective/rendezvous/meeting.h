@@ -21,7 +21,7 @@
 #include <string>
 #include <thread>
 
-#include "base/control/session.h"
+#include "base/control/service.h"
 #include "base/sys/clock.h"
 #include "probe/collective/rendezvous/hub.h"
 #include "probe/serve/server.h"

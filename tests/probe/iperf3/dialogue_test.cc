@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/control/session.h"
+#include "base/control/test_queue.h"
 #include "probe/iperf3/iperf3.h"
 #include "probe/iperf3/protocol.h"
 #include "tests/probe/peer/own_server.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/control/session.h"
+#include "base/control/test_queue.h"
 #include "probe/nuttcp/nuttcp.h"
 #include "tests/probe/nuttcp/own_server.h"
 #include "tests/probe/peer/script.h"

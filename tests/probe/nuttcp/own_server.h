@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "base/control/session.h"
+#include "base/control/test_queue.h"
 #include "probe/nuttcp/nuttcp.h"
 #include "tests/probe/peer/own_server.h"
 

@@ -1,4 +1,4 @@
-#include "base/control/session.h"
+#include "base/control/test_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
