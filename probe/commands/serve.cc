@@ -269,7 +269,7 @@ class ServeCommand final : public cli::Command {
 // `admitted`: where everybody is, or a host has a key of its own, no worker calls another server.
 control::Services own_services(const std::string& program, Admitted admitted) {
   control::Services services;
-  services.push_back(std::make_unique<tcp::TcpService>());
+  services.push_back(tcp::tcp_service());
   services.push_back(std::make_unique<path::PathService>());
   services.push_back(std::make_unique<paths::PathsService>());
   services.push_back(std::make_unique<udp::UdpService>());

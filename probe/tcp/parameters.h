@@ -16,8 +16,6 @@ namespace chokepoint::probe::tcp {
 
 using control::Direction;
 
-// How long either end waits for the other's next message.
-inline constexpr std::chrono::seconds kAnswer{10};
 // How long the slowest path may take to deliver what is in flight once a test has ended.
 inline constexpr std::chrono::seconds kDrain{40};
 

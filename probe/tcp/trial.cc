@@ -1,232 +1,133 @@
 #include "probe/tcp/trial.h"
 
-#include <poll.h>
+#include <utility>
+#include <vector>
 
-#include "base/net/socket.h"
+#include "base/control/test_driver.h"
 #include "probe/tcp/endpoint.h"
 
 namespace chokepoint::probe::tcp {
 namespace {
 
+constexpr std::string_view kKind = "tcp";
+
 using control::Client;
 using control::Json;
-using control::Message;
 using control::Session;
-using control::Type;
 using net::Deadline;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
-constexpr std::chrono::hours kQueue{1};
-// An interrupted test still collects what both ends measured, but the user does not wait long.
-constexpr milliseconds kAfterInterrupt{3000};
-
-Result<std::vector<Connection>> open_connections(Client& client, const Parameters& parameters,
-                                                 const Deadline& deadline) {
-  std::vector<Connection> opened;
-  for (int i = 0; i < connections(parameters); ++i) {
-    TRY(sys::Descriptor fd, client.attach(i, socket_options(parameters), deadline));
-    opened.push_back({std::move(fd), is_upstream(parameters, i) ? Role::Send : Role::Receive});
+std::vector<Connection> with_roles(std::vector<sys::Descriptor> streams,
+                                   const Parameters& parameters, Role upstream, Role downstream) {
+  std::vector<Connection> connections;
+  for (sys::Descriptor& fd : streams) {
+    const int index = static_cast<int>(connections.size());
+    connections.push_back({std::move(fd), is_upstream(parameters, index) ? upstream : downstream});
   }
-  return opened;
+  return connections;
 }
 
-class ClientRun {
+// Both ends know when it is over: each once its own streams have ended.
+class ClientSide final : public control::ClientEnd {
  public:
-  ClientRun(Client& client, Endpoint& endpoint, const Parameters& parameters, int interrupt,
-            const Watcher& watcher)
-      : client_(client),
-        endpoint_(endpoint),
-        watcher_(watcher),
-        patience_(Deadline::of(parameters.time + parameters.omit + kDrain, interrupt)) {}
-
-  // Until this end is done and the server has sent its half.
-  Result<Trial> conduct() {
-    TRY(endpoint_.begin());
-    while (!server_ || !endpoint_.done()) {
-      if (const Result<> heard = wait_and_hear(); !heard) {
-        endpoint_.abort();
-        return std::unexpected(heard.error());
-      }
-      tick();
-    }
-    tick();
-    Trial trial;
-    trial.client = endpoint_.half();
-    trial.server = std::move(*server_);
-    trial.interrupted = stopped_;
-    return trial;
-  }
+  ClientSide(Client& client, Endpoint& endpoint, const Watcher& watcher)
+      : ClientEnd(client, kKind, Ending::ByBoth), endpoint_(endpoint), watcher_(watcher) {}
 
  private:
-  void tick() {
+  Result<bool> turn(const Deadline& deadline) override { return wait_for_message(deadline, kTick); }
+  Result<> take_report(const Json& body) override {
+    TRY(const IntervalMeasure interval, interval_in(body));
+    watcher_(Side::Server, interval);
+    return {};
+  }
+  Result<> tick() override {
     if (!finished_) {
       finished_ = endpoint_.done();
       endpoint_.tick([&](const IntervalMeasure& each) { watcher_(Side::Client, each); });
     }
+    return {};
   }
+  bool has_ended() const override { return finished_; }
+  void stop() override { endpoint_.stop(); }
 
-  Result<> wait_and_hear() {
-    const int descriptor = client_.channel().descriptor();
-    const Result<> waited = net::wait_for(descriptor, POLLIN, patience_.at_most(kTick), "test",
-                                          client_.channel().peer());
-    if (waited) {
-      return hear();
-    }
-    if (waited.error().kind == ErrorKind::Interrupted && !stopped_) {
-      return stop_early();
-    }
-    return waited.error().kind == ErrorKind::Timeout && !patience_.over() ? Result<>{} : waited;
-  }
-
-  Result<> stop_early() {
-    stopped_ = true;
-    endpoint_.stop();
-    patience_ = Deadline::of(kAfterInterrupt);
-    return client_.channel().send({Type::Stop}, patience_);
-  }
-
-  Result<> hear() {
-    while (true) {
-      TRY(const std::optional<Message> message, client_.channel().poll());
-      if (!message) {
-        return {};
-      }
-      TRY(understand(*message));
-    }
-  }
-
-  Result<> understand(const Message& message) {
-    switch (message.type) {
-      case Type::Report: {
-        TRY(const IntervalMeasure interval, interval_in(message.body));
-        watcher_(Side::Server, interval);
-        return {};
-      }
-      case Type::Result: {
-        TRY(Half half, half_in(message.body));
-        server_ = std::move(half);
-        return {};
-      }
-      case Type::Failed:
-      case Type::Refused:
-        return fail(control::error_in(message.body, client_.channel().peer()));
-      default:
-        return {};
-    }
-  }
-
-  Client& client_;
   Endpoint& endpoint_;
   const Watcher& watcher_;
-  Deadline patience_;
-  std::optional<Half> server_;
-  bool stopped_ = false;
   bool finished_ = false;
 };
 
-constexpr seconds kAttach{15};
-
-Result<std::vector<Connection>> take_connections(Session& session, const Parameters& parameters) {
-  const int count = connections(parameters);
-  session.expect_streams(count);
-  TRY(session.channel().send({Type::Ready, Json::object()}, session.deadline(kAnswer)));
-  TRY(std::vector<sys::Descriptor> streams, session.streams(session.deadline(kAttach)));
-  std::vector<Connection> taken;
-  for (int i = 0; i < count; ++i) {
-    sys::Descriptor& fd = streams[static_cast<std::size_t>(i)];
-    TRY(net::apply(socket_options(parameters), fd.get(), session.peer().address.family()));
-    taken.push_back({std::move(fd), is_upstream(parameters, i) ? Role::Receive : Role::Send});
-  }
-  return taken;
-}
-
-class ServerRun {
+class ServerSide final : public control::ServerEnd {
  public:
-  ServerRun(Session& session, Endpoint& endpoint, const Parameters& parameters)
-      : session_(session),
-        endpoint_(endpoint),
-        patience_(session.deadline(parameters.time + parameters.omit + kDrain)) {}
-
-  Result<> to_the_end() {
-    TRY(endpoint_.begin());
-    while (!endpoint_.done()) {
-      TRY(wait_and_hear());
-      endpoint_.tick([&](const IntervalMeasure& interval) { report(interval); });
-    }
-    endpoint_.tick([&](const IntervalMeasure& interval) { report(interval); });
-    return gone_ ? std::unexpected(*gone_) : Result<>{};
-  }
+  ServerSide(Session& session, Endpoint& endpoint)
+      : ServerEnd(session, kKind), endpoint_(endpoint) {}
 
  private:
-  Result<> wait_and_hear() {
-    const Result<> waited =
-        net::wait_for(session_.channel().descriptor(), POLLIN, patience_.at_most(kTick), "test",
-                      session_.channel().peer());
-    if (waited) {
-      return hear();
-    }
-    if (waited.error().kind != ErrorKind::Timeout || patience_.over()) {
-      return waited;
-    }
-    return {};
+  Result<bool> turn(const Deadline& deadline) override { return wait_for_message(deadline, kTick); }
+  Result<> tick() override {
+    finished_ = endpoint_.done();
+    Result<> sent = {};
+    endpoint_.tick([&](const IntervalMeasure& interval) {
+      sent = sent ? send_report(body_of(interval)) : sent;
+    });
+    return sent;
   }
+  bool is_done() const override { return finished_; }
+  void stop() override { endpoint_.stop(); }
 
-  Result<> hear() {
-    TRY(const std::optional<Message> message, session_.channel().poll());
-    if (message && message->type == Type::Stop) {
-      endpoint_.stop();
-    }
-    return {};
-  }
-
-  void report(const IntervalMeasure& interval) {
-    const Result<> sent =
-        session_.channel().send({Type::Report, body_of(interval)}, session_.deadline(kAnswer));
-    if (!sent && !gone_) {
-      gone_ = sent.error();
-      endpoint_.abort();
-    }
-  }
-
-  Session& session_;
   Endpoint& endpoint_;
-  net::Deadline patience_;
-  std::optional<Error> gone_;
+  bool finished_ = false;
+};
+
+std::chrono::nanoseconds longest(const Parameters& parameters) {
+  return parameters.time + parameters.omit + kDrain;
+}
+
+class TcpService final : public control::TestService<Parameters, parameters_in> {
+ public:
+  std::string_view kind() const override { return kKind; }
+
+ private:
+  Result<control::Demand> demand(const Parameters& parameters,
+                                 const control::Limits& limits) const override {
+    TRY(tcp::check(parameters, limits));
+    return control::Demand(control::Weight::Heavy, connections(parameters),
+                           memory_of(parameters, limits));
+  }
+
+  Result<Json> run(Session& session, const Parameters& parameters) override {
+    TRY(std::vector<sys::Descriptor> streams,
+        take_streams(session, connections(parameters), socket_options(parameters)));
+    TRY(const std::unique_ptr<Endpoint> endpoint,
+        Endpoint::make(with_roles(std::move(streams), parameters, Role::Receive, Role::Send),
+                       parameters, session.context().root));
+    TRY(session.send(control::Type::Begin));
+    TRY(endpoint->begin());
+    ServerSide side(session, *endpoint);
+    TRY(drive(side, session.deadline(longest(parameters))));
+    return body_of(endpoint->half());
+  }
 };
 
 }  // namespace
 
 Result<Trial> run(Client& client, const Parameters& parameters, const sys::Root& root,
                   int interrupt, const Watcher& watcher, const control::Waiting& waiting) {
-  TRY(client.request("tcp", body_of(parameters), Deadline::of(kQueue, interrupt), waiting));
-  const Deadline deadline = Deadline::of(kAnswer, interrupt);
-  TRY(std::vector<Connection> opened, open_connections(client, parameters, deadline));
+  TRY(request_test(client, kKind, body_of(parameters), interrupt, waiting));
+  const Deadline deadline = Deadline::of(control::kAnswer, interrupt);
+  TRY(std::vector<sys::Descriptor> streams,
+      attach_streams(client, connections(parameters), socket_options(parameters), deadline));
   TRY(const std::unique_ptr<Endpoint> endpoint,
-      Endpoint::make(std::move(opened), parameters, root));
-  TRY(client.channel().expect(Type::Begin, deadline));
-  Result<Trial> trial = ClientRun(client, *endpoint, parameters, interrupt, watcher).conduct();
-  if (trial) {
-    trial->parameters = parameters;
-  }
-  return trial;
+      Endpoint::make(with_roles(std::move(streams), parameters, Role::Send, Role::Receive),
+                     parameters, root));
+  TRY(client.channel().expect(control::Type::Begin, deadline));
+  TRY(endpoint->begin());
+  ClientSide side(client, *endpoint, watcher);
+  TRY(drive(side, Deadline::of(longest(parameters), interrupt)));
+  TRY(Half server, half_in(side.result()));
+  return Trial{.parameters = parameters,
+               .client = endpoint->half(),
+               .server = std::move(server),
+               .interrupted = side.is_interrupted()};
 }
 
-Result<control::Demand> TcpService::check(const Json& parameters,
-                                          const control::Limits& limits) const {
-  TRY(const Parameters read, parameters_in(parameters));
-  TRY(tcp::check(read, limits));
-  return control::Demand(control::Weight::Heavy, connections(read), memory_of(read, limits));
-}
-
-Result<Json> TcpService::serve(Session& session, const Json& body) {
-  TRY(const Parameters parameters, parameters_in(body));
-  TRY(std::vector<Connection> taken, take_connections(session, parameters));
-  TRY(const std::unique_ptr<Endpoint> endpoint,
-      Endpoint::make(std::move(taken), parameters, session.context().root));
-  TRY(session.channel().send({Type::Begin, Json::object()}, session.deadline(kAnswer)));
-  TRY(ServerRun(session, *endpoint, parameters).to_the_end());
-  return body_of(endpoint->half());
-}
+std::unique_ptr<control::Service> tcp_service() { return std::make_unique<TcpService>(); }
 
 }  // namespace chokepoint::probe::tcp

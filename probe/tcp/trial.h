@@ -1,5 +1,5 @@
 // A TCP test over a control connection, at both ends: run() is the client's, which ends up with
-// both halves of the measurement, TcpService the server's.
+// both halves of the measurement, the service the server's.
 //
 //   client                                   server
 //     Request {direction, streams, …} ────────►
@@ -16,6 +16,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "base/control/client.h"
 #include "base/control/service.h"
@@ -42,13 +43,6 @@ using Watcher = std::function<void(Side side, const IntervalMeasure& interval)>;
 Result<Trial> run(control::Client& client, const Parameters& parameters, const sys::Root& root,
                   int interrupt, const Watcher& watcher, const control::Waiting& waiting);
 
-// One object for all sessions; serve() runs on a session's thread.
-class TcpService final : public control::Service {
- public:
-  std::string_view kind() const override { return "tcp"; }
-  Result<control::Demand> check(const control::Json& parameters,
-                                const control::Limits& limits) const override;
-  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
-};
+std::unique_ptr<control::Service> tcp_service();
 
 }  // namespace chokepoint::probe::tcp

@@ -21,7 +21,7 @@ class TcpTest : public testing::Test {
  protected:
   static control::Services services() {
     control::Services services;
-    services.push_back(std::make_unique<TcpService>());
+    services.push_back(tcp_service());
     return services;
   }
 
