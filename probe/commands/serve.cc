@@ -274,7 +274,7 @@ control::Services own_services(const std::string& program, Admitted admitted) {
   services.push_back(std::make_unique<paths::PathsService>());
   services.push_back(std::make_unique<udp::UdpService>());
   if (quic::can_quic()) {
-    services.push_back(std::make_unique<quic::QuicService>());
+    services.push_back(quic::quic_service());
   }
   services.push_back(std::make_unique<rpc::RpcService>(
       program, admitted == Admitted::Local || admitted == Admitted::WithTheKey));

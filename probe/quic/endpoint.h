@@ -25,8 +25,6 @@ namespace chokepoint::probe::quic {
 
 std::int64_t clock_ns();
 
-// How long either end waits for the other's next message.
-inline constexpr std::chrono::seconds kAnswer{10};
 // How long the slowest path may take to deliver what is in flight once a test has ended.
 inline constexpr std::chrono::seconds kDrain{40};
 inline constexpr std::chrono::milliseconds kTick{10};

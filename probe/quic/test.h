@@ -1,4 +1,4 @@
-// A QUIC test over a control connection, at both ends: run() is the client's, QuicService the
+// A QUIC test over a control connection, at both ends: run() is the client's, the service the
 // server's. The UDP sockets are met as those of 'probe udp' are (probe/udp/rendezvous.h).
 //
 //   client                                         server
@@ -18,6 +18,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "base/control/client.h"
@@ -65,13 +66,6 @@ Result<Trial> run(control::Client& client, const Parameters& parameters,
                   const ClientContext& context, const Watcher& watcher,
                   const control::Waiting& waiting);
 
-// One object for all sessions; serve() runs on a session's thread.
-class QuicService final : public control::Service {
- public:
-  std::string_view kind() const override { return "quic"; }
-  Result<control::Demand> check(const control::Json& parameters,
-                                const control::Limits& limits) const override;
-  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
-};
+std::unique_ptr<control::Service> quic_service();
 
 }  // namespace chokepoint::probe::quic

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 control::Services services() {
   control::Services all;
-  all.push_back(std::make_unique<QuicService>());
+  all.push_back(quic_service());
   return all;
 }
 
