@@ -1,4 +1,4 @@
-// A test of calls over a control connection, at both ends: run() is the client's, RpcService the
+// A test of calls over a control connection, at both ends: run() is the client's, the service the
 // server's. In a chain each server is in its turn a client of the next one:
 //
 //   client                                 server
@@ -15,6 +15,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,21 +52,8 @@ Result<Trial> run(control::Client& client, const Parameters& parameters,
                   const ClientContext& context, const Watcher& watcher,
                   const control::Waiting& waiting);
 
-// One object for all sessions; serve() runs on a session's thread.
-class RpcService final : public control::Service {
- public:
-  // `may_call_others`: whether clients may name hosts that this server then connects to.
-  RpcService(std::string program, bool may_call_others)
-      : program_(std::move(program)), may_call_others_(may_call_others) {}
-
-  std::string_view kind() const override { return "rpc"; }
-  Result<control::Demand> check(const control::Json& parameters,
-                                const control::Limits& limits) const override;
-  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
-
- private:
-  std::string program_;
-  bool may_call_others_;
-};
+// `program`: this one, with its version. `may_call_others`: whether clients may name hosts that
+// this server then connects to.
+std::unique_ptr<control::Service> rpc_service(std::string program, bool may_call_others);
 
 }  // namespace chokepoint::probe::rpc

@@ -25,7 +25,7 @@ constexpr const char* kProgram = "chokepoint test";
 
 control::Services services(bool may_call_others = true) {
   control::Services all;
-  all.push_back(std::make_unique<RpcService>(kProgram, may_call_others));
+  all.push_back(rpc_service(kProgram, may_call_others));
   return all;
 }
 
