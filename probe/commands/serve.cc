@@ -272,7 +272,7 @@ control::Services own_services(const std::string& program, Admitted admitted) {
   services.push_back(tcp::tcp_service());
   services.push_back(std::make_unique<path::PathService>());
   services.push_back(std::make_unique<paths::PathsService>());
-  services.push_back(std::make_unique<udp::UdpService>());
+  services.push_back(udp::udp_service());
   if (quic::can_quic()) {
     services.push_back(quic::quic_service());
   }

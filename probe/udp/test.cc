@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
-#include "base/control/channel.h"
+#include "base/control/test_driver.h"
 #include "base/json/codec.h"
+#include "base/sys/descriptor.h"
 #include "probe/udp/data_socket.h"
 #include "probe/udp/exchange.h"
 
@@ -53,79 +55,29 @@ using net::Deadline;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-// How long either end waits for the other's next message.
-constexpr seconds kAnswer{10};
+constexpr std::string_view kKind = "udp";
+
 // Beyond the run's own time: for the last packets and the messages about them.
 constexpr seconds kWindUp{15};
 
 constexpr std::chrono::milliseconds kStep{10};
 
-// What the two ends say to each other during a run; the same code at both ends. Drives the run's
-// threads from the thread that has the channel. Borrows both.
-class Dialogue {
+// One end of a run; the same at both but for what each tells its user or its peer meanwhile. Done
+// once all flows of this end have ended, and both ends know how much was sent.
+class RunEnd : public control::TestEnd {
  public:
-  Dialogue(control::Channel& channel, RunThreads& threads, const RunPlan& plan)
-      : channel_(channel), threads_(threads), plan_(plan) {}
+  RunEnd(control::Channel& channel, RunThreads& threads, const RunPlan& plan)
+      : TestEnd(channel, kKind), threads_(threads), plan_(plan) {}
 
-  // Listens to the peer for up to kStep, and sends it what there is to report. Fails with
-  // Interrupted once the deadline's descriptor is readable; the run goes on until it is stopped.
-  Result<> step(const net::Deadline& deadline) {
-    const Result<> waited = net::wait_for(channel_.descriptor(), POLLIN, deadline.at_most(kStep),
-                                          "udp", channel_.peer());
-    if (!waited && waited.error().kind != ErrorKind::Timeout) {
-      return waited;
+  Result<bool> turn(const Deadline& deadline) final { return wait_for_message(deadline, kStep); }
+
+  Result<> receive(const Message& message) override {
+    if (message.type != Type::Stop) {
+      return fail_out_of_turn(message);
     }
-    while (true) {
-      TRY(const std::optional<Message> message, channel_.poll());
-      if (!message) {
-        return report_sent(deadline);
-      }
-      TRY(receive(*message));
-    }
-  }
-
-  // Both ends shall stop sending.
-  void stop() {
-    stopping_ = true;
-    threads_.stop_sending();
-  }
-
-  // All flows of this end have ended, and both ends know how much was sent.
-  bool complete() const { return reported_ && peer_reported_ && threads_.received_all(); }
-
-  // The server's last Report, and its final report.
-  const LiveCounts& peer_so_far() const { return peer_so_far_; }
-  const std::optional<SideReport>& peer_report() const { return peer_report_; }
-
- private:
-  Result<> report_sent(const net::Deadline& deadline) {
-    if (reported_ || !threads_.sent_all()) {
-      return {};
-    }
-    reported_ = true;
-    const Sent sent{.run = plan_.run, .sent = threads_.sent(), .now = stopping_};
-    return channel_.send({Type::Stop, json::to_json(sent)}, deadline);
-  }
-
-  Result<> receive(const Message& message) {
-    switch (message.type) {
-      case Type::Stop:
-        return receive_stop(message);
-      case Type::Report:
-      case Type::Note:
-        return receive_report(message);
-      case Type::Failed:
-        return fail(control::error_in(message.body, channel_.peer()));
-      default:
-        return fail(ErrorKind::Malformed, "udp", channel_.peer(),
-                    std::string(control::name_of(message.type)) + " came in the middle of a run");
-    }
-  }
-
-  Result<> receive_stop(const Message& message) {
     TRY(const Sent stop, json::from_json<Sent>(message.body, "udp stop"));
     if (peer_reported_ || !threads_.expect(stop.sent)) {
-      return fail(ErrorKind::Malformed, "udp", channel_.peer(),
+      return fail(ErrorKind::Malformed, kKind, channel().peer(),
                   "it reported other flows than requested");
     }
     peer_reported_ = true;
@@ -135,69 +87,103 @@ class Dialogue {
     return {};
   }
 
-  Result<> receive_report(const Message& message) {
-    if (message.type == Type::Note) {
-      TRY(peer_report_, side_report_in(message.body));
+  Result<> look(Deadline& deadline) override {
+    if (reported_ || !threads_.sent_all()) {
       return {};
     }
-    TRY(peer_so_far_, json::from_json<LiveCounts>(message.body, "udp report"));
-    return {};
+    reported_ = true;
+    const Sent sent{.run = plan_.run, .sent = threads_.sent(), .now = stopping_};
+    return channel().send({Type::Stop, json::to_json(sent)}, deadline);
   }
 
-  control::Channel& channel_;
+  bool is_done() const override { return reported_ && peer_reported_ && threads_.received_all(); }
+
+ protected:
+  // Both ends shall stop sending.
+  void stop() {
+    stopping_ = true;
+    threads_.stop_sending();
+  }
+
   RunThreads& threads_;
   const RunPlan& plan_;
+
+ private:
   bool stopping_ = false;
   bool reported_ = false;       // how much this end sent
   bool peer_reported_ = false;  // how much the other end sent
-  LiveCounts peer_so_far_ = {};
-  std::optional<SideReport> peer_report_ = {};
 };
-
-constexpr seconds kMaxQueueTime{3600};
 
 double seconds_since(Deadline::Clock::time_point start) {
   return std::chrono::duration<double>(Deadline::Clock::now() - start).count();
 }
 
-// A run at the client: steps until both ends are done or time is up.
-class ClientRun {
+// Done once the server has said what it received, too.
+class ClientRun final : public RunEnd {
  public:
-  ClientRun(Dialogue& dialogue, RunThreads& threads, const Watch& watch)
-      : dialogue_(dialogue), threads_(threads), watch_(watch) {}
+  ClientRun(control::Channel& channel, RunThreads& threads, const RunPlan& plan, const Watch& watch)
+      : RunEnd(channel, threads, plan), watch_(watch) {}
 
-  // True where the user interrupted it.
-  Result<bool> to_the_end(Deadline deadline) {
-    bool interrupted = false;
-    while (!dialogue_.complete() || !dialogue_.peer_report()) {
-      if (deadline.over()) {
-        return fail(ErrorKind::Timeout, "udp", "server", "it did not say what it received");
+  Result<> receive(const Message& message) override {
+    switch (message.type) {
+      case Type::Report: {
+        TRY(peer_so_far_, json::from_json<LiveCounts>(message.body, "udp report"));
+        return {};
       }
-      const Result<> stepped = dialogue_.step(deadline);
-      if (!stepped && stepped.error().kind == ErrorKind::Interrupted && !interrupted) {
-        interrupted = true;
-        dialogue_.stop();
-        deadline = Deadline::of(kAnswer);
-      } else if (!stepped) {
-        return std::unexpected(stepped.error());
+      case Type::Note: {
+        TRY(peer_report_, side_report_in(message.body));
+        return {};
       }
-      look();
+      default:
+        return RunEnd::receive(message);
     }
-    return interrupted;
   }
 
- private:
-  void look() const {
+  Result<> look(Deadline& deadline) override {
+    if (sys::is_readable(deadline.interrupt)) {
+      interrupted_ = true;
+      stop();
+      deadline = Deadline::of(control::kAnswer);
+    }
     watch_({.elapsed_s = seconds_since(start_),
             .sent = threads_.sent_so_far(),
             .received = threads_.received_so_far(),
-            .peer_received = dialogue_.peer_so_far()});
+            .peer_received = peer_so_far_});
+    return RunEnd::look(deadline);
   }
 
-  Dialogue& dialogue_;
-  RunThreads& threads_;
+  bool is_done() const override { return peer_report_ && RunEnd::is_done(); }
+
+  bool is_interrupted() const { return interrupted_; }
+  const SideReport& peer_report() const { return *peer_report_; }
+
+ private:
   const Watch& watch_;
   Deadline::Clock::time_point start_ = Deadline::Clock::now();
+  bool interrupted_ = false;
+  LiveCounts peer_so_far_ = {};
+  std::optional<SideReport> peer_report_ = {};
+};
+
+class ServerRun final : public RunEnd {
+ public:
+  ServerRun(Session& session, RunThreads& threads, const RunPlan& plan)
+      : RunEnd(session.channel(), threads, plan), session_(session) {}
+
+  Result<> look(Deadline& deadline) override {
+    if (sys::is_readable(deadline.interrupt)) {
+      return fail(ErrorKind::Interrupted, kKind, channel().peer(), "the server stops");
+    }
+    if (Deadline::Clock::now() >= report_at_) {
+      report_at_ += plan_.interval;
+      TRY(session_.send(Type::Report, json::to_json(threads_.received_so_far())));
+    }
+    return RunEnd::look(deadline);
+  }
+
+ private:
+  Session& session_;
+  Deadline::Clock::time_point report_at_ = Deadline::Clock::now() + plan_.interval;
 };
 
 constexpr seconds kBetweenRuns{30};
@@ -205,48 +191,52 @@ constexpr seconds kBetweenRuns{30};
 // take in total.
 constexpr int kMaxTimes = 4;
 
-class ServerTest {
+// The server's end between the runs: answers pings, and drives a run for each Begin.
+class ServerTest final : public control::TestEnd {
  public:
   ServerTest(Session& session, const Parameters& parameters, Flows flows)
-      : session_(session), parameters_(parameters), flows_(std::move(flows)) {}
+      : TestEnd(session.channel(), kKind),
+        session_(session),
+        parameters_(parameters),
+        flows_(std::move(flows)) {}
 
-  Result<Json> until_stopped() {
-    while (true) {
-      TRY(const Message message, next_message());
-      if (message.type == Type::Stop) {
-        return Json::object();
-      }
-      TRY(begin(message));
+  Result<bool> turn(const Deadline& deadline) override {
+    std::array<pollfd, 3> watched{pollfd{channel().descriptor(), POLLIN, 0},
+                                  pollfd{flows_.flows.front().fd.get(), POLLIN, 0},
+                                  pollfd{deadline.interrupt, POLLIN, 0}};
+    poll(watched.data(), watched.size(), 100);
+    if (watched[1].revents != 0) {
+      answer_pings(flows_.flows.front().fd.get(), flows_.test);
     }
+    return true;
   }
+
+  Result<> receive(const Message& message) override {
+    is_stopped_ = message.type == Type::Stop;
+    if (!is_stopped_) {
+      TRY(begin(message));
+      has_run_ = true;
+    }
+    return {};
+  }
+
+  // The client has as long after each run.
+  Result<> look(Deadline& deadline) override {
+    if (!is_stopped_ && sys::is_readable(deadline.interrupt)) {
+      return fail(ErrorKind::Interrupted, kKind, channel().peer(), "the server stops");
+    }
+    if (std::exchange(has_run_, false)) {
+      deadline = session_.deadline(kBetweenRuns);
+    }
+    return {};
+  }
+
+  bool is_done() const override { return is_stopped_; }
 
  private:
-  // Answers pings meanwhile.
-  Result<Message> next_message() {
-    const net::Deadline deadline = session_.deadline(kBetweenRuns);
-    std::array<pollfd, 3> watched{pollfd{session_.channel().descriptor(), POLLIN, 0},
-                                  pollfd{flows_.flows.front().fd.get(), POLLIN, 0},
-                                  pollfd{session_.context().stop, POLLIN, 0}};
-    while (!deadline.over()) {
-      poll(watched.data(), watched.size(), 100);
-      if (watched[2].revents != 0) {
-        return fail(ErrorKind::Interrupted, "udp", session_.channel().peer(), "the server stops");
-      }
-      if (watched[1].revents != 0) {
-        answer_pings(flows_.flows.front().fd.get(), flows_.test);
-      }
-      TRY(std::optional<Message> message, session_.channel().poll());
-      if (message) {
-        return std::move(*message);
-      }
-    }
-    return fail(ErrorKind::Timeout, "udp", session_.channel().peer(),
-                "it asked for no run in time");
-  }
-
   Result<> begin(const Message& message) {
     if (message.type != Type::Begin) {
-      return fail(ErrorKind::Malformed, "udp", session_.channel().peer(),
+      return fail(ErrorKind::Malformed, kKind, channel().peer(),
                   std::string(control::name_of(message.type)) + " came where a run was expected");
     }
     TRY(const RunPlan plan, run_plan_in(message.body));
@@ -261,36 +251,42 @@ class ServerTest {
   Result<> run(const RunPlan& plan) {
     RunThreads threads(flows_, plan);
     TRY(threads.listen());
-    TRY(session_.channel().send({Type::Begin, {{"run", plan.run}}}, session_.deadline(kAnswer)));
+    TRY(session_.send(Type::Begin, {{"run", plan.run}}));
     TRY(threads.send());
-    Dialogue dialogue(session_.channel(), threads, plan);
-    TRY(to_the_end(dialogue, threads, plan));
-    return session_.channel().send({Type::Note, body_of(threads.report())},
-                                   session_.deadline(kAnswer));
-  }
-
-  Result<> to_the_end(Dialogue& dialogue, RunThreads& threads, const RunPlan& plan) {
-    const net::Deadline deadline = session_.deadline(plan.time + kWindUp);
-    auto report_at = net::Deadline::Clock::now() + plan.interval;
-    while (!dialogue.complete()) {
-      if (deadline.over()) {
-        return fail(ErrorKind::Timeout, "udp", session_.channel().peer(),
-                    "it did not say that it was done");
-      }
-      TRY(dialogue.step(deadline));
-      if (net::Deadline::Clock::now() >= report_at) {
-        report_at += plan.interval;
-        TRY(session_.channel().send({Type::Report, json::to_json(threads.received_so_far())},
-                                    deadline));
-      }
-    }
-    return {};
+    ServerRun end(session_, threads, plan);
+    TRY(drive(end, session_.deadline(plan.time + kWindUp)));
+    return session_.send(Type::Note, body_of(threads.report()));
   }
 
   Session& session_;
   const Parameters& parameters_;
   Flows flows_;
   nanoseconds spent_{0};
+  bool has_run_ = false;
+  bool is_stopped_ = false;
+};
+
+// An Inbox, and a socket's buffers as far as the system usually lets them grow.
+constexpr std::int64_t kMemoryOfFlow = std::int64_t{2} << 20;
+
+class UdpService final : public control::TestService<Parameters, parameters_in> {
+ public:
+  std::string_view kind() const override { return kKind; }
+
+ private:
+  Result<control::Demand> demand(const Parameters& parameters,
+                                 const control::Limits& limits) const override {
+    TRY(udp::check(parameters, limits));
+    const int flows = flows_of(parameters);
+    return control::Demand(control::Weight::Heavy, flows, flows * kMemoryOfFlow);
+  }
+
+  Result<Json> run(Session& session, const Parameters& parameters) override {
+    TRY(Flows flows, meet_client(session, parameters));
+    ServerTest test(session, parameters, std::move(flows));
+    TRY(drive(test, session.deadline(kBetweenRuns)));
+    return Json::object();
+  }
 };
 
 }  // namespace
@@ -298,10 +294,9 @@ class ServerTest {
 Result<Test> Test::open(control::Client& client, const Parameters& parameters,
                         const net::SocketOptions& options, int interrupt,
                         const control::Waiting& waiting) {
-  TRY(const Json ready,
-      client.request("udp", body_of(parameters), Deadline::of(kMaxQueueTime, interrupt), waiting));
+  TRY(const Json ready, request_test(client, kKind, body_of(parameters), interrupt, waiting));
   TRY(Flows flows,
-      meet_server(client, parameters, ready, options, Deadline::of(kAnswer, interrupt)));
+      meet_server(client, parameters, ready, options, Deadline::of(control::kAnswer, interrupt)));
   return Test(client, std::move(flows), interrupt);
 }
 
@@ -318,11 +313,11 @@ std::size_t Test::usual_packet_bytes() const {
 std::optional<ClockOffset> Test::measure_clock() const {
   const Flow& flow = flows_.flows.front();
   return measure_offset(flow.fd.get(), {.test = flows_.test, .run = 0, .stream = flow.stream},
-                        Deadline::of(kAnswer, interrupt_));
+                        Deadline::of(control::kAnswer, interrupt_));
 }
 
 Result<> Test::begin(const RunPlan& plan, RunThreads& threads) {
-  const Deadline deadline = Deadline::of(kAnswer, interrupt_);
+  const Deadline deadline = Deadline::of(control::kAnswer, interrupt_);
   TRY(threads.listen());
   TRY(client_->channel().send({Type::Begin, body_for_peer(plan)}, deadline));
   TRY(client_->channel().expect(Type::Begin, deadline));
@@ -332,35 +327,17 @@ Result<> Test::begin(const RunPlan& plan, RunThreads& threads) {
 Result<RunResult> Test::run(const RunPlan& plan, const Watch& watch) {
   RunThreads threads(flows_, plan);
   TRY(begin(plan, threads));
-  Dialogue dialogue(client_->channel(), threads, plan);
-  TRY(const bool interrupted, ClientRun(dialogue, threads, watch)
-                                  .to_the_end(Deadline::of(plan.time + kWindUp, interrupt_)));
+  ClientRun end(client_->channel(), threads, plan, watch);
+  TRY(drive(end, Deadline::of(plan.time + kWindUp, interrupt_)));
   return RunResult{
-      .own = threads.report(), .peer = *dialogue.peer_report(), .interrupted = interrupted};
+      .own = threads.report(), .peer = end.peer_report(), .interrupted = end.is_interrupted()};
 }
 
 Result<> Test::close() {
-  const Deadline deadline = Deadline::of(kAnswer);
-  TRY(client_->channel().send({Type::Stop, Json::object()}, deadline));
-  TRY(client_->channel().expect(Type::Result, deadline));
+  TRY(stop_test(*client_));
   return {};
 }
 
-// An Inbox, and a socket's buffers as far as the system usually lets them grow.
-constexpr std::int64_t kMemoryOfFlow = std::int64_t{2} << 20;
-
-Result<control::Demand> UdpService::check(const Json& parameters,
-                                          const control::Limits& limits) const {
-  TRY(const Parameters asked, parameters_in(parameters));
-  TRY(udp::check(asked, limits));
-  const int flows = flows_of(asked);
-  return control::Demand(control::Weight::Heavy, flows, flows * kMemoryOfFlow);
-}
-
-Result<Json> UdpService::serve(Session& session, const Json& body) {
-  TRY(const Parameters parameters, parameters_in(body));
-  TRY(Flows flows, meet_client(session, parameters));
-  return ServerTest(session, parameters, std::move(flows)).until_stopped();
-}
+std::unique_ptr<control::Service> udp_service() { return std::make_unique<UdpService>(); }
 
 }  // namespace chokepoint::probe::udp

@@ -1,5 +1,5 @@
 // A UDP test over a control connection, at both ends: the client's Test and the server's
-// UdpService. A test is requested once and then run as often as needed; the client keeps its turn
+// service. A test is requested once and then run as often as needed; the client keeps its turn
 // at the server until the end. In each run, after the rendezvous (rendezvous.h):
 //
 //   client                                           server
@@ -11,12 +11,13 @@
 //                                                          now: the other shall stop sending, too
 //     ◄──────────────────────────────── Note {report}      once all its flows have ended
 //
-// A Test borrows the client and is used by one thread. There is one UdpService for all sessions;
-// serve() runs on a session's thread, and the flows on threads of their own that end before it
+// A Test borrows the client and is used by one thread. The service
+// runs on a session's thread, and the flows on threads of their own that end before it
 // returns.
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "base/control/client.h"
 #include "base/control/service.h"
@@ -68,12 +69,6 @@ class Test {
   int interrupt_;
 };
 
-class UdpService final : public control::Service {
- public:
-  std::string_view kind() const override { return "udp"; }
-  Result<control::Demand> check(const control::Json& parameters,
-                                const control::Limits& limits) const override;
-  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
-};
+std::unique_ptr<control::Service> udp_service();
 
 }  // namespace chokepoint::probe::udp

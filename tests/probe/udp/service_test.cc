@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 control::Services services() {
   control::Services all;
-  all.push_back(std::make_unique<UdpService>());
+  all.push_back(udp_service());
   return all;
 }
 
