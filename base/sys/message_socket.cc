@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace chokepoint::sys {
@@ -44,16 +45,31 @@ int number_of(std::string_view word) {
 
 }  // namespace
 
-Result<MessageSockets> open_message_sockets(std::string_view operation) {
+Result<MessageSockets> MessageSocket::open_pair(std::string_view operation) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) {
     return fail(from_errno(errno, operation, "socket"));
   }
-  return MessageSockets{Descriptor(ends[0]), Descriptor(ends[1])};
+  return MessageSockets{MessageSocket(Descriptor(ends[0])), MessageSocket(Descriptor(ends[1]))};
 }
 
-bool send_message(int socket, const MessageHead& head, std::string_view bytes,
-                  std::chrono::milliseconds time, int passed) {
+// The buffer takes memory only where a message comes.
+MessageSocket::MessageSocket(Descriptor socket)
+    : socket_(std::move(socket)),
+      buffer_(std::make_unique_for_overwrite<char[]>(kMaxMessageBytes)),
+      is_gone_(!socket_) {}
+
+void MessageSocket::close() {
+  is_gone_ = true;
+  socket_.reset();
+}
+
+void MessageSocket::set_queue_bytes(int bytes) const {
+  setsockopt(socket_.get(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
+bool MessageSocket::send_head(const MessageHead& head, std::string_view bytes,
+                              std::chrono::milliseconds time, int passed) const {
   bytes = bytes.substr(0, kMaxMessageBytes);
   std::array<iovec, 2> parts{iovec{const_cast<MessageHead*>(&head), sizeof head},
                              iovec{const_cast<char*>(bytes.data()), bytes.size()}};
@@ -68,8 +84,8 @@ bool send_message(int socket, const MessageHead& head, std::string_view bytes,
     message.msg_controllen = sizeof control.bytes;
     std::memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), &passed, sizeof passed);
   }
-  while (sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-    pollfd room{.fd = socket, .events = POLLOUT, .revents = 0};
+  while (sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+    pollfd room{.fd = socket_.get(), .events = POLLOUT, .revents = 0};
     if (errno != EINTR &&
         (errno != EAGAIN || poll(&room, 1, static_cast<int>(time.count())) <= 0)) {
       return false;
@@ -78,23 +94,26 @@ bool send_message(int socket, const MessageHead& head, std::string_view bytes,
   return true;
 }
 
-std::optional<ReceivedMessage> receive_message(int socket, char* buffer, bool& is_gone) {
+std::optional<ReceivedMessage> MessageSocket::receive() {
+  if (is_gone_) {
+    return std::nullopt;
+  }
   ReceivedMessage received;
   std::array<iovec, 2> parts{iovec{&received.head, sizeof received.head},
-                             iovec{buffer, kMaxMessageBytes}};
+                             iovec{buffer_.get(), kMaxMessageBytes}};
   PassedDescriptor control{};
   msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = parts.size();
   message.msg_control = &control;
   message.msg_controllen = sizeof control.bytes;
-  const ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  is_gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+  const ssize_t got = recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  is_gone_ = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
   if (got < static_cast<ssize_t>(sizeof received.head)) {
     return std::nullopt;
   }
   received.passed = passed_with(message);
-  received.bytes = {buffer, static_cast<std::size_t>(got) - sizeof received.head};
+  received.bytes = {buffer_.get(), static_cast<std::size_t>(got) - sizeof received.head};
   return received;
 }
 

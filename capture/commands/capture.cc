@@ -32,7 +32,7 @@
 #include "capture/commands/commands.h"
 #include "capture/commands/findings.h"
 #include "capture/commands/progress.h"
-#include "capture/keeper/keeper.h"
+#include "capture/commands/record_process.h"
 #include "capture/observer/ends.h"
 #include "capture/observer/gloo.h"
 #include "capture/observer/observer.h"
@@ -237,16 +237,17 @@ void define(cli::Flags& flags, RecordFlags& record) {
               "name of this node in the record; default: the host name");
 }
 
-// --record: rows on their way to the keeper while the observer works. Made before the observer
-// starts, and after the sandbox was entered, because it starts a thread; finished once the observer
-// has ended.
+// --record: rows on their way to the record process while the observer works. Made before the
+// observer starts, and after the sandbox was entered, because it starts a thread; finished once the
+// observer has ended.
 class Recording {
  public:
-  static Result<std::unique_ptr<Recording>> start(keeper::Keeper& keeper,
+  static Result<std::unique_ptr<Recording>> start(RecordProcess& process,
                                                   const observer::RecorderOptions& options) {
     TRY(std::unique_ptr<record::Forwarder> rows,
         record::Forwarder::start(
-            [&keeper](std::string_view bytes) { return keeper.send_rows(bytes); }, kRowsInterval));
+            [&process](std::string_view bytes) { return process.send_rows(bytes); },
+            kRowsInterval));
     return std::unique_ptr<Recording>(new Recording(std::move(rows), options));
   }
 
@@ -369,7 +370,7 @@ class CaptureCommand final : public cli::Command {
     }
     const Result<> ended = work.observer->join();
     show(work, is_interrupted, head, context);
-    // A file that cannot be written ends the capture; the keeper says why.
+    // A file that cannot be written ends the capture; the record process says why.
     const Result<> closed = close(work, signals.descriptor(), context);
     if (!ended || !closed) {
       return std::unexpected(closed ? ended.error() : closed.error());
@@ -380,7 +381,7 @@ class CaptureCommand final : public cli::Command {
  private:
   // What is open while a capture goes on.
   struct Work {
-    std::unique_ptr<keeper::Keeper> keeper = {};
+    std::unique_ptr<RecordProcess> record_process = {};
     std::unique_ptr<source::CaptureWriter> writer = {};
     std::unique_ptr<Recording> recording = {};
     std::unique_ptr<observer::Observer> observer =
@@ -418,13 +419,13 @@ class CaptureCommand final : public cli::Command {
                        const cli::Context& context) const {
     Work work;
     // First, as it forks; and it keeps the user's rights.
-    TRY(start_keeper(work, context));
+    TRY(start_record_process(work, context));
     TRY(OpenedSource opened, open(source_, context.root, interrupt));
     TRY(open_files(work));
     if (source_.is_live() && source_.network_namespace.empty()) {
       settings.own_addresses = observer::own_addresses(context.root);
     }
-    TRY(sys::enter_sandbox({.talks_to = work.keeper ? work.keeper->socket() : -1}));
+    TRY(sys::enter_sandbox({.talks_to = work.record_process ? work.record_process->socket() : -1}));
     settings.stop_source = std::move(opened.stop);
     TRY(const observer::FlowListenerFactory listener_factory,
         begin_record(work, settings, context));
@@ -440,12 +441,12 @@ class CaptureCommand final : public cli::Command {
     return work;
   }
 
-  Result<> start_keeper(Work& work, const cli::Context& context) const {
+  Result<> start_record_process(Work& work, const cli::Context& context) const {
     const bool has_files = !write_.path.empty() && write_.path != "-";
     if (!has_files && record_.folder.empty()) {
       return {};
     }
-    keeper::KeeperOptions options{.waits = !source_.is_live()};
+    KeepOptions options{.waits = !source_.is_live()};
     if (!record_.folder.empty()) {
       options.record = record::WriterOptions{.folder = record_.folder,
                                              .node = record_.node,
@@ -455,7 +456,7 @@ class CaptureCommand final : public cli::Command {
     if (has_files) {
       options.files = options_of(write_);
     }
-    TRY(work.keeper, keeper::Keeper::start(options, context.root, context.clock));
+    TRY(work.record_process, RecordProcess::start(options, context.root, context.clock));
     return {};
   }
 
@@ -465,12 +466,13 @@ class CaptureCommand final : public cli::Command {
     }
     source::WriteOptions options = options_of(write_);
     if (write_.path != "-") {
-      // The keeper may close its end of the pipe: that is an error of the write, not a signal.
+      // The record process may close its end of the pipe: that is an error of the write, not a
+      // signal.
       sigset_t pipe;
       sigemptyset(&pipe);
       sigaddset(&pipe, SIGPIPE);
       pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-      options.open_next = [keeper = work.keeper.get()] { return keeper->next_file(); };
+      options.open_next = [process = work.record_process.get()] { return process->next_file(); };
     }
     TRY(source::CaptureWriter writer, source::CaptureWriter::create(std::move(options)));
     work.writer = std::make_unique<source::CaptureWriter>(std::move(writer));
@@ -483,9 +485,10 @@ class CaptureCommand final : public cli::Command {
       return observer::FlowListenerFactory();
     }
     const std::int64_t shift_ns = context.clock.monotonic_ns() - context.clock.wall_ns();
-    TRY(work.recording, Recording::start(*work.keeper, {.wall_to_monotonic_ns = shift_ns,
-                                                        .own_addresses = settings.own_addresses,
-                                                        .is_live = source_.is_live()}));
+    TRY(work.recording,
+        Recording::start(*work.record_process, {.wall_to_monotonic_ns = shift_ns,
+                                                .own_addresses = settings.own_addresses,
+                                                .is_live = source_.is_live()}));
     Recording* const recording = work.recording.get();
     settings.on_collective = [recording](const gloo::Collective& each) { recording->keep(each); };
     return [recording](std::size_t) { return recording->listener(); };
@@ -517,9 +520,9 @@ class CaptureCommand final : public cli::Command {
     if (work.recording) {
       work.recording->finish(*work.observer);
     }
-    if (work.keeper) {
-      TRY(const keeper::Kept kept, work.keeper->close(interrupt));
-      TRY(check_kept(kept, work.keeper->record_path()));
+    if (work.record_process) {
+      TRY(const Kept kept, work.record_process->close(interrupt));
+      TRY(check_kept(kept, work.record_process->record_path()));
     }
     TRY(std::move(written));
     if (work.writer && !context.quiet) {
@@ -527,12 +530,12 @@ class CaptureCommand final : public cli::Command {
                  fmt::join(work.writer->paths(), ", "));
     }
     if (work.recording && !context.quiet) {
-      fmt::print(context.err, "kept in {}\n", work.keeper->record_path());
+      fmt::print(context.err, "kept in {}\n", work.record_process->record_path());
     }
     return {};
   }
 
-  static Result<> check_kept(const keeper::Kept& kept, const std::string& record_path) {
+  static Result<> check_kept(const Kept& kept, const std::string& record_path) {
     if (kept.files_trouble || kept.record_trouble) {
       return fail(kept.files_trouble ? *kept.files_trouble : *kept.record_trouble);
     }

@@ -11,7 +11,7 @@
 
 #include "base/cli/dispatch.h"
 #include "capture/commands/commands.h"
-#include "capture/tap/messages.h"
+#include "capture/tap/reader.h"
 
 int main(int argc, char** argv) {
   using namespace chokepoint;

@@ -98,7 +98,7 @@ class LiveJob final : public Job {
         terminal_(std::move(terminal)),
         wants_terminal_(has_terminal),
         relays_(std::move(relays)) {
-    notify_relays({NoteKind::Started, pid_});
+    notify_relays(Note::Started, pid_);
   }
 
   ~LiveJob() override { terminal_.take_from(pid_); }
@@ -181,7 +181,7 @@ class LiveJob final : public Job {
       kill(-pid_, SIGTSTP);
     } else {
       if (signal.number == SIGWINCH) {
-        notify_relays({NoteKind::Resized, 0});
+        notify_relays(Note::Resized);
       }
       delivery_.pass_on(signal);
     }
@@ -211,9 +211,9 @@ class LiveJob final : public Job {
     if (child.si_code == CLD_EXITED && child.si_status == 0) {
       relay->retire();
     } else if (relay->replace()) {
-      relay->send({NoteKind::Started, pid_});
+      relay->send(Note::Started, pid_);
       if (status_) {
-        relay->send({NoteKind::Ended, 0});
+        relay->send(Note::Ended);
       }
     }
   }
@@ -264,7 +264,7 @@ class LiveJob final : public Job {
     status_ = status;
     delivery_.end();
     terminal_.take_from(pid_);
-    notify_relays({NoteKind::Ended, 0});
+    notify_relays(Note::Ended);
   }
 
   void lend_terminal() {
@@ -283,9 +283,9 @@ class LiveJob final : public Job {
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
   }
 
-  void notify_relays(const Note& note) const {
+  void notify_relays(Note note, pid_t job = 0) const {
     for (const Relay& relay : relays_) {
-      relay.send(note);
+      relay.send(note, job);
     }
   }
 

@@ -6,16 +6,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -121,30 +120,24 @@ Result<std::vector<OutputChannel>> open_output_channels() {
   return channels;
 }
 
-// Messages between a relay and chokepoint, over a pair of SOCK_SEQPACKET sockets:
+// Messages between a relay and chokepoint:
 //
-//   chokepoint ── Note: Started, pid of the job ──▶ relay     before the first output
-//   chokepoint ── Note: Resized ──────────────────▶ relay     the terminal's size has changed
-//   relay ── Header: Piece, bytes ────────────────▶ chokepoint, for each piece
-//   chokepoint ── Note: Ended ────────────────────▶ relay     the command has ended
-//   relay ── Header: Drained ─────────────────────▶ chokepoint: all that it printed is written
+//   chokepoint ── Started: pid of the job ──▶ relay     before the first output
+//   chokepoint ── Resized ──────────────────▶ relay     the terminal's size has changed
+//   relay ── Piece: bytes ──────────────────▶ chokepoint, for each piece
+//   chokepoint ── Ended ────────────────────▶ relay     the command has ended
+//   relay ── Drained ───────────────────────▶ chokepoint: all that it printed is written
 //
-// Either may close its end at any time. The relay drops a piece if there is no room for it.
-enum class HeaderKind : std::int32_t { Piece, Drained };
+// Either may close its end at any time. The relay drops a piece if there is no room for it; each
+// message says how many were dropped since the one before it.
+enum class PieceMessage : std::int32_t { Piece, Drained };
 
-struct Header {
-  HeaderKind kind = HeaderKind::Piece;
-  std::int32_t unused = 0;
-  std::int64_t t_ns = 0;
-  std::uint64_t missed = 0;  // pieces dropped so far
-};
-
-constexpr std::size_t kMaxPieceBytes = 65536;
+constexpr sys::WorkerWords kRelayWords{.operation = "watch output"};
+constexpr std::chrono::milliseconds kAtOnce{0};
 
 struct RelayEnds {
   int from = -1;             // what the job prints
   int to = -1;               // our own output
-  int control = -1;          // chokepoint
   bool is_terminal = false;  // `from` is a pseudo-terminal that follows the size of `to`
 };
 
@@ -179,8 +172,9 @@ std::size_t whole_lines(std::string_view bytes) {
 //     └─ closed by all processes of the job: end
 class RelayProcess {
  public:
-  RelayProcess(const RelayEnds& ends, const sys::Clock& clock)
+  RelayProcess(const RelayEnds& ends, sys::MessageSocket& chokepoint, const sys::Clock& clock)
       : ends_(ends),
+        chokepoint_(chokepoint),
         clock_(clock),
         in_portions_(kind_of(ends.to) == S_IFIFO),
         has_reader_(in_portions_ || kind_of(ends.to) == S_IFSOCK || ends.is_terminal) {}
@@ -196,7 +190,7 @@ class RelayProcess {
     // The output is polled for errors only: a pipe without readers.
     std::array<pollfd, 3> watched{pollfd{ends_.from, POLLIN, 0},
                                   pollfd{has_reader_ ? ends_.to : -1, 0, 0},
-                                  pollfd{ends_.control, POLLIN, 0}};
+                                  pollfd{chokepoint_.descriptor(), POLLIN, 0}};
     if (poll(watched.data(), watched.size(), timeout_ms()) < 0) {
       return;
     }
@@ -257,39 +251,25 @@ class RelayProcess {
   }
 
   void send_copy(std::string_view bytes, std::int64_t now) {
-    if (ends_.control < 0) {
-      return;
-    }
-    Header header{.kind = HeaderKind::Piece, .t_ns = now, .missed = missed_};
-    if (!send_message(header, bytes)) {
+    if (!chokepoint_.is_gone() && !send(PieceMessage::Piece, bytes, now)) {
       ++missed_;
     }
   }
 
-  bool send_message(Header& header, std::string_view bytes) const {
-    std::array<iovec, 2> parts{iovec{&header, sizeof(header)},
-                               iovec{const_cast<char*>(bytes.data()), bytes.size()}};
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = parts.size();
-    return sendmsg(ends_.control, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+  bool send(PieceMessage kind, std::string_view bytes, std::int64_t now) {
+    const bool is_sent = chokepoint_.send(kind, bytes, kAtOnce, {.number = missed_, .t_ns = now});
+    missed_ = is_sent ? 0 : missed_;
+    return is_sent;
   }
 
   void listen() {
-    Note note;
-    const ssize_t got = recv(ends_.control, &note, sizeof(note), MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-      return;
-    }
-    if (got != sizeof(note)) {
-      close(ends_.control);
-      ends_.control = -1;  // poll() ignores it
+    const auto note = chokepoint_.receive();
+    if (chokepoint_.is_gone()) {
+      chokepoint_.close();
       has_ended_ = false;
-      return;
-    }
-    if (note.kind == NoteKind::Started) {
-      job_ = note.pid;
-    } else if (note.kind == NoteKind::Ended) {
+    } else if (note && note->kind<Note>() == Note::Started) {
+      job_ = note->head.number;
+    } else if (note && note->kind<Note>() == Note::Ended) {
       has_ended_ = true;
       unread_bytes_ = kMaxUnreadBytes;
     }
@@ -297,8 +277,7 @@ class RelayProcess {
 
   void report_drained() {
     if (has_ended_ && !has_reported_ && unread_bytes_ == 0) {
-      Header header{.kind = HeaderKind::Drained, .missed = missed_};
-      has_reported_ = send_message(header, {});
+      has_reported_ = send(PieceMessage::Drained, {}, 0);
     }
   }
 
@@ -309,7 +288,8 @@ class RelayProcess {
     }
   }
 
-  RelayEnds ends_;
+  const RelayEnds ends_;
+  sys::MessageSocket& chokepoint_;
   const sys::Clock& clock_;
   bool in_portions_;
   bool has_reader_;  // who may close
@@ -318,8 +298,8 @@ class RelayProcess {
   bool has_ended_ = false;  // the command
   bool has_reported_ = false;
   std::size_t unread_bytes_ = 0;  // upper bound of what the command printed and is not yet read
-  std::uint64_t missed_ = 0;
-  std::array<char, kMaxPieceBytes> buffer_ = {};
+  std::int32_t missed_ = 0;       // copies since the last message
+  std::array<char, sys::kMaxMessageBytes> buffer_ = {};
 };
 
 void ignore_and_unblock_signals() {
@@ -329,33 +309,12 @@ void ignore_and_unblock_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// In a process just forked, with all signals blocked.
-[[noreturn]] void become_relay(const RelayEnds& ends, const sys::Clock& clock) {
-  prctl(PR_SET_NAME, kRelayName);
-  ignore_and_unblock_signals();
-  setsid();
-  [[maybe_unused]] const int left = chdir("/");
-  // Other files must not stay open by the relay after chokepoint or its caller closes them.
-  sys::close_all_but({ends.from, ends.to, ends.control});
-  RelayProcess(ends, clock).run();
-  _exit(0);
-}
-
 // Per call: the loop that calls receive() has other work.
 constexpr int kMaxPiecesPerCall = 64;
 // A relay that something in the output makes crash would be replaced without end.
 constexpr int kMaxReplacements = 100;
 // For pieces that come while that loop is busy. The kernel clamps it to net.core.wmem_max.
 constexpr int kQueueBytes = 1 << 20;
-
-Result<std::array<sys::Descriptor, 2>> open_sockets() {
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) {
-    return fail(from_errno(errno, "watch output", "socket"));
-  }
-  setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &kQueueBytes, sizeof(kQueueBytes));
-  return std::array{sys::Descriptor(ends[0]), sys::Descriptor(ends[1])};
-}
 
 }  // namespace
 
@@ -364,8 +323,7 @@ Relay::Relay(OutputChannel& channel, const sys::Clock& clock)
       clock_(&clock),
       job_output_(std::move(channel.relay_end)),
       destination_(channel.destination),
-      is_terminal_(channel.is_terminal),
-      buffer_(std::make_unique<char[]>(kMaxPieceBytes)) {}
+      is_terminal_(channel.is_terminal) {}
 
 Result<Relay> Relay::start(OutputChannel& channel, const sys::Clock& clock) {
   Relay relay(channel, clock);
@@ -374,30 +332,29 @@ Result<Relay> Relay::start(OutputChannel& channel, const sys::Clock& clock) {
 }
 
 Result<> Relay::start_process() {
-  TRY(auto sockets, open_sockets());
-  auto& [own, theirs] = sockets;
-  // No signal may reach the relay before it ignores them.
-  const sys::SignalsHeld held;
-  const pid_t pid = fork();
-  if (pid < 0) {
-    return fail(from_errno(errno, "watch output", "fork"));
-  }
-  if (pid == 0) {
-    become_relay({.from = job_output_.get(),
-                  .to = destination_,
-                  .control = theirs.get(),
-                  .is_terminal = is_terminal_},
-                 *clock_);
-  }
-  pid_ = pid;
-  socket_ = std::move(own);
+  const RelayEnds ends{.from = job_output_.get(), .to = destination_, .is_terminal = is_terminal_};
+  TRY(sys::Worker worker, sys::Worker::fork({.words = kRelayWords,
+                                             .name = kRelayName,
+                                             .descriptors = {ends.from, ends.to},
+                                             .keeps_folder = false,
+                                             .queue_bytes = kQueueBytes},
+                                            [&](sys::MessageSocket& chokepoint) {
+                                              ignore_and_unblock_signals();
+                                              RelayProcess(ends, chokepoint, *clock_).run();
+                                            }));
+  worker_ = std::move(worker);
   return {};
 }
 
 bool Relay::replace() {
-  missed_before_ += missed_;
-  missed_ = 0;
-  if (!job_output_ || ++replaced_ > kMaxReplacements || !start_process()) {
+  const auto has_started = [this] {
+    try {
+      return start_process().has_value();
+    } catch (const std::bad_alloc&) {
+      return false;  // the job's parent goes on
+    }
+  };
+  if (!job_output_ || ++replaced_ > kMaxReplacements || !has_started()) {
     retire();
     return false;
   }
@@ -406,35 +363,22 @@ bool Relay::replace() {
 
 void Relay::retire() { job_output_.reset(); }
 
-void Relay::send(const Note& note) const {
-  if (socket_) {
-    ::send(socket_.get(), &note, sizeof(note), MSG_NOSIGNAL);
-  }
-}
-
-bool Relay::receive_one(const OnOutput& on_output) {
-  Header header;
-  std::array<iovec, 2> parts{iovec{&header, sizeof(header)}, iovec{buffer_.get(), kMaxPieceBytes}};
-  const ssize_t got = readv(socket_.get(), parts.data(), parts.size());
-  if (got < 0) {
-    return errno == EINTR;
-  }
-  if (got < static_cast<ssize_t>(sizeof(header))) {
-    socket_.reset();
-    return false;
-  }
-  missed_ = header.missed;
-  is_drained_ = is_drained_ || header.kind == HeaderKind::Drained;
-  if (header.kind == HeaderKind::Piece && on_output) {
-    const std::size_t size = static_cast<std::size_t>(got) - sizeof(header);
-    on_output({.t_ns = header.t_ns, .stream = stream_, .bytes = {buffer_.get(), size}});
-  }
-  return true;
+void Relay::send(Note note, pid_t job) const {
+  worker_->socket().send(note, {}, kAtOnce, {.number = job});
 }
 
 void Relay::receive(const OnOutput& on_output) {
-  int most = kMaxPiecesPerCall;
-  while (socket_ && most-- > 0 && receive_one(on_output)) {
+  for (int most = kMaxPiecesPerCall; most > 0; --most) {
+    const auto received = worker_->receive();
+    if (!received) {
+      return;
+    }
+    missed_ += static_cast<std::uint64_t>(std::max(received->head.number, 0));
+    if (received->kind<PieceMessage>() == PieceMessage::Drained) {
+      is_drained_ = true;
+    } else if (on_output) {
+      on_output({.t_ns = received->head.t_ns, .stream = stream_, .bytes = received->bytes});
+    }
   }
 }
 

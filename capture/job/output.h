@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "base/sys/process.h"
+#include "base/sys/worker.h"
 
 namespace chokepoint::capture::job {
 
@@ -45,13 +45,8 @@ struct OutputChannel {
   sys::Descriptor relay_end = {};
 };
 
-// A message to a relay; the protocol is described in output.cc.
-enum class NoteKind : std::int32_t { Started, Resized, Ended };
-
-struct Note {
-  NoteKind kind = NoteKind::Started;
-  std::int32_t pid = 0;
-};
+// What a relay is told; the protocol is described in output.cc.
+enum class Note : std::int32_t { Started, Resized, Ended };
 
 // What a relay's process is called.
 inline constexpr const char* kRelayName = "job-output";
@@ -65,7 +60,7 @@ class Relay {
   // Forks, so there must be no other thread yet. The clock outlives it.
   static Result<Relay> start(OutputChannel& channel, const sys::Clock& clock);
 
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return worker_->pid(); }
   // Its process was killed. Forks another one; what the first had read and not yet written is lost,
   // 64 KiB at most. False if there is none: then it is retired.
   bool replace();
@@ -73,31 +68,27 @@ class Relay {
   // before can still be received.
   void retire();
   // Readable: call receive(). -1 once the relay has ended.
-  int descriptor() const { return socket_.get(); }
-  void send(const Note& note) const;
+  int descriptor() const { return worker_->socket().descriptor(); }
+  // `job`: its pid, with Started.
+  void send(Note note, pid_t job = 0) const;
   // Hands over what has come, at most a bounded number of pieces.
   void receive(const OnOutput& on_output);
   // Everything that the command printed is written, or nobody is there to write it.
-  bool is_drained() const { return is_drained_ || !socket_; }
-  std::uint64_t missed() const { return missed_before_ + missed_; }
+  bool is_drained() const { return is_drained_ || worker_->socket().is_gone(); }
+  std::uint64_t missed() const { return missed_; }
 
  private:
   Relay(OutputChannel& channel, const sys::Clock& clock);
   Result<> start_process();
-  // False if nothing more has come.
-  bool receive_one(const OnOutput& on_output);
 
-  pid_t pid_ = -1;
   Stream stream_;
   const sys::Clock* clock_;
   sys::Descriptor job_output_;
   int destination_;
   bool is_terminal_;
-  sys::Descriptor socket_ = {};
-  std::unique_ptr<char[]> buffer_;
+  std::optional<sys::Worker> worker_ = {};  // always, once it has started
   bool is_drained_ = false;
   int replaced_ = 0;
-  std::uint64_t missed_before_ = 0;  // by those that were replaced
   std::uint64_t missed_ = 0;
 };
 

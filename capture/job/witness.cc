@@ -3,13 +3,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <span>
 #include <string_view>
 
@@ -39,79 +38,30 @@ void take_name(const std::vector<std::string>& command) {
   std::ranges::copy(std::string_view(words).substr(0, room - 1), arguments.begin());
 }
 
-// The witness's own side. Waits for room rather than lose a report.
-class WitnessProcess {
- public:
-  WitnessProcess(int socket, const sys::Signals& signals, const sys::Clock& clock)
-      : socket_(socket), signals_(signals), clock_(clock) {}
+enum class WitnessMessage : std::int32_t { Question, Saw, Answer };
 
-  // Until chokepoint has closed its end.
-  void run() {
-    while (is_asked_for_) {
-      std::array<pollfd, 2> watched{pollfd{signals_.descriptor(), POLLIN, 0},
-                                    pollfd{socket_, POLLIN, 0}};
-      if (poll(watched.data(), watched.size(), -1) < 0) {
-        continue;
-      }
-      const std::optional<std::uint32_t> question =
-          watched[1].revents != 0 ? next_question() : std::nullopt;
-      report_signals();
-      if (question) {
-        send({.answered = *question});
-      }
+constexpr sys::WorkerWords kWitnessWords{.operation = "watch signals"};
+
+// The witness's own side, until chokepoint has closed its end. Waits for room rather than lose a
+// report.
+void report_signals(const sys::Signals& signals, sys::MessageSocket& chokepoint,
+                    const sys::Clock& clock) {
+  while (!chokepoint.is_gone()) {
+    std::array<pollfd, 2> watched{pollfd{signals.descriptor(), POLLIN, 0},
+                                  pollfd{chokepoint.descriptor(), POLLIN, 0}};
+    if (poll(watched.data(), watched.size(), -1) < 0) {
+      continue;
     }
-  }
-
- private:
-  std::optional<std::uint32_t> next_question() {
-    std::uint32_t question = 0;
-    const ssize_t got = recv(socket_, &question, sizeof(question), MSG_DONTWAIT);
-    is_asked_for_ = got == sizeof(question) || (got < 0 && (errno == EAGAIN || errno == EINTR));
-    return got == sizeof(question) ? std::optional(question) : std::nullopt;
-  }
-
-  void report_signals() {
-    while (const std::optional<sys::Signal> signal = signals_.next_with_sender()) {
-      send({.signal = *signal, .t_ns = clock_.monotonic_ns()});
+    const auto question = chokepoint.receive();
+    while (const std::optional<sys::Signal> signal = signals.next_with_sender()) {
+      const std::string_view bytes(reinterpret_cast<const char*>(&*signal), sizeof *signal);
+      chokepoint.send(WitnessMessage::Saw, bytes, sys::MessageSocket::kForever,
+                      {.t_ns = clock.monotonic_ns()});
     }
-  }
-
-  void send(const Witness::Report& report) {
-    while (::send(socket_, &report, sizeof(report), MSG_NOSIGNAL) < 0) {
-      pollfd room{socket_, POLLOUT, 0};
-      if (errno != EINTR && (errno != EAGAIN || poll(&room, 1, -1) < 0)) {
-        is_asked_for_ = false;
-        return;
-      }
+    if (question) {
+      chokepoint.send(WitnessMessage::Answer, {}, sys::MessageSocket::kForever,
+                      {.number = question->head.number});
     }
-  }
-
-  int socket_;
-  const sys::Signals& signals_;
-  const sys::Clock& clock_;
-  bool is_asked_for_ = true;
-};
-
-// In a process just forked, with all signals blocked.
-[[noreturn]] void become_witness(int socket, const std::vector<std::string>& command,
-                                 const sys::Clock& clock) noexcept {
-  take_name(command);
-  const int kept = sys::keep_only(socket);
-  [[maybe_unused]] const int left = chdir("/");
-  // Blocked signals wait to be read although they are ignored; others would pile up.
-  const Result<sys::Signals> signals = watch_job_signals();
-  sys::ignore_signals();
-  if (signals) {
-    WitnessProcess(kept, *signals, clock).run();
-  }
-  _exit(0);
-}
-
-void end_child(pid_t pid) {
-  // A sandbox may refuse the signal: the witness ends with its socket then.
-  if (kill(pid, SIGKILL) == 0) {
-    // At once: the witness touches no disk.
-    waitpid(pid, nullptr, 0);
   }
 }
 
@@ -126,54 +76,55 @@ Result<sys::Signals> watch_job_signals() {
 Result<std::unique_ptr<Witness>> Witness::start(pid_t group,
                                                 const std::vector<std::string>& command,
                                                 const sys::Clock& clock) {
-  TRY(sys::MessageSockets sockets, sys::open_message_sockets("watch signals"));
-  const sys::SignalsHeld held;
-  const pid_t pid = fork();
-  if (pid < 0) {
-    return fail(from_errno(errno, "watch signals", "fork"));
-  }
-  if (pid == 0) {
-    become_witness(sockets.other.get(), command, clock);
-  }
-  if (group != 0 && setpgid(pid, group) != 0) {
+  TRY(sys::Worker worker,
+      sys::Worker::fork({.words = kWitnessWords, .has_session = false, .keeps_folder = false},
+                        [&](sys::MessageSocket& chokepoint) {
+                          take_name(command);
+                          // Blocked signals wait to be read although they are ignored; others would
+                          // pile up.
+                          const Result<sys::Signals> signals = watch_job_signals();
+                          sys::ignore_signals();
+                          if (signals) {
+                            report_signals(*signals, chokepoint, clock);
+                          }
+                        }));
+  if (group != 0 && setpgid(worker.pid(), group) != 0) {
     const int code = errno;
-    end_child(pid);
+    worker.kill();
     return fail(from_errno(code, "watch signals", "the job's process group"));
   }
-  return std::unique_ptr<Witness>(new Witness(pid, std::move(sockets.own)));
+  return std::unique_ptr<Witness>(new Witness(std::move(worker)));
 }
 
 void Witness::stop() const {
   if (!is_reaped_) {
-    kill(pid_, SIGKILL);
+    kill(pid(), SIGKILL);
   }
 }
 
 Witness::~Witness() {
   if (!is_reaped_) {
-    end_child(pid_);
+    worker_.kill();
   }
 }
 
 void Witness::ask(std::uint32_t question) const {
-  if (socket_) {
-    ::send(socket_.get(), &question, sizeof(question), MSG_NOSIGNAL);
-  }
+  worker_.socket().send(WitnessMessage::Question, {}, std::chrono::milliseconds(0),
+                        {.number = static_cast<std::int32_t>(question)});
 }
 
 std::optional<Witness::Report> Witness::receive() {
-  Report report;
-  ssize_t got = -1;
-  do {
-    got = recv(socket_.get(), &report, sizeof(report), MSG_DONTWAIT);
-  } while (got < 0 && errno == EINTR);
-  if (got == sizeof(report)) {
-    return report;
+  const auto received = worker_.receive();
+  if (!received) {
+    return std::nullopt;
   }
-  if (got >= 0 || errno != EAGAIN) {
-    socket_.reset();
+  Report report{.t_ns = received->head.t_ns};
+  if (received->kind<WitnessMessage>() == WitnessMessage::Answer) {
+    report.answered = static_cast<std::uint32_t>(received->head.number);
+  } else {
+    received->bytes.copy(reinterpret_cast<char*>(&report.signal), sizeof report.signal);
   }
-  return std::nullopt;
+  return report;
 }
 
 }  // namespace chokepoint::capture::job

@@ -4,8 +4,8 @@
 // folder and no terminal, and ends with chokepoint.
 //
 //   witness ── Saw: signal, time ──▶ chokepoint
-//   chokepoint ── question ─────────▶ witness
-//   witness ── Answer: question ───▶ chokepoint, after all that it saw before
+//   chokepoint ── Question: number ─▶ witness
+//   witness ── Answer: number ──────▶ chokepoint, after all that it saw before
 //
 // One thread.
 #pragma once
@@ -16,12 +16,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/sys/clock.h"
-#include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "base/sys/signals.h"
+#include "base/sys/worker.h"
 
 namespace chokepoint::capture::job {
 
@@ -50,9 +51,9 @@ class Witness {
   Witness(const Witness&) = delete;
   Witness& operator=(const Witness&) = delete;
 
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return worker_.pid(); }
   // Readable: call receive(). -1 once it has ended.
-  int descriptor() const { return socket_.get(); }
+  int descriptor() const { return worker_.socket().descriptor(); }
   void ask(std::uint32_t question) const;
   // Nothing where nothing more has come.
   std::optional<Report> receive();
@@ -60,10 +61,9 @@ class Witness {
   void set_reaped() { is_reaped_ = true; }
 
  private:
-  Witness(pid_t pid, sys::Descriptor socket) : pid_(pid), socket_(std::move(socket)) {}
+  explicit Witness(sys::Worker worker) : worker_(std::move(worker)) {}
 
-  pid_t pid_;
-  sys::Descriptor socket_;
+  sys::Worker worker_;
   bool is_reaped_ = false;
 };
 

@@ -22,7 +22,6 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,9 +31,9 @@
 #include "base/net/deadline.h"
 #include "base/record/writer.h"
 #include "base/sys/clock.h"
-#include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
+#include "base/sys/worker.h"
 #include "capture/job/output.h"
 #include "capture/job/process.h"
 #include "capture/live/figures.h"
@@ -79,12 +78,12 @@ class WatchProcess {
   // Never waits long: what the watch cannot take is dropped.
   void take_output(const job::OutputPiece& piece);
 
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return worker_.pid(); }
   // Readable: call receive(). -1 once the watch has ended.
-  int descriptor() const { return socket_.get(); }
+  int descriptor() const { return worker_.socket().descriptor(); }
   void receive();
   // Once the watch has ended before the job: why, as far as it could say so.
-  Error why_ended() const;
+  Error why_ended() const { return worker_.why_ended(); }
 
   // Instead of begin(): there is no job to watch.
   Result<> abandon(int exit_status, const net::Deadline& deadline);
@@ -95,25 +94,19 @@ class WatchProcess {
   void leave(const net::Deadline& deadline);
 
  private:
-  enum class Stage { Opening, Open, Watching, Looked, Done, Failed, Gone };
+  enum class Stage { Open, Watching, Looked, Done };
 
-  WatchProcess(pid_t pid, sys::Descriptor socket, OnText on_text,
-               std::chrono::milliseconds open_patience);
-  bool receive_one();
-  void lose();
+  WatchProcess(sys::Worker worker, OnText on_text, std::chrono::milliseconds open_patience);
+  void take(const sys::ReceivedMessage& received);
   // False if the deadline ended first, or the watch has ended.
   bool wait_for(Stage stage, const net::Deadline& deadline);
   Result<> finish(const net::Deadline& deadline);
 
-  pid_t pid_;
-  sys::Descriptor socket_;
+  sys::Worker worker_;
   OnText on_text_;
   std::chrono::milliseconds open_patience_;
-  Stage stage_ = Stage::Opening;
+  Stage stage_ = Stage::Open;
   bool is_slow_ = false;  // it did not take the last piece of output
-  Variables variables_ = {};
-  std::optional<Error> error_ = {};  // what the watch said of its end
-  std::unique_ptr<char[]> buffer_;
 };
 
 }  // namespace chokepoint::capture::run

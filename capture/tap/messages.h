@@ -12,14 +12,16 @@
 //     ◀─────────── Bins: the job's bytes per millisecond
 //     ◀─────────── Figures: volume, dropped packets
 //     Narrow: a filter ──────────────────────────────▶
-//     ◀──────────────────────────────── Narrowed: it holds, or the old one
+//     ◀──────────────────────────────── Narrowed: the filter was set, or the old one kept
 //     Stop ──────────────────────────────────────────▶ reads what came before
 //     ◀──────────────────────────────── Ended: why, if not by Stop
 //
-// Over sys::MessageSockets. If either side goes, the other notices and ends what it does here.
+// A sys::Worker. If either side goes, the other notices and ends what it does here.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,8 +41,6 @@ enum class Message : std::int32_t {
   Answers,
   Narrow,
   Stop,  // of the watch
-  Opened,
-  Failed,
   Rows,
   Questions,
   Bins,
@@ -130,27 +130,16 @@ std::vector<T> values_in(std::string_view bytes) {
 
 // In as many messages as they need; false if the other side does not take them in that time.
 template <class T>
-bool send_values(int socket, Message kind, const std::vector<T>& values,
+bool send_values(const sys::MessageSocket& socket, Message kind, const std::vector<T>& values,
                  std::chrono::milliseconds time) {
   constexpr std::size_t kAtOnce = sys::kMaxMessageBytes / sizeof(T) * sizeof(T);
   std::string_view bytes = bytes_of(values);
   bool is_sent = true;
   for (; is_sent && !bytes.empty(); bytes.remove_prefix(std::min(kAtOnce, bytes.size()))) {
-    is_sent = sys::send_message(socket, {.kind = static_cast<std::int32_t>(kind)},
-                                bytes.substr(0, kAtOnce), time);
+    is_sent = socket.send(kind, bytes.substr(0, kAtOnce), time);
   }
   return is_sent;
 }
-
-// The captured end of capture/tap/messages.h: a process of its own for one interface.
-//
-//   main thread   messages of the watch
-//   packets       source, observer, the job's rows and volume
-//   rows          sends them
-
-// Until the watch says Stop or goes, or the interface goes. The socket speaks messages.h; nothing
-// else is open. Returns the process's exit status.
-int run_reader(int socket);
 
 }  // namespace chokepoint::capture::tap
 

@@ -1,13 +1,9 @@
 #include "capture/tap/process.h"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -19,9 +15,8 @@
 #include "base/json/codec.h"
 #include "base/record/forward.h"
 #include "base/sys/library.h"
-#include "base/sys/message_socket.h"
-#include "base/sys/process.h"
 #include "base/sys/thread.h"
+#include "base/sys/worker.h"
 #include "capture/packet/address_text.h"
 #include "capture/source/helper.h"
 #include "capture/tap/messages.h"
@@ -32,7 +27,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr const char* kWatchPackets = "watch packets";
+constexpr sys::WorkerWords kWords{.operation = "watch packets",
+                                  .who = "the process that reads packets",
+                                  .late = "cannot be opened in time"};
 constexpr milliseconds kOpenPatience{4'000};  // less than WatchProcess waits for all of the watch
 constexpr milliseconds kEndPatience{3'000};
 constexpr milliseconds kSendPatience{1'000};
@@ -124,13 +121,11 @@ class JobTarget final : public record::RowTarget {
 class TapProcess::Core {
  public:
   Core(TapOptions options, book::FlowBook& book, record::Writer& writer,
-       const TapListeners& listeners, sys::Process process, sys::Descriptor socket)
+       const TapListeners& listeners, sys::Worker worker)
       : options_(std::move(options)),
         book_(book),
         listeners_(listeners),
-        process_(std::move(process)),
-        socket_(std::move(socket)),
-        buffer_(sys::message_buffer()),
+        worker_(std::move(worker)),
         target_(book, writer, options_.network, options_.interface, listeners_),
         receiver_(target_) {}
   Core(const Core&) = delete;
@@ -138,17 +133,14 @@ class TapProcess::Core {
   ~Core() { static_cast<void>(end()); }
 
   Result<> start() {
-    if (!send(Message::Setup, setup_text())) {
-      return gone();
-    }
-    TRY(wait_until_open());
+    send(Message::Setup, setup_text());
+    TRY(worker_.opened(steady_clock::now() + kOpenPatience));
     TRY(thread_, sys::start_thread("packets", [this] { receive_all(); }));
     return {};
   }
 
   bool send(Message kind, std::string_view bytes = {}) const {
-    return sys::send_message(socket_.get(), {.kind = static_cast<std::int32_t>(kind)}, bytes,
-                             kSendPatience);
+    return worker_.socket().send(kind, bytes, kSendPatience);
   }
 
   void narrow(const std::string& filter) {
@@ -179,18 +171,12 @@ class TapProcess::Core {
       deadline_ = steady_clock::now() + kEndPatience;
       thread_.join();
     }
-    // It has nothing more to say; what it is busy with is nobody's loss.
-    static_cast<void>(process_.signal(SIGKILL));
-    static_cast<void>(process_.wait());
+    // Killing it loses no row: what it sent before its end was taken.
+    worker_.kill();
     return ended_;
   }
 
  private:
-  std::unexpected<Error> gone() const {
-    return fail(ErrorKind::Io, kWatchPackets, options_.interface,
-                "the process that reads packets has ended");
-  }
-
   std::string setup_text() const {
     Setup setup{.interface = options_.interface,
                 .netns = options_.netns,
@@ -203,48 +189,25 @@ class TapProcess::Core {
     return json::to_json(setup).dump();
   }
 
-  Result<> wait_until_open() {
-    const auto until = steady_clock::now() + kOpenPatience;
-    bool is_gone = false;
-    while (!is_gone && steady_clock::now() < until) {
-      pollfd waiting{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-      poll(&waiting, 1, static_cast<int>(kLookInterval.count()));
-      const auto received = sys::receive_message(socket_.get(), buffer_.get(), is_gone);
-      if (received && static_cast<Message>(received->head.kind) == Message::Failed) {
-        return fail(sys::unpacked_error(received->bytes));
-      }
-      if (received) {
-        return static_cast<Message>(received->head.kind) == Message::Opened ? Result<>() : gone();
-      }
-    }
-    return is_gone ? gone()
-                   : fail(ErrorKind::Timeout, kWatchPackets, options_.interface,
-                          "cannot be opened in time");
-  }
-
   // The thread, until the other side is gone.
   void receive_all() {
-    bool is_gone = false;
-    while (!is_gone && steady_clock::now() < deadline_.load()) {
-      pollfd waiting{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-      poll(&waiting, 1, static_cast<int>(kLookInterval.count()));
-      while (const auto received = sys::receive_message(socket_.get(), buffer_.get(), is_gone)) {
-        if (!take(*received)) {
-          is_gone = true;
-          break;
-        }
+    bool is_last = false;
+    while (!is_last && !worker_.socket().is_gone() && steady_clock::now() < deadline_.load()) {
+      worker_.wait(steady_clock::now() + kLookInterval);
+      for (auto received = worker_.receive(); received && !is_last; received = worker_.receive()) {
+        is_last = !take(*received);
       }
       answer();
     }
     if (!has_said_why_) {
-      ended_ = gone();
+      ended_ = fail(worker_.why_ended());
     }
     is_over_.store(true, std::memory_order_release);
   }
 
   // False after the last message, or one that no tap of ours sends.
   bool take(const sys::ReceivedMessage& received) {
-    switch (static_cast<Message>(received.head.kind)) {
+    switch (received.kind<Message>()) {
       case Message::Rows:
         if (const Result<> taken = receiver_.take(received.bytes); !taken) {
           return stop_trusting(taken.error());
@@ -276,7 +239,8 @@ class TapProcess::Core {
         }
         return false;
       default:
-        return stop_trusting({ErrorKind::Malformed, kWatchPackets, options_.interface, 0,
+        return stop_trusting({ErrorKind::Malformed, std::string(kWords.operation),
+                              options_.interface, 0,
                               "the process that reads packets says what makes no sense"});
     }
   }
@@ -297,7 +261,7 @@ class TapProcess::Core {
       answers.push_back({.ends = ends, .sender = sender_of(ends)});
       asked_[ends] = answers.back().sender;
     }
-    return send_values(socket_.get(), Message::Answers, answers, kSendPatience);
+    return send_values(worker_.socket(), Message::Answers, answers, kSendPatience);
   }
 
   // What has changed since it was asked.
@@ -313,7 +277,7 @@ class TapProcess::Core {
         answers.push_back({.ends = ends, .sender = sender});
       }
     }
-    send_values(socket_.get(), Message::Answers, answers, kSendPatience);
+    send_values(worker_.socket(), Message::Answers, answers, kSendPatience);
   }
 
   Sender sender_of(const PackedEnds& ends) const {
@@ -327,8 +291,7 @@ class TapProcess::Core {
   TapOptions options_;
   book::FlowBook& book_;
   const TapListeners listeners_;
-  sys::Process process_;
-  sys::Descriptor socket_;
+  sys::Worker worker_;
   bool is_ended_ = false;
   Result<> ended_ = {};
   std::atomic<bool> is_over_ = false;
@@ -339,7 +302,6 @@ class TapProcess::Core {
   bool has_narrowed_ = false;
 
   // The thread's.
-  std::unique_ptr<char[]> buffer_;
   JobTarget target_;
   record::Receiver receiver_;
   std::map<PackedEnds, Sender> asked_;
@@ -356,7 +318,7 @@ Result<std::string> program_of(const TapOptions& options) {
   }
   const auto found = source::helper_program();
   return found ? Result<std::string>(found->string())
-               : fail(ErrorKind::NotFound, kWatchPackets, sys::kCaptureProgram,
+               : fail(ErrorKind::NotFound, kWords.operation, sys::kCaptureProgram,
                       "it should lie in lib/chokepoint beside this program");
 }
 
@@ -366,13 +328,8 @@ Result<std::unique_ptr<TapProcess>> TapProcess::open(const TapOptions& options,
                                                      book::FlowBook& book, record::Writer& writer,
                                                      const TapListeners& listeners) {
   TRY(const std::string program, program_of(options));
-  TRY(sys::MessageSockets sockets, sys::open_message_sockets(kWatchPackets));
-  sys::Spawn spawn{.command = {program, "tap"}, .in = sockets.other.get()};
-  sigemptyset(&spawn.blocked);
-  TRY(sys::Process process, sys::Process::start(spawn));
-  sockets.other.reset();
-  auto core = std::make_unique<Core>(options, book, writer, listeners, std::move(process),
-                                     std::move(sockets.own));
+  TRY(sys::Worker worker, sys::Worker::start({program, "tap"}, kWords, options.interface));
+  auto core = std::make_unique<Core>(options, book, writer, listeners, std::move(worker));
   TRY(core->start());
   return std::unique_ptr<TapProcess>(new TapProcess(std::move(core)));
 }

@@ -1,3 +1,4 @@
+#include "capture/tap/reader.h"
 
 #include <poll.h>
 
@@ -21,6 +22,7 @@
 #include "base/sys/clock.h"
 #include "base/sys/message_socket.h"
 #include "base/sys/sandbox.h"
+#include "base/sys/worker.h"
 #include "capture/observer/gloo.h"
 #include "capture/observer/observer.h"
 #include "capture/observer/recorder.h"
@@ -119,7 +121,7 @@ std::vector<packet::Address> addresses_of(const std::vector<std::string>& texts)
 
 class Reader final : private observer::FlowListener {
  public:
-  explicit Reader(int socket) : socket_(socket), buffer_(sys::message_buffer()) {}
+  explicit Reader(sys::MessageSocket watch) : watch_(std::move(watch)) {}
 
   int run() {
     const std::optional<Setup> setup = receive_setup();
@@ -127,12 +129,12 @@ class Reader final : private observer::FlowListener {
       return 1;
     }
     if (const Result<> opened = open(*setup); !opened) {
-      send(Message::Failed, sys::packed_error(opened.error()));
+      send(sys::WorkerMessage::Failed, sys::packed_error(opened.error()));
       return 1;
     }
-    send(Message::Opened);
+    send(sys::WorkerMessage::Opened);
     poll_interface();
-    if (is_gone_) {
+    if (watch_.is_gone()) {
       return 1;
     }
     const Result<> ended = finish();
@@ -141,15 +143,16 @@ class Reader final : private observer::FlowListener {
   }
 
  private:
-  bool send(Message kind, std::string_view bytes = {}) const {
-    return sys::send_message(socket_, {.kind = static_cast<std::int32_t>(kind)}, bytes, kPatience);
+  template <class Kind>
+  bool send(Kind kind, std::string_view bytes = {}) const {
+    return watch_.send(kind, bytes, kPatience);
   }
 
   std::optional<Setup> receive_setup() {
-    pollfd waiting{.fd = socket_, .events = POLLIN, .revents = 0};
+    pollfd waiting{.fd = watch_.descriptor(), .events = POLLIN, .revents = 0};
     while (poll(&waiting, 1, -1) >= 0) {
-      const auto received = sys::receive_message(socket_, buffer_.get(), is_gone_);
-      if (is_gone_ || (received && static_cast<Message>(received->head.kind) != Message::Setup)) {
+      const auto received = watch_.receive();
+      if (watch_.is_gone() || (received && received->kind<Message>() != Message::Setup)) {
         return std::nullopt;
       }
       if (received) {
@@ -171,7 +174,7 @@ class Reader final : private observer::FlowListener {
                            .netns = setup.netns,
                            .time_scale = source::TimeScale::Monotonic,
                            .root = sys::Root(setup.root)}));
-    TRY(sys::enter_sandbox({.talks_to = socket_}));
+    TRY(sys::enter_sandbox({.talks_to = watch_.descriptor()}));
     TRY(forwarder_,
         record::Forwarder::start(
             [this](std::string_view rows) { return send(Message::Rows, rows); }, kRowsInterval));
@@ -204,9 +207,9 @@ class Reader final : private observer::FlowListener {
   // Until Stop, or until the interface or the watch goes.
   void poll_interface() {
     bool has_begun = false;
-    while (!is_gone_ && !is_stopped_) {
+    while (!watch_.is_gone() && !is_stopped_) {
       std::array<pollfd, 2> waiting{
-          pollfd{.fd = socket_, .events = POLLIN, .revents = 0},
+          pollfd{.fd = watch_.descriptor(), .events = POLLIN, .revents = 0},
           pollfd{.fd = has_begun ? observer_->descriptor() : -1, .events = POLLIN, .revents = 0}};
       poll(waiting.data(), waiting.size(), static_cast<int>(kRest.count()));
       take_messages(has_begun);
@@ -220,8 +223,8 @@ class Reader final : private observer::FlowListener {
   }
 
   void take_messages(bool& has_begun) {
-    while (const auto received = sys::receive_message(socket_, buffer_.get(), is_gone_)) {
-      switch (static_cast<Message>(received->head.kind)) {
+    while (const auto received = watch_.receive()) {
+      switch (received->kind<Message>()) {
         case Message::Begin:
           if (!has_begun) {
             observer_->start();
@@ -264,9 +267,9 @@ class Reader final : private observer::FlowListener {
   void wait_for_answers() {
     const auto until = std::chrono::steady_clock::now() + kPatience;
     bool has_begun = true;
-    while (!is_gone_ && !membership_.is_every_question_answered() &&
+    while (!watch_.is_gone() && !membership_.is_every_question_answered() &&
            std::chrono::steady_clock::now() < until) {
-      pollfd waiting{.fd = socket_, .events = POLLIN, .revents = 0};
+      pollfd waiting{.fd = watch_.descriptor(), .events = POLLIN, .revents = 0};
       poll(&waiting, 1, static_cast<int>(kRowsInterval.count()));
       take_messages(has_begun);
     }
@@ -297,10 +300,10 @@ class Reader final : private observer::FlowListener {
     }
   }
 
-  void ask() { send_values(socket_, Message::Questions, membership_.take_questions(), kPatience); }
+  void ask() { send_values(watch_, Message::Questions, membership_.take_questions(), kPatience); }
 
   void tell(observer::Analyser& analyser) const {
-    send_values(socket_, Message::Bins, analyser.traffic_bins().bins(), kPatience);
+    send_values(watch_, Message::Bins, analyser.traffic_bins().bins(), kPatience);
     analyser.traffic_bins().clear();
     const VolumeCounts counts = volume_->counts();
     const observer::Progress progress = observer_->progress().now();
@@ -313,9 +316,7 @@ class Reader final : private observer::FlowListener {
     send(Message::Figures, bytes_of(figures));
   }
 
-  const int socket_;
-  std::unique_ptr<char[]> buffer_;
-  bool is_gone_ = false;
+  sys::MessageSocket watch_;
   bool is_stopped_ = false;
   AskedMembership membership_;
   std::unique_ptr<record::Forwarder> forwarder_;
@@ -331,6 +332,6 @@ class Reader final : private observer::FlowListener {
 
 }  // namespace
 
-int run_reader(int socket) { return Reader(socket).run(); }
+int run_reader(int socket) { return Reader(sys::MessageSocket(sys::Descriptor(socket))).run(); }
 
 }  // namespace chokepoint::capture::tap

@@ -18,11 +18,11 @@ WHOLE = ["capture/commands/job_parent.cc", "capture/commands/run.cc", "capture/j
          "capture/job/held_signals.cc", "capture/job/signal_delivery.cc",
          "capture/live/follow_up.cc"]
 CLASSES = {"capture/job/output.cc": ("Relay", "OutputWatch"),
-           "capture/job/witness.cc": ("Witness", "end_child"),
+           "capture/job/witness.cc": ("Witness",),
            "capture/run/watch_process.cc": ("WatchProcess",)}
-CALLS = ("poll|ppoll|select|epoll_wait|waitpid|read|readv|recv|recvmsg|receive_message|write|writev|"
-         "send|sendmsg|send_message|accept|flock|fsync|sleep_for|sleep_until|join|"
-         "wait|wait_for|wait_until|supervise|capture_output|resolve|resolve_within|getaddrinfo|"
+CALLS = ("poll|ppoll|select|epoll_wait|waitpid|read|readv|recv|recvmsg|write|writev|"
+         "send|sendmsg|accept|flock|fsync|sleep_for|sleep_until|join|"
+         "wait|wait_for|opened|receive_by|wait_until|supervise|capture_output|resolve|resolve_within|getaddrinfo|"
          "record_files|is_being_written|is_directory|is_regular_file|canonical|proximate|"
          "absolute|status|last_write_time|file_size|create_directories|remove_all")
 CALL = re.compile(rf"(?<![\w:])(?:\w+(?:::|\.|->))*({CALLS})\(")

@@ -12,16 +12,13 @@ using std::chrono::milliseconds;
 class MessageSocketTest : public testing::Test {
  protected:
   bool send(std::string_view bytes, int passed = -1) const {
-    return send_message(sockets_.own.get(), {.kind = 3, .number = -1, .t_ns = 5}, bytes,
-                        milliseconds(10), passed);
+    return sockets_.own.send(3, bytes, milliseconds(10),
+                             {.number = -1, .t_ns = 5, .passed = passed});
   }
-  std::optional<ReceivedMessage> receive() {
-    return receive_message(sockets_.other.get(), buffer_.get(), is_gone_);
-  }
+  std::optional<ReceivedMessage> receive() { return sockets_.other.receive(); }
+  bool is_gone() const { return sockets_.other.is_gone(); }
 
-  MessageSockets sockets_ = *open_message_sockets("test");
-  std::unique_ptr<char[]> buffer_ = message_buffer();
-  bool is_gone_ = false;
+  MessageSockets sockets_ = *MessageSocket::open_pair("test");
 };
 
 TEST_F(MessageSocketTest, AMessageArrivesWhole) {
@@ -35,7 +32,7 @@ TEST_F(MessageSocketTest, AMessageArrivesWhole) {
   EXPECT_EQ(first->head.t_ns, 5);
   EXPECT_EQ(receive()->bytes, "");
   EXPECT_FALSE(receive());
-  EXPECT_FALSE(is_gone_);
+  EXPECT_FALSE(is_gone());
 }
 
 TEST_F(MessageSocketTest, WhatIsTooLongIsCut) {
@@ -44,16 +41,16 @@ TEST_F(MessageSocketTest, WhatIsTooLongIsCut) {
 }
 
 TEST_F(MessageSocketTest, ADescriptorComesAlong) {
-  ASSERT_TRUE(send("file", sockets_.own.get()));
+  ASSERT_TRUE(send("file", sockets_.own.descriptor()));
   const auto received = receive();
   ASSERT_TRUE(received && received->passed);
   EXPECT_EQ(fcntl(received->passed.get(), F_GETFD), FD_CLOEXEC);
 }
 
 TEST_F(MessageSocketTest, TheOtherSideIsNoticedToBeGone) {
-  sockets_.own.reset();
+  sockets_.own.close();
   EXPECT_FALSE(receive());
-  EXPECT_TRUE(is_gone_);
+  EXPECT_TRUE(is_gone());
 }
 
 TEST_F(MessageSocketTest, NobodyWaitsForAReaderThatDoesNotRead) {
@@ -67,9 +64,9 @@ TEST_F(MessageSocketTest, NobodyWaitsForAReaderThatDoesNotRead) {
 
 // Shorter than its head: no process of ours says that.
 TEST_F(MessageSocketTest, HalfAHeadIsNoMessage) {
-  ASSERT_EQ(::send(sockets_.own.get(), "abc", 3, 0), 3);
+  ASSERT_EQ(::send(sockets_.own.descriptor(), "abc", 3, 0), 3);
   EXPECT_FALSE(receive());
-  EXPECT_FALSE(is_gone_);
+  EXPECT_FALSE(is_gone());
 }
 
 TEST(PackedError, IsUnpackedAsItWas) {

@@ -90,16 +90,16 @@ TEST_F(SandboxTest, ThreadsComputeAndReadWhatIsOpen) {
 }
 
 TEST_F(SandboxTest, SendsToOneSocketAlone) {
-  auto one = open_message_sockets("test");
-  auto other = open_message_sockets("test");
+  auto one = MessageSocket::open_pair("test");
+  auto other = MessageSocket::open_pair("test");
   ASSERT_TRUE(one && other);
   EXPECT_EQ(in_sandbox(
                 [&] {
                   const std::chrono::milliseconds wait{10};
-                  const bool may = send_message(one->own.get(), {}, "yes", wait);
-                  return may && !send_message(other->own.get(), {}, "no", wait) ? 0 : 1;
+                  const bool may = one->own.send(0, "yes", wait);
+                  return may && !other->own.send(0, "no", wait) ? 0 : 1;
                 },
-                {.talks_to = one->own.get()}),
+                {.talks_to = one->own.descriptor()}),
             0);
 }
 

@@ -2,24 +2,21 @@
 // packets has no right to open files, and a disk that does not answer must hold nobody who waits
 // for the capture's end.
 //
-//   capture (sandboxed)                         keeper (the user's rights)
+//   capture (sandboxed)                         chokepoint-keep (the user's rights)
 //     start ─────────── fork ───────────────────▶ opens the record
-//     ◀──────────────── Opened, Failed
+//     ◀──────────────── Opened: the record's path; Failed
 //     NextFile ─────────────────────────────────▶ opens the file; its name follows from the options
-//     ◀──────────────── File: a pipe that ends in it, or Failed
+//     ◀──────────────── File: a pipe that ends in it; NoFile: why
 //     packets ───────── pipe ───────────────────▶
 //     Rows ─────────────────────────────────────▶ base/record/forward.h
 //     Close ────────────────────────────────────▶ writes what is left
-//     ◀──────────────── Closed: what was kept
+//     ◀──────────────── FilesTrouble, RecordTrouble; Closed: rows that were dropped
 //
-// If the capture dies, the keeper closes what it has. One thread on the keeper's side; next_file()
-// and send_rows() come from the capture's threads, one of each.
+// If the capture dies, the other process closes what it has. It has one thread; next_file() and
+// send_rows() come from the capture's threads, one of each.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,13 +27,13 @@
 #include "base/sys/clock.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
-#include "base/sys/message_socket.h"
 #include "base/sys/root.h"
+#include "base/sys/worker.h"
 #include "capture/source/capture_writer.h"
 
-namespace chokepoint::capture::keeper {
+namespace chokepoint::capture {
 
-struct KeeperOptions {
+struct KeepOptions {
   std::optional<record::WriterOptions> record = {};
   source::WriteOptions files = {};  // path empty: none
   bool waits = false;               // for the disk, rather than to lose rows
@@ -48,16 +45,14 @@ struct Kept {
   std::uint64_t dropped_rows = 0;
 };
 
-class Keeper {
+class RecordProcess {
  public:
   // Forks, so there must be no other thread yet. Root and clock outlive it.
-  static Result<std::unique_ptr<Keeper>> start(const KeeperOptions& options, const sys::Root& root,
-                                               const sys::Clock& clock);
-  ~Keeper() = default;
-  Keeper(const Keeper&) = delete;
-  Keeper& operator=(const Keeper&) = delete;
+  static Result<std::unique_ptr<RecordProcess>> start(const KeepOptions& options,
+                                                      const sys::Root& root,
+                                                      const sys::Clock& clock);
 
-  int socket() const { return socket_.get(); }
+  int socket() const { return worker_.socket().descriptor(); }
   const std::string& record_path() const { return record_path_; }
 
   Result<sys::Descriptor> next_file();
@@ -67,16 +62,11 @@ class Keeper {
   Result<Kept> close(int interrupt);
 
  private:
-  Keeper(pid_t pid, sys::Descriptor socket);
-  Result<> wait_until_open();
-  // Its head and bytes, which stay until the next call.
-  Result<sys::ReceivedMessage> receive(std::chrono::milliseconds time, int interrupt);
+  explicit RecordProcess(sys::Worker worker) : worker_(std::move(worker)) {}
 
-  pid_t pid_;
-  sys::Descriptor socket_;
-  std::unique_ptr<char[]> buffer_;
+  sys::Worker worker_;
   std::string record_path_ = {};
   std::atomic<bool> is_stuck_ = false;
 };
 
-}  // namespace chokepoint::capture::keeper
+}  // namespace chokepoint::capture
