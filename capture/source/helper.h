@@ -1,5 +1,5 @@
 // chokepoint-capture, the one program that may be given the capability to capture
-// (capture/helper/main.cc): where it is, and becoming it.
+// (capture/main.cc): where it is, and becoming it.
 #pragma once
 
 #include <filesystem>
