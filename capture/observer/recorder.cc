@@ -18,6 +18,15 @@ namespace {
 constexpr std::int64_t kDrainLiveNs = 500'000'000;
 constexpr std::int64_t kDrainFileNs = 2'000'000'000;
 
+// Of another flow than the job's, on the wire, both directions together: it may slow the job down.
+constexpr std::uint64_t kMinOtherFlowBytes = 4'000'000;
+// After so many bins another flow's size is checked again.
+constexpr std::uint32_t kBinsPerCheck = 256;
+
+std::uint64_t bytes_of(const flow::FlowFacts& facts) {
+  return facts.directions[0].bytes + facts.directions[1].bytes;
+}
+
 template <class T>
 record::Figure figure(const std::optional<T>& value) {
   return value ? record::Figure(*value) : record::Figure();
@@ -97,11 +106,7 @@ record::FlowSample sample_of(const flow::Bin& bin) {
 }
 
 Recorder::Recorder(record::Sink& sink, const RecorderOptions& options)
-    : sink_(sink),
-      producer_(sink.producer("flows")),
-      options_(options),
-      own_rows_(sink),
-      rows_(options.rows != nullptr ? *options.rows : own_rows_) {}
+    : sink_(sink), producer_(sink.producer("flows")), options_(options) {}
 
 void Recorder::on_drop(Analyser& analyser, const source::Drop& drop) {
   sink_.add(record::Event{.t_ns = monotonic(drop.time_ns),
@@ -120,7 +125,12 @@ void Recorder::on_fold(Analyser& analyser, std::uint32_t slot, const flow::FlowF
       keep(entry, direction, bin);
     }
   }
-  rows_.leave(slot, entry.place);
+  if (entry.flow != 0) {
+    sink_.leave(entry.flow);
+  }
+  if (options_.job != nullptr) {
+    options_.job->forget(facts.ends);
+  }
   entry = {};
 }
 
@@ -176,21 +186,16 @@ record::Figure Recorder::local_end(const packet::Ends& ends) const {
   return is_a == is_b ? record::Figure() : record::Figure(is_a ? 0 : 1);
 }
 
-record::Direction Recorder::direction_of(const Entry& entry, std::size_t direction) {
-  return (direction == 1) == entry.place.is_turned ? record::Direction::AToB
-                                                   : record::Direction::BToA;
-}
-
 void Recorder::keep(Entry& entry, std::uint8_t direction, const flow::Bin& bin) {
   std::int64_t& kept_ns = entry.kept_ns.at(direction);
-  if (entry.place.flow == 0 || bin.end_ns() <= kept_ns) {
+  if (entry.flow == 0 || bin.end_ns() <= kept_ns) {
     return;
   }
   kept_ns = bin.end_ns();
   record::FlowSample row = sample_of(bin);
   row.t_ns = monotonic(bin.end_ns());
-  row.flow = entry.place.flow;
-  row.direction = direction_of(entry, direction);
+  row.flow = entry.flow;
+  row.direction = static_cast<record::Direction>(direction);
   push(row);
 }
 
@@ -199,8 +204,8 @@ void Recorder::keep_marks(Analyser& analyser) {
     Entry& entry = entries_[mark.slot];
     if (has_row(analyser, mark.slot, entry)) {
       push(record::FlowMark{.t_ns = monotonic(mark.time_ns),
-                            .flow = entry.place.flow,
-                            .direction = direction_of(entry, mark.direction),
+                            .flow = entry.flow,
+                            .direction = static_cast<record::Direction>(mark.direction),
                             .sequence = mark.sequence});
     }
   }
@@ -214,17 +219,33 @@ void Recorder::push(const auto& row) {
   producer_.push(row);
 }
 
+// Cheap: asked at each bin and mark of a flow that has no row.
+bool Recorder::may_get_row(Entry& entry) const {
+  return options_.job == nullptr || entry.asked_version != options_.job->version() ||
+         ++entry.bins_since >= kBinsPerCheck;
+}
+
+void Recorder::give_row(Entry& entry, const flow::FlowFacts& facts, record::Flow row) {
+  if (options_.job != nullptr) {
+    entry.asked_version = options_.job->version();
+    entry.bins_since = 0;
+    if (!options_.job->sends(facts.ends) && bytes_of(facts) < kMinOtherFlowBytes) {
+      return;
+    }
+  }
+  entry.flow = sink_.add(std::move(row));
+}
+
 bool Recorder::has_row(Analyser& analyser, std::uint32_t slot, Entry& entry) {
-  if (entry.place.flow == 0 && rows_.is_worth_asking(slot)) {
+  if (entry.flow == 0 && may_get_row(entry)) {
     const flow::FlowFacts facts = analyser.engine().facts(slot);
-    entry.place = rows_.place(slot, facts,
-                              row_of(facts, analyser.progress().interface_name(facts.interface)));
-    if (entry.place.flow != 0) {
+    give_row(entry, facts, row_of(facts, analyser.progress().interface_name(facts.interface)));
+    if (entry.flow != 0) {
       report_flow(entry);
       catch_up(analyser, slot);
     }
   }
-  return entry.place.flow != 0;
+  return entry.flow != 0;
 }
 
 // A flow may get its row late: writes the bins that the engine still has.
@@ -240,7 +261,7 @@ void Recorder::catch_up(Analyser& analyser, std::uint32_t slot) {
 
 void Recorder::report_flow(const Entry& entry) {
   if (options_.connections != nullptr) {
-    options_.connections->set(entry.connection, entry.place.flow);
+    options_.connections->set(entry.connection, entry.flow);
   }
 }
 
@@ -248,16 +269,15 @@ void Recorder::keep_totals(Analyser& analyser, std::uint32_t slot, const flow::F
   Entry& entry = entries_[slot];
   record::Flow row = row_of(facts, analyser.progress().interface_name(facts.interface));
   row.end_ns = monotonic(facts.end_ns);
-  if (entry.place.flow == 0) {
-    entry.place = rows_.place(slot, facts, std::move(row));
+  if (entry.flow == 0) {
+    give_row(entry, facts, std::move(row));
     report_flow(entry);
   } else {
-    rows_.update(slot, entry.place, std::move(row));
+    row.id = entry.flow;
+    sink_.add(std::move(row));
   }
-  for (std::size_t direction = 0; direction < 2 && entry.place.flow != 0; ++direction) {
-    record::FlowTotal total = total_of(entry.place.flow, direction, facts);
-    total.direction = direction_of(entry, direction);
-    sink_.add(total);
+  for (std::size_t direction = 0; direction < 2 && entry.flow != 0; ++direction) {
+    sink_.add(total_of(entry.flow, direction, facts));
   }
 }
 

@@ -22,62 +22,17 @@
 #include "capture/flow/slot_table.h"
 #include "capture/observer/analyser.h"
 #include "capture/observer/gloo.h"
+#include "capture/observer/membership.h"
 
 namespace chokepoint::capture::observer {
-
-struct RowPlace {
-  std::int64_t flow = 0;   // record::Flow::id; 0: none, or none yet
-  bool is_turned = false;  // the flow's a is the row's b
-};
-
-// Which row of the run record a flow has. In a capture each flow has its own row; the flows of a
-// watched job share rows with the kernel's sockets, and other flows may have none. The analyser's
-// thread.
-class RowKeeper {
- public:
-  virtual ~RowKeeper() = default;
-
-  // Asked repeatedly, as packets come, until it gives a row. `row` is what the packets show.
-  virtual RowPlace place(std::uint32_t slot, const flow::FlowFacts& facts, record::Flow row) = 0;
-  // The row as it is known now; `place` is what place() gave.
-  virtual void update(std::uint32_t slot, const RowPlace& place, record::Flow row) = 0;
-  // The slot is another flow's from now on.
-  virtual void leave(std::uint32_t slot, const RowPlace& place) = 0;
-  // Whether place() may now give another answer; cheap.
-  virtual bool is_worth_asking(std::uint32_t slot) = 0;
-};
-
-// A row for each flow.
-class OwnRows final : public RowKeeper {
- public:
-  // The sink outlives it.
-  explicit OwnRows(record::Sink& sink) : sink_(sink) {}
-
-  RowPlace place(std::uint32_t /*slot*/, const flow::FlowFacts& /*facts*/,
-                 record::Flow row) override {
-    return {.flow = sink_.add(std::move(row))};
-  }
-  void update(std::uint32_t /*slot*/, const RowPlace& place, record::Flow row) override {
-    row.id = place.flow;
-    sink_.add(std::move(row));
-  }
-  void leave(std::uint32_t /*slot*/, const RowPlace& place) override {
-    if (place.flow != 0) {
-      sink_.leave(place.flow);
-    }
-  }
-  bool is_worth_asking(std::uint32_t /*slot*/) override { return true; }
-
- private:
-  record::Sink& sink_;
-};
 
 struct RecorderOptions {
   std::int64_t wall_to_monotonic_ns = 0;
   std::vector<packet::Address> own_addresses = {};  // show which end of a flow is here
   bool is_live = true;  // false: the reader waits for room instead of losing rows
   // Outlive the recorder.
-  RowKeeper* rows = nullptr;               // null: each flow gets a row of its own
+  Membership* job =
+      nullptr;  // null: each flow gets a row; else the job's, and what may slow it down
   ConnectionFlows* connections = nullptr;  // null: not needed
 };
 
@@ -95,17 +50,20 @@ class Recorder final : public FlowListener {
   void finish(Analyser& analyser);
 
  private:
-  // A flow that has a row in the record.
   struct Entry {
-    RowPlace place = {};
+    std::int64_t flow = 0;  // record::Flow::id; 0: it has no row, or none yet
     GlooLedger::Connection connection = {};
     std::array<std::int64_t, 2> kept_ns{};  // bins that end until then are in the record
+    // Of the job's membership: when it was asked whether the flow gets a row.
+    std::uint64_t asked_version = UINT64_MAX;
+    std::uint32_t bins_since = 0;
   };
 
   std::int64_t monotonic(std::int64_t wall_ns) const;
   record::Flow row_of(const flow::FlowFacts& facts, std::string interface) const;
   record::Figure local_end(const packet::Ends& ends) const;
-  static record::Direction direction_of(const Entry& entry, std::size_t direction);
+  bool may_get_row(Entry& entry) const;
+  void give_row(Entry& entry, const flow::FlowFacts& facts, record::Flow row);
   bool has_row(Analyser& analyser, std::uint32_t slot, Entry& entry);
   void catch_up(Analyser& analyser, std::uint32_t slot);
   void report_flow(const Entry& entry);
@@ -118,8 +76,6 @@ class Recorder final : public FlowListener {
   record::Sink& sink_;
   record::Producer producer_;
   RecorderOptions options_;
-  OwnRows own_rows_;
-  RowKeeper& rows_;
   flow::SlotTable<Entry> entries_;
   std::int64_t drained_ns_ = 0;
 };

@@ -7,14 +7,6 @@
 namespace chokepoint::capture::tap {
 namespace {
 
-constexpr std::uint64_t kMinOtherFlowBytes = 4'000'000;  // on the wire, both directions together
-// After so many bins another flow's size is checked again.
-constexpr std::uint32_t kBinsPerCheck = 256;
-
-std::uint64_t bytes_of(const flow::FlowFacts& facts) {
-  return facts.directions[0].bytes + facts.directions[1].bytes;
-}
-
 void add(VolumeCounts& counts, const flow::Tally& sent, const flow::Tally& received) {
   counts.sent_bytes += sent.bytes;
   counts.received_bytes += received.bytes;
@@ -45,37 +37,7 @@ void VolumeSeries::push(std::int64_t now_ns, std::uint64_t sent_bytes,
       .t_ns = now_ns, .series = received_, .value = static_cast<double>(received_bytes)});
 }
 
-observer::RowPlace JobRows::place(std::uint32_t slot, const flow::FlowFacts& facts,
-                                  record::Flow row) {
-  State& state = states_[slot];
-  state.ends = facts.ends;
-  state.asked_version = flows_.version();
-  state.passed_over = 0;
-  if (!flows_.sends(facts.ends) && bytes_of(facts) < kMinOtherFlowBytes) {
-    return {};
-  }
-  return {.flow = sink_.add(std::move(row))};
-}
-
-void JobRows::update(std::uint32_t /*slot*/, const observer::RowPlace& place, record::Flow row) {
-  row.id = place.flow;
-  sink_.add(std::move(row));
-}
-
-void JobRows::leave(std::uint32_t slot, const observer::RowPlace& place) {
-  if (place.flow != 0) {
-    sink_.leave(place.flow);
-  }
-  flows_.forget(states_[slot].ends);
-  states_[slot] = {};
-}
-
-bool JobRows::is_worth_asking(std::uint32_t slot) {
-  State& state = states_[slot];
-  return state.asked_version != flows_.version() || ++state.passed_over >= kBinsPerCheck;
-}
-
-JobVolume::JobVolume(Membership& flows, record::Sink& sink, const std::string& interface)
+JobVolume::JobVolume(observer::Membership& flows, record::Sink& sink, const std::string& interface)
     : flows_(flows) {
   if (interface != "lo") {
     series_.emplace(sink, "volume " + interface, interface, "packets");

@@ -51,7 +51,7 @@ constexpr flow::Limits kLimits{.flows = 8'192, .detail_bytes = std::size_t{24} <
 std::int64_t now_ns() { return sys::SystemClock().monotonic_ns(); }
 
 // What the watch has said of each flow. The analyser asks, the main thread hears the answers.
-class AskedMembership final : public Membership {
+class AskedMembership final : public observer::Membership {
  public:
   std::optional<bool> sends(const packet::Ends& ends) override {
     const PackedEnds key = packed(ends);
@@ -179,11 +179,10 @@ class Reader final : private observer::FlowListener {
         record::Forwarder::start(
             [this](std::string_view rows) { return send(Message::Rows, rows); }, kRowsInterval));
     const std::vector<packet::Address> own = addresses_of(setup.own_addresses);
-    rows_.emplace(*forwarder_, membership_);
     volume_.emplace(membership_, *forwarder_, setup.interface);
     recorder_.emplace(*forwarder_,
                       observer::RecorderOptions{
-                          .own_addresses = own, .rows = &*rows_, .connections = &connections_});
+                          .own_addresses = own, .job = &membership_, .connections = &connections_});
     collectives_.emplace(*forwarder_, connections_, 0, observer::Joining::ByConnection);
     return observe(std::move(source), own);
   }
@@ -321,7 +320,6 @@ class Reader final : private observer::FlowListener {
   AskedMembership membership_;
   std::unique_ptr<record::Forwarder> forwarder_;
   observer::ConnectionFlows connections_;
-  std::optional<JobRows> rows_;
   std::optional<JobVolume> volume_;
   std::optional<observer::Recorder> recorder_;
   std::optional<observer::CollectiveRecorder> collectives_;

@@ -32,7 +32,7 @@ Datagram exchanged(std::uint64_t number) {
 }
 
 // What the sockets say of 10.0.0.1:7, from some moment on.
-class KnownMembership final : public Membership {
+class KnownMembership final : public observer::Membership {
  public:
   std::optional<bool> sends(const packet::Ends& ends) override {
     const packet::Address job = address_of("10.0.0.1");
@@ -53,10 +53,8 @@ class KnownMembership final : public Membership {
 // As the reader of a tap does it, of a source that plays.
 class Watching final : public observer::FlowListener {
  public:
-  Watching(Membership& membership, record::Sink& sink)
-      : rows_(sink, membership),
-        volume_(membership, sink, "scripted"),
-        recorder_(sink, {.rows = &rows_}) {}
+  Watching(observer::Membership& membership, record::Sink& sink)
+      : volume_(membership, sink, "scripted"), recorder_(sink, {.job = &membership}) {}
 
   void on_drop(observer::Analyser&, const source::Drop&) override {}
   void on_fold(observer::Analyser& analyser, std::uint32_t slot,
@@ -78,7 +76,6 @@ class Watching final : public observer::FlowListener {
   JobVolume& volume() { return volume_; }
 
  private:
-  JobRows rows_;
   JobVolume volume_;
   observer::Recorder recorder_;
 };
