@@ -1,6 +1,6 @@
-// The texts for people about classes, causes and accounts: what is said of each, what can be done
-// about it, and what would show that it was named wrongly. Each stands once, in a row of
-// causes.def, so that pages and reports say the same. Pure functions and constants; any thread.
+// The texts for people about classes, causes and accounts: the sentence that names each, the advice,
+// and what would show that it was named wrongly. Each is written once, in a row of causes.def, so
+// that pages and reports agree. Pure functions and constants; any thread.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@
 
 namespace chokepoint::analysis {
 
-// "the link from a to b is full"; of a cause without words of its own, what its class says.
+// "the link from a to b is full"; a cause without a sentence of its own has that of its class.
 std::string sentence_of(const Verdict& verdict);
-// Of its verdict; where no time could be accounted for, none is said to be lost.
+// Of its verdict; where no time could be accounted for, without the time lost.
 std::string sentence_of(const Diagnosis& diagnosis);
 
 // Where time goes, to stand behind an amount of it: "60 computing", "143 link full".
 const char* words_of(Account account);
 
-// The rows of causes.def, whose head says what their texts are.
+// The rows of causes.def; its head describes their texts.
 struct AdviceText {
   std::string_view what = {};
   std::string_view command = {};
@@ -35,7 +35,7 @@ struct VerdictDescription {
   std::array<AdviceText, 3> advice = {};  // the most useful first
 };
 
-// What is said of a cause where it is found under one class. Empty: what the class says.
+// Texts of a cause where it is found under one class. Empty: those of the class.
 struct CauseUnder {
   std::optional<VerdictClass> verdict = {};
   std::string_view sentence = {};

@@ -1,6 +1,6 @@
 // What probes measured of the paths, links and devices that the job used, beside what the job
-// reached of them. A probe says what could be reached; whether a verdict goes with that is evidence
-// for or against it, and no verdict changes its class by it. Pure; any thread.
+// reached of them. A probe shows what could be reached; whether a verdict agrees with that is
+// evidence for or against it, and no verdict changes its class by it. Pure; any thread.
 #pragma once
 
 #include <array>
@@ -34,8 +34,8 @@ ProbedPath probed_path(const RunData& run, const NodeData& prober, const record:
 // Of all probes that measured what the job used: the newest of each kind.
 std::vector<Ceiling> ceilings_of(const RunData& run, const Clocks& clocks);
 
-// Adds to the verdicts what the ceilings say of them, and lowers the confidence in those that they
-// do not go with.
+// Adds the ceilings to the evidence of the verdicts, and lowers the confidence in those that they
+// contradict.
 void hold_against(std::vector<Ceiling>& ceilings, Diagnosis& diagnosis);
 
 // "of what probe tcp carried 21 h before (710 Mb/s), the job reached 62 %"
@@ -43,9 +43,9 @@ std::string sentence_of(const Ceiling& ceiling);
 
 const char* name_of(Ceiling::Says says);  // "for", "against", of nothing ""
 
-// What other tools' files say, beside a diagnosis. They join by the wall clock and by rank. Both
-// sides are shown; what contradicts a verdict lowers the confidence in it and never changes its
-// class. Only where the records name nobody a file that does gives the verdict. Pure.
+// Claims of other tools' files beside a diagnosis, joined with it by the wall clock and by rank. Both
+// are shown; a claim that contradicts a verdict lowers the confidence in it and never changes its
+// class. A file gives the verdict only where the records name no rank, link or host. Pure.
 
 // What is of the run's time, and an Error for each file that is of another.
 std::vector<ToolFile> of_run(const RunData& run, std::vector<ToolFile> all,

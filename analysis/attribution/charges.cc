@@ -21,7 +21,7 @@ double beyond_line(const Route& route) {
   return line_mbps && *line_mbps > 0 && !is_line_full ? 1 - route.rate_mbps / *line_mbps : 1;
 }
 
-// Something between the cards is slower than both, or they agreed on less than they say.
+// Something between the cards is slower than both, or they negotiated less than they report.
 bool is_far_below_its_cards(const Route& route) {
   const auto line_mbps = route.line_mbps();
   return !route.is_wan && line_mbps && route.rate_mbps < kFarBelow * *line_mbps;
@@ -78,8 +78,8 @@ void judge_delay(const DiagnosisInput& input, Account account, Cause cause, Char
   }
 }
 
-// Most of the time more is ready than the host lets out, at one rate: the queue is its own, and
-// packets that are seen behind it tell nothing of it.
+// Most of the time more data are ready than the host sends, at one rate: the queue is in the host,
+// and packets captured after it do not show it.
 bool waits_for_interface(const DirectionFacts& facts) {
   return facts.has_backlog_mostly && facts.is_steady;
 }
@@ -116,7 +116,7 @@ void judge_charge(const DiagnosisInput& input, Limit limit, Charge& charge) {
   }
 }
 
-// A host that gets no processor is to blame for whatever its connections seem to wait for.
+// Where a host's threads get no processor, that is the cause of all waits of its connections.
 class Starvation {
  public:
   explicit Starvation(const DiagnosisInput& input) {

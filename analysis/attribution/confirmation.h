@@ -1,6 +1,6 @@
-// What tests say of a job's verdict, after it or beside it: which tests there are, what they
-// measured, and what follows. analysis/confirm plans them, reads their documents and judges;
-// `diagnose --confirm` runs them. Values.
+// Tests that confirm or contradict a job's verdict, run after the job or beside it: which there are,
+// what they measured, and what follows. analysis/confirm plans them, reads their documents and
+// judges; `diagnose --confirm` runs them. Values.
 #pragma once
 
 #include <cstdint>

@@ -63,7 +63,7 @@ bool has_nccl(const RunData& run) {
   });
 }
 
-// Of two steps nothing can be said.
+// nullopt of two steps: too few for an interval.
 std::optional<Accounting> uncertainty_of(const std::vector<StepAccounts>& steps) {
   constexpr std::size_t kLeast = 3;
   constexpr double kDeviations = 1.96;  // of the mean, on either side: 95 %

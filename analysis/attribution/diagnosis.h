@@ -102,14 +102,14 @@ struct Ceiling {
   std::optional<double> share_percent() const;
 };
 
-// What a file of another tool says of the run, beside what this program says of the same.
+// A claim of another tool's file about the run, beside this program's own about the same.
 struct GivenClaim {
   std::string tool = {};  // "flight-recorder"
   std::string what = {};  // for people
   std::optional<double> theirs = {};
   std::optional<double> ours = {};
   std::string unit = {};                        // "rank", "ms"
-  Ceiling::Says says = Ceiling::Says::Nothing;  // for what this program says, or against it
+  Ceiling::Says says = Ceiling::Says::Nothing;  // for this program's claim, or against it
   std::string from = {};                        // the file
 };
 
@@ -122,7 +122,7 @@ struct Verdict {
   double confidence = 0;     // 0..1
   std::vector<Evidence> evidence = {};
   std::string disproof = {};  // what would show that it is wrong
-  std::string against = {};   // what a probe or another tool says that it does not go with
+  std::string against = {};   // what a probe or another tool measured that contradicts it
   std::vector<Advice> advice = {};
 };
 
@@ -163,7 +163,7 @@ struct Diagnosis {
   std::vector<Verdict> others = {};  // the largest first
   std::vector<RankFigures> ranks = {};
   std::vector<Ceiling> ceilings = {};  // that probes measured, those of paths first
-  std::vector<GivenClaim> given = {};  // what other tools' files say
+  std::vector<GivenClaim> given = {};  // claims of other tools' files
   std::vector<PlannedTest> plan = {};  // what may confirm the verdict, where it was asked for
   std::optional<Confirmation> confirmation = {};  // by tests after the job
   std::string pause = {};                 // why no step ends at present, where that may be meant so

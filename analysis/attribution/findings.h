@@ -66,10 +66,10 @@ std::optional<Verdict> stalled(const RunData& run, const Clocks& clocks);
 std::string pause_of(const RunData& run, const Clocks& clocks);
 // input.cc: what all ranks wait for beside the network: their next batch, a file's data, a write.
 void add_input(const DiagnosisInput& input, Findings& findings);
-// Whether that is why a rank is late: then the verdict says so.
+// Makes that the cause of a rank's lateness, if it is; returns whether.
 bool explain_by_input(const DiagnosisInput& input, std::size_t node, std::int64_t rank,
                       bool is_periodic, Verdict& verdict);
-// storage.cc: what a mount's storage did meanwhile, and can do where a probe has measured it.
+// storage.cc: what a mount's storage did meanwhile, and what it can do where a probe measured it.
 // `waits`: of the rank that waited to write there.
 void add_reading(const DiagnosisInput& input, std::size_t node, const std::string& mount,
                  std::vector<Evidence>& evidence);
@@ -78,20 +78,20 @@ void add_writing(const DiagnosisInput& input, std::size_t node, const std::strin
 // Whether most of what was read there had been in memory shortly before.
 bool is_read_again(const DiagnosisInput& input, std::size_t node, const std::string& mount);
 
-// Where the job itself fills the processors that it computes on, its ranks differ by a tenth of a
-// step by chance: by which core they get, and what shares it. And of few steps, in some of which
-// the rank was late and in others not, nobody can say whether that goes on. Then no late rank is a
-// headline.
+// Whether a late rank may be late by chance; then it is not the verdict. Where the job itself fills
+// the processors that it computes on, its ranks differ by a tenth of a step by which core they get
+// and what shares it. And few steps, in some of which the rank was late and in others not, do not
+// show whether that goes on.
 bool is_chance(const DiagnosisInput& input, const Verdict& verdict);
-// The same of so few steps that nothing else can be said instead.
+// The same where the steps are too few for any other verdict.
 bool is_undecided(const DiagnosisInput& input, const Verdict& verdict);
 // Moves time from computing to a sending host that is among the findings already: a sender that
 // gets no processor computes as slowly as it sends, and in the phases both look like computing. A
 // receiver's wait does not count: it may wait while nothing is asked of it.
 void add_starvation(const DiagnosisInput& input, Findings& findings);
-// hosts.cc: makes the want of processors the cause of a step full of computing, where others take
-// them, a quota holds the job back, or it is itself too much for them. What percent of the time it
-// waits.
+// hosts.cc: makes missing processor time the cause of a step full of computing, where other
+// processes take it, a quota limits the job, or the job itself has more threads than processors.
+// Returns what percent of the time the job waits.
 double remark_processors(const DiagnosisInput& input, Verdict& computing);
 // ranks.cc: whose failure ended the job: one rank's, which took the others along, or that of all
 // nodes.

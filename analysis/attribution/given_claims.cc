@@ -13,14 +13,15 @@ namespace {
 using About = Claim::About;
 using Says = Ceiling::Says;
 
-// How often a verdict by another tool's files alone is right, or one that they contradict, has not
-// been counted.
+// Judgement: how often a verdict by another tool's files alone is right, or one that they
+// contradict, has not been counted.
 constexpr double kByFilesAlone = 0.5;
 constexpr double kContradictedByFiles = 0.6;
 constexpr double kMattersOfStep = 0.1;
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
-// A dump is written when a watchdog's patience is over, and accounts when all is cleaned up.
+// A dump is written when a watchdog's time-out has passed (PyTorch's is 10 to 30 min), and Slurm's
+// accounts when the job is cleaned up.
 constexpr std::int64_t kAfterRunNs = 3600 * kSecondNs;
 constexpr std::int64_t kBeforeRunNs = 60 * kSecondNs;
 
@@ -171,7 +172,7 @@ class Joiner {
     note(given);
   }
 
-  // A rank that is busy or hangs at a file has not come, either.
+  // A rank that computes, or hangs in a file system, has not arrived at the collective either.
   void none_missing(GivenClaim& given) {
     Verdict& verdict = diagnosis_.verdict;
     const bool is_of_rank =

@@ -1,9 +1,9 @@
 // Findings about copies between GPUs and their host that fill a PCIe link while no kernel runs. A
 // link's bytes by what it can carry are how long the copies took at least; the part of it behind
-// kernels, or within what the network is blamed for already, costs nothing.
+// kernels, or within time that is the network's already, costs nothing.
 //
 // Counters are means over many steps and do not say when within a step something was copied. So
-// copies are blamed where kernels, copies and network can only have taken turns: together they fill
+// copies are charged where kernels, copies and network can only have taken turns: together they fill
 // the step, or Gloo copied what it exchanged, which it does before and after.
 #include <algorithm>
 #include <cmath>

@@ -218,7 +218,7 @@ std::optional<double> mean_over(const NodeData& node, std::string_view name,
 }
 
 // A job on one host that waits: for its next batch, a disk, a lock. What worked for it is known
-// from the GPUs' counters and its threads' processor time; the rest of the step is nobody's work. A
+// from the GPUs' counters and its threads' processor time; in the rest of the step it was idle. A
 // thread that waits for its GPU spins, so the two overlap and the larger of them counts.
 
 namespace {

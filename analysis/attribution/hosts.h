@@ -1,5 +1,5 @@
-// What a host's counters say of a span: levels and growth of single series, its GPUs that work for
-// the job, and whether its processors could do what the job asked of them. Pure.
+// What a host's counters show of a span: levels and growth of single series, its GPUs that work for
+// the job, and whether the job's threads got the processors that they were ready for. Pure.
 #pragma once
 
 #include <optional>
@@ -34,11 +34,11 @@ struct Restraint {
   std::string name = {};
   double percent = 0;  // of a core
 };
-// Those that took most of the processors, the greatest first; nobody who took little.
+// Those that took most of the processors, the greatest first; none that took little.
 std::vector<Restraint> cpu_consumers(const NodeData& node, Span span);
 // The cgroup of the job that was held back longest by its processor quota; nullopt where none was.
 std::optional<Restraint> throttled_cgroup(const NodeData& node, Span span);
-// What can be said of a host whose job got no processor: that it waited, and for what.
+// Adds the evidence for a host whose job got no processor: how long it waited, and for what.
 void add_starvation(const NodeData& node, Span span, const HostLoad& load,
                     std::vector<Evidence>& evidence);
 
@@ -67,8 +67,8 @@ struct Held {
 };
 std::vector<Held> levels_over(const SeriesData& level, Span span);
 
-// Of the time, how long kernels ran on a GPU at most. The driver's utilisation counts copies, too;
-// only GPM (Hopper and later) tells kernels alone.
+// Upper bound of the share of time in which kernels ran on a GPU. The driver's utilisation counts
+// copies, too; only GPM (Hopper and later) counts kernels alone.
 double kernels_percent_of(const NodeData& node, std::string_view gpu, Span span);
 
 std::optional<double> mean_over(const NodeData& node, std::string_view name,

@@ -21,8 +21,8 @@ constexpr double kRounding = 1e-9;
 constexpr double kUnexplainedPercent = 20;  // of the step: above it the verdict is unknown
 constexpr double kOfUnexplained = 0.75;     // at least, that the job waits for processors
 constexpr double kMostlyPercent = 50;       // of the step
-// Round trips that no network shortens may fill a step of messages, or be late for a reason that
-// was not seen: a judgement, since no play of the draws was like that.
+// Judgement, since no play of the draws had it: a step of messages may be full of round trips that
+// no network shortens.
 constexpr double kNotComputing = 0.6;
 constexpr std::size_t kStepsForConfidence = 10;
 constexpr double kLateUnseen = 0.6;  // a rank that the others wait for may look like computing, too
@@ -105,7 +105,7 @@ std::string peer_address(const DiagnosisInput& input, const DirectionLimits& dir
                                                              : connection.row.a_address;
 }
 
-// Who or what keeps the processors of the host that the verdict blames from the job.
+// The processes or quota that take the processors of the verdict's host from the job.
 void add_takers(const DiagnosisInput& input, const Verdict& verdict, Words& words) {
   const Where& where = verdict.where;
   const std::string& host = verdict.verdict == VerdictClass::ReceiverHost ? where.to
@@ -158,7 +158,7 @@ Accounting account_for(const Phases& phases, const Findings& findings) {
   return accounting;
 }
 
-// From one end alone it is visible who is waited for, but not why.
+// One end's record shows which rank the others wait for, but not why.
 bool is_seen_from_both_ends(const RunData& run) {
   return std::ranges::all_of(run.connections, [](const Connection& connection) {
     return connection.ends[0] && connection.ends[1];
@@ -267,15 +267,15 @@ Verdict otherwise(const DiagnosisInput& input, double lost_percent, const Accoun
              : unknown(input, accounting, std::move(hints));
 }
 
-// RDMA without the library's messages: what communication takes at its best is in what is left,
-// too, since only what loss and congestion cost can be told from it.
+// RDMA without the library's messages: the remaining time includes the minimum that communication
+// takes, since only the cost of loss and of congestion can be separated from it.
 bool is_usual_cost_left(const Phases& phases, VerdictClass found) {
   return phases.source == PhaseSource::None ||
          (phases.source == PhaseSource::Packets &&
           (found == VerdictClass::RdmaLoss || found == VerdictClass::RdmaCongestion));
 }
 
-// What could not be attributed is larger than what was: then that is no headline.
+// More time is unattributed than the largest cause takes: then that cause is not the verdict.
 bool is_outweighed(const DiagnosisInput& input, const Verdict& largest,
                    const Accounting& accounting) {
   return !is_usual_cost_left(input.phases, largest.verdict) &&

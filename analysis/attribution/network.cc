@@ -146,7 +146,7 @@ bool is_delay(VerdictClass verdict) {
 
 void add_evidence(const DiagnosisInput& input, const DirectionLimits& direction, const Route& route,
                   Verdict& verdict) {
-  // The most telling comes first: short pages show no more.
+  // The strongest evidence comes first: short pages show only the first line.
   if (verdict.cause == Cause::ProcessCpu || verdict.cause == Cause::Softirq) {
     add_hosts(input, direction, verdict);
   }
@@ -332,8 +332,8 @@ Flap flap_of(const DiagnosisInput& input) {
   return first;
 }
 
-// Nearly all that was sent again was so in the steps that took twice the usual one: nothing else
-// gets lost. Also where nobody counted.
+// Nearly all retransmissions fell into the steps that took twice the usual one, so there is no loss
+// otherwise. True also where retransmissions were not counted.
 bool is_lost_in_long_steps(const DiagnosisInput& input, double usual_ns) {
   Spans long_steps;
   for (const Span& step : input.steps.settled) {

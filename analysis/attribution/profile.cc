@@ -174,7 +174,7 @@ void describe_pipeline(const Traffic& traffic, double count, JobProfile& profile
   profile.overlap_ms = profile.compute_ms * (1 - 1 / std::max(1.0, profile.collectives));
 }
 
-// As a label says, else by whether anything went on behind computing.
+// By the run's label, else by whether any exchange went on beside computing.
 Parallelism parallelism_of(const RunData& run, const Phases& phases) {
   for (const NodeData& node : run.nodes) {
     const auto label = node.labels.find("parallelism");
@@ -197,7 +197,8 @@ Span busy_span(const NodeData& node) {
   return span;
 }
 
-// All GPUs of the run while its steps went on, by the ranks; nullopt where none said its power.
+// The power of all GPUs of the run while its steps went on, divided by the ranks; nullopt where no
+// GPU reported its power.
 std::optional<double> rank_power_w(const RunData& run, double ranks) {
   std::optional<double> sum;
   for (const NodeData& node : run.nodes) {

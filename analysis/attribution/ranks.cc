@@ -1,4 +1,4 @@
-// Findings about ranks: who came late, who got no processor time to send, and who went away.
+// Findings about ranks: which arrived late, which got no processor time to send, which ended early.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -104,8 +104,8 @@ const RankLateness& latest_of(const Phases& phases) {
   return *std::ranges::max_element(phases.ranks, {}, &RankLateness::late_ms);
 }
 
-// Few steps, in some of which the rank was late and in others not: whether that goes on cannot be
-// said yet. A rank that is late for a reason is so in each of them by about as much.
+// Few steps, in some of which the rank was late and in others not: they do not show whether that
+// goes on. A rank that is late for a lasting reason is late by about as much in each.
 bool is_uneven(const std::vector<double>& late_ms) {
   constexpr std::size_t kFewSteps = 20;
   constexpr double kUneven = 0.35;  // median of the deviations, of the median

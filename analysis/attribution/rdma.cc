@@ -6,7 +6,7 @@
 //                       for the bytes, the rest by the signs of loss and of congestion
 //   packets seen        time of loss is what was spent waiting for retransmissions, and sending
 //                       them; what is left is congestion's where switches marked packets or ports
-//                       were slowed, else nobody's
+//                       were slowed, else unattributed
 //   else                only time that the port spent paused, or waiting for a time-out, is known
 //                       to be lost. What the line needs for the bytes is the least that
 //                       communication takes; whether computing hides it is not known, so the
@@ -40,7 +40,7 @@ double packets_of(const RdmaPort& port) {
 double lossiness(const RdmaPort& port) { return port.lost() / packets_of(port); }
 double congestion(const RdmaPort& port) { return port.slowed / packets_of(port); }
 
-// What counters and packets together say of loss and congestion.
+// Signs of loss and of congestion, in counters and packets together.
 struct RdmaSigns {
   std::vector<RdmaPort> ports = {};  // the busiest first; never empty where signs are judged
   RoceView view = {};
@@ -55,8 +55,8 @@ struct RdmaSigns {
   double waiting_ms() const {
     return kTimeoutMs * math::most_by(ports, &RdmaPort::timeouts)->timeouts;
   }
-  // Counters include retransmissions for an answer that only came late: where packets are seen,
-  // they say what was missing.
+  // Counters include retransmissions for an answer that only came late: where packets are captured,
+  // these show what was missing.
   bool is_lossy() const {
     const RoceWay* way = view.most_lossy();
     return view.is_seen() ? way != nullptr && way->lossiness() > kLossy
@@ -229,7 +229,7 @@ double congested_ms(const RdmaSigns& signs, double rest_ms) {
   return way == nullptr ? rest_ms : std::min(rest_ms, way->marked_ns / 1e6 / signs.steps);
 }
 
-// Packets show how long the job waited for retransmissions and sent them, so nothing is guessed.
+// Packets show how long the job waited for retransmissions and sent them: no estimate is needed.
 void charge_seen(const DiagnosisInput& input, const RdmaSigns& signs, Findings& findings) {
   double rest_ms = input.phases.exposed_ms - charge_line(input, signs, findings);
   if (signs.is_lossy()) {

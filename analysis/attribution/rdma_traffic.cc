@@ -33,7 +33,7 @@ double sum_of(const std::array<std::string_view, N>& names, const NodeData& node
 }
 
 // One loss is counted several times: as the NAK, as the retransmission, or as a time-out. A device
-// in software also times out when its host is busy, so only its NAKs count.
+// in software also times out when its host has no free processor, so only its NAKs count.
 double resent_of(const NodeData& node, const RdmaPort& port, Span span) {
   const auto count = [&](std::string_view name) { return grown(node, name, port.name, span); };
   const double naks = sum_of(kNaks, node, port.name, span);

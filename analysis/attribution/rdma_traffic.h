@@ -1,6 +1,6 @@
 // A job whose data go by RDMA: whether it is one, its phases, what the counters of its hosts' RDMA
-// ports say, and what RoCE packets say where the kernel sees them. Cards that bypass the kernel
-// show no packets; there the counters are all there is. Pure.
+// ports show, and what RoCE packets show where the kernel sees them. Of cards that bypass the
+// kernel there are counters only. Pure.
 #pragma once
 
 #include <algorithm>

@@ -326,7 +326,7 @@ std::optional<BetterWay> better_way(const DiagnosisInput& input, const Direction
 
 namespace {
 
-constexpr double kProbably = 0.8;  // the job's own output says more, and is not read
+constexpr double kProbably = 0.8;  // judgement: the job's own output would show it, and is not read
 
 const char* words_for(net::Family family) { return family == net::Family::Ipv4 ? "IPv4" : "IPv6"; }
 

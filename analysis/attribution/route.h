@@ -53,7 +53,7 @@ struct BetterWay {
   std::string interface = {};  // at the sender, to be used instead
   std::string address = {};    // of the receiver there
   double mbps = 0;             // of its line, or as measured
-  std::string from = {};       // the rows that say so
+  std::string from = {};       // the rows of the record that show it
 };
 
 std::optional<BetterWay> better_way(const DiagnosisInput& input, const DirectionLimits& direction,

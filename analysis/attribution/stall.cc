@@ -1,16 +1,16 @@
 // Why a job makes no progress, from what each node saw of its own ranks and connections when its
-// limit had passed (base/record/stall.h). A stall counts while its last event says that it lasts; a
-// job that ended well was in none.
+// limit had passed (base/record/stall.h). A stall counts until an event ends it; a job that ended
+// well was in none.
 //
 //   a node whose record has ended        host-gone
 //   a rank that is stopped, or hangs     rank-stopped, rank-blocked-io
-//   packets that nobody acknowledges     path-dead, peer-gone
+//   packets without acknowledgement      path-dead, peer-gone
 //   a rank that has ended                rank-gone
 //   ranks in different collectives       mismatch
 //   a rank that others wait for          rank-busy, rank-missing
 //
-// In this order, since what stands above explains what stands below. Where some rank works, nothing
-// is said before the node itself has lost patience.
+// In this order, since an earlier row explains the later ones. Where some rank works, there is no
+// verdict before the node itself reports a stall.
 #include "base/record/stall.h"
 
 #include <fmt/format.h>

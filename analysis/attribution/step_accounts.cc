@@ -2,8 +2,8 @@
 // measurements that single steps are too short for; here its accounts are shared out over the
 // steps:
 //
-//   1. of each step is known how long it took, how long somebody was waited for, how long it
-//      communicated, and what held the connections back in which of its moments
+//   1. of each step is known how long it took, how long ranks waited for a late one, how long it
+//      communicated, and what limited the connections at each moment of it
 //   2. that table is fitted to what its rows and columns must sum to: the steps' own times, and the
 //      diagnosis's accounts
 //

@@ -72,7 +72,7 @@ class Group {
       first = std::min(first, std::max<std::int64_t>(state.completed, -1) + 1);
       furthest = std::max(furthest, state.enqueued);
     }
-    // Numbers begin with 1, or with 0 in older dumps: what nobody asked for is none.
+    // Numbers begin with 1, or with 0 in older dumps; a number that no rank called is no collective.
     first = first == 0 && !is_called(0) ? 1 : first;
     return ranks_.size() > 1 && furthest >= first ? std::optional(first) : std::nullopt;
   }
@@ -247,8 +247,8 @@ void add_ras(const std::vector<ToolFile>& all, std::vector<Claim>& claims) {
   }
 }
 
-// Whose part of each collective was the shortest: who comes last waits for nobody, and all others
-// wait for it.
+// Which rank's part of each collective was the shortest: the rank that arrives last waits for none,
+// and all others wait for it.
 class Lateness {
  public:
   void add(const RankRecord& own) {

@@ -1,7 +1,6 @@
-// What the files of other tools say of a job when they are laid side by side: which rank has not
-// come to a collective that others wait in, which one comes last, how long steps take and how much
-// of them is communication alone, how Slurm saw the job end. Nothing here knows of a run's record.
-// Pure.
+// What follows from the files of other tools taken together: which rank has not come to a
+// collective that others wait in, which one comes last, how long steps take and how much of them is
+// communication alone, how the job ended by Slurm's accounts. Knows nothing of a run's record. Pure.
 #pragma once
 
 #include <optional>
@@ -29,14 +28,14 @@ struct Claim {
   std::string collective = {};  // "all_reduce 101"
   std::optional<double> value = {};
   std::string unit = {};
-  double step_ms = 0;    // of the same files; 0: they say nothing of steps
+  double step_ms = 0;    // of the same files; 0: they have no steps
   bool is_firm = false;  // no moment of a healthy job looks like this
   WallSpan span = {};
   std::string from = {};  // the files
 };
 
-// In the order in which they matter. Of thousands of ranks that are missing the first ones, and a
-// claim's words say how many there are.
+// The most important first. Of thousands of missing ranks the first ones are listed, and the claim's
+// text has their number.
 std::vector<Claim> claims_of(const std::vector<ToolFile>& all);
 
 }  // namespace chokepoint::analysis

@@ -7,11 +7,11 @@
 //                 "profiling_name": "nccl:all_reduce", "state": "completed", "is_p2p": false,
 //                 "time_created_ns": …, "duration_ms": …, "input_sizes": [[3, 4]], …}, …]}
 //
-// A dump does not say whose it is: its file's name does, by the number at its end.
+// A dump does not hold its rank: its file's name does, as the number at its end.
 //
-// Gloo (seen in PyTorch 2.14): "retired" says that a call is over, its "state" stays "scheduled";
-// of the groups one alone is configured, without a name; and a status counts messages, too, which
-// are no entries, so that it is no collective's number.
+// Gloo (as of PyTorch 2.14): "retired" marks a call that is over, its "state" stays "scheduled"; only
+// one of the groups is configured, without a name; and a status counts messages, too, which are no
+// entries, so that its number is not a collective's.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -51,8 +51,8 @@ Result<std::string> all_of(ByteSource& source, std::size_t most_bytes, const std
 // no such word, the name's last number if `takes_any`.
 std::optional<std::int64_t> rank_in_name(const std::string& file, bool takes_any);
 
-// "2026-11-26T21:04:05", with a blank for the T; 0 of anything else. Of a time without a zone
-// nobody knows more than that it is the writer's own.
+// "2026-11-26T21:04:05", also with a blank for the T; 0 of anything else. Without a "Z" at its end
+// it is taken for this host's local time.
 std::int64_t wall_ns_of(std::string_view text);
 
 std::unexpected<Error> malformed(const std::string& file, std::string_view reason);
@@ -72,7 +72,7 @@ Result<json::Json> parsed_json(std::string_view text, const std::string& file);
 // out. Bounded in values and depth; the Error's reason names the opcode that is refused.
 Result<json::Json> unpickled(std::string_view bytes, std::string_view skipped = {});
 
-// Of values that anybody wrote: bounded, and nothing where a value is not of the kind.
+// Of untrusted values: bounded, and empty where a value is of another type.
 const json::Json& member(const json::Json& object, const char* key);
 const json::Json& list_in(const json::Json& object, const char* key);    // empty if it is none
 const json::Json& object_in(const json::Json& object, const char* key);  // likewise

@@ -1,8 +1,8 @@
 // What other tools recorded of the same job, read from their files: dumps of PyTorch's Flight
 // Recorder, traces of its profiler, what NCCL Inspector and NCCL's RAS write, Slurm's accounts, and
-// benchmarks as ceilings. Files come from anybody: each reader is bounded, and what is wrong with a
-// file is an Error that names it. Nothing here is judged; claims.h makes statements of it, and
-// analysis/attribution holds those against a run. Values.
+// benchmarks as ceilings. Files are not trusted: each reader is bounded, and what is wrong with a
+// file is an Error that names it. Nothing here is judged; claims.h derives statements from it, and
+// analysis/attribution compares those with a run. Values.
 //
 //   read_tool_file()  a file, packed or not ─ recognised by its content ─ one reader ─ ToolFile
 //   claims_of()      all of them together, since most statements compare ranks
@@ -33,7 +33,7 @@ enum class Tool : std::uint8_t {
   Chokepoint,  // a document of this program
 };
 
-// Wall-clock nanoseconds since 1970; both 0: the file does not say.
+// Wall-clock nanoseconds since 1970; both 0: the file has none.
 struct WallSpan {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -83,7 +83,7 @@ struct RankRecord {
   std::map<std::string, GroupState> states = {};  // by the process group's name
 };
 
-// What NCCL's RAS says of a rank that is not as the others.
+// What NCCL's RAS reports of a rank that is not as the others.
 struct RasRank {
   enum class State : std::uint8_t { Silent, Dead, Behind, Ahead };
   State state = State::Silent;
@@ -121,9 +121,9 @@ struct ToolFile {
   std::vector<std::string> left_out = {};  // for people: what of the file was not read, and why
 };
 
-// Recognises the file by its content. The Error is one line that says what can be read.
+// Recognises the file by its content. The Error is one line that lists what can be read.
 Result<ToolFile> read_tool_file(const std::string& path);
-// The same of bytes in memory; `name` is the file's, which may say whose rank it is.
+// The same of bytes in memory; `name` is the file's, which may hold its rank.
 Result<ToolFile> read_tool_file(std::string_view bytes, const std::string& name);
 
 }  // namespace chokepoint::analysis

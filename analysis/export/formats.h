@@ -20,8 +20,8 @@
 namespace chokepoint::analysis {
 
 // A run as a folder of CSV files: one for each table that has rows, all nodes in it, with a `node`
-// column; `nodes.csv` says what is known of each node and its clock, `columns.csv` what the columns
-// mean. The files get their names together when all are complete. The caller's thread.
+// column; `nodes.csv` describes each node and its clock, `columns.csv` what the columns mean. The
+// files get their names together when all are complete. The caller's thread.
 
 struct WrittenFile {
   std::filesystem::path path = {};
