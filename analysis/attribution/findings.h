@@ -58,7 +58,7 @@ Findings network_findings(const DiagnosisInput& input);
 Findings rdma_findings(const DiagnosisInput& input);
 
 // ranks.cc: the rank that comes late, unless a host without processor time is found already, which
-// then has the limit_timeline.
+// is then the cause of the lateness.
 void add_late(const DiagnosisInput& input, Findings& findings);
 // stall.cc: why the job makes no progress; nullopt of one that makes some.
 std::optional<Verdict> stalled(const RunData& run, const Clocks& clocks);

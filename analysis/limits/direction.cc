@@ -29,7 +29,7 @@ constexpr double kCrowded = 0.2;            // of the time some task waits for a
 constexpr double kMinPayload = 3000;        // of a bin
 constexpr double kWheneverDataPass = 0.75;  // of such bins
 constexpr double kOftenAtOneRate = 0.45;    // likewise, where the queue leaves at the link's rate
-constexpr double kAlikeRates = 0.25;        // so much may they differ
+constexpr double kMaxRateSpread = 0.25;     // relative; two rates closer than this are one rate
 constexpr std::int64_t kAfterLossNs = 500'000'000;
 constexpr int kSeveral = 2;
 constexpr double kPutOffPackets = 2;
@@ -70,8 +70,8 @@ std::vector<double> known_of(const std::vector<Row>& rows, record::Figure Row::*
   return values;
 }
 
-// Until anything was sent again, no answer can be to another packet than it seems: the least is
-// sure.
+// The minimum before the first retransmission: until then an acknowledgement cannot be taken for
+// that of another copy of the packet.
 std::int64_t sure_rtt_us(const std::vector<SocketSample>& samples) {
   std::int64_t least_us = 0;
   for (const SocketSample& sample : samples) {
@@ -91,8 +91,8 @@ bool is_queued(double rtt_us, double unloaded_us) {
 struct RoundTrips {
   double packets_us = 0;  // of what one end sent, at its own tap: behind the host's queue, and each
                           // packet by itself
-  double sure_us = 0;     // by its kernel, which remembers the handshake
-  double unsure_us = 0;   // likewise, where it may have taken one packet for another
+  double sure_us = 0;     // by its kernel, whose minimum includes the handshake
+  double unsure_us = 0;   // likewise, where an answer may be to another copy of a packet
 };
 
 RoundTrips round_trips_of(const FlowData* flow, std::size_t way) {
@@ -105,8 +105,9 @@ RoundTrips round_trips_of(const FlowData* flow, std::size_t way) {
           .unsure_us = static_cast<double>(least_rtt_us(flow->sockets.at(way)))};
 }
 
-// The sender's packets tell it, else its kernel. But a queue may stand for the whole run, on either
-// way and in either host: where any place saw so much less that there must be one, that is taken.
+// By the sender's packets, else by its kernel. But a queue may last for the whole run, in either
+// direction and in either host: where another place of measurement saw so much less that there must
+// be such a queue, the smaller value is taken.
 double unloaded_rtt_us(const DirectionView& view) {
   const RoundTrips there = round_trips_of(view.at_sender, side_of(view));
   const RoundTrips back = round_trips_of(view.at_receiver, 1 - side_of(view));
@@ -119,7 +120,7 @@ double unloaded_rtt_us(const DirectionView& view) {
   return told_us == 0 || is_queued(told_us, least_us) ? least_us : told_us;
 }
 
-// As it arrives, for only there the link has given it its rate.
+// By arrivals, since data have the link's rate only after the link.
 bool is_steady(const DirectionView& view) {
   const FlowData& seen = view.at_receiver != nullptr ? *view.at_receiver : view.best();
   const std::vector<double> bins =
@@ -212,10 +213,10 @@ bool is_late_by_host(const RunData& run, const DirectionView& view, const Direct
   return moments > 0 && !is_link;
 }
 
-// One or two packets, after which nothing follows, a receiver need not acknowledge at once: the
-// kernel that averages round trips takes its delay of 40 ms and more for a long one now and then,
-// which makes their deviation larger than they are. Before a queue that stands all are long: the
-// deviation was a third of them.
+// A receiver need not acknowledge one or two packets at once if none follow: its delay of 40 ms and
+// more (TCP_DELACK_MIN, include/net/tcp.h) enters the kernel's average now and then, and makes the
+// deviation larger than the mean. With a lasting queue all round trips are long: there the
+// deviation was a third of the mean.
 bool tells_of_queue(const SocketSample& sample) {
   return figure(sample.unacked_packets) > kPutOffPackets || has_backlog(sample) ||
          figure(sample.rtt_variance_us) < kScattered * figure(sample.rtt_us);
@@ -296,14 +297,14 @@ double lost_of(const DirectionFacts& facts) {
   return std::max(0.0, facts.retransmitted - facts.needless);
 }
 
-// On a long path a share that is small anywhere else keeps the window from growing.
+// On a long path even a small share of lost packets keeps the window from growing.
 bool is_lossy(const std::vector<const SocketSample*>& busy, const DirectionFacts& facts) {
   return facts.packets > 0 &&
          (lost_of(facts) > kLossy * facts.packets ||
           lost_of(facts) * mean_window_packets(busy) > kOfAWindow * facts.packets);
 }
 
-// Of loss, not of what it measures.
+// Whether the node's congestion control slows down because of loss, not because of delay or rate.
 bool slows_by_loss(const NodeData& node) {
   return std::ranges::any_of(node.facts, [](const record::Fact& fact) {
     return fact.key == "net.ipv4.tcp_congestion_control" &&

@@ -45,8 +45,8 @@ struct DirectionFacts {
   bool is_shrunk_by_loss = false;   // its congestion window fell after losses, not after pauses
   bool has_queue_mostly = false;    // while it had something under way
   bool has_backlog_mostly = false;  // likewise: more waited to be sent
-  // The processors of a host at its ends are crowded, so answers are late now and then for want of
-  // one; a queue before a link stands whenever data pass.
+  // A host at its ends has too few processors, so answers are late now and then; a queue before a
+  // link delays them whenever data pass.
   bool is_late_by_host = false;
   // It, or all that passed the sender's interface with it, was nearly as fast most of the time as
   // at its fastest.

@@ -19,7 +19,7 @@ constexpr double kBufferUsed = 0.75;           // of the send buffer
 constexpr double kLongRoundTripUs = 2000;      // a pace is found within few of them
 constexpr double kStallNs = 100e6;  // nothing gets through although something is under way
 constexpr std::int64_t kLeastCellNs = 20'000'000;  // as often as sockets are read
-// Of a row on average, at most: a row may say that it lasted for years.
+// Mean over all rows, at most: a damaged row may claim to have lasted for years.
 constexpr double kCellsOfRow = 64;
 
 Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
@@ -48,13 +48,14 @@ bool is_losing(const SocketSample& before, const SocketSample& now) {
          figure(now.retransmits) > figure(before.retransmits);
 }
 
-// Then packets are lost because the queue before the link is full.
+// Whether packets are lost because the queue before the link is full.
 bool is_full(const DirectionFacts& facts) {
   return facts.has_queue_mostly && facts.is_steady && !facts.is_policed;
 }
 
-// The receiver announces less than the sender has, and most of that is under way: a sender waits
-// until half of the window is free rather than send little pieces.
+// The receiver announces less than the sender has, and most of that is under way. Half of it is
+// enough: a sender waits until half of the window is free rather than send small segments (RFC
+// 9293, 3.8.6.2.1).
 bool is_held_by_receiver(const SocketSample& now, const DirectionFacts& facts) {
   constexpr double kHalf = 0.5;
   const double window = figure(now.send_window_bytes);
@@ -87,7 +88,7 @@ Limit limit_with_backlog(const SocketSample& now, const DirectionFacts& facts) {
   return facts.is_shrunk_by_loss ? Limit::Loss : Limit::CongestionWindow;
 }
 
-// All that the sender has is on its way.
+// For a moment when all that the sender has is under way.
 Limit limit_in_flight(const SocketSample& now, const DirectionFacts& facts) {
   const double queued =
       std::max(figure(now.send_queue_bytes), figure(now.unacked_packets) * figure(now.mss_bytes));
@@ -125,8 +126,8 @@ bool has_moved(const SocketSample& before, const SocketSample& now) {
   return !now.bytes_acked.known() || figure(now.bytes_acked) > figure(before.bytes_acked);
 }
 
-// Before its timer for sending again has run out: else there was a way by which nothing could
-// leave.
+// Whether data came through before the retransmission timer ran out; else the path carried nothing
+// for a while. 200 ms: the kernel's minimum (TCP_RTO_MIN, include/net/tcp.h).
 bool has_come_in_time(const SocketSample& last, const SocketSample& now) {
   constexpr double kUsualTimeoutUs = 200'000;
   const double timeout_us = last.timeout_us.known() ? figure(last.timeout_us) : kUsualTimeoutUs;
@@ -134,8 +135,8 @@ bool has_come_in_time(const SocketSample& last, const SocketSample& now) {
          static_cast<double>(now.t_ns - last.t_ns) <= 1e3 * timeout_us;
 }
 
-// For how long, at each reading, nothing had come through although something was under way: what
-// had to be sent again, or never came. What came in time only took long.
+// For how long, at each reading, nothing had come through although something was under way, because
+// it was lost. Data that came through in time were only slow.
 std::vector<std::int64_t> stalls_of(const std::vector<SocketSample>& samples) {
   std::vector<std::int64_t> stalled_ns(samples.size(), 0);
   std::size_t moved = 0;  // when something came through last

@@ -17,7 +17,7 @@ namespace chokepoint::analysis {
 enum class NodeState : std::uint8_t {
   Running,
   Ended,   // and its record is whole
-  CutOff,  // nobody writes the record, which has no end
+  CutOff,  // the record has no end, and no process writes it
   Silent,  // does not answer
 };
 
@@ -44,7 +44,7 @@ struct LiveNode {
   std::string trouble = {};                          // why nothing is known, or how old it is
 };
 
-// Of what the record holds now. A damaged record says so in `trouble`.
+// Of what the record holds now. `trouble`: why a damaged record cannot be read.
 LiveNode live_node(record::Reader& reader, bool is_being_written);
 
 }  // namespace chokepoint::analysis

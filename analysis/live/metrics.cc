@@ -17,7 +17,8 @@ constexpr std::size_t kMostAnswerBytes = std::size_t{4} << 20;
 constexpr std::size_t kMostMetrics = 20'000;
 constexpr std::size_t kMostLabels = 64;
 constexpr std::size_t kMostSteps = 64;
-constexpr int kMostFailures = 3;  // in a row: a host whose cores are busy may be late with one
+constexpr int kMostFailures =
+    3;  // in a row: with all cores in use a host may be late with one answer
 constexpr std::string_view kPrefix = "chokepoint_";
 constexpr std::string_view kPath = "/metrics";
 

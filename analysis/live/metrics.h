@@ -1,11 +1,11 @@
-// A node of a run by the figures that its `run --metrics` serves for Prometheus: for who reaches
-// the nodes over the network but shares no folder with them.
+// A node of a run by the figures that its `run --metrics` serves for Prometheus: for a host that
+// reaches the nodes over the network but shares no folder with them.
 //
 //   this host ── GET /metrics HTTP/1.0 ──► the node's watch
 //             ◄─ 200, text: NAME{LABEL="…",…} VALUE, a line each; the connection ends
 //
-// Whoever answers there is not trusted: the answer is bounded in size and time, and what is no such
-// line is passed over. Rates need two answers, so a Scraper remembers the last. One thread each.
+// The answer is not trusted: it is bounded in size and time, and lines of another form are skipped.
+// Rates need two answers, so a Scraper keeps the last one. One thread each.
 #pragma once
 
 #include <chrono>
@@ -40,8 +40,8 @@ class Scraper {
   // "gpu1:9464", "http://gpu1:9464/metrics".
   static Result<Scraper> of(std::string_view address);
 
-  // Never fails: a node that does not answer, three times in a row once it has, is Silent, and says
-  // why.
+  // Never fails: a node that does not answer, three times in a row once it has, is Silent, with the
+  // reason.
   LiveNode read(std::chrono::milliseconds wait);
 
  private:

@@ -90,8 +90,8 @@ std::int64_t ranks_of_message(const record::Collective& row) {
          std::max(from, to);
 }
 
-// Whether the row tells when its rank came. Of Gloo's that was not seen where data followed the
-// peer's announcement at once: then it had been there for a time that nobody knows.
+// Whether the row shows when its rank arrived. Of Gloo's it does not where data followed the peer's
+// announcement at once: the rank had been there before, for an unknown time.
 bool knows_ready(const record::Collective& row) {
   constexpr std::int64_t kAtOnceNs = 1'000'000;
   if (is_nccl(row) || row.own_ready_ns.known()) {
@@ -198,9 +198,9 @@ MeetingKey key_of(const Exchange& exchange) {
           is_message(exchange) ? exchange.connection : exchange.group};
 }
 
-// NCCL's communicators have the same number everywhere. A rank knows Gloo's process groups by
-// numbers of its own: they are one group if they use one connection. Where that is not known of all
-// of them, only time tells collectives of different groups apart: see can_be_one().
+// NCCL's communicators have the same number at every rank. Of Gloo's process groups each rank has
+// numbers of its own: two numbers are one group if they use one connection. Where that is not known
+// of all of them, only time distinguishes collectives of different groups: see can_be_one().
 class Groups {
  public:
   explicit Groups(const Exchanges& exchanges) {
@@ -273,7 +273,8 @@ class Groups {
     return member;
   }
 
-  // What passed before a rank's process was known, or while its groups were made, and never again.
+  // Drops groups with few exchanges: those made before the rank's process was known, or while its
+  // groups were set up.
   void forget_leftovers() {
     constexpr double kFew = 0.05;  // of the node's
     std::map<std::size_t, double> of_node;
@@ -295,7 +296,7 @@ class Groups {
     }
   }
 
-  // Whoever was linked through it stays linked.
+  // Members that were linked through it stay linked.
   void forget(const Member& member) {
     std::vector<Member> children;
     for (const auto& [child, own] : members_) {
@@ -310,8 +311,8 @@ class Groups {
     members_.erase(member);
   }
 
-  // A rank whose connections tell nothing takes part where most of its collectives have their like:
-  // of the same kind and number at the same time.
+  // A rank whose connections do not show its group joins the group that has most of its
+  // collectives, of the same kind and number at the same time.
   void join_whom_it_meets(const Member& member) {
     constexpr double kMost = 0.8;
     const Own& own = members_.at(member);
@@ -354,7 +355,7 @@ class Groups {
     return count;
   }
 
-  // A rank has one number for each of its groups: with two of them in one, a connection misled.
+  // A rank has one number for each of its groups: two numbers in one group are a wrong link.
   bool is_each_rank_once() const {
     std::set<Member> seen;  // with its group in place of its number
     return std::ranges::all_of(members_, [&](const auto& entry) {
@@ -369,7 +370,7 @@ class Groups {
   bool are_known_ = false;
 };
 
-// Whether nobody leaves it before all have come. Of the others a root may.
+// Whether no rank leaves it before all have come. Of the other kinds a root may.
 bool is_left_together(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::AllReduce:
@@ -383,8 +384,8 @@ bool is_left_together(CollectiveKind kind) {
   }
 }
 
-// Not so if one was over before the other's last neighbour had come: then these are collectives of
-// two process groups.
+// False if one was over before the other's last neighbour had arrived: then these are collectives
+// of two process groups.
 bool can_be_one(const Exchange& one, const Exchange& other) {
   const std::int64_t slack_ns = kClockSlackNs + std::max(one.way_ns, other.way_ns);
   return !is_left_together(one.kind) || (one.all_ready_ns <= other.end_ns + slack_ns &&
@@ -469,7 +470,7 @@ Exchanges exchanges_of(const RunData& run, const Clocks& clocks) {
   }
   for (const Meeting& meeting : meetings_of(exchanges)) {
     if (meeting.size() > 1) {
-      settle(exchanges, meeting);  // who has a record knows best when it came
+      settle(exchanges, meeting);  // a rank's own record is the best source of its arrival
     }
   }
   return exchanges;

@@ -44,7 +44,7 @@ using Exchanges = std::vector<std::vector<Exchange>>;
 Exchanges exchanges_of(const RunData& run, const Clocks& clocks);
 
 // What the main threads worked inside the steps, in nanoseconds: of each node that of the process
-// whose worked most. Unknown where it says nothing of computing, because of GPUs, and where nobody
+// whose worked most. Unknown where GPUs compute, since it does not show that, and where it was not
 // counted.
 using Worked = std::vector<std::optional<double>>;
 

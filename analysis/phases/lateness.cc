@@ -114,8 +114,8 @@ GapOf gaps_of(const std::vector<Line>& lines) {
   return gaps;
 }
 
-// When each rank stood in a message: it computed nothing, whoever kept it waiting. What it began
-// meanwhile shows that it went on, as after a message that it does not wait for.
+// When each rank waited in a message and computed nothing, whichever end was late. If it began
+// another exchange meanwhile it did not wait, but went on computing.
 std::map<RankId, Spans> standing_in_messages(const Exchanges& exchanges) {
   std::map<RankId, Spans> standing;
   for (const auto& of_rank : exchanges) {
@@ -159,7 +159,7 @@ class Computing {
 };
 
 // By how much the late rank computed longer than the one that waits: a rank that left the last
-// collective later also arrives later, and is not to limit_timeline. The rank that waits may have
+// collective later also arrives later, through no fault of its own. The rank that waits may have
 // been queueing, and then went on computing meanwhile.
 double lost_ns(const Exchange& waiting, const Exchange& late, const Computing& computing,
                double waited_ns) {

@@ -47,7 +47,7 @@ std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeti
 //                       └───────── b is late ───────┘
 //
 // A round begins with the first bytes after all were quiet. If data move before the last one has
-// arrived, it does not count: a pipeline's stages send one after the other and wait for nobody.
+// arrived, it does not count: a pipeline's stages send one after the other without waiting.
 // Bins and readings are 10 to 20 ms long, so less than three times that is not lateness; and a rank
 // that announces itself in the bin of the last data is not seen to wait. So the ranks named are
 // late, but there may be late ranks that are not named.

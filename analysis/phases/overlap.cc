@@ -29,7 +29,7 @@ std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {
   std::vector<StageGap> gaps;
   std::int64_t over_ns = 0;
   for (const Exchange* exchange : exchanges) {
-    // Of one that came at a time that nobody knows no computing is known either.
+    // Where a rank's arrival is not known, its computing before that is not known either.
     const bool is_known =
         exchange->knows_ready || exchange->source != record::CollectiveSource::Gloo;
     const std::int64_t gap_ns = gaps.empty() || !is_known ? 0 : exchange->own_ready_ns - over_ns;
@@ -199,7 +199,7 @@ struct Work {
   double ran_ms = 0;
   double waited_ms = 0;  // for a processor
 
-  // Waiting is told for threads that sleep by a quota, too: then it says nothing of their work.
+  // The kernel also counts threads that a quota stops as waiting: that time is not work.
   double all_ms() const { return ran_ms + std::min(waited_ms, ran_ms); }
   Work& operator+=(const Work& other) {
     ran_ms += other.ran_ms;
@@ -262,8 +262,9 @@ bool is_any_message(const Exchanges& exchanges) {
       exchanges, [](const auto& of_node) { return std::ranges::any_of(of_node, is_message); });
 }
 
-// For computing beside the exchanges that are marked. A main thread that sleeps while no exchange
-// is under way computes elsewhere, and tells nothing.
+// Whether the main thread worked less than computing beside the marked exchanges would take. False
+// where it sleeps while no exchange is under way: then the computing is done by another thread or a
+// GPU, and its time does not show it.
 bool worked_too_little(const Line& line, const Spans& steps, double worked) {
   double gaps_ns = 0;
   double beside_ns = 0;

@@ -69,7 +69,7 @@ struct Line {
 // Of one node: a line for each of its ranks, messages left out.
 std::vector<Line> lines_of(std::span<const Exchange> exchanges);
 
-// Marks collectives that nobody waited for, inside the steps, if none queues behind another: the
+// Marks collectives that no rank waited for, inside the steps, if none queues behind another: the
 // longer such a one takes, the shorter the computing that is seen after it, for the two went on
 // together.
 //

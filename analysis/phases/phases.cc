@@ -23,8 +23,8 @@ constexpr double kMinUnattributed = 0.05;  // of a step: less is how long data t
 
 // Which meetings decided how long the run took: back from its last exchange, always to the rank
 // that came last, and to what that rank exchanged before. With one group of ranks these are all of
-// them. Of many groups each has somebody who comes last now and then, while its other ranks wait:
-// that costs the run nothing where they would have waited for another group anyway.
+// them. With many groups the ranks of each wait for a late one now and then: that costs the run
+// nothing where they would have waited for another group anyway.
 //
 //   ranks 0, 1   ──┤·├───────────┤······├─ all     only the waits of ranks 2 and 3 count
 //   ranks 2, 3   ──────┤·····├──────────┤─ all
@@ -50,7 +50,7 @@ class CriticalMeetings {
     }
   }
 
-  // `together`: ranks that meet each other where nobody sees it.
+  // `together`: ranks that meet each other in exchanges that the record does not have.
   void join(const std::set<RankId>& together) {
     std::optional<std::size_t> first;
     for (std::size_t list = 0; list < exchanges_.size(); ++list) {
@@ -214,7 +214,7 @@ bool is_mostly_messages(const Exchanges& exchanges) {
 }
 
 // One process, or several without ranks, and no connection that carried data: sockets are seen
-// without privileges, so a job that talks shows.
+// without privileges, so a connection would be in the record.
 bool is_alone(const RunData& run) {
   return run.nodes.size() == 1 && run.connections.empty() && run.nodes[0].collectives.empty() &&
          !run.nodes[0].processes.empty() && !run.nodes[0].find(record::kThreadCpu).empty() &&
@@ -227,8 +227,7 @@ double per_step_ms(double ns, const StepLine& steps) {
   return ns / 1e6 / static_cast<double>(steps.settled.size());
 }
 
-// By NCCL's communicator, the ranks that exchange in it; and of those of whom it is ever told when
-// they came.
+// By NCCL's communicator, the ranks that exchange in it; and those whose arrival is ever reported.
 struct Members {
   std::map<std::int64_t, std::set<RankId>> all = {};
   std::map<std::int64_t, std::set<RankId>> told = {};
@@ -302,7 +301,7 @@ void count(Span span, Spans& counted) {
   counted.push_back(span);
 }
 
-// What each rank's own exchanges waited for it, whoever else was late at the same time.
+// How long each rank's own exchanges waited for it, other late ranks left aside.
 std::map<RankId, double> late_by_rank(const std::vector<Late>& late, const Spans& inside) {
   std::map<RankId, double> ns;
   for (const Late& each : late) {
@@ -313,8 +312,8 @@ std::map<RankId, double> late_by_rank(const std::vector<Late>& late, const Spans
   return ns;
 }
 
-// Of ranks that wait for each other where nobody sees it, all come late to the rest with the one
-// that is late: their lateness is one.
+// Ranks that wait for each other in exchanges that the record does not have all arrive late at the
+// others with the one that is late: their lateness counts once.
 void join_alike(const Members& members, const std::map<RankId, double>& alone,
                 const StepLine& steps, std::vector<RankLateness>& ranks) {
   constexpr double kAsLate = 0.5;  // of the one that is latest
@@ -448,7 +447,7 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
   phases.step_ms = per_step_ms(static_cast<double>(length_ns(steps.settled)), steps);
   Exchanges exchanges = exchanges_of(run, clocks);
   if (!common_to(unreported_arrivals(run, clocks), inside).empty()) {
-    exchanges = Exchanges(run.nodes.size());  // when they began is anybody's guess
+    exchanges = Exchanges(run.nodes.size());  // their begin is not known: unreported
   }
   if (is_any(exchanges)) {
     phases.source = PhaseSource::Library;

@@ -1,4 +1,4 @@
-// Where the time of a step went, before anybody is blamed:
+// Where the time of a step went, before causes are attributed:
 //
 //   step = computing + waiting for a late rank + communication that computing did not hide
 //
@@ -13,7 +13,7 @@
 
 namespace chokepoint::analysis {
 
-// Alone: the job talks to no other host or rank, so there is nothing but computing.
+// Alone: the job exchanges data with no other host or rank, so all its time is computing.
 enum class PhaseSource { None, Alone, Library, Sockets, Packets };
 
 // Milliseconds a step that others waited for it.
@@ -21,16 +21,16 @@ struct RankLateness {
   std::size_t node = 0;
   std::int64_t rank = -1;  // -1: not known
   double late_ms = 0;
-  // Ranks of the same node that came about as late, and of which it is not told who came before
-  // whom: they exchange inside the host, and NCCL was not asked for kernels. late_ms is of all.
+  // Ranks of the same node that arrived about as late, in an unknown order: they exchange inside
+  // the host, and NCCL's kernel events were not recorded. late_ms is of all of them together.
   std::vector<std::int64_t> alike = {};
 };
 
-// Time of exchanges in which all ranks had come whose coming is told, and nothing was sent: they
-// waited for one of the others, or for what passes inside a host.
+// Time of exchanges in which all ranks whose arrival is reported had arrived, and nothing was sent:
+// they waited for a rank whose arrival is not reported, or for data inside a host.
 struct UnattributedWait {
-  double ms = 0;                         // a step, beyond all lateness that is told
-  std::vector<std::int64_t> ranks = {};  // of whose coming to these exchanges nothing is told
+  double ms = 0;                         // a step, beyond all lateness that is reported
+  std::vector<std::int64_t> ranks = {};  // whose arrival at these exchanges is not reported
 };
 
 // Milliseconds a step, of the settled steps.
@@ -44,7 +44,7 @@ struct Phases {
   bool by_messages = false;          // most bytes went by send() and receive(), not by collectives
   std::vector<double> late_ms = {};  // lost by each node's lateness
   std::vector<RankLateness> ranks = {};  // the same by rank, of all that are known to take part
-  std::vector<Late> late = {};           // each time that somebody was waited for
+  std::vector<Late> late = {};           // each time that a rank was waited for
   Spans communicating = {};              // within the steps, hidden or not
   Worked worked = {};                    // by node, see exchanges.h
   UnattributedWait unattributed = {};    // none of it in the figures above but step_ms

@@ -80,8 +80,8 @@ Choice best_of(const RunData& run) {
   return best;
 }
 
-// In memory; the newest ones. An hour of steps of a millisecond, which folding makes one row of,
-// are fewer. A row may say that it stands for any number.
+// Steps kept in memory, the newest: more than an hour of steps of 1 ms, which folding puts into one
+// row. The bound is needed since a row may claim to stand for any number.
 constexpr std::int64_t kMostSteps = 1 << 22;
 
 // One end of a connection in one direction, of one rank.
@@ -103,7 +103,7 @@ std::map<MessageWay, std::vector<const record::Collective*>> messages_of(const N
   return messages;
 }
 
-// A pipeline numbers the micro-batches of each step anew. Empty where numbers tell nothing.
+// A pipeline numbers the micro-batches of each step anew. Empty where numbers do not show steps.
 std::vector<Span> steps_of_messages(const RunData& run, const Clocks& clocks) {
   std::vector<Span> most;
   for (std::size_t place = 0; place < run.nodes.size(); ++place) {
@@ -196,8 +196,8 @@ RankIn rank_in(const record::Collective& row) {
   return {row.communicator.value_or(0), row.rank.value_or(-1)};
 }
 
-// In which communicators it is ever told what a rank did. Of what stays inside a host only kernels
-// tell, and not every version of NCCL is asked for these.
+// The communicators, and ranks in them, for which any arrival is reported. Inside a host only
+// kernel events report arrivals, and these are not requested of every version of NCCL (events.cc).
 std::set<RankIn> told_parts(const NodeData& node) {
   std::set<RankIn> told;
   for (const record::Collective& row : node.collectives) {
@@ -228,7 +228,7 @@ Spans unreported_arrivals(const RunData& run, const Clocks& clocks) {
   for (std::size_t place = 0; place < run.nodes.size(); ++place) {
     const std::set<RankIn> told = told_parts(run.nodes[place]);
     for (const record::Collective& row : run.nodes[place].collectives) {
-      // Of a rank that had come before its data did, it is known that it was not late.
+      // A rank that arrived before its data is known not to have been late.
       if (row.source == record::CollectiveSource::Nccl && !row.own_ready_ns.known() &&
           !row.peer_ready_ns.known() && told.contains(rank_in(row))) {
         const std::int64_t start_ns = clocks.common_ns(place, row.start_ns);

@@ -33,9 +33,8 @@ std::int64_t known_until_ns(const RunData& run, const Clocks& clocks);
 
 // When collectives went on of which some rank's arrival is not known; on the common clock, united.
 // To save the job's time NCCL's plugin reports arrivals in windows only; between these a collective
-// may have begun at any time since it was asked for. Collectives of a kind of which no arrival is
-// ever reported do not count: where they stay inside a host NCCL may tell of them only that they
-// were asked for.
+// may have begun at any time since it was enqueued. Collectives of a kind of which no arrival is
+// ever reported do not count: of those inside a host NCCL may report only that they were enqueued.
 Spans unreported_arrivals(const RunData& run, const Clocks& clocks);
 
 }  // namespace chokepoint::analysis

@@ -174,8 +174,8 @@ bool has_messages(const std::vector<Exchange>& exchanges) {
   return std::ranges::any_of(exchanges, is_message);
 }
 
-// Of messages' bytes, how much is in rows that hold several: on a full link a sender's messages
-// leave without a pause, and nothing tells when each was ready.
+// Share of the messages' bytes that is in rows of several messages: on a full link a sender's
+// messages leave without a pause, and it is not recorded when each was ready.
 double merged_share(const Exchanges& exchanges) {
   double merged = 0;
   double all = 0;

@@ -79,7 +79,8 @@ class BucketPlan {
   bool is_enough() const { return is_enough_; }
   bool is_replaced(std::size_t meeting) const { return is_replaced_[meeting]; }
 
-  // The rank computes for so long after `over`, backward as said; the ends of its buckets.
+  // The rank computes for `computing_ns` after `over`, `backward` of it in the backward pass.
+  // Returns the ends of its buckets.
   std::vector<std::size_t> add(const Pass& pass, std::size_t over, double computing_ns,
                                double backward_ns, std::int64_t late_ns);
   // The exchange of each bucket among the ranks that were added.

@@ -163,7 +163,7 @@ class Stage {
     all_done_.push_back(moment);
   }
 
-  // What it will receive it says when the computing before is done.
+  // It announces what it will receive when the computing before is done.
   void announce() {
     std::ranges::sort(all_done_, {}, [&](std::size_t moment) { return builder_.t_ns(moment); });
     for (std::size_t place = 0; place < exchanges_.size(); ++place) {

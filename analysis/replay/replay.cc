@@ -10,7 +10,7 @@
 namespace chokepoint::analysis {
 namespace {
 
-// The unchanged run, replayed, may be off by this: more says that the graph is not the run's.
+// Relative error of the unchanged run's replay; with more the graph does not describe the run.
 constexpr double kMostOff = 0.05;
 
 constexpr std::size_t kLeastSteps = 3;

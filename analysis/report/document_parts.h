@@ -1,5 +1,5 @@
 // The parts of the report's document as JSON; docs/guide/report.md explains each field. Texts are
-// passed on as they are: who shows them must not take them for markup. Pure functions.
+// passed on as they are: a page that shows them must not treat them as markup. Pure functions.
 #pragma once
 
 #include <optional>

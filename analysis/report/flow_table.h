@@ -2,8 +2,8 @@
 // long it was busy, and what held it back; and the traffic between each two names. Values and pure
 // functions.
 //
-// Figures of a direction come from the sender's end, or from the receiver's where the sender's does
-// not know them; packets out of order from the receiver's first, since only there they can be seen.
+// Figures of a direction come from the sender's end, or from the receiver's where the sender's has
+// none; packets out of order from the receiver's first, since they show only there.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // The paths that the job's data took between nodes, one for each direction and address family: how
-// fast the data arrived, what the interfaces, the slots behind them and probes say is possible, and
+// fast the data arrived, what is possible by the interfaces, the slots behind them and probes, and
 // which of these is the narrowest. And the measurements of probes beside those of the job on the
 // same path. Values and pure functions.
 #pragma once

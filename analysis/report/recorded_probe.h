@@ -1,6 +1,6 @@
 // A probe of the run's record, whole: every value and list of its document, whichever kind it is.
 // Names and units follow from the names of the fields, so that no kind of document has to be known
-// here. The document is bounded, since it may come from anybody. Pure; any thread.
+// here. The document is bounded, since it is not trusted. Pure; any thread.
 #pragma once
 
 #include <cstdint>

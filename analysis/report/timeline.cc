@@ -151,7 +151,7 @@ class Thinned {
 struct ShownRank {
   std::size_t node = 0;
   std::int64_t rank = -1;  // -1: not known
-  bool is_only = true;     // of its node: then all that the node's record tells is its
+  bool is_only = true;     // of its node: then all rows of the node's record are this rank's
 
   bool has(const record::Figure& of_row) const { return is_only || of_row.value_or(-1) == rank; }
 };

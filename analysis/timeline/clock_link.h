@@ -3,7 +3,7 @@
 //
 //   shared_packets.cc  the same packets and messages at both ends → one-way delays
 //   corridor.cc        one-way delays → the offset over time
-//   clock_link.cc      the offset, or what probes and wall clocks say instead → the link
+//   clock_link.cc      the offset, or else that by probes or wall clocks → the link
 //
 // Values; pure functions; any thread.
 #pragma once

@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kHopCostNs = 1e3;    // of equally exact paths the one with fewer nodes is taken
 constexpr double kSourceCost = 1e12;  // a less exact source costs more, whatever error it states
-constexpr double kAwryNs = 1e9;       // that a wall clock may be off what packets say
+constexpr double kAwryNs = 1e9;       // by which a wall clock may differ from the packets' offset
 constexpr double kMinCovered = 0.5;   // of a run, without a remark
 
 using ClockLinks = std::map<NodePair, ClockLink>;  // of every two nodes

@@ -30,7 +30,7 @@ class ClockMap {
   // the same shift for ever.
   explicit ClockMap(const std::vector<Knot>& knots);
 
-  // Whatever a record says, a moment that a record may hold.
+  // Clamped to the moments that a record may hold, as the map is made of untrusted numbers.
   std::int64_t operator()(std::int64_t t_ns) const;
   std::int64_t shift_ns(std::int64_t t_ns) const;
   ClockMap inverse() const;

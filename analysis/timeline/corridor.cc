@@ -38,7 +38,7 @@ constexpr std::size_t kOutliers = 20;  // one in so many at most
 constexpr double kAlone = 50e3;        // ns below the next one: an outlier
 constexpr double kAloneTimes = 2;      // times what the usual ones lie above the next one
 
-// The quickest of each part, whether or not it is believed.
+// The quickest of each part, outliers included.
 std::vector<OneWayDelay> quickest(const std::vector<OneWayDelay>& delays, double slope,
                                   double length_ns, std::size_t parts) {
   std::vector<std::optional<OneWayDelay>> found(parts);
@@ -149,7 +149,7 @@ struct Piece {
   double end_ns = 0;
   Floors floors = {};
   Line line = {};
-  bool has_slope = false;  // else the line is level for want of packets
+  bool has_slope = false;  // else the line is level: there are too few packets
 };
 
 constexpr std::size_t kMinForSlope = 4;
@@ -257,7 +257,7 @@ std::optional<Halves> best_halves(const Piece& piece) {
 }
 
 // A bend shows in both halves: each of them has a wider corridor than both together. A queue that
-// stands in one of them widens only that one, and is no reason to trust it more.
+// lasts through one of them widens only that one, and does not make it more exact.
 void add_pieces(const Piece& piece, int bends, std::vector<Piece>& pieces) {
   const std::optional<Halves> best = bends > 0 ? best_halves(piece) : std::nullopt;
   if (!best || best->width_ns() < piece.line.width_ns + min_gain_of_bend(piece.floors)) {
@@ -317,7 +317,7 @@ std::optional<Part> part_of(const std::vector<Piece>& pieces, double begin_ns, d
   return Part{line.width_ns, std::abs(line.offset_ns - piece.line.offset_ns)};
 }
 
-// Of the narrower half of the parts only: parts with standing queues say little.
+// Of the narrower half of the parts only: lasting queues make the others wide.
 double noise_of(double length_ns, const std::vector<Piece>& pieces) {
   std::vector<Part> parts;
   for (std::size_t i = 0; i < kPartsForNoise; ++i) {

@@ -100,7 +100,7 @@ std::optional<std::size_t> last_neighbour(const record::Collective& row,
 
 constexpr std::size_t kMaxRepeats = 64;  // of a key; with more it is left out
 constexpr std::size_t kMaxVotes = 1'000'000;
-constexpr std::size_t kMinVotes = 4;  // packets that meet at one offset: then it is trusted
+constexpr std::size_t kMinVotes = 4;  // packets that meet at one offset: fewer may meet by chance
 constexpr std::int64_t kAgreesNs = 10'000'000'000;
 constexpr std::int64_t kSlack = 500'000'000;
 constexpr double kMaxDrift = 400e-6;
