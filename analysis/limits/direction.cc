@@ -185,7 +185,7 @@ bool is_crowded(const NodeData& node) { return core_wait_share(node) > kCrowded;
 bool leaves_at_one_rate(std::span<const double> of_queues, std::span<const double> of_bins) {
   const auto queue = math::quantile(of_queues, 0.25);
   const auto bin = math::quantile(of_bins, 0.95);
-  return queue && bin && std::abs(*queue - *bin) < kAlikeRates * *bin;
+  return queue && bin && std::abs(*queue - *bin) < kMaxRateSpread * *bin;
 }
 
 bool is_late_by_host(const RunData& run, const DirectionView& view, const DirectionFacts& facts) {
