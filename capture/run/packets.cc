@@ -130,7 +130,7 @@ std::string filter_for(const std::vector<Host>& peers) {
   return fmt::format("{} or (({}) and ({}))", kHandshakes, kAnyJob, hosts);
 }
 
-Packets::Packets(PacketOptions options, book::FlowBook& book, record::Writer& writer,
+Packets::Packets(PacketOptions options, socket::FlowBook& book, record::Writer& writer,
                  tap::TapListeners listeners)
     : options_(std::move(options)),
       book_(book),

@@ -28,13 +28,13 @@
 #include "base/sys/clock.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
-#include "capture/book/flow_book.h"
 #include "capture/gloo/rank_collectives.h"
 #include "capture/job/output.h"
 #include "capture/job/process.h"
 #include "capture/live/figures.h"
 #include "capture/live/metrics.h"
 #include "capture/run/options.h"
+#include "capture/socket/flow_book.h"
 #include "capture/stall/monitor.h"
 #include "capture/tap/job_flows.h"
 
@@ -166,7 +166,7 @@ class Watch {
   const sys::Clock& clock_;
   std::unique_ptr<record::Writer> writer_;
   std::string record_path_;
-  book::FlowBook book_;
+  socket::FlowBook book_;
   std::unique_ptr<Steps> steps_;
   std::unique_ptr<live::Metrics> metrics_;
   std::unique_ptr<live::OtlpSender> otlp_;

@@ -123,9 +123,9 @@ void Account::report(Figures& figures) {
   }
 }
 
-void Journal::admit(Connection& connection, const book::Owner& owner, bool is_older) {
-  const book::Sighting sighting = book_.seen_by_sockets(
-      connection.ends, network_, connection.cookie, owner, connection.seen_ns);
+void Journal::admit(Connection& connection, const Owner& owner, bool is_older) {
+  const Sighting sighting = book_.seen_by_sockets(connection.ends, network_, connection.cookie,
+                                                  owner, connection.seen_ns);
   connection.entry = sighting.entry;
   connection.is_turned = sighting.is_turned;
   if (is_older) {
@@ -140,7 +140,7 @@ void Journal::admit(Connection& connection, const book::Owner& owner, bool is_ol
   keep_last(connection);
 }
 
-void Journal::own(Connection& connection, const book::Owner& owner) {
+void Journal::own(Connection& connection, const Owner& owner) {
   book_.own(*connection.entry, connection.cookie, owner);
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/record/samples.h"
 #include "base/record/writer.h"
-#include "capture/book/flow_book.h"
+#include "capture/socket/flow_book.h"
 #include "capture/socket/ownership.h"
 #include "capture/socket/reading.h"
 #include "capture/socket/watcher.h"
@@ -27,8 +27,8 @@ struct Connection {
   std::int64_t seen_ns = 0;      // for the first time
   bool was_there_first = false;  // in the first dump of its network namespace
 
-  book::EntryPointer entry = {};  // null: not known to be the job's
-  bool is_turned = false;         // the local end is the book's end b
+  EntryPointer entry = {};  // null: not known to be the job's
+  bool is_turned = false;   // the local end is the book's end b
 
   std::int64_t silent_ns = 0;  // since when the other end acknowledges nothing of what is under way
   std::int64_t resent_before = 0;  // packets, by then
@@ -93,12 +93,12 @@ class Account {
 class Journal {
  public:
   // All arguments outlive it.
-  Journal(std::uint64_t network, record::Producer& producer, book::FlowBook& book, Account& account)
+  Journal(std::uint64_t network, record::Producer& producer, FlowBook& book, Account& account)
       : network_(network), producer_(producer), book_(book), account_(account) {}
 
   // From now on it is the job's. `is_older` than the watching: what it did before does not count.
-  void admit(Connection& connection, const book::Owner& owner, bool is_older);
-  void own(Connection& connection, const book::Owner& owner);
+  void admit(Connection& connection, const Owner& owner, bool is_older);
+  void own(Connection& connection, const Owner& owner);
 
   // Writes a row if the reading differs from the one before. After a time without changes a row of
   // its last moment is written, too, so that the growth is not attributed to the whole time.
@@ -122,7 +122,7 @@ class Journal {
 
   std::uint64_t network_;
   record::Producer& producer_;
-  book::FlowBook& book_;
+  FlowBook& book_;
   Account& account_;
 };
 

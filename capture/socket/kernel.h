@@ -79,6 +79,6 @@ struct Means {
 // As Watcher::make().
 Result<std::unique_ptr<Watcher>> make_watcher(const Options& options, sys::Root root,
                                               const sys::Clock& clock, record::Writer& writer,
-                                              book::FlowBook& book, Means means);
+                                              FlowBook& book, Means means);
 
 }  // namespace chokepoint::capture::socket

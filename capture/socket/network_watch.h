@@ -148,7 +148,7 @@ class NetworkWatch {
   void own_again(std::uint64_t cookie, Socket& socket, const Holders& holders);
   void admit(std::uint64_t cookie, Socket& socket, std::optional<std::int64_t> process,
              bool is_older, std::int64_t now_ns);
-  book::Owner owner_of(const Connection& connection, std::optional<std::int64_t> process);
+  Owner owner_of(const Connection& connection, std::optional<std::int64_t> process);
 
   void take_last_word(const Reading& reading, std::int64_t now_ns);
   void close(Socket& socket, std::int64_t now_ns);

@@ -120,8 +120,7 @@ void NetworkWatch::admit(std::uint64_t cookie, Socket& socket, std::optional<std
   look_again(connection, now_ns);
 }
 
-book::Owner NetworkWatch::owner_of(const Connection& connection,
-                                   std::optional<std::int64_t> process) {
+Owner NetworkWatch::owner_of(const Connection& connection, std::optional<std::int64_t> process) {
   std::string interface = interfaces_.of(connection.ends, connection.bound_to);
   if (interface.empty()) {
     refresh_interfaces(connection.last.t_ns);

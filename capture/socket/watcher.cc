@@ -46,7 +46,7 @@ bool are_same(const job::JobProcesses& one, const job::JobProcesses& other) {
 class LiveWatcher final : public Watcher {
  public:
   LiveWatcher(const Options& options, sys::Root root, const sys::Clock& clock,
-              record::Writer& writer, book::FlowBook& book, Means means)
+              record::Writer& writer, FlowBook& book, Means means)
       : options_(options),
         root_(std::move(root)),
         clock_(clock),
@@ -289,7 +289,7 @@ class LiveWatcher final : public Watcher {
   const sys::Root root_;
   const sys::Clock& clock_;
   record::Producer producer_;
-  book::FlowBook& book_;
+  FlowBook& book_;
   const Means means_;
   const std::int64_t began_ns_;
 
@@ -316,7 +316,7 @@ class LiveWatcher final : public Watcher {
 
 Result<std::unique_ptr<Watcher>> make_watcher(const Options& options, sys::Root root,
                                               const sys::Clock& clock, record::Writer& writer,
-                                              book::FlowBook& book, Means means) {
+                                              FlowBook& book, Means means) {
   auto watcher = std::make_unique<LiveWatcher>(options, std::move(root), clock, writer, book,
                                                std::move(means));
   TRY(watcher->open_own());
@@ -325,7 +325,7 @@ Result<std::unique_ptr<Watcher>> make_watcher(const Options& options, sys::Root 
 
 Result<std::unique_ptr<Watcher>> Watcher::make(const Options& options, sys::Root root,
                                                const sys::Clock& clock, record::Writer& writer,
-                                               book::FlowBook& book) {
+                                               FlowBook& book) {
   Means means{.open = [root](const Network& network) { return open_kernel(root, network); },
               .cpu_ns = sys::thread_cpu_ns};
   return make_watcher(options, std::move(root), clock, writer, book, std::move(means));

@@ -17,8 +17,8 @@
 #include "base/sys/clock.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
-#include "capture/book/flow_book.h"
 #include "capture/job/process.h"
+#include "capture/socket/flow_book.h"
 
 namespace chokepoint::capture::socket {
 
@@ -81,7 +81,7 @@ class Watcher {
   // lacking; an error only if nothing at all can be watched. Writer and book outlive it.
   static Result<std::unique_ptr<Watcher>> make(const Options& options, sys::Root root,
                                                const sys::Clock& clock, record::Writer& writer,
-                                               book::FlowBook& book);
+                                               FlowBook& book);
   virtual ~Watcher() = default;
 
   // Does what is due. Returns when to call it again, in monotonic ns.

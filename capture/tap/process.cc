@@ -39,7 +39,7 @@ constexpr milliseconds kLookInterval{50};
 // Rows of the job's flows, which share theirs with its sockets. The tap's thread.
 class JobTarget final : public record::RowTarget {
  public:
-  JobTarget(book::FlowBook& book, record::Writer& writer, std::uint64_t network,
+  JobTarget(socket::FlowBook& book, record::Writer& writer, std::uint64_t network,
             const std::string& interface, const TapListeners& listeners)
       : book_(book),
         writer_(writer),
@@ -64,7 +64,8 @@ class JobTarget final : public record::RowTarget {
     if (!ends) {
       return {};
     }
-    const book::Sighting sighting = book_.seen_by_packets(*ends, network_, ++keys_, std::move(row));
+    const socket::Sighting sighting =
+        book_.seen_by_packets(*ends, network_, ++keys_, std::move(row));
     entries_[id] = sighting.entry;
     return {.id = sighting.entry->flow(), .is_turned = sighting.is_turned};
   }
@@ -107,12 +108,12 @@ class JobTarget final : public record::RowTarget {
         .is_ipv6 = a->family() == net::Family::Ipv6};
   }
 
-  book::FlowBook& book_;
+  socket::FlowBook& book_;
   record::Writer& writer_;
   record::Producer producer_;
   const std::uint64_t network_;
   const TapListeners& listeners_;
-  std::map<std::int64_t, book::EntryPointer> entries_;
+  std::map<std::int64_t, socket::EntryPointer> entries_;
   std::uint64_t keys_ = 0;
 };
 
@@ -120,7 +121,7 @@ class JobTarget final : public record::RowTarget {
 
 class TapProcess::Core {
  public:
-  Core(TapOptions options, book::FlowBook& book, record::Writer& writer,
+  Core(TapOptions options, socket::FlowBook& book, record::Writer& writer,
        const TapListeners& listeners, sys::Worker worker)
       : options_(std::move(options)),
         book_(book),
@@ -281,7 +282,7 @@ class TapProcess::Core {
   }
 
   Sender sender_of(const PackedEnds& ends) const {
-    const std::optional<book::JobEnd> end = book_.job_end(unpacked(ends), options_.network);
+    const std::optional<socket::JobEnd> end = book_.job_end(unpacked(ends), options_.network);
     if (!end || std::ranges::count(options_.rivals, end->interface) > 0) {
       return Sender::NotTheJobs;
     }
@@ -289,7 +290,7 @@ class TapProcess::Core {
   }
 
   TapOptions options_;
-  book::FlowBook& book_;
+  socket::FlowBook& book_;
   const TapListeners listeners_;
   sys::Worker worker_;
   bool is_ended_ = false;
@@ -325,7 +326,7 @@ Result<std::string> program_of(const TapOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<TapProcess>> TapProcess::open(const TapOptions& options,
-                                                     book::FlowBook& book, record::Writer& writer,
+                                                     socket::FlowBook& book, record::Writer& writer,
                                                      const TapListeners& listeners) {
   TRY(const std::string program, program_of(options));
   TRY(sys::Worker worker, sys::Worker::start({program, "tap"}, kWords, options.interface));

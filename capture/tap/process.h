@@ -18,9 +18,9 @@
 #include "base/record/writer.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
-#include "capture/book/flow_book.h"
 #include "capture/observer/flow_timing.h"
 #include "capture/packet/packet.h"
+#include "capture/socket/flow_book.h"
 #include "capture/tap/job_flows.h"
 
 namespace chokepoint::capture::tap {
@@ -53,7 +53,7 @@ class TapProcess {
  public:
   // The interface is captured from here on; what comes before begin() waits in the ring. Book,
   // writer and listeners outlive it.
-  static Result<std::unique_ptr<TapProcess>> open(const TapOptions& options, book::FlowBook& book,
+  static Result<std::unique_ptr<TapProcess>> open(const TapOptions& options, socket::FlowBook& book,
                                                   record::Writer& writer,
                                                   const TapListeners& listeners);
   ~TapProcess();  // end()

@@ -75,7 +75,7 @@ class Crowd {
   }
 
   const sys::Clock& clock_;
-  book::FlowBook book_;
+  socket::FlowBook book_;
   std::unique_ptr<Watcher> watcher_;
   job::JobProcesses job_;
   const Listener listener_;

@@ -95,7 +95,7 @@ class LivePackets : public record::RecordFolder {
       GTEST_SKIP() << lacks;
     }
     writer_ = open_writer();
-    book_ = std::make_unique<book::FlowBook>(*writer_);
+    book_ = std::make_unique<socket::FlowBook>(*writer_);
   }
 
   std::unique_ptr<Packets> packets(std::vector<std::string> interfaces = {},
@@ -126,7 +126,7 @@ class LivePackets : public record::RecordFolder {
   }
 
   std::unique_ptr<record::Writer> writer_;
-  std::unique_ptr<book::FlowBook> book_;
+  std::unique_ptr<socket::FlowBook> book_;
 };
 
 TEST_F(LivePackets, CaptureWhatIsUpAndHasAnAddressThatPeersCanReach) {

@@ -18,7 +18,7 @@ class TapProcessTest : public record::RecordFolder {
  protected:
   void SetUp() override {
     writer_ = open_writer();
-    book_ = std::make_unique<book::FlowBook>(*writer_);
+    book_ = std::make_unique<socket::FlowBook>(*writer_);
   }
 
   // A tap that says these messages, (kind, bytes) in Python, once it has heard what it is to do.
@@ -56,7 +56,7 @@ class TapProcessTest : public record::RecordFolder {
   }
 
   std::unique_ptr<record::Writer> writer_;
-  std::unique_ptr<book::FlowBook> book_;
+  std::unique_ptr<socket::FlowBook> book_;
 };
 
 TEST_F(TapProcessTest, AProgramThatIsNoTapIsAnError) {

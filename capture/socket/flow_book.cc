@@ -1,4 +1,4 @@
-#include "capture/book/flow_book.h"
+#include "capture/socket/flow_book.h"
 
 #include <algorithm>
 #include <tuple>
@@ -6,7 +6,7 @@
 
 #include "capture/packet/address_text.h"
 
-namespace chokepoint::capture::book {
+namespace chokepoint::capture::socket {
 namespace {
 
 record::Figure earlier(record::Figure one, record::Figure other) {
@@ -24,7 +24,7 @@ bool is_in_time(record::Figure left_ns, record::Figure start_ns) {
   return !left_ns.known() || !start_ns.known() || start_ns.value() <= left_ns.value() + kSlackNs;
 }
 
-record::Flow row_of(const packet::Ends& ends) {
+record::Flow row_between(const packet::Ends& ends) {
   return {.protocol = "tcp",
           .a_address = packet::text_of(ends.source, ends.is_ipv6),
           .a_port = ends.source_port,
@@ -169,7 +169,7 @@ Sighting FlowBook::seen_by_sockets(const packet::Ends& ends, std::uint64_t netwo
     return hold.key == key || (hold.key == 0 && is_in_time(known.left_ns(), start_ns));
   });
   if (!entry) {
-    entry = add(pair, ends, row_of(ends));
+    entry = add(pair, ends, row_between(ends));
   }
   const bool is_turned = entry->is_turned(ends);
   Entry::Hold& hold = entry->hold_of_socket(is_turned);
@@ -287,4 +287,4 @@ void FlowBook::erase(const EntryPointer& entry) {
   by_flow_.erase(entry->flow());
 }
 
-}  // namespace chokepoint::capture::book
+}  // namespace chokepoint::capture::socket

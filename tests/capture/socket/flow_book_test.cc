@@ -1,4 +1,4 @@
-#include "capture/book/flow_book.h"
+#include "capture/socket/flow_book.h"
 
 #include <gmock/gmock.h>
 
@@ -7,10 +7,10 @@
 #include "capture/packet/address_text.h"
 #include "tests/base/record/record_folder.h"
 
-namespace chokepoint::capture::book {
+namespace chokepoint::capture::socket {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
 
 packet::Ends ends_of(std::string_view source, std::uint16_t source_port,
                      std::string_view destination, std::uint16_t destination_port) {
@@ -34,7 +34,7 @@ record::Flow packets_row(const packet::Ends& ends) {
           .b_address = packet::text_of(ends.destination, ends.is_ipv6),
           .b_port = ends.destination_port,
           .interface = "bond0",
-          .start_ns = 5 * kSecond,
+          .start_ns = 5 * kSecondNs,
           .handshake_seen = 1};
 }
 
@@ -48,7 +48,7 @@ class FlowBookTest : public record::RecordFolder {
     return book_.seen_by_packets(ends, 0, key, packets_row(ends));
   }
   Sighting by_sockets(const packet::Ends& ends, std::uint64_t key = 100,
-                      std::int64_t start_ns = 6 * kSecond) {
+                      std::int64_t start_ns = 6 * kSecondNs) {
     return book_.seen_by_sockets(ends, 0, key, kOwner, start_ns);
   }
   // As they stand in the record.
@@ -75,7 +75,7 @@ TEST_F(FlowBookTest, WhoseAConnectionIsIsToldBeforePacketsHaveARow) {
 
 TEST_F(FlowBookTest, AStrangersConnectionIsNoNews) {
   const std::uint64_t before = book_.version();
-  book_.seen_by_sockets(kNear, 0, 100, {.interface = "eth0"}, kSecond);
+  book_.seen_by_sockets(kNear, 0, 100, {.interface = "eth0"}, kSecondNs);
   EXPECT_EQ(book_.version(), before);
   EXPECT_FALSE(book_.job_end(kNear, 0));
 }
@@ -95,7 +95,7 @@ TEST_F(FlowBookTest, PacketsThenSocketsAreOneRow) {
   EXPECT_EQ(flows[0].process, 7);
   EXPECT_EQ(flows[0].interface, "eth0");
   EXPECT_EQ(flows[0].local_end, 0);
-  EXPECT_EQ(flows[0].start_ns, 5 * kSecond);
+  EXPECT_EQ(flows[0].start_ns, 5 * kSecondNs);
   EXPECT_EQ(flows[0].handshake_seen, 1);
   EXPECT_FALSE(flows[0].end_ns.known());
 }
@@ -112,7 +112,7 @@ TEST_F(FlowBookTest, SocketsThenPacketsFromTheOtherEndAreOneRow) {
   EXPECT_EQ(flows[0].a_port, 40'000);
   EXPECT_EQ(flows[0].interface, "eth0");
   EXPECT_EQ(flows[0].process, 7);
-  EXPECT_EQ(flows[0].start_ns, 5 * kSecond);
+  EXPECT_EQ(flows[0].start_ns, 5 * kSecondNs);
   EXPECT_EQ(flows[0].handshake_seen, 1);
 }
 
@@ -126,17 +126,17 @@ TEST_F(FlowBookTest, NeitherSideOverwritesTheOther) {
   const Sighting sockets = by_sockets(kNear);
   const Sighting packets = by_packets(kFar);
   record::Flow row = packets_row(kFar);
-  row.end_ns = 9 * kSecond;
+  row.end_ns = 9 * kSecondNs;
   book_.update_by_packets(*packets.entry, row);
   book_.own(*sockets.entry, 100, {.process = 8, .interface = {}, .is_job = true});
-  book_.left_by_sockets(sockets.entry, 100, 11 * kSecond);
+  book_.left_by_sockets(sockets.entry, 100, 11 * kSecondNs);
   const std::vector<record::Flow> flows = written();
   ASSERT_EQ(flows.size(), 1U);
   EXPECT_EQ(flows[0].process, 8);
   EXPECT_EQ(flows[0].interface, "eth0");
   EXPECT_EQ(flows[0].local_end, 0);
-  EXPECT_EQ(flows[0].start_ns, 5 * kSecond);
-  EXPECT_EQ(flows[0].end_ns, 9 * kSecond);
+  EXPECT_EQ(flows[0].start_ns, 5 * kSecondNs);
+  EXPECT_EQ(flows[0].end_ns, 9 * kSecondNs);
   EXPECT_EQ(flows[0].handshake_seen, 1);
 }
 
@@ -145,7 +145,7 @@ TEST_F(FlowBookTest, EachSideAloneTellsWhatItKnows) {
   row.local_end = 1;
   book_.seen_by_packets(kNear, 0, 1, row);
   const packet::Ends other = ends_of("10.0.0.1", 40'001, "10.0.0.2", 29'500);
-  book_.left_by_sockets(by_sockets(other).entry, 100, 8 * kSecond);
+  book_.left_by_sockets(by_sockets(other).entry, 100, 8 * kSecondNs);
   const std::vector<record::Flow> flows = written();
   ASSERT_EQ(flows.size(), 2U);
   EXPECT_EQ(flows[0].interface, "bond0");
@@ -154,15 +154,15 @@ TEST_F(FlowBookTest, EachSideAloneTellsWhatItKnows) {
   EXPECT_EQ(flows[1].protocol, "tcp");
   EXPECT_EQ(flows[1].b_address, "10.0.0.2");
   EXPECT_EQ(flows[1].b_port, 29'500);
-  EXPECT_EQ(flows[1].start_ns, 6 * kSecond);
-  EXPECT_EQ(flows[1].end_ns, 8 * kSecond);
+  EXPECT_EQ(flows[1].start_ns, 6 * kSecondNs);
+  EXPECT_EQ(flows[1].end_ns, 8 * kSecondNs);
   EXPECT_FALSE(flows[1].handshake_seen.known());
 }
 
 TEST_F(FlowBookTest, BothEndsHereAreOneRowOfNeitherEnd) {
   const Sighting near = by_sockets(kNear, 100);
   const Sighting far =
-      book_.seen_by_sockets(kFar, 0, 101, {.process = 9, .is_job = true}, 6 * kSecond);
+      book_.seen_by_sockets(kFar, 0, 101, {.process = 9, .is_job = true}, 6 * kSecondNs);
   EXPECT_EQ(near.entry, far.entry);
   EXPECT_FALSE(near.is_turned);
   EXPECT_TRUE(far.is_turned);
@@ -205,33 +205,33 @@ TEST_F(FlowBookTest, PacketsThatGoOnAreTheOpenSocketsStill) {
   const Sighting first = by_packets(kNear, 1);
   by_sockets(kNear, 100);
   record::Flow row = packets_row(kNear);
-  row.end_ns = 20 * kSecond;
+  row.end_ns = 20 * kSecondNs;
   book_.update_by_packets(*first.entry, row);
   book_.left_by_packets(first.entry);
   row.handshake_seen = 0;
-  row.start_ns = 90 * kSecond;
+  row.start_ns = 90 * kSecondNs;
   EXPECT_EQ(book_.seen_by_packets(kNear, 0, 2, row).entry, first.entry);
   const std::vector<record::Flow> flows = written();
   ASSERT_EQ(flows.size(), 1U);
-  EXPECT_EQ(flows[0].start_ns, 5 * kSecond);
+  EXPECT_EQ(flows[0].start_ns, 5 * kSecondNs);
 }
 
 TEST_F(FlowBookTest, WhatClosedBeforeThePacketsWereLookedAtIsFound) {
   const Sighting sockets = by_sockets(kNear);
-  book_.left_by_sockets(sockets.entry, 100, 7 * kSecond);
+  book_.left_by_sockets(sockets.entry, 100, 7 * kSecondNs);
   EXPECT_EQ(by_packets(kFar).entry, sockets.entry);
   EXPECT_EQ(written().size(), 1U);
 }
 
 TEST_F(FlowBookTest, WhatClosedLongBeforeIsAnother) {
-  const Sighting sockets = by_sockets(kNear, 100, kSecond);
-  book_.left_by_sockets(sockets.entry, 100, 2 * kSecond);
+  const Sighting sockets = by_sockets(kNear, 100, kSecondNs);
+  book_.left_by_sockets(sockets.entry, 100, 2 * kSecondNs);
   EXPECT_NE(by_packets(kFar).entry, sockets.entry);
 }
 
 TEST_F(FlowBookTest, OtherNetworksAreOthers) {
   const Sighting own = by_sockets(kNear, 100);
-  const Sighting other = book_.seen_by_sockets(kNear, 4'026'531'840, 101, kOwner, 6 * kSecond);
+  const Sighting other = book_.seen_by_sockets(kNear, 4'026'531'840, 101, kOwner, 6 * kSecondNs);
   EXPECT_NE(own.entry, other.entry);
   EXPECT_EQ(by_packets(kNear).entry, own.entry);
 }
@@ -241,7 +241,7 @@ TEST_F(FlowBookTest, WhatEverybodyLeftIsForgottenInTime) {
   for (std::size_t number = 0; number < kConnections; ++number) {
     const packet::Ends ends =
         ends_of("10.0.0.1", static_cast<std::uint16_t>(number + 1), "10.0.0.2", 1);
-    book_.left_by_sockets(by_sockets(ends, number + 1).entry, number + 1, 7 * kSecond);
+    book_.left_by_sockets(by_sockets(ends, number + 1).entry, number + 1, 7 * kSecondNs);
   }
   EXPECT_EQ(book_.size(), FlowBook::kMaxLeftEntries);
 }
@@ -269,4 +269,4 @@ TEST_F(FlowBookTest, ThreadsSeeOneEntryAConnection) {
 }
 
 }  // namespace
-}  // namespace chokepoint::capture::book
+}  // namespace chokepoint::capture::socket

@@ -30,7 +30,7 @@
 #include "base/record/writer.h"
 #include "capture/packet/packet.h"
 
-namespace chokepoint::capture::book {
+namespace chokepoint::capture::socket {
 
 // The key of a connection: both its ends, in a fixed order.
 struct Pair {
@@ -186,4 +186,4 @@ class FlowBook {
   std::atomic<std::uint64_t> version_ = 0;
 };
 
-}  // namespace chokepoint::capture::book
+}  // namespace chokepoint::capture::socket
