@@ -17,33 +17,30 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::size_t kMaxMessageBytes = 4096;
 // From the end of its output to its own; ssh takes some round trips.
 constexpr std::chrono::seconds kEndPatience{10};
 
 }  // namespace
 
 Result<Sender> Sender::start(std::vector<std::string> command, const SenderDeadline& patience) {
-  TRY(sys::Pipe out, sys::open_pipe("collect", "a pipe"));
-  TRY(sys::Pipe err, sys::open_pipe("collect", "a pipe"));
-  sys::Spawn spawn{.command = std::move(command), .out = out.write.get(), .err = err.write.get()};
+  sys::Spawn spawn{.command = std::move(command)};
   // Another program would hand the tie on to a chokepoint that is not this one's child.
   if (spawn.command.front() == kOwnProgram) {
     spawn.environment = {sys::tie_to_this_process()};
   }
-  TRY(sys::Process process, sys::Process::start(spawn));
-  return Sender(std::move(process), std::move(out.read), std::move(err.read), patience);
+  TRY(sys::ChildOutput child, sys::start_child(std::move(spawn), "collect"));
+  return Sender(std::move(child), patience);
 }
 
 Sender::~Sender() { end(); }
 
 void Sender::end() {
-  if (process_.descriptor() < 0 || has_ended_) {
+  if (child_.process.descriptor() < 0 || has_ended_) {
     return;  // moved from, or gone
   }
   has_ended_ = true;
-  std::ignore = process_.signal(SIGKILL);
-  std::ignore = process_.wait();
+  std::ignore = child_.process.signal(SIGKILL);
+  std::ignore = child_.process.wait();
 }
 
 Result<> Sender::wait(std::span<pollfd> watched, Moment until) const {
@@ -70,48 +67,33 @@ Result<> Sender::wait(std::span<pollfd> watched, Moment until) const {
 Result<std::size_t> Sender::read(std::span<char> into) {
   const Moment until = std::chrono::steady_clock::now() + patience_.silence;
   for (;;) {
-    std::array<pollfd, 3> watched{pollfd{out_.get(), POLLIN, 0}, pollfd{err_.get(), POLLIN, 0},
+    std::array<pollfd, 3> watched{pollfd{child_.out.descriptor(), POLLIN, 0},
+                                  pollfd{child_.err.descriptor(), POLLIN, 0},
                                   pollfd{patience_.interrupt, POLLIN, 0}};
     TRY(wait(watched, until));
-    if (watched[1].revents != 0) {
-      hear();
+    child_.err.take_last(message_);
+    if (watched[0].revents == 0) {
+      continue;
     }
-    if (watched[0].revents != 0) {
-      const ssize_t count = ::read(out_.get(), into.data(), into.size());
-      return count < 0 ? Result<std::size_t>(fail(from_errno(errno, "collect", "read")))
-                       : Result<std::size_t>(static_cast<std::size_t>(count));
+    if (const std::optional<std::size_t> count = child_.out.read(into)) {
+      return *count;
     }
-  }
-}
-
-void Sender::hear() {
-  std::array<char, 1024> bytes{};
-  const ssize_t count = ::read(err_.get(), bytes.data(), bytes.size());
-  if (count <= 0) {
-    err_.reset();
-    return;
-  }
-  message_.append(bytes.data(), static_cast<std::size_t>(count));
-  if (message_.size() > kMaxMessageBytes) {
-    message_.erase(0, message_.size() - kMaxMessageBytes);
   }
 }
 
 std::string Sender::message() {
-  out_.reset();
+  child_.out.close();
   const Moment until = std::chrono::steady_clock::now() +
                        std::min<std::chrono::nanoseconds>(kEndPatience, patience_.silence);
   // What it started in the background may keep its standard error open for ever.
   for (bool is_over = false; !is_over;) {
-    std::array<pollfd, 3> watched{pollfd{process_.descriptor(), POLLIN, 0},
-                                  pollfd{err_.get(), POLLIN, 0},
+    std::array<pollfd, 3> watched{pollfd{child_.process.descriptor(), POLLIN, 0},
+                                  pollfd{child_.err.descriptor(), POLLIN, 0},
                                   pollfd{patience_.interrupt, POLLIN, 0}};
     is_over = !wait(watched, until) || (watched[0].revents != 0 && watched[1].revents == 0);
-    if (watched[1].revents != 0) {
-      hear();
-    }
+    child_.err.take_last(message_);
   }
-  const auto ended = process_.poll();
+  const auto ended = child_.process.poll();
   has_ended_ = ended && *ended;
   has_failed_ = !has_ended_ || (*ended)->code != 0;
   end();

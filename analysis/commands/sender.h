@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/sys/descriptor.h"
+#include "base/sys/child_output.h"
 #include "base/sys/error.h"
-#include "base/sys/process.h"
 
 namespace chokepoint::analysis {
 
@@ -38,22 +38,15 @@ class Sender {
   bool has_failed() const { return has_failed_; }
 
  private:
-  Sender(sys::Process process, sys::Descriptor out, sys::Descriptor err,
-         const SenderDeadline& patience)
-      : process_(std::move(process)),
-        out_(std::move(out)),
-        err_(std::move(err)),
-        patience_(patience) {}
+  Sender(sys::ChildOutput child, const SenderDeadline& patience)
+      : child_(std::move(child)), patience_(patience) {}
 
   using Moment = std::chrono::steady_clock::time_point;
   // Until one of the program's descriptors is readable.
   Result<> wait(std::span<struct pollfd> watched, Moment until) const;
-  void hear();
   void end();
 
-  sys::Process process_;
-  sys::Descriptor out_;
-  sys::Descriptor err_;
+  sys::ChildOutput child_;
   SenderDeadline patience_;
   std::string message_;
   bool has_failed_ = false;

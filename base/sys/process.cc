@@ -20,6 +20,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/sys/child_output.h"
 #include "base/sys/clock.h"
 #include "base/sys/number.h"
 
@@ -413,19 +414,6 @@ void freeze(Tree& tree, const Clock& clock) {
 
 namespace {
 
-constexpr std::size_t kMostErrBytes = 4096;
-
-// Reads what is there; the end of the stream closes it.
-void read_into(std::string& text, Descriptor& from) {
-  std::array<char, 16'384> bytes{};
-  const ssize_t count = read(from.get(), bytes.data(), bytes.size());
-  if (count <= 0) {
-    from.reset();
-    return;
-  }
-  text.append(bytes.data(), static_cast<std::size_t>(count));
-}
-
 Error killed(Process& process, std::string_view subject, ErrorKind kind, std::string_view reason) {
   std::ignore = process.signal(SIGKILL);
   std::ignore = process.wait_until(std::chrono::steady_clock::now() + kPatience);
@@ -441,19 +429,15 @@ Result<Captured> capture_output(Spawn spawn, std::chrono::milliseconds wait, std
                                 int interrupt) {
   using Steady = std::chrono::steady_clock;
   const std::string subject = spawn.command.front();
-  TRY(Pipe out, open_pipe("run", subject));
-  TRY(Pipe err, open_pipe("run", subject));
-  spawn.out = out.write.get();
-  spawn.err = err.write.get();
-  TRY(Process process, Process::start(spawn));
-  out.write.reset();
-  err.write.reset();
+  TRY(ChildOutput child, start_child(std::move(spawn), "run"));
+  Process& process = child.process;
   Captured captured;
   const auto until = Steady::now() + wait;
-  while (out.read || err.read) {
+  while (child.out.descriptor() >= 0 || child.err.descriptor() >= 0) {
     // poll() passes over a descriptor of -1.
-    std::array<pollfd, 3> watched{pollfd{out.read.get(), POLLIN, 0},
-                                  pollfd{err.read.get(), POLLIN, 0}, pollfd{interrupt, POLLIN, 0}};
+    std::array<pollfd, 3> watched{pollfd{child.out.descriptor(), POLLIN, 0},
+                                  pollfd{child.err.descriptor(), POLLIN, 0},
+                                  pollfd{interrupt, POLLIN, 0}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Steady::now()).count();
     if (left <= 0 || (::poll(watched.data(), watched.size(), static_cast<int>(left)) == 0)) {
       return fail(killed(process, subject, ErrorKind::Timeout, "took too long"));
@@ -462,13 +446,8 @@ Result<Captured> capture_output(Spawn spawn, std::chrono::milliseconds wait, std
       std::ignore = process.signal(SIGINT);
       interrupt = -1;
     }
-    if (watched[0].revents != 0) {
-      read_into(captured.out, out.read);
-    }
-    if (watched[1].revents != 0) {
-      read_into(captured.err, err.read);
-      captured.err.erase(0, captured.err.size() - std::min(captured.err.size(), kMostErrBytes));
-    }
+    child.out.take(captured.out, most_bytes);
+    child.err.take_last(captured.err);
     if (captured.out.size() > most_bytes) {
       return fail(killed(process, subject, ErrorKind::Malformed, "wrote too much"));
     }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 #include "base/cli/text.h"
@@ -24,20 +23,11 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kGrace{1000};
 constexpr std::size_t kMaxDocument = std::size_t{4} * 1024 * 1024;
-constexpr std::size_t kMaxWords = 4096;
 constexpr std::size_t kMaxLineBytes = 400;
 // Exit codes: docs/design.md, "Errors and exit codes".
 constexpr int kUsage = 2;
 constexpr int kFound = 3;
 constexpr int kInterrupted = 130;
-
-Result<sys::Pipe> open_ear() {
-  Result<sys::Pipe> pipe = sys::open_pipe("start", "test");
-  if (pipe) {
-    fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
-  }
-  return pipe;
-}
 
 // A key fits into a pipe's buffer whole, so nobody waits for its reader.
 Result<sys::Descriptor> input_of(const std::string& key) {
@@ -52,17 +42,6 @@ Result<sys::Descriptor> input_of(const std::string& key) {
     return fail(from_errno(errno, "hand over", "key"));
   }
   return std::move(pipe.read);
-}
-
-// True where something came. What has ended is closed.
-bool read_piece(sys::Descriptor& from, std::string& text) {
-  std::array<char, 16384> piece{};
-  const ssize_t got = from ? read(from.get(), piece.data(), piece.size()) : -1;
-  if (got == 0) {
-    from.reset();
-  }
-  text.append(piece.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  return got > 0;
 }
 
 std::string last_line(std::string text, std::string_view command) {
@@ -117,59 +96,42 @@ Names::Answer late(const std::string& name) {
 
 Result<std::unique_ptr<Job>> Child::start(const Task& task, const ChildOptions& options,
                                           const sys::Clock& clock) {
-  Result<sys::Descriptor> in = input_of(options.key);
-  Result<sys::Pipe> out = open_ear();
-  Result<sys::Pipe> err = open_ear();
-  if (!in || !out || !err) {
-    return std::unexpected(!in ? in.error() : !out ? out.error() : err.error());
-  }
-  Result<sys::Process> process =
-      sys::Process::start({.command = command_of(task, options.program, !options.key.empty()),
-                           .environment = {sys::tie_to_this_process()},
-                           .in = in->get(),
-                           .out = out->write.get(),
-                           .err = err->write.get()});
-  if (!process) {
-    return std::unexpected(process.error());
-  }
-  return std::unique_ptr<Job>(new Child(task, options, clock, std::move(*process),
-                                        std::move(out->read), std::move(err->read)));
+  TRY(const sys::Descriptor in, input_of(options.key));
+  TRY(sys::ChildOutput child,
+      sys::start_child({.command = command_of(task, options.program, !options.key.empty()),
+                        .environment = {sys::tie_to_this_process()},
+                        .in = in.get()},
+                       "start"));
+  return std::unique_ptr<Job>(new Child(task, options, clock, std::move(child)));
 }
 
 Child::Child(const Task& task, const ChildOptions& options, const sys::Clock& clock,
-             sys::Process process, sys::Descriptor out, sys::Descriptor err)
+             sys::ChildOutput child)
     : task_(task),
       longest_(options.longest),
       deadline_(net::Deadline::Clock::now() + options.longest),
       clock_(clock),
-      process_(std::move(process)),
-      out_(std::move(out)),
-      err_(std::move(err)) {}
+      child_(std::move(child)) {}
 
 Child::~Child() {
   if (!ended_) {
-    sys::end_tree(process_.pid(), kGrace, sys::Root("/"), clock_);
+    sys::end_tree(child_.process.pid(), kGrace, sys::Root("/"), clock_);
   }
 }
 
-std::vector<int> Child::watched() const { return {process_.descriptor(), out_.get(), err_.get()}; }
+std::vector<int> Child::watched() const {
+  return {child_.process.descriptor(), child_.out.descriptor(), child_.err.descriptor()};
+}
 
 std::unexpected<Error> Child::failed(ErrorKind kind, const std::string& reason) const {
   return fail(kind, command_name(task_.kind), task_.peer, reason);
 }
 
-void Child::read_streams() {
-  while (document_.size() <= kMaxDocument && read_piece(out_, document_)) {
-  }
-  while (read_piece(err_, words_)) {
-    words_.erase(0, words_.size() - std::min(words_.size(), kMaxWords));
-  }
-}
-
 Result<std::optional<Json>> Child::look() {
   // Asked first: what it wrote before its end is then read whole.
-  const Result<std::optional<sys::ExitStatus>> status = process_.poll();
-  read_streams();
+  const Result<std::optional<sys::ExitStatus>> status = child_.process.poll();
+  child_.out.take(document_, kMaxDocument);
+  child_.err.take_last(words_);
   if (!status) {
     return std::unexpected(status.error());
   }

@@ -15,6 +15,7 @@
 #include "base/control/message.h"
 #include "base/net/address.h"
 #include "base/net/deadline.h"
+#include "base/sys/child_output.h"
 #include "base/sys/clock.h"
 #include "base/sys/error.h"
 #include "base/sys/late.h"
@@ -58,8 +59,7 @@ class Child final : public Job {
 
  private:
   Child(const Task& task, const ChildOptions& options, const sys::Clock& clock,
-        sys::Process process, sys::Descriptor out, sys::Descriptor err);
-  void read_streams();
+        sys::ChildOutput child);
   Result<control::Json> answer(const sys::ExitStatus& status) const;
   std::unexpected<Error> failed(ErrorKind kind, const std::string& reason) const;
 
@@ -67,9 +67,7 @@ class Child final : public Job {
   std::chrono::milliseconds longest_;
   net::Deadline::Clock::time_point deadline_;
   const sys::Clock& clock_;
-  sys::Process process_;
-  sys::Descriptor out_;
-  sys::Descriptor err_;
+  sys::ChildOutput child_;
   bool ended_ = false;
   std::string document_;
   std::string words_;  // the end of what it wrote to standard error

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/host/network.h"
+#include "base/sys/child_output.h"
 #include "base/sys/clock.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
@@ -57,9 +58,8 @@ class Children {
 
  private:
   struct Child {
-    sys::Process process;
+    sys::ChildOutput output;
     sys::Descriptor input;
-    sys::Descriptor output;
     std::string unfinished = {};  // line
   };
 

@@ -1,10 +1,8 @@
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <optional>
@@ -20,21 +18,6 @@ namespace {
 constexpr std::size_t kMaxLineBytes = 4096;
 constexpr int kTermGraceMs = 5000;
 constexpr int kKillGraceMs = 1000;
-
-// Everything that is there; true where the other end is closed.
-bool read_all(int fd, std::string& text) {
-  std::array<char, 4096> piece{};
-  for (;;) {
-    const ssize_t got = read(fd, piece.data(), piece.size());
-    if (got > 0) {
-      text.append(piece.data(), static_cast<std::size_t>(got));
-    } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
-      return true;
-    } else if (errno == EAGAIN) {
-      return false;
-    }
-  }
-}
 
 // Takes whole lines off the text; what is left is an unfinished one. Of an endless one its
 // beginning is a line.
@@ -72,13 +55,9 @@ Result<> Children::start_held(Who who, sys::Spawn spawn, const std::string& firs
 Result<> Children::start(Who who, sys::Spawn spawn) { return add(who, std::move(spawn), {}); }
 
 Result<> Children::add(Who who, sys::Spawn spawn, sys::Descriptor held) {
-  TRY(sys::Pipe output, sys::open_pipe("launch", "a pipe"));
-  spawn.out = output.write.get();
-  spawn.err = output.write.get();
-  TRY(sys::Process process, sys::Process::start(spawn));
-  fcntl(output.read.get(), F_SETFL, O_NONBLOCK);
-  children_.insert_or_assign(who,
-                             Child{std::move(process), std::move(held), std::move(output.read)});
+  TRY(sys::ChildOutput output,
+      sys::start_child(std::move(spawn), "launch", sys::ChildStreams::Joined));
+  children_.insert_or_assign(who, Child{std::move(output), std::move(held), {}});
   return {};
 }
 
@@ -86,8 +65,8 @@ std::vector<Children::Who> Children::await(const std::vector<int>& others, int t
   std::vector<pollfd> list;
   std::vector<Who> whose;
   for (const auto& [who, child] : children_) {
-    list.push_back({child.output.get(), POLLIN, 0});
-    list.push_back({child.process.descriptor(), POLLIN, 0});
+    list.push_back({child.output.out.descriptor(), POLLIN, 0});
+    list.push_back({child.output.process.descriptor(), POLLIN, 0});
     whose.push_back(who);
   }
   for (const int other : others) {
@@ -111,14 +90,11 @@ void Children::look_at(Who who, const Listener& listener) {
   }
   Child& child = found->second;
   // Asked first: what it had said by its end is then there to be read.
-  const Result<std::optional<sys::ExitStatus>> status = child.process.poll();
+  const Result<std::optional<sys::ExitStatus>> status = child.output.process.poll();
   const bool has_ended = !status || status->has_value();
-  const bool is_closed = !child.output || read_all(child.output.get(), child.unfinished);
-  take_lines(child.unfinished, is_closed || has_ended,
+  child.output.out.take(child.unfinished, SIZE_MAX);
+  take_lines(child.unfinished, child.output.out.descriptor() < 0 || has_ended,
              [&](std::string_view line) { listener.said(who, line); });
-  if (is_closed) {
-    child.output.reset();
-  }
   if (has_ended) {
     children_.erase(found);
     listener.ended(who, status ? **status : sys::ExitStatus{});
@@ -133,7 +109,7 @@ void Children::poll(const std::vector<int>& others, int timeout_ms, const Listen
 
 void Children::signal_all(int number) const {
   for (const auto& [who, child] : children_) {
-    (void)child.process.signal(number);
+    (void)child.output.process.signal(number);
   }
 }
 
