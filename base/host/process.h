@@ -34,7 +34,7 @@ struct Process {
   std::optional<Limit> open_files;
   std::optional<Limit> core_bytes;
   std::optional<std::uint64_t> capabilities;  // the effective ones, a bit each
-  // What may be given the right to capture (see capture/helper), and whether it was.
+  // What may be given the right to capture (see capture/main.cc), and whether it was.
   std::optional<std::string> capture_program;
   bool is_capture_allowed = false;
   // As steering_variables() has them. Nothing where it could not be read.

@@ -80,7 +80,7 @@ constexpr bool kSameType = std::is_same_v<typename Shape<Own>::Type, typename Sh
 //   …/bin/chokepoint   …/lib/chokepoint/NAME     installed, or the tarball
 //   build/chokepoint   build/lib/chokepoint/NAME the build tree
 
-// The program among them that may be given the right to capture: capture/helper.
+// The program among them that may be given the right to capture: capture/main.cc.
 inline constexpr std::string_view kCaptureProgram = "chokepoint-capture";
 
 // The absolute path; nothing where there is none.
