@@ -70,16 +70,20 @@ class Window {
     }
     std::ranges::copy(kept_, bytes.begin());
     std::size_t filled = kept_.size();
-    if (!ended_ && filled < size) {
-      filled += read(std::span(bytes).subspan(filled));
+    const std::size_t most = std::min(size, most_);
+    if (!ended_ && filled < most) {
+      filled += read(std::span(bytes).subspan(filled, most - filled));
     }
     return std::span(bytes).first(filled);
   }
 
-  // `rest` is the unused end of the last fill(); the next one makes room for `wanted` bytes.
-  void keep(std::span<const std::uint8_t> rest, std::size_t wanted) {
+  // `rest` is the unused end of the last fill(); the next one makes room for `wanted` bytes. 0: the
+  // batch was full after `used` bytes, and the next one will be after about as many. What is read
+  // beyond these is copied twice before it is used.
+  void keep(std::span<const std::uint8_t> rest, std::size_t used, std::size_t wanted) {
     kept_.assign(rest.begin(), rest.end());
     wanted_ = wanted;
+    most_ = wanted > 0 ? SIZE_MAX : used + used / 16;
   }
 
   // Nothing comes after the last fill(); error() says why, unless the stream just ended.
@@ -102,6 +106,7 @@ class Window {
   std::unique_ptr<ByteStream> stream_;
   std::vector<std::uint8_t> kept_;
   std::size_t wanted_ = 0;
+  std::size_t most_ = SIZE_MAX;
   bool ended_ = false;
   std::optional<Error> error_;
 };
@@ -121,7 +126,7 @@ class FileSource final : public Source {
     const Consumed consumed = format_->take(bytes, batch);
     const auto rest = bytes.subspan(consumed.bytes);
     packets_ += batch.frames.size();
-    window_.keep(rest, consumed.wanted);
+    window_.keep(rest, consumed.bytes, consumed.wanted);
     const bool full = consumed.wanted == 0;
     if (consumed.broken.empty() && (full || !window_.ended())) {
       return Progress::More;
