@@ -207,6 +207,9 @@ void Decoder::look_inside(Walk walk, Packet& packet) {
 }
 
 void Decoder::decode(const Frame& frame, Packet& packet) {
+  if (read_ordinary(frame, packet)) {
+    return;
+  }
   begin(frame, packet);
   Walk walk(frame);
   walk.made_up = made_up_bytes(frame.link_type);

@@ -4,8 +4,9 @@
 //     ─ read_tcp, read_udp, read_roce ─▶ payload
 //     ─ enter_tunnel ─▶ IP header inside the tunnel
 //
-// Implemented by link.cc, ip.cc and transport.cc, called by the decoder. Pure functions: they read
-// no byte beyond what was captured, and move the walk.
+// read_ordinary() reads the most frequent frames in one step. Implemented by ordinary.cc, link.cc,
+// ip.cc and transport.cc, called by the decoder. Pure functions: they read no byte beyond what was
+// captured, and move the walk.
 #pragma once
 
 #include <algorithm>
@@ -95,7 +96,26 @@ struct Walk {
   }
 };
 
+// ---- The whole of most frames (ordinary.cc)
+
+// Ethernet, IPv4 or IPv6 without options or fragments, TCP without options but padded timestamps,
+// all of it captured and without contradiction: every field of `packet` is set, as the functions
+// below would, except SACK blocks and `roce`. False: any other frame, and `packet` means nothing.
+bool read_ordinary(const Frame& frame, Packet& packet);
+
 // ---- Link and tunnel (link.cc)
+
+enum EtherType : std::uint16_t {
+  kIpv4 = 0x0800,
+  kIpv6 = 0x86dd,
+  kVlan = 0x8100,
+  kProviderBridge = 0x88a8,
+  kOldQinQ = 0x9100,
+  kMpls = 0x8847,
+  kMplsMulticast = 0x8848,
+};
+
+inline constexpr std::uint32_t kEthernetBytes = 14;  // the EtherType is the last two
 
 enum class Network : std::uint8_t {
   Ipv4,
@@ -120,6 +140,24 @@ Network enter_tunnel(Walk& walk, const Packet& outer, const Tunnels& tunnels,
 
 // ---- IP (ip.cc)
 
+inline constexpr std::uint32_t kIpv4HeaderBytes = 20;  // without options
+inline constexpr std::uint32_t kIpv6HeaderBytes = 40;  // without extension headers
+inline constexpr std::uint16_t kMoreFragments = 0x2000;
+inline constexpr std::uint16_t kFragmentOffset = 0x1fff;
+
+// As ::ffff:a.b.c.d: ten zero bytes, two of 0xff, the address.
+inline Address mapped(const std::uint8_t* at) {
+  std::uint32_t address = 0;
+  std::memcpy(&address, at, sizeof address);
+  return {.words = {0, std::uint64_t{address} << 32 | 0xffff'0000U}};
+}
+
+inline Address address_at(const std::uint8_t* at) {
+  Address address;
+  std::memcpy(address.words.data(), at, sizeof address.words);
+  return address;
+}
+
 // Which part of a packet this is, if it was sent in fragments.
 struct Piece {
   std::uint32_t id = 0;
@@ -143,6 +181,9 @@ bool read_ipv6(Walk& walk, Packet& packet, Piece& piece);
 // ---- Transport (transport.cc)
 
 inline constexpr std::uint16_t kRocePort = 4791;
+inline constexpr std::uint32_t kTcpHeaderBytes = 20;             // without options
+inline constexpr std::uint32_t kTimestampsBytes = 12;            // padded
+inline constexpr std::uint32_t kPaddedTimestamps = 0x0101'080a;  // NOP, NOP, timestamps of 10 bytes
 
 // The TCP header and its options, until an option contradicts itself (as Linux does). The walk ends
 // at the payload. Malformed: cut before the ports, or contradicting itself; OtherIp: cut between

@@ -81,17 +81,6 @@ bool skip_extensions(Walk& walk, std::uint8_t& protocol, Piece& piece, std::uint
   return true;
 }
 
-constexpr std::uint32_t kIpv4HeaderBytes = 20;
-constexpr std::uint16_t kMoreFragments = 0x2000;
-constexpr std::uint16_t kFragmentOffset = 0x1fff;
-
-// As ::ffff:a.b.c.d: ten zero bytes, two of 0xff, the address.
-Address mapped(const std::uint8_t* at) {
-  std::uint32_t address = 0;
-  std::memcpy(&address, at, sizeof address);
-  return {.words = {0, std::uint64_t{address} << 32 | 0xffff'0000U}};
-}
-
 void take_fields(const std::uint8_t* header, Packet& packet, Piece& piece) {
   packet.ends.source = mapped(header + 12);
   packet.ends.destination = mapped(header + 16);
@@ -108,14 +97,7 @@ void take_fields(const std::uint8_t* header, Packet& packet, Piece& piece) {
   piece.is_last = (fragment & kMoreFragments) == 0;
 }
 
-constexpr std::uint32_t kIpv6HeaderBytes = 40;
 constexpr std::uint32_t kJumboOptionBytes = 8;  // with the hop-by-hop header around it
-
-Address address_at(const std::uint8_t* at) {
-  Address address;
-  std::memcpy(address.words.data(), at, sizeof address.words);
-  return address;
-}
 
 void take_fields(const std::uint8_t* header, Packet& packet) {
   packet.ends.source = address_at(header + 8);

@@ -7,16 +7,6 @@ namespace {
 constexpr int kMaxTags = 4;
 constexpr int kMaxLabels = 8;
 
-enum EtherType : std::uint16_t {
-  kIpv4 = 0x0800,
-  kIpv6 = 0x86dd,
-  kVlan = 0x8100,
-  kProviderBridge = 0x88a8,
-  kOldQinQ = 0x9100,
-  kMpls = 0x8847,
-  kMplsMulticast = 0x8848,
-};
-
 bool is_tag(std::uint16_t type) {
   return type == kVlan || type == kProviderBridge || type == kOldQinQ;
 }
@@ -103,7 +93,9 @@ Network skip_loopback(Walk& walk) {
 }
 
 // An Ethernet frame at the walk's place, in a tunnel or not.
-Network skip_ethernet(Walk& walk, std::uint16_t& vlan) { return skip_fixed(walk, 14, 12, vlan); }
+Network skip_ethernet(Walk& walk, std::uint16_t& vlan) {
+  return skip_fixed(walk, kEthernetBytes, kEthernetBytes - 2, vlan);
+}
 
 constexpr std::uint16_t kVxlanPort = 4789;
 constexpr std::uint16_t kOldVxlanPort = 8472;

@@ -74,12 +74,9 @@ void read_tcp_options(const std::uint8_t* begin, const std::uint8_t* end, Tcp& t
 constexpr std::uint32_t kPortsBytes = 4;
 constexpr std::uint32_t kToWindow = 16;
 constexpr std::uint32_t kToChecksum = 18;
-constexpr std::uint32_t kTcpHeaderBytes = 20;   // without options
-constexpr std::uint32_t kTimestampsBytes = 12;  // padded
 constexpr std::uint32_t kUdpHeaderBytes = 8;
 
 void take_options(Walk& walk, std::uint32_t header_bytes, Tcp& tcp) {
-  constexpr std::uint32_t kPaddedTimestamps = 0x0101'080a;  // NOP, NOP, timestamps of 10 bytes
   const std::uint8_t* begin = walk.here() + kTcpHeaderBytes;
   if (header_bytes == kTcpHeaderBytes + kTimestampsBytes && walk.has(header_bytes) &&
       read32(begin) == kPaddedTimestamps) {
