@@ -29,11 +29,17 @@ class Share {
   std::size_t bytes_ = 0;
 };
 
-// Makes a detail of a half when it is first needed.
+template <class Detail>
+[[gnu::noinline]] void make_detail(std::unique_ptr<Detail>& detail, Budget& budget) {
+  detail = std::make_unique<Detail>(budget);
+}
+
+// Makes a detail of a half when it is first needed. Called several times a packet: only the test
+// is compiled into the caller.
 template <class Detail>
 Detail& made(std::unique_ptr<Detail>& detail, Budget& budget) {
-  if (!detail) {
-    detail = std::make_unique<Detail>(budget);
+  if (!detail) [[unlikely]] {
+    make_detail(detail, budget);
   }
   return *detail;
 }

@@ -70,37 +70,56 @@ class Pool {
   std::size_t size_ = 0;
 };
 
-// A cache of the flows of the latest packets, indexed by their ports: most packets belong to one of
-// few flows, and a search in the table is a chain of dependent loads. The key is compared by value,
-// as in the table.
+// A cache of the flows of the latest packets, one entry for each direction, indexed by the ports:
+// most packets belong to one of few flows, and then neither their key is made nor the table
+// searched, which is a chain of dependent loads. Ends are compared by value, as keys in the table.
 class Recent {
  public:
   struct CachedFlow {
     Flow* flow = nullptr;
     std::uint32_t slot = 0;
+    std::uint32_t direction = 0;  // of the flow's half that sends from these ends
+    packet::Ends ends{};
   };
 
-  // The flow with this key; null if it is not cached.
-  const CachedFlow* find(const Key& key) const {
-    const CachedFlow& cached = cached_[index(key)];
-    return cached.flow != nullptr && cached.flow->key == key ? &cached : nullptr;
+  // The flow of these ends; null if it is not cached.
+  const CachedFlow* find(const packet::Ends& ends) const {
+    const CachedFlow& cached = cached_[index(ends.source_port, ends.destination_port)];
+    return cached.flow != nullptr && are_same(cached.ends, ends) ? &cached : nullptr;
   }
 
-  const CachedFlow& put(const Key& key, Flow& flow, std::uint32_t slot) {
-    CachedFlow& cached = cached_[index(key)];
-    cached.flow = &flow;
-    cached.slot = slot;
+  const CachedFlow& put(const packet::Ends& ends, Flow& flow, std::uint32_t slot,
+                        unsigned direction) {
+    CachedFlow& cached = cached_[index(ends.source_port, ends.destination_port)];
+    cached = {.flow = &flow, .slot = slot, .direction = direction, .ends = ends};
     return cached;
   }
 
-  void forget(const Key& key) { cached_[index(key)].flow = nullptr; }
+  // Both directions.
+  void forget(const packet::Ends& ends) {
+    cached_[index(ends.source_port, ends.destination_port)].flow = nullptr;
+    cached_[index(ends.destination_port, ends.source_port)].flow = nullptr;
+  }
 
  private:
-  static constexpr int kBits = 8;
+  static constexpr int kBits = 9;
 
-  static std::size_t index(const Key& key) {
+  static std::size_t index(std::uint32_t source_port, std::uint32_t destination_port) {
     constexpr std::uint32_t kOdd = 0x9e3779b1;
-    return (key.ports * kOdd) >> (32 - kBits);
+    return ((source_port << 16 | destination_port) * kOdd) >> (32 - kBits);
+  }
+
+  // What a key is made of. Word by word: a call of memcmp() costs more than the comparison.
+  static bool are_same(const packet::Ends& a, const packet::Ends& b) {
+    const std::uint64_t differences =
+        (a.source.words[0] ^ b.source.words[0]) | (a.source.words[1] ^ b.source.words[1]) |
+        (a.destination.words[0] ^ b.destination.words[0]) |
+        (a.destination.words[1] ^ b.destination.words[1]) |
+        static_cast<std::uint64_t>((a.source_port ^ b.source_port) |
+                                   (a.destination_port ^ b.destination_port) |
+                                   (a.protocol ^ b.protocol)) |
+        (a.tunnel ^ b.tunnel);
+    return differences == 0;
   }
 
   std::array<CachedFlow, std::size_t{1} << kBits> cached_{};
@@ -308,20 +327,19 @@ void Table::grow() {
 struct Engine::Core {
   explicit Core(const Limits& given) : limits(given), table(pool) {}
 
-  const Seen& take(const packet::Packet& packet) {
+  [[gnu::always_inline]] const Seen& take(const packet::Packet& packet) {
     if (!is_flow(packet.kind)) {
       seen = {};
       return seen;
     }
-    const Directed directed = key_of(packet.ends);
-    const Recent::CachedFlow* cached = recent.find(directed.key);
-    if (cached == nullptr || is_another(*cached->flow, directed, packet)) {
-      cached = &look_up(directed, packet);
+    const Recent::CachedFlow* cached = recent.find(packet.ends);
+    if (cached == nullptr || is_another(*cached->flow, cached->direction, packet)) {
+      cached = &look_up(packet);
     }
     Flow& flow = *cached->flow;
     seen.slot = cached->slot;
     pool.touch(flow, cached->slot, packet.time_ns);
-    take(flow, directed, packet);
+    take(flow, cached->direction, packet);
     if (budget.used > limits.detail_bytes && pool.size() > kMinFlows) {
       fold_oldest();
     }
@@ -333,18 +351,21 @@ struct Engine::Core {
     count_loss(half, packet, noted, {.budget = budget, .series = limits.keep_series});
   }
 
-  const Recent::CachedFlow& look_up(const Directed& directed, const packet::Packet& packet) {
+  [[gnu::noinline]] const Recent::CachedFlow& look_up(const packet::Packet& packet) {
+    const Directed directed = key_of(packet.ends);
     const std::uint64_t hash = table.hash(directed.key);
     std::uint32_t slot = table.find(directed.key, hash);
-    if (slot == kNoSlot || is_another(pool[slot], directed, packet)) {
+    if (slot == kNoSlot ||
+        is_another(pool[slot], pool[slot].direction_of(directed.from_low), packet)) {
       slot = make(directed, hash, packet);
+      recent.forget(packet.ends);
     }
-    return recent.put(directed.key, pool[slot], slot);
+    Flow& flow = pool[slot];
+    return recent.put(packet.ends, flow, slot, flow.direction_of(directed.from_low));
   }
 
-  static bool is_another(const Flow& flow, const Directed& directed, const packet::Packet& packet) {
-    return packet.kind == packet::Kind::Tcp &&
-           begins_another(flow, flow.direction_of(directed.from_low), packet);
+  static bool is_another(const Flow& flow, unsigned direction, const packet::Packet& packet) {
+    return packet.kind == packet::Kind::Tcp && begins_another(flow, direction, packet);
   }
 
   std::uint32_t make(const Directed& directed, std::uint64_t hash, const packet::Packet& packet) {
@@ -368,15 +389,14 @@ struct Engine::Core {
     return slot;
   }
 
-  void take(Flow& flow, const Directed& directed, const packet::Packet& packet) {
-    const unsigned direction = flow.direction_of(directed.from_low);
+  void take(Flow& flow, unsigned direction, const packet::Packet& packet) {
     Half& half = flow.halves[direction];
     const Keeping keeping{.budget = budget, .series = limits.keep_series};
     flow.end_ns = std::max(flow.end_ns, packet.time_ns);
     Placed placed{};
     if (packet.kind == packet::Kind::Tcp) {
       half.segment.saw(packet.payload_bytes);
-      placed = take_tcp(flow, direction, packet, keeping);
+      placed = take_tcp(flow, half, flow.halves[1 - direction], packet, keeping);
     }
     // The same packet seen on another interface does not count again.
     if (!placed.is_copy || packet.interface == flow.interface) {
@@ -390,7 +410,7 @@ struct Engine::Core {
     seen.new_from = placed.new_from;
   }
 
-  void fold_oldest() {
+  [[gnu::noinline]] void fold_oldest() {
     std::uint32_t chosen = pool.oldest();
     std::uint32_t candidate = chosen;
     const auto size = [this](std::uint32_t slot) {
@@ -416,7 +436,7 @@ struct Engine::Core {
       remainder.retransmitted_packets += half.tally.retransmitted_packets;
       remainder.retransmitted_bytes += half.tally.retransmitted_bytes;
     }
-    recent.forget(flow.key);
+    recent.forget(flow.ends);
     table.remove(flow.key, slot);
     pool.remove(slot);
   }

@@ -38,7 +38,7 @@ void describe_window(const Half& half, const Half& other, DirectionFacts& facts)
 DirectionFacts describe_half(const Half& half, const Half& other) {
   DirectionFacts facts;
   static_cast<Tally&>(facts) = half.tally;
-  const Activity& activity = half.activity;
+  const Activity activity = half.activity.counted();
   facts.throughput_mbps =
       mbps(facts.payload_bytes, static_cast<double>(facts.last_ns - facts.first_ns));
   facts.busy_throughput_mbps = mbps(facts.unique_bytes, static_cast<double>(activity.busy_ns()));
@@ -89,6 +89,26 @@ std::optional<math::Distribution> path(const std::array<DirectionFacts, 2>& dire
 }
 
 }  // namespace
+
+bool Activity::change(std::int64_t time_ns, State state) {
+  const std::int64_t now_ns = is_begun_ ? std::max(last_ns_, time_ns) : time_ns;
+  const std::int64_t passed = is_begun_ ? now_ns - counted_ns_ : 0;
+  const bool was_busy = state_.is_busy && (!state_.is_unanswered || passed < kUnansweredIdleNs);
+  if (was_busy) {
+    busy_ns_ += passed;
+    window_limited_ns_ += state_.is_window_limited ? passed : 0;
+    idle_ns_ = 0;
+  } else if (was_ever_busy_) {
+    idle_ns_ += passed;
+    longest_idle_ns_ = std::max(longest_idle_ns_, idle_ns_);
+  }
+  closed_ns_ += state_.is_window_closed ? passed : 0;
+  state_ = state;
+  last_ns_ = counted_ns_ = now_ns;
+  is_begun_ = true;
+  was_ever_busy_ |= state.is_busy;
+  return state.is_busy && !was_busy;
+}
 
 void SegmentSize::learn(std::uint32_t payload_bytes) {
   if (payload_bytes <= kMaxCommonPayload) {

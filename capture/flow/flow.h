@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -83,7 +84,8 @@ inline std::uint64_t hash_of(const Key& key, std::uint64_t secret) {
 inline constexpr std::int64_t kUnansweredIdleNs = 200'000'000;
 
 // How long a direction had data outstanding, and what it waited for: the time between two packets
-// counts for the state after the first. A clock that steps back adds nothing.
+// counts for the state after the first. A clock that steps back adds nothing. Most packets leave
+// the state as it is: then only the time is noted, and counted with the next change.
 class Activity {
  public:
   struct State {
@@ -91,26 +93,26 @@ class Activity {
     bool is_window_limited = false;  // and the peer's window has no room for another segment
     bool is_window_closed = false;   // the peer's window is 0
     bool is_unanswered = false;      // the peer's side is not seen: busy ends with the next silence
+
+    bool operator==(const State& other) const {
+      return std::bit_cast<std::uint32_t>(*this) == std::bit_cast<std::uint32_t>(other);
+    }
   };
 
   // Returns true if a busy period begins.
   bool move(std::int64_t time_ns, State state) {
-    const std::int64_t passed = is_begun_ ? std::max<std::int64_t>(time_ns - last_ns_, 0) : 0;
-    const bool was_busy = state_.is_busy && (!state_.is_unanswered || passed < kUnansweredIdleNs);
-    if (was_busy) {
-      busy_ns_ += passed;
-      window_limited_ns_ += state_.is_window_limited ? passed : 0;
-      idle_ns_ = 0;
-    } else if (was_ever_busy_) {
-      idle_ns_ += passed;
-      longest_idle_ns_ = std::max(longest_idle_ns_, idle_ns_);
+    if (state == state_ && is_begun_ && !state.is_unanswered) {
+      last_ns_ = std::max(last_ns_, time_ns);
+      return false;
     }
-    closed_ns_ += state_.is_window_closed ? passed : 0;
-    state_ = state;
-    last_ns_ = is_begun_ ? std::max(last_ns_, time_ns) : time_ns;
-    is_begun_ = true;
-    was_ever_busy_ |= state.is_busy;
-    return state.is_busy && !was_busy;
+    return change(time_ns, state);
+  }
+
+  // With all time until the last packet counted: only then the durations are right.
+  Activity counted() const {
+    Activity all = *this;
+    all.change(last_ns_, state_);
+    return all;
   }
 
   std::int64_t busy_ns() const { return busy_ns_; }
@@ -119,10 +121,13 @@ class Activity {
   std::int64_t longest_idle_ns() const { return longest_idle_ns_; }
 
  private:
+  bool change(std::int64_t time_ns, State state);
+
   State state_{};
   bool is_begun_ = false;
   bool was_ever_busy_ = false;
-  std::int64_t last_ns_ = 0;
+  std::int64_t last_ns_ = 0;     // of the packets so far
+  std::int64_t counted_ns_ = 0;  // the time until then is counted
   std::int64_t busy_ns_ = 0;
   std::int64_t window_limited_ns_ = 0;
   std::int64_t closed_ns_ = 0;

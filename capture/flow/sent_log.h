@@ -44,7 +44,13 @@ class SentLog {
     if (count() == capacity_ && !make_room(sent, acknowledgements_seen)) {
       return;
     }
-    at(past_++) = sent;
+    // Member by member: as a whole it would be put together on the stack and read again from there.
+    Sent& place = at(past_++);
+    place.end = sent.end;
+    place.time_ns = sent.time_ns;
+    place.length = sent.length;
+    place.ip_id = sent.ip_id;
+    place.checksum = sent.checksum;
   }
 
   // Removes segments that end at or below the position.
@@ -83,14 +89,22 @@ class Copies {
  public:
   // True if this packet is among the remembered ones; else it is remembered.
   bool saw(const packet::Packet& packet) {
-    const Mark mark = mark_of(packet);
+    const bool is_marked = has_id(packet);
+    const std::uint64_t numbers =
+        std::uint64_t{packet.tcp.sequence} << 32 | packet.tcp.acknowledgement;
+    const std::uint64_t rest = std::uint64_t{packet.payload_bytes} << 32 |
+                               std::uint64_t{packet.tcp.window} << 16 |
+                               (is_marked ? packet.ip_id : packet.tcp.timestamp & 0xffff);
     for (const Mark& each : recent_) {
-      if (each.numbers == mark.numbers && each.rest == mark.rest &&
-          (mark.has_id || each.interface != mark.interface)) {
+      if (each.numbers == numbers && each.rest == rest &&
+          (is_marked || each.interface != packet.interface)) {
         return true;
       }
     }
-    recent_[next_] = mark;
+    Mark& mark = recent_[next_];
+    mark.numbers = numbers;
+    mark.rest = rest;
+    mark.interface = packet.interface;
     next_ = static_cast<std::uint8_t>((next_ + 1) % kRemembered);
     return false;
   }
@@ -102,18 +116,7 @@ class Copies {
     std::uint64_t numbers = 0;
     std::uint64_t rest = 0;
     std::uint32_t interface = 0;
-    bool has_id = false;
   };
-
-  static Mark mark_of(const packet::Packet& packet) {
-    Mark mark;
-    mark.numbers = std::uint64_t{packet.tcp.sequence} << 32 | packet.tcp.acknowledgement;
-    mark.has_id = has_id(packet);
-    mark.rest = std::uint64_t{packet.payload_bytes} << 32 | std::uint64_t{packet.tcp.window} << 16 |
-                (mark.has_id ? packet.ip_id : packet.tcp.timestamp & 0xffff);
-    mark.interface = packet.interface;
-    return mark;
-  }
 
   std::array<Mark, kRemembered> recent_{};
   std::uint8_t next_ = 0;

@@ -44,6 +44,8 @@ Bin& Series::add(std::int64_t time_ns) {
   Bin& bin = bins_.emplace_back();
   bin.start_ns = aligned(time_ns, kWidthNs);
   bin.width_ns = kWidthNs;
+  newest_ = &bin;
+  newest_end_ns_ = bin.end_ns();
   return bin;
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "base/math/statistics.h"
@@ -49,12 +50,7 @@ class Series {
   explicit Series(Budget& budget) : share_(budget) {}
 
   // The bin of this time; the newest bin if the clock stepped back.
-  Bin& at(std::int64_t time_ns) {
-    if (!bins_.empty() && time_ns < bins_.back().end_ns()) {
-      return bins_.back();
-    }
-    return add(time_ns);
-  }
+  Bin& at(std::int64_t time_ns) { return time_ns < newest_end_ns_ ? *newest_ : add(time_ns); }
 
   const std::vector<Bin>& bins() const { return bins_; }
   // Calls `see` for bins that ended since the last call; `all`: for the newest, too.
@@ -65,6 +61,8 @@ class Series {
   void fold();
 
   std::vector<Bin> bins_;
+  Bin* newest_ = nullptr;  // the last of bins_, and its end
+  std::int64_t newest_end_ns_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t drained_ns_ = 0;  // bins that start before it were handed out
   Share share_;
 };

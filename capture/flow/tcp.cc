@@ -160,10 +160,8 @@ bool is_of_another(const Flow& flow, unsigned direction, const packet::Packet& p
          (begin > half.next + kFarFromClosed || begin < half.next - kFarFromClosed);
 }
 
-Placed take_tcp(Flow& flow, unsigned direction, const packet::Packet& packet,
+Placed take_tcp(Flow& flow, Half& half, Half& other, const packet::Packet& packet,
                 const Keeping& keeping) {
-  Half& half = flow.halves[direction];
-  Half& other = flow.halves[1 - direction];
   const packet::Tcp& tcp = packet.tcp;
   if (tcp.has(packet::kRst)) {
     flow.is_reset = true;

@@ -22,7 +22,8 @@ struct Placed {
   bool is_copy = false;  // the very same packet was seen before
 };
 
-Placed take_tcp(Flow& flow, unsigned direction, const packet::Packet& packet,
+// `half` sent the packet; it and `other` are the flow's halves.
+Placed take_tcp(Flow& flow, Half& half, Half& other, const packet::Packet& packet,
                 const Keeping& keeping);
 
 // The packet opens another connection between the same ends, or belongs to one. Only possible for a
