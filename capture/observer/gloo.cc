@@ -1,7 +1,6 @@
 #include "capture/observer/gloo.h"
 
 #include <algorithm>
-#include <span>
 
 #include "capture/gloo/arrival.h"
 
@@ -9,14 +8,6 @@ namespace chokepoint::capture::observer {
 namespace {
 
 constexpr std::int64_t kSettleIntervalNs = 50'000'000;
-
-std::span<const std::uint8_t> new_bytes(const packet::Packet& packet, const flow::Seen& seen) {
-  const std::uint32_t skipped = std::min(seen.new_from, packet.captured_payload_bytes);
-  return {packet.payload + skipped, packet.captured_payload_bytes - skipped};
-}
-
-// Offset of the new bytes. Negative: sent before the capture began, not usable.
-std::int64_t offset_of(const flow::Seen& seen) { return seen.offset + seen.new_from; }
 
 // With the flow's a as the source.
 packet::Ends ends_of(const packet::Packet& packet, const flow::Seen& seen) {
@@ -149,13 +140,19 @@ bool GlooLedger::is_own(const packet::Address& address) const {
   return std::ranges::count(own_addresses_, address) > 0;
 }
 
-void GlooWatch::take(const packet::Packet& packet, const flow::Seen& seen) {
+void GlooWatch::take_gloo(const packet::Packet& packet, const flow::Seen& seen) {
   Entry& entry = entry_of(seen);
-  if (entry.followed) {
-    follow(*entry.followed, packet, seen);
-  } else {
-    begin(entry, packet, seen);
+  if (!entry.followed) {
+    if (!begins_like_gloo(packet, seen)) {
+      return;
+    }
+    entry.followed = std::make_unique<Followed>();
+    entry.followed->connection = ledger_.connect(ends_of(packet, seen));
+    if (on_connection_) {
+      on_connection_(seen.slot, entry.followed->connection);
+    }
   }
+  follow(*entry.followed, packet, seen);
 }
 
 void GlooWatch::finish() {
@@ -171,18 +168,6 @@ GlooWatch::Entry& GlooWatch::entry_of(const flow::Seen& seen) {
     entry = {.generation = seen.generation};
   }
   return entry;
-}
-
-void GlooWatch::begin(Entry& entry, const packet::Packet& packet, const flow::Seen& seen) {
-  if (offset_of(seen) >= 0 &&
-      gloo::looks_like_gloo(static_cast<std::uint64_t>(offset_of(seen)), new_bytes(packet, seen))) {
-    entry.followed = std::make_unique<Followed>();
-    entry.followed->connection = ledger_.connect(ends_of(packet, seen));
-    if (on_connection_) {
-      on_connection_(seen.slot, entry.followed->connection);
-    }
-    follow(*entry.followed, packet, seen);
-  }
 }
 
 void GlooWatch::follow(Followed& followed, const packet::Packet& packet, const flow::Seen& seen) {

@@ -10,12 +10,14 @@
 // joins them by rank: see capture/gloo/rank_collectives.h.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -113,8 +115,14 @@ class GlooWatch {
   explicit GlooWatch(GlooLedger& ledger, OnConnection on_connection = {})
       : ledger_(ledger), on_connection_(std::move(on_connection)) {}
 
-  // A TCP packet with payload that is new.
-  void take(const packet::Packet& packet, const flow::Seen& seen);
+  // A TCP packet with payload that is new. Of a flow that carries no Gloo only its first bytes are
+  // looked at.
+  void take(const packet::Packet& packet, const flow::Seen& seen) {
+    const Entry* const entry = entries_.find(seen.slot);
+    if ((entry != nullptr && entry->followed) || begins_like_gloo(packet, seen)) {
+      take_gloo(packet, seen);
+    }
+  }
   // All flows are over.
   void finish();
 
@@ -129,8 +137,23 @@ class GlooWatch {
     std::unique_ptr<Followed> followed = {};
   };
 
+  // Offset of the new bytes. Negative: sent before the capture began, not usable.
+  static std::int64_t offset_of(const flow::Seen& seen) { return seen.offset + seen.new_from; }
+
+  static std::span<const std::uint8_t> new_bytes(const packet::Packet& packet,
+                                                 const flow::Seen& seen) {
+    const std::uint32_t skipped = std::min(seen.new_from, packet.captured_payload_bytes);
+    return {packet.payload + skipped, packet.captured_payload_bytes - skipped};
+  }
+
+  static bool begins_like_gloo(const packet::Packet& packet, const flow::Seen& seen) {
+    return offset_of(seen) >= 0 &&
+           gloo::looks_like_gloo(static_cast<std::uint64_t>(offset_of(seen)),
+                                 new_bytes(packet, seen));
+  }
+
+  void take_gloo(const packet::Packet& packet, const flow::Seen& seen);
   Entry& entry_of(const flow::Seen& seen);
-  void begin(Entry& entry, const packet::Packet& packet, const flow::Seen& seen);
   void follow(Followed& followed, const packet::Packet& packet, const flow::Seen& seen);
   void end(Entry& entry);
 
