@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Fails on an include, or a link between folders, against the design's arrows.
 
-usage: arrows.py [--write] [ROOT]
+usage: arrows.py [--print] [ROOT]
 
 A folder is what chokepoint_folder names in a CMakeLists.txt, and its USES are its arrows: it may
 include what it uses, and what that uses. Between the parts only the arrows of PARTS are allowed, and
-no arrow leads back. docs/design.md shows the arrows within each part; --write brings it up to date.
+no arrow leads back. docs/design.md names every folder in its tree. --print draws the arrows.
 """
 import dataclasses
 import os
@@ -41,7 +41,7 @@ RESERVED_LIBRARIES = {
 
 NOT_SOURCES = {"build", "docs", "scripts", "packaging", "cmake"}
 DESIGN = "docs/design.md"
-BEGIN, END = "<!-- arrows -->\n```\n", "```\n<!-- end of arrows -->"
+BEGIN, END = "<!-- tree -->\n", "<!-- end of tree -->"
 
 
 @dataclasses.dataclass(order=True)
@@ -131,7 +131,7 @@ class Tree:
                                     f"{name} and {used} lead to each other")
 
     def drawn(self):
-        """The arrows within each part, as docs/design.md shows them."""
+        """The arrows within each part, without those that follow from others."""
         lines = []
         for part in PARTS:
             own = [name for name in self.folders if part_of(name) == part and part != "tests"]
@@ -213,16 +213,19 @@ def judge_design(tree):
     design = tree.root / DESIGN
     if not design.exists():
         return
-    text = design.read_text()
-    if BEGIN + tree.drawn() + END not in text:
-        yield Violation(DESIGN, 1, "does not show the arrows as they are: tests/lint/arrows.py --write")
-
-
-def write_design(tree):
-    design = tree.root / DESIGN
-    before, _, rest = design.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    design.write_text(before + BEGIN + tree.drawn() + END + after)
+    drawn = design.read_text().partition(BEGIN)[2].partition(END)[0]
+    blocks = dict(re.findall(r"^(\w+)/ (.*(?:\n .*)*)", drawn, re.MULTILINE))
+    named = {part: set(re.findall(r"\b([\w-]+)/(?!\w)", text)) for part, text in blocks.items()}
+    for folder in tree.folders:
+        part, *below = folder.split("/")
+        for name in below:
+            if part in PARTS and part != "tests" and name not in {*named.get(part, ()), "commands"}:
+                yield Violation(DESIGN, 1, f"the tree does not name {folder}")
+    for part, text in blocks.items():
+        for line in text.split("\n")[1:]:
+            for name in re.match(r" *((?:[\w-]+/ )*)", line).group(1).split():
+                if not (tree.root / part / name).is_dir():
+                    yield Violation(DESIGN, 1, f"the tree names {part}/{name}, which is no folder")
 
 
 def violations(root):
@@ -235,10 +238,11 @@ def violations(root):
 
 
 def main():
-    words = [word for word in sys.argv[1:] if word != "--write"]
+    words = [word for word in sys.argv[1:] if word != "--print"]
     root = pathlib.Path(words[0] if words else pathlib.Path(__file__).parents[2]).resolve()
-    if "--write" in sys.argv[1:]:
-        write_design(Tree(root))
+    if "--print" in sys.argv[1:]:
+        print(Tree(root).drawn(), end="")
+        return 0
     found = violations(root)
     for violation in found:
         print(violation)

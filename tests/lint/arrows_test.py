@@ -119,13 +119,18 @@ class Links(unittest.TestCase):
 
 
 class Design(unittest.TestCase):
-    def test_it_shows_the_arrows_as_they_are(self):
-        shown = ("text\n" + arrows.BEGIN + "base/sys\nbase/math    ← sys\nbase/host    ← math\n"
-                 "base/cli     ← sys\nbase/record  ← host\n\nprobe/tcp\nprobe/udp  ← tcp\n\n"
-                 "capture/flow\ncapture/source\n\nrdma/verbs\n" + arrows.END + "\nmore\n")
-        self.assertEqual(judge(TREE | {"docs/design.md": shown}), [])
-        old = shown.replace("udp  ← tcp", "udp")
-        self.assertIn("--write", judge(TREE | {"docs/design.md": old})[0])
+    TREE_OF_IT = ("text\n" + arrows.BEGIN + "base/     all\n  sys/ math/ host/  facts\n"
+                  "  cli/ record/  more\nprobe/  before\n  tcp/ udp/\n"
+                  "capture/  during: flow/\n  source/  files\nrdma/  verbs/\n" + arrows.END)
+
+    def test_it_names_every_folder(self):
+        self.assertEqual(judge(TREE | {"docs/design.md": self.TREE_OF_IT}), [])
+        old = self.TREE_OF_IT.replace("tcp/ udp/", "tcp/")
+        self.assertIn("does not name probe/udp", judge(TREE | {"docs/design.md": old})[0])
+
+    def test_it_names_no_other_folder(self):
+        more = self.TREE_OF_IT.replace("tcp/ udp/", "tcp/ udp/ quic/")
+        self.assertIn("probe/quic, which is no folder", judge(TREE | {"docs/design.md": more})[0])
 
 
 if __name__ == "__main__":
