@@ -224,8 +224,9 @@ def judge_design(tree):
     for part, text in blocks.items():
         for line in text.split("\n")[1:]:
             for name in re.match(r" *((?:[\w-]+/ )*)", line).group(1).split():
-                if not (tree.root / part / name).is_dir():
-                    yield Violation(DESIGN, 1, f"the tree names {part}/{name}, which is no folder")
+                place = f"{part}/{name}"
+                if not any(f"{folder}/".startswith(place) for folder in tree.folders):
+                    yield Violation(DESIGN, 1, f"the tree names {place} and no target does")
 
 
 def violations(root):

@@ -130,7 +130,7 @@ class Design(unittest.TestCase):
 
     def test_it_names_no_other_folder(self):
         more = self.TREE_OF_IT.replace("tcp/ udp/", "tcp/ udp/ quic/")
-        self.assertIn("probe/quic, which is no folder", judge(TREE | {"docs/design.md": more})[0])
+        self.assertIn("probe/quic/ and no target does", judge(TREE | {"docs/design.md": more})[0])
 
 
 if __name__ == "__main__":
