@@ -11,7 +11,7 @@
 namespace chokepoint::sys {
 namespace {
 
-constexpr std::size_t kPieceBytes = 16'384;
+constexpr std::size_t kReadBytes = 16'384;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ std::optional<std::size_t> ChildStream::read(std::span<char> into) {
 }
 
 void ChildStream::take(std::string& text, std::size_t most) {
-  std::array<char, kPieceBytes> piece{};
+  std::array<char, kReadBytes> piece{};
   std::optional<std::size_t> got;
   while (text.size() <= most && (got = read(piece)).value_or(0) > 0) {
     text.append(piece.data(), *got);
@@ -40,7 +40,7 @@ void ChildStream::take(std::string& text, std::size_t most) {
 }
 
 void ChildStream::take_last(std::string& text) {
-  std::array<char, kPieceBytes> piece{};
+  std::array<char, kReadBytes> piece{};
   std::optional<std::size_t> got;
   while ((got = read(piece)).value_or(0) > 0) {
     text.append(piece.data(), *got);

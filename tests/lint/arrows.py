@@ -223,7 +223,7 @@ def judge_design(tree):
                 yield Violation(DESIGN, 1, f"the tree does not name {folder}")
     for part, text in blocks.items():
         for line in text.split("\n")[1:]:
-            for name in re.match(r" *((?:[\w-]+/ )*)", line).group(1).split():
+            for name in re.match(r" *((?:[\w-]+/(?: |$))*)", line).group(1).split():
                 place = f"{part}/{name}"
                 if not any(f"{folder}/".startswith(place) for folder in tree.folders):
                     yield Violation(DESIGN, 1, f"the tree names {place} and no target does")
