@@ -1,7 +1,9 @@
-"""usage: capture [--pairs N] [--out FILE] CHOKEPOINT [reading|flows|live]…
+"""usage: capture [--pairs N] [--record] [--out FILE] CHOKEPOINT [reading|flows|live]…
 
 chokepoint capture beside tcptrace, tshark and tcpdump: reading a file of two million packets, a
-million flows of a packet each, and watching an interface. Prints tables; FILE gets the document.
+million flows of a packet each, and watching an interface. Prints tables, with the factor by which each
+ratio of reading moved since it was recorded last; --record appends those of now to ratios.csv beside this.
+FILE gets the document.
 """
 
 import argparse
@@ -13,6 +15,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "probes"))
 
 import files  # noqa: E402
+import history  # noqa: E402
 import live  # noqa: E402
 import offline  # noqa: E402
 import parts  # noqa: E402
@@ -34,6 +37,7 @@ def arguments():
                                      usage=__doc__.split("\n\n")[0][len("usage: "):])
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--out", default="capture.json")
+    parser.add_argument("--record", action="store_true")
     return parts.asked_for(parser, PARTS)
 
 
@@ -51,7 +55,11 @@ def main():
     settings = Settings(asked.chokepoint, asked.pairs, files.folder_beside(asked.out))
     document = parts.measured("chokepoint.bench.capture/1", machine(), asked.parts or PARTS,
                               lambda name: PARTS[name](settings), asked.out)
+    if reading := document["parts"].get("reading"):
+        history.with_moves(reading["ratios"])
     print(tables.tables(document))
+    if reading and asked.record:
+        history.record(reading["ratios"])
     return 1 if document.get("without") else 0
 
 

@@ -8,7 +8,7 @@ import measured
 from bench import alternate, ratio, spread
 from lab import Failed
 
-WANTED = {("chokepoint", "tcptrace"): 2.5, ("chokepoint --threads 2", "tcptrace"): 4}
+WANTED = {("chokepoint", "tcptrace"): 3, ("chokepoint --threads 2", "tcptrace"): 4}
 WANTED_OF_TSHARK = 100
 TSHARK = ["tshark", "-q", "-z", "conv,tcp", "-r"]
 MOST_MEMORY_MB = 64

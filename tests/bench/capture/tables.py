@@ -7,6 +7,14 @@ def met(is_met):
     return "met" if is_met else "not met"
 
 
+def moved(one):
+    if "moved" not in one:
+        return ""
+    before = one["before"]
+    return (f"; {one['moved']:.2f} times the {float(before['median']):.2f} × of {before['date']} "
+            f"({before['commit']})")
+
+
 def reading(part):
     rows = [[name, figure(one["seconds"]["median"], ".3f"), figure(one["seconds"]["min"], ".3f"),
              figure(one["seconds"]["max"], ".3f"), str(one["rounds"]), figure(one["packets_per_s"]),
@@ -15,7 +23,7 @@ def reading(part):
     heads = ["", "median s", "min", "max", "rounds", "packets/s", "processor s", "memory MB"]
     ratios = [f"{one['ours']} is {figure(one['median'], '.2f')} × {one['against']} "
               f"(from {figure(one['min'], '.2f')} to {figure(one['max'], '.2f')}); "
-              f"{one['wanted']} × is wanted: {met(one['met'])}" for one in part["ratios"]]
+              f"{one['wanted']} × is wanted: {met(one['met'])}{moved(one)}" for one in part["ratios"]]
     memory = part["memory"]
     ratios.append(f"chokepoint took {memory['most_mb']:.1f} MB at most; less than "
                   f"{memory['wanted_mb']} MB is wanted: {met(memory['met'])}")
