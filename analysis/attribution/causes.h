@@ -1,6 +1,6 @@
-// The texts for people about classes, causes and accounts: the sentence that names each, the advice,
-// and what would show that it was named wrongly. Each is written once, in a row of causes.def, so
-// that pages and reports agree. Pure functions and constants; any thread.
+// The texts for people about classes, causes and accounts: the sentence that names each, the
+// advice, and what would show that it was named wrongly. Each is written once, in a row of
+// causes.def, so that pages and reports agree. Pure functions and constants; any thread.
 #pragma once
 
 #include <array>

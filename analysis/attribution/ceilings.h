@@ -43,9 +43,9 @@ std::string sentence_of(const Ceiling& ceiling);
 
 const char* name_of(Ceiling::Says says);  // "for", "against", of nothing ""
 
-// Claims of other tools' files beside a diagnosis, joined with it by the wall clock and by rank. Both
-// are shown; a claim that contradicts a verdict lowers the confidence in it and never changes its
-// class. A file gives the verdict only where the records name no rank, link or host. Pure.
+// Claims of other tools' files beside a diagnosis, joined with it by the wall clock and by rank.
+// Both are shown; a claim that contradicts a verdict lowers the confidence in it and never changes
+// its class. A file gives the verdict only where the records name no rank, link or host. Pure.
 
 // What is of the run's time, and an Error for each file that is of another.
 std::vector<ToolFile> of_run(const RunData& run, std::vector<ToolFile> all,

@@ -1,5 +1,5 @@
-// Tests that confirm or contradict a job's verdict, run after the job or beside it: which there are,
-// what they measured, and what follows. analysis/confirm plans them, reads their documents and
+// Tests that confirm or contradict a job's verdict, run after the job or beside it: which there
+// are, what they measured, and what follows. analysis/confirm plans them, reads their documents and
 // judges; `diagnose --confirm` runs them. Values.
 #pragma once
 

@@ -3,8 +3,8 @@
 // kernels, or within time that is the network's already, costs nothing.
 //
 // Counters are means over many steps and do not say when within a step something was copied. So
-// copies are charged where kernels, copies and network can only have taken turns: together they fill
-// the step, or Gloo copied what it exchanged, which it does before and after.
+// copies are charged where kernels, copies and network can only have taken turns: together they
+// fill the step, or Gloo copied what it exchanged, which it does before and after.
 #include <algorithm>
 #include <cmath>
 #include <map>

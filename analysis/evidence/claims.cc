@@ -72,7 +72,8 @@ class Group {
       first = std::min(first, std::max<std::int64_t>(state.completed, -1) + 1);
       furthest = std::max(furthest, state.enqueued);
     }
-    // Numbers begin with 1, or with 0 in older dumps; a number that no rank called is no collective.
+    // Numbers begin with 1, or with 0 in older dumps; a number that no rank called is no
+    // collective.
     first = first == 0 && !is_called(0) ? 1 : first;
     return ranks_.size() > 1 && furthest >= first ? std::optional(first) : std::nullopt;
   }

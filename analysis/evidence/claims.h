@@ -1,6 +1,7 @@
 // What follows from the files of other tools taken together: which rank has not come to a
 // collective that others wait in, which one comes last, how long steps take and how much of them is
-// communication alone, how the job ended by Slurm's accounts. Knows nothing of a run's record. Pure.
+// communication alone, how the job ended by Slurm's accounts. Knows nothing of a run's record.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -34,8 +35,8 @@ struct Claim {
   std::string from = {};  // the files
 };
 
-// The most important first. Of thousands of missing ranks the first ones are listed, and the claim's
-// text has their number.
+// The most important first. Of thousands of missing ranks the first ones are listed, and the
+// claim's text has their number.
 std::vector<Claim> claims_of(const std::vector<ToolFile>& all);
 
 }  // namespace chokepoint::analysis

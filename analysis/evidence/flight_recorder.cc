@@ -9,9 +9,9 @@
 //
 // A dump does not hold its rank: its file's name does, as the number at its end.
 //
-// Gloo (as of PyTorch 2.14): "retired" marks a call that is over, its "state" stays "scheduled"; only
-// one of the groups is configured, without a name; and a status counts messages, too, which are no
-// entries, so that its number is not a collective's.
+// Gloo (as of PyTorch 2.14): "retired" marks a call that is over, its "state" stays "scheduled";
+// only one of the groups is configured, without a name; and a status counts messages, too, which
+// are no entries, so that its number is not a collective's.
 #include <fmt/format.h>
 
 #include <algorithm>

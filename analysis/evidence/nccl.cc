@@ -1,4 +1,5 @@
-// What NCCL itself reports of a job: the files of its Inspector, and the answers of its RAS (below).
+// What NCCL itself reports of a job: the files of its Inspector, and the answers of its RAS
+// (below).
 //
 // Inspector: a JSON object a line, one collective of one rank each, of which the form
 // of NCCL 2.28 has "header" and "metadata" and that of others the same fields beside "coll_perf".
@@ -164,8 +165,8 @@ Result<ToolFile> read_inspector(ByteSource& source, const std::string& file) {
 }
 
 // What NCCL's RAS answers: JSON ("ncclras -f json", from NCCL 2.28 on) and text (ncclras, or
-// "STATUS" to its socket, from 2.24 on). Ranks are ranks of their communicator; those of the largest
-// one are assumed to be the job's.
+// "STATUS" to its socket, from 2.24 on). Ranks are ranks of their communicator; those of the
+// largest one are assumed to be the job's.
 //
 //   {"nccl_version": "2.29.1", "timestamp": "2026-06-19 06:56:24", "communicators": [
 //     {"hash": "0xae…", "size": 2, "ranks": [{"rank": 0, "host": "10.0.0.1", "pid": 7,

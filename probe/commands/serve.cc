@@ -276,8 +276,8 @@ control::Services own_services(const std::string& program, Admitted admitted) {
   if (quic::can_quic()) {
     services.push_back(quic::quic_service());
   }
-  services.push_back(rpc::rpc_service(
-      program, admitted == Admitted::Local || admitted == Admitted::WithTheKey));
+  services.push_back(
+      rpc::rpc_service(program, admitted == Admitted::Local || admitted == Admitted::WithTheKey));
   services.push_back(std::make_unique<latency::LatencyService>());
   services.push_back(std::make_unique<latency::ResponsivenessService>());
   services.push_back(std::make_unique<collective::RankService>());
