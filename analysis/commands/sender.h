@@ -3,6 +3,8 @@
 // What it started goes with it. One thread.
 #pragma once
 
+#include <poll.h>
+
 #include <chrono>
 #include <cstddef>
 #include <span>
@@ -43,7 +45,7 @@ class Sender {
 
   using Moment = std::chrono::steady_clock::time_point;
   // Until one of the program's descriptors is readable.
-  Result<> wait(std::span<struct pollfd> watched, Moment until) const;
+  Result<> wait(std::span<pollfd> watched, Moment until) const;
   void end();
 
   sys::ChildOutput child_;
