@@ -160,8 +160,9 @@ bool is_of_another(const Flow& flow, unsigned direction, const packet::Packet& p
          (begin > half.next + kFarFromClosed || begin < half.next - kFarFromClosed);
 }
 
-Placed take_tcp(Flow& flow, Half& half, Half& other, const packet::Packet& packet,
-                const Keeping& keeping) {
+// Flattened: the rules for data and for answers are called with every packet, from here alone.
+[[gnu::flatten]] Placed take_tcp(Flow& flow, Half& half, Half& other, const packet::Packet& packet,
+                                 const Keeping& keeping) {
   const packet::Tcp& tcp = packet.tcp;
   if (tcp.has(packet::kRst)) {
     flow.is_reset = true;
