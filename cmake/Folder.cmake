@@ -4,10 +4,12 @@
 #   USES      folders and libraries whose headers its own headers may include
 #   LINKS     libraries that only its sources need
 #   EXCEPT    sources that are left out;  SOURCES  others that are generated
+#   UNITS     in how many units its sources are compiled, where folders are compiled as units (1): for
+#             a folder that takes a minute
 #   SEPARATE  compile each source by itself, also where folders are compiled as one unit
 #   BARE      without what every other folder is linked with
 function(chokepoint_folder folder)
-  cmake_parse_arguments(ARG "BARE;SEPARATE" "" "SOURCES;EXCEPT;USES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "BARE;SEPARATE" "UNITS" "SOURCES;EXCEPT;USES;LINKS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   foreach(file ${ARG_EXCEPT})
@@ -24,6 +26,11 @@ function(chokepoint_folder folder)
     target_link_libraries(${name} PUBLIC fmt::fmt nlohmann_json::nlohmann_json)
   endif()
   chokepoint_unite(${name} "${ARG_SEPARATE}")
+  if(ARG_UNITS AND CHOKEPOINT_UNITY)
+    list(LENGTH sources count)
+    math(EXPR each "(${count} + ${ARG_UNITS} - 1) / ${ARG_UNITS}")
+    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE ${each})
+  endif()
   if(TARGET folder_headers AND NOT ARG_BARE)
     target_precompile_headers(${name} REUSE_FROM folder_headers)
   endif()

@@ -15,6 +15,7 @@
 #include "analysis/report/document_parts.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
+#include "base/cli/text.h"
 #include "base/math/units.h"
 #include "base/otlp/otlp.h"
 #include "base/sys/signals.h"

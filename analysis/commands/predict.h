@@ -15,6 +15,7 @@
 #include "analysis/predict/memory.h"
 #include "analysis/predict/predict.h"
 #include "analysis/replay/replay.h"
+#include "base/cli/command.h"
 #include "base/cli/context.h"
 #include "base/cli/flags.h"
 #include "base/cli/output.h"
