@@ -52,7 +52,7 @@ const VerdictDescription& described(VerdictClass verdict) {
   return kVerdicts.at(static_cast<std::size_t>(verdict));
 }
 
-std::string_view wording_of(const Verdict& verdict) {
+std::string_view sentence_template_of(const Verdict& verdict) {
   const CauseUnder* own = describe(verdict.verdict, verdict.cause);
   return own != nullptr && !own->sentence.empty() ? own->sentence
                                                   : described(verdict.verdict).sentence;
@@ -103,7 +103,7 @@ std::string rank_of(const Where& where) {
 std::string sentence_of(const Verdict& verdict) {
   const Where& where = verdict.where;
   return fmt::format(
-      fmt::runtime(wording_of(verdict)), fmt::arg("link", way_of("link", where)),
+      fmt::runtime(sentence_template_of(verdict)), fmt::arg("link", way_of("link", where)),
       fmt::arg("path", way_of("path", where)), fmt::arg("interface", interface_of(where)),
       fmt::arg("node", or_else(where.node, "one node")), fmt::arg("rank", rank_of(where)),
       fmt::arg("file_system", file_system_of(where)),
@@ -114,23 +114,24 @@ std::string sentence_of(const Verdict& verdict) {
 }
 
 // Nothing holds the step back, but computing does not fill it either: what any network takes does.
-static bool is_compute_in_name(const Diagnosis& diagnosis) {
-  constexpr double kFills = 0.5;
+static bool is_compute_below_half(const Diagnosis& diagnosis) {
+  constexpr double kMinComputingShare = 0.5;
   return diagnosis.verdict.verdict == VerdictClass::Compute &&
          diagnosis.verdict.cause == Cause::None && diagnosis.accounting &&
-         (*diagnosis.accounting)[Account::Compute] < kFills * diagnosis.accounting->sum();
+         (*diagnosis.accounting)[Account::Compute] <
+             kMinComputingShare * diagnosis.accounting->sum();
 }
 
 std::string sentence_of(const Diagnosis& diagnosis) {
-  constexpr double kProbable = 0.6;
+  constexpr double kMinCertainConfidence = 0.6;
   const bool is_blind = !diagnosis.accounting && diagnosis.verdict.cause == Cause::None &&
                         diagnosis.verdict.verdict == VerdictClass::Unknown;
   if (is_blind) {
     return "the records tell too little to say where the time went";
   }
   const bool is_doubtful = diagnosis.verdict.verdict != VerdictClass::Unknown &&
-                           diagnosis.verdict.confidence < kProbable;
-  return (is_doubtful ? "probably " : "") + (is_compute_in_name(diagnosis)
+                           diagnosis.verdict.confidence < kMinCertainConfidence;
+  return (is_doubtful ? "probably " : "") + (is_compute_below_half(diagnosis)
                                                  ? "no link, path or host holds the step back"
                                                  : sentence_of(diagnosis.verdict));
 }

@@ -8,23 +8,24 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kFarBelow = 0.5;       // of the line
-constexpr double kLineFull = 0.7;       // of the line, by payload
-constexpr double kEndOfExchange = 0.2;  // the last bucket of a backward pass
-constexpr double kMostOwnWork = 0.5;    // of the communication
-constexpr double kBestLanRttMs = 0.15;  // hardly any LAN does better
+constexpr double kMaxShareOfCards = 0.5;  // of the line's rate
+constexpr double kMinLineFull = 0.7;      // of the line's rate, by payload
+// Of the exchange: the last bucket of a backward pass, which nothing hides.
+constexpr double kEndOfExchange = 0.2;
+constexpr double kMaxOwnWork = 0.5;  // of the communication, that can be the processors' own work
+constexpr double kBestLanRttMs = 0.15;  // judgement: hardly any LAN is faster
 
 // Even the best change leaves what the line itself takes; a line that is full can only be replaced.
 double beyond_line(const Route& route) {
   const auto line_mbps = route.line_mbps();
-  const bool is_line_full = line_mbps && route.rate_mbps > kLineFull * *line_mbps;
+  const bool is_line_full = line_mbps && route.rate_mbps > kMinLineFull * *line_mbps;
   return line_mbps && *line_mbps > 0 && !is_line_full ? 1 - route.rate_mbps / *line_mbps : 1;
 }
 
 // Something between the cards is slower than both, or they negotiated less than they report.
 bool is_far_below_its_cards(const Route& route) {
   const auto line_mbps = route.line_mbps();
-  return !route.is_wan && line_mbps && route.rate_mbps < kFarBelow * *line_mbps;
+  return !route.is_wan && line_mbps && route.rate_mbps < kMaxShareOfCards * *line_mbps;
 }
 
 void judge_link(const DiagnosisInput& input, Charge& charge) {
@@ -63,7 +64,7 @@ void judge_window(const Route& route, bool is_receiver, Charge& charge) {
 // wake for each packet, and would not over a better one; over a long path they do not.
 double own_work(const Phases& phases) {
   const double communicating_ms = phases.exposed_ms + phases.hidden_ms;
-  return communicating_ms > 0 ? std::min(kMostOwnWork, phases.exchange_work_ms / communicating_ms)
+  return communicating_ms > 0 ? std::min(kMaxOwnWork, phases.exchange_work_ms / communicating_ms)
                               : 0;
 }
 
@@ -80,7 +81,7 @@ void judge_delay(const DiagnosisInput& input, Account account, Cause cause, Char
 
 // Most of the time more data are ready than the host sends, at one rate: the queue is in the host,
 // and packets captured after it do not show it.
-bool waits_for_interface(const DirectionFacts& facts) {
+bool is_queued_in_host(const DirectionFacts& facts) {
   return facts.has_backlog_mostly && facts.is_steady;
 }
 
@@ -92,7 +93,7 @@ void judge_charge(const DiagnosisInput& input, Limit limit, Charge& charge) {
       // Long round trips are no sure sign of a queue there, unless others are known to make one, or
       // the sender's own interface takes no more.
       return charge.direction->facts.is_late_by_host && !charge.route.is_shared() &&
-                     !waits_for_interface(charge.direction->facts)
+                     !is_queued_in_host(charge.direction->facts)
                  ? judge_delay(input, Account::Latency, Cause::RoundTrips, charge)
                  : judge_link(input, charge);
     case Limit::Loss:
@@ -133,11 +134,11 @@ class Starvation {
     if (!is_receiver && !is_sender) {
       return false;
     }
-    const bool blames_receiver =
+    const bool is_receivers =
         is_receiver && (!is_sender || receiver->waited_percent > sender->waited_percent);
-    charge.account = blames_receiver ? Account::ReceiverHost : Account::SenderHost;
-    charge.verdict = blames_receiver ? VerdictClass::ReceiverHost : VerdictClass::SenderHost;
-    charge.cause = (blames_receiver ? receiver : sender)->cause();
+    charge.account = is_receivers ? Account::ReceiverHost : Account::SenderHost;
+    charge.verdict = is_receivers ? VerdictClass::ReceiverHost : VerdictClass::SenderHost;
+    charge.cause = (is_receivers ? receiver : sender)->cause();
     return true;
   }
 
@@ -231,7 +232,7 @@ class Routes {
     return there.receiver && there.receiver == back.sender &&
            there.at_receiver->row.interface == back.at_sender->row.interface &&
            own.direction->facts.has_queue_mostly && !own.direction->facts.has_backlog_mostly &&
-           waits_for_interface(other.direction->facts);
+           is_queued_in_host(other.direction->facts);
   }
 
   static double all_mbps(const Route& route) { return route.rate_mbps + route.others_mbps(); }

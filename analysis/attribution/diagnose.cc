@@ -65,9 +65,9 @@ bool has_nccl(const RunData& run) {
 
 // nullopt of two steps: too few for an interval.
 std::optional<Accounting> uncertainty_of(const std::vector<StepAccounts>& steps) {
-  constexpr std::size_t kLeast = 3;
+  constexpr std::size_t kMinStepsForInterval = 3;
   constexpr double kDeviations = 1.96;  // of the mean, on either side: 95 %
-  if (steps.size() < kLeast) {
+  if (steps.size() < kMinStepsForInterval) {
     return std::nullopt;
   }
   const auto count = static_cast<double>(steps.size());
@@ -111,7 +111,7 @@ void judge_stall(const RunData& run, const DiagnoseOptions& options, Inquiry& in
   diagnosis.verdict = *std::move(found);
 }
 
-Inquiry look_into(const RunData& run, const DiagnoseOptions& options) {
+Inquiry examined(const RunData& run, const DiagnoseOptions& options) {
   Inquiry inquiry{.clocks = fit_clocks(run)};
   Diagnosis& diagnosis = inquiry.diagnosis;
   describe_run(run, diagnosis);
@@ -166,7 +166,7 @@ Inquiry look_into(const RunData& run, const DiagnoseOptions& options) {
 }  // namespace
 
 Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
-  Inquiry inquiry = look_into(run, options);
+  Inquiry inquiry = examined(run, options);
   judge_stall(run, options, inquiry);
   inquiry.diagnosis.ceilings = ceilings_of(run, inquiry.clocks);
   hold_against(inquiry.diagnosis.ceilings, inquiry.diagnosis);
@@ -180,8 +180,8 @@ Diagnosis diagnose(const RunData& run, const DiagnoseOptions& options) {
 
 namespace {
 
-constexpr double kHalf = 0.5;
-constexpr double kShown = 0.01;  // of the step; less is not worth a line
+constexpr double kWhatIfShare = 0.5;     // what-if: the account takes half as long
+constexpr double kMinShownShare = 0.01;  // of the step; a smaller effect is not shown
 
 using Accounts = std::vector<Account>;
 
@@ -201,7 +201,8 @@ double sum_of(const Accounting& accounting, const Accounts& accounts) {
 Kinds kinds_of(const Accounting& accounting, const Phases& phases) {
   Kinds kinds;
   const double with_slot_ms = sum_of(accounting, kinds.of_exchanges) + accounting[Account::Pcie];
-  (with_slot_ms > phases.exposed_ms * (1 + kShown) ? kinds.of_computing : kinds.of_exchanges)
+  (with_slot_ms > phases.exposed_ms * (1 + kMinShownShare) ? kinds.of_computing
+                                                           : kinds.of_exchanges)
       .push_back(Account::Pcie);
   return kinds;
 }
@@ -234,14 +235,14 @@ std::vector<WhatIf> what_ifs_of(const RunData& run, const Inquiry& inquiry,
   std::vector<WhatIf> what_ifs;
   for (std::size_t number = 0; replay && number < kAccounts; ++number) {
     const auto account = static_cast<Account>(number);
-    if (account == Account::Other || (*accounting)[account] < kShown * replay->step_ms()) {
+    if (account == Account::Other || (*accounting)[account] < kMinShownShare * replay->step_ms()) {
       continue;
     }
     std::vector<CauseShares> shares;
     for (const StepAccounts& step : steps) {
       shares.push_back(shares_of(step.accounting, account, kinds));
     }
-    const double step_ms = replay->step_ms(shares, kHalf);
+    const double step_ms = replay->step_ms(shares, kWhatIfShare);
     what_ifs.push_back({.account = account,
                         .step_ms = step_ms,
                         .gained_ms = std::max(0.0, replay->step_ms() - step_ms)});

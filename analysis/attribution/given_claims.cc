@@ -17,7 +17,7 @@ using Says = Ceiling::Says;
 // contradict, has not been counted.
 constexpr double kByFilesAlone = 0.5;
 constexpr double kContradictedByFiles = 0.6;
-constexpr double kMattersOfStep = 0.1;
+constexpr double kMinLostOfStep = 0.1;  // a smaller part of the step is not compared
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 // A dump is written when a watchdog's time-out has passed (PyTorch's is 10 to 30 min), and Slurm's
@@ -96,7 +96,7 @@ double own_communication_ms(const Accounting& accounting) {
          accounting[Account::Storage];
 }
 
-bool is_by_nobody(const Verdict& verdict) {
+bool is_unattributed(const Verdict& verdict) {
   const Where& where = verdict.where;
   return (verdict.verdict == VerdictClass::Unknown || verdict.verdict == VerdictClass::Stalled) &&
          verdict.cause == Cause::None && !where.rank && where.node.empty();
@@ -128,7 +128,7 @@ class Joiner {
         missing(claim, given);
         break;
       case About::NoneMissing:
-        none_missing(given);
+        compare_none_missing(given);
         break;
       case About::LateRank:
         late(claim, given);
@@ -161,7 +161,7 @@ class Joiner {
   void missing(const Claim& claim, GivenClaim& given) {
     Verdict& verdict = diagnosis_.verdict;
     name_rank(claim, given);
-    if (claim.is_firm && claim.rank && is_by_nobody(verdict) && !ended_well(run_)) {
+    if (claim.is_firm && claim.rank && is_unattributed(verdict) && !ended_well(run_)) {
       return adopt(VerdictClass::Stalled, claim, 0);
     }
     const bool is_about_ranks = verdict.verdict == VerdictClass::Stalled || is_of_end(verdict);
@@ -173,7 +173,7 @@ class Joiner {
   }
 
   // A rank that computes, or hangs in a file system, has not arrived at the collective either.
-  void none_missing(GivenClaim& given) {
+  void compare_none_missing(GivenClaim& given) {
     Verdict& verdict = diagnosis_.verdict;
     const bool is_of_rank =
         verdict.verdict == VerdictClass::Stalled && verdict.where.rank.has_value();
@@ -189,10 +189,10 @@ class Joiner {
     Verdict& verdict = diagnosis_.verdict;
     const double step_ms = claim.step_ms;
     const double lost_ms = claim.unit == "ms a step" ? claim.value.value_or(0) : 0;
-    const bool matters = step_ms > 0 && lost_ms >= kMattersOfStep * step_ms;
+    const bool matters = step_ms > 0 && lost_ms >= kMinLostOfStep * step_ms;
     given.what += fmt::format("; later by {:.3g} {}", claim.value.value_or(0), claim.unit);
     name_rank(claim, given);
-    if (matters && is_by_nobody(verdict)) {
+    if (matters && is_unattributed(verdict)) {
       return adopt(VerdictClass::Straggler, claim, lost_ms);
     }
     if (verdict.verdict == VerdictClass::Straggler && verdict.where.rank) {
@@ -210,18 +210,20 @@ class Joiner {
 
   void step(const Claim& claim, GivenClaim& given) const {
     constexpr double kMaxDeviation = 0.1;
-    constexpr double kOther = 0.25;
+    constexpr double kMinContradiction = 0.25;
     given.ours = own_step_ms(run_, inquiry_, claim.span);
     if (given.ours.value_or(0) > 0 && claim.value.value_or(0) > 0) {
       const double off = std::abs(*claim.value / *given.ours - 1);
-      given.says = off <= kMaxDeviation ? Says::For : off >= kOther ? Says::Against : Says::Nothing;
+      given.says = off <= kMaxDeviation       ? Says::For
+                   : off >= kMinContradiction ? Says::Against
+                                              : Says::Nothing;
     }
   }
 
   // As shares of the step: a profiler makes all of it slower.
   void exposed(const Claim& claim, GivenClaim& given) {
-    constexpr double kAlikeShare = 0.1;
-    constexpr double kOtherShare = 0.25;
+    constexpr double kMaxAgreeingDifference = 0.1;
+    constexpr double kMinContradictingDifference = 0.25;
     if (!diagnosis_.accounting || claim.step_ms <= 0 || diagnosis_.accounting->sum() <= 0) {
       return;
     }
@@ -229,9 +231,9 @@ class Joiner {
     given.ours = ours_ms;
     const double off =
         std::abs(claim.value.value_or(0) / claim.step_ms - ours_ms / diagnosis_.accounting->sum());
-    given.says = off <= kAlikeShare   ? Says::For
-                 : off >= kOtherShare ? Says::Against
-                                      : Says::Nothing;
+    given.says = off <= kMaxAgreeingDifference        ? Says::For
+                 : off >= kMinContradictingDifference ? Says::Against
+                                                      : Says::Nothing;
     if (given.says == Says::Against) {
       note(given);
     }

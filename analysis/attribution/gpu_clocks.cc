@@ -7,11 +7,14 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kSlowedLong = 20;    // percent of the time that it worked
-constexpr double kSlowedMostly = 50;  // likewise
-constexpr double kSlower = 0.05;      // share below the others' clock
-constexpr double kFarBelowMax = 0.1;
-constexpr double kExplains = 0.5;  // of the lateness
+// Thresholds of "A GPU below its clocks" in docs/internals/attribution.md.
+constexpr double kMinSlowedPercentOfLateRank = 20;  // of the time that the GPU worked
+// Likewise, to be the cause of a step full of computing.
+constexpr double kMinSlowedPercentOfJob = 50;
+constexpr double kMinBelowOthersClock = 0.05;  // share by which its clock is below the other ranks'
+// Share below its own maximum, where the others' clocks are unknown.
+constexpr double kMinBelowMaxClock = 0.1;
+constexpr double kMinShareOfLateness = 0.5;  // of the rank's lateness, that the clock must explain
 
 // A record may hold any number; one that no driver reports counts as no bits.
 std::uint64_t bits_of(double value) {
@@ -125,14 +128,15 @@ std::optional<GpuClocks> slowest_gpu(const NodeData& node, Span span) {
 void explain_by_clocks(const DiagnosisInput& input, std::size_t place, Verdict& verdict) {
   const NodeData& node = input.run.nodes[place];
   const auto own = slowest_gpu(node, input.span_of(place));
-  if (!own || own->reason == nullptr || own->slowed_percent < kSlowedLong) {
+  if (!own || own->reason == nullptr || own->slowed_percent < kMinSlowedPercentOfLateRank) {
     return;
   }
   const std::optional<double> others_mhz = clock_of_others(input, place);
   const double slower = slower_by(*own, others_mhz);
   const double late_ms = input.phases.late_ms[place];
   const double explained_ms = slower * (input.phases.computing_ms + late_ms);
-  if (slower < (others_mhz ? kSlower : kFarBelowMax) || explained_ms < kExplains * late_ms) {
+  if (slower < (others_mhz ? kMinBelowOthersClock : kMinBelowMaxClock) ||
+      explained_ms < kMinShareOfLateness * late_ms) {
     return;
   }
   verdict.cause = Cause::GpuThrottled;
@@ -145,8 +149,8 @@ void remark_clocks(const DiagnosisInput& input, Verdict& computing) {
   const NodeData* of_node = nullptr;
   for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
     const auto clocks = slowest_gpu(input.run.nodes[place], input.span_of(place));
-    if (clocks && clocks->reason != nullptr && clocks->slowed_percent >= kSlowedMostly &&
-        clocks->below_max() > (worst ? worst->below_max() : kFarBelowMax)) {
+    if (clocks && clocks->reason != nullptr && clocks->slowed_percent >= kMinSlowedPercentOfJob &&
+        clocks->below_max() > (worst ? worst->below_max() : kMinBelowMaxClock)) {
       worst = clocks;
       of_node = &input.run.nodes[place];
     }

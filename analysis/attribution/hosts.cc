@@ -12,13 +12,14 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kWaitsLong = 25;       // percent of the time
-constexpr double kWaitsMostly = 0.75;   // of the time in which the thread was ready or ran
-constexpr double kComputesLess = 15;    // percent of the time, of a rank's first thread
-constexpr double kMostlyCrowded = 0.5;  // of the time some task waits for a core
-constexpr double kFull = 92;            // percent of one core
-constexpr double kTakesMuch = 10;       // percent of one core
-constexpr std::size_t kTakersTold = 3;
+// Thresholds of "A host that gets no processor" in docs/internals/attribution.md.
+constexpr double kMinWaitingPercent = 25;  // of the time, that a thread was ready and not running
+constexpr double kMinWaitingShare = 0.75;  // of the time in which the thread was ready or ran
+constexpr double kMinFirstThreadWaitingPercent = 15;  // of the time, of a rank's first thread
+constexpr double kMinCoreWaitShare = 0.5;  // of the time, in which some task waited for a core
+constexpr double kFullCorePercent = 92;    // of one core: it counts as full
+constexpr double kMinTakenPercent = 10;    // of one core, to be named as taking the processors
+constexpr std::size_t kMaxConsumers = 3;
 
 double percent_of(const SeriesData& series, Span span) {
   return span.length_ns() <= 0
@@ -35,7 +36,7 @@ void take_thread(const NodeData& node, const SeriesData& waits, Span span, HostL
   const SeriesData* works = node.find(record::kThreadCpu, waits.row.subject);
   const double waited = percent_of(waits, span);
   const double worked = works == nullptr ? 0 : percent_of(*works, span);
-  if (waited > kWaitsLong && waited > kWaitsMostly * (waited + worked)) {
+  if (waited > kMinWaitingPercent && waited > kMinWaitingShare * (waited + worked)) {
     load.is_starved = true;
   }
   if (waited > load.waited_percent) {
@@ -52,7 +53,7 @@ void take_thread(const NodeData& node, const SeriesData& waits, Span span, HostL
 }  // namespace
 
 bool HostLoad::is_at_limit() const {
-  return is_starved || busiest_percent > kFull || softirq_percent > kFull;
+  return is_starved || busiest_percent > kFullCorePercent || softirq_percent > kFullCorePercent;
 }
 
 Cause HostLoad::cause() const {
@@ -78,12 +79,12 @@ std::vector<Restraint> cpu_consumers(const NodeData& node, Span span) {
   std::vector<Restraint> consumers;
   for (const SeriesData* taken : node.find(record::kOthersCpu)) {
     const double percent = percent_of(*taken, span);
-    if (percent >= kTakesMuch) {
+    if (percent >= kMinTakenPercent) {
       consumers.push_back({taken->row.subject, percent});
     }
   }
   std::ranges::sort(consumers, std::ranges::greater{}, &Restraint::percent);
-  consumers.resize(std::min(consumers.size(), kTakersTold));
+  consumers.resize(std::min(consumers.size(), kMaxConsumers));
   return consumers;
 }
 
@@ -91,7 +92,7 @@ std::optional<Restraint> throttled_cgroup(const NodeData& node, Span span) {
   Restraint most;
   for (const SeriesData* held : node.find(record::kThrottled)) {
     const double percent = percent_of(*held, span);
-    if (percent >= kTakesMuch && percent > most.percent) {
+    if (percent >= kMinTakenPercent && percent > most.percent) {
       most = {held->row.subject, percent};
     }
   }
@@ -113,7 +114,7 @@ void add_starvation(const NodeData& node, Span span, const HostLoad& load,
 }
 
 double remark_processors(const DiagnosisInput& input, Verdict& computing) {
-  HostLoad worst{.waited_percent = kComputesLess};
+  HostLoad worst{.waited_percent = kMinFirstThreadWaitingPercent};
   const NodeData* of_node = nullptr;
   Span of_span;
   for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
@@ -123,7 +124,7 @@ double remark_processors(const DiagnosisInput& input, Verdict& computing) {
       const double waited = percent_of(*waits, span);
       if (waits->row.subject.ends_with("(main)") && waited > worst.waited_percent &&
           (!cpu_consumers(node, span).empty() || throttled_cgroup(node, span) ||
-           core_wait_share(node) > kMostlyCrowded)) {
+           core_wait_share(node) > kMinCoreWaitShare)) {
         worst = {.waited_percent = waited, .waiting_thread = thread_of(waits->row.subject)};
         of_node = &node;
         of_span = span;
@@ -175,7 +176,7 @@ std::optional<double> last_level(const NodeData& node, std::string_view name,
 }
 
 std::set<std::string> job_gpus(const NodeData& node, Span span) {
-  constexpr double kWorkedPercent = 10;
+  constexpr double kMinGpuLoadPercent = 10;
   std::set<std::string> gpus;
   for (const record::Event& event : node.events) {
     if (event.kind == record::kGpuProcess) {
@@ -184,7 +185,7 @@ std::set<std::string> job_gpus(const NodeData& node, Span span) {
   }
   if (gpus.empty() && node.has_collectives_of(record::CollectiveSource::Nccl)) {
     for (const SeriesData* load : node.find(record::kGpuUtilization)) {
-      if (mean_level(*load, span).value_or(0) >= kWorkedPercent) {
+      if (mean_level(*load, span).value_or(0) >= kMinGpuLoadPercent) {
         gpus.insert(load->row.subject);
       }
     }

@@ -19,8 +19,9 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kMostOfLateness = 0.5;
-constexpr double kWaitForCores = 0.1;  // of the time some task waits for a core
+// Share of a rank's lateness that waiting for input must explain.
+constexpr double kMinOfLateness = 0.5;
+constexpr double kMinCoreWaitOfLoaders = 0.1;  // of the time, in which some task waited for a core
 
 // By mount point; "?" where it was not seen which.
 using ByMount = std::map<std::string, double>;
@@ -234,28 +235,29 @@ Cause cause_of_input(const DiagnosisInput& input, const RankWaits& waits) {
   if (is_by_files(waits)) {
     return is_remote(node, mount_read(waits)) ? Cause::RemoteFileSystem : Cause::StorageRead;
   }
-  return core_wait_share(node) > kWaitForCores ? Cause::LoaderProcessor : Cause::LoaderCount;
+  return core_wait_share(node) > kMinCoreWaitOfLoaders ? Cause::LoaderProcessor
+                                                       : Cause::LoaderCount;
 }
 
 void add_input_evidence(const DiagnosisInput& input, const RankWaits& waits,
                         std::vector<Evidence>& evidence) {
   const NodeData& node = input.run.nodes[waits.node];
-  const auto say = [&](std::string what, double value, const char* unit, std::string_view series) {
+  const auto add = [&](std::string what, double value, const char* unit, std::string_view series) {
     if (value > 0) {
       evidence.push_back(
           {std::move(what), value, unit, fmt::format("{} of {}", series, node.name)});
     }
   };
-  say("waited for its next batch", waits.batch_ms, "ms a step", record::kInputWaiting);
+  add("waited for its next batch", waits.batch_ms, "ms a step", record::kInputWaiting);
   const std::string mount = most_of(waits.read_ms);
-  say("its first thread waited to read from " + name_of(node, mount), sum_of(waits.read_ms),
+  add("its first thread waited to read from " + name_of(node, mount), sum_of(waits.read_ms),
       "ms a step", record::kInputReading);
-  say("loader processes", waits.loaders, "", record::kLoaders);
+  add("loader processes", waits.loaders, "", record::kLoaders);
   const double at_work = waits.loaders_running + sum_of(waits.loaders_waiting);
   if (at_work > 0) {
-    say("of their work, on a processor", 100 * waits.loaders_running / at_work, "%",
+    add("of their work, on a processor", 100 * waits.loaders_running / at_work, "%",
         record::kLoadersRunning);
-    say("of their work, waiting for " + name_of(node, most_of(waits.loaders_waiting)),
+    add("of their work, waiting for " + name_of(node, most_of(waits.loaders_waiting)),
         100 * sum_of(waits.loaders_waiting) / at_work, "%", record::kLoadersWaiting);
   }
   if (is_by_files(waits)) {
@@ -291,7 +293,7 @@ bool explain_by_input(const DiagnosisInput& input, std::size_t node, std::int64_
   if (own == all.end()) {
     return false;
   }
-  const double needed_ms = kMostOfLateness * verdict.lost_ms_per_step;
+  const double needed_ms = kMinOfLateness * verdict.lost_ms_per_step;
   if (own->storage_ms() >= needed_ms && own->storage_ms() >= own->input_ms()) {
     verdict.verdict = VerdictClass::Storage;
     verdict.cause = is_periodic ? Cause::Checkpoint : Cause::Log;

@@ -18,9 +18,9 @@ namespace {
 
 constexpr double kMbpsPerGbps = 1000;
 constexpr double kRounding = 1e-9;
-constexpr double kUnexplainedPercent = 20;  // of the step: above it the verdict is unknown
-constexpr double kOfUnexplained = 0.75;     // at least, that the job waits for processors
-constexpr double kMostlyPercent = 50;       // of the step
+constexpr double kUnexplainedPercent = 20;   // of the step: above it the verdict is unknown
+constexpr double kOfUnexplained = 0.75;      // at least, that the job waits for processors
+constexpr double kMinMainCausePercent = 50;  // of the step; below it the confidence is lower
 // Judgement, since no play of the draws had it: a step of messages may be full of round trips that
 // no network shortens.
 constexpr double kNotComputing = 0.6;
@@ -71,20 +71,20 @@ std::string rate_text(double gbps) {
 // The rate to ask predict about: the card's own if something slower lies behind it, else the next
 // one that can be bought.
 std::string next_link(const Route& route) {
-  constexpr double kMuchSlower = 2;
-  constexpr double kFaster = 1.5;
+  constexpr double kMinCardToRate = 2;
+  constexpr double kMinNextLinkToRate = 1.5;
   constexpr std::array kGbps{0.1,  0.25, 0.5,   1.0,   2.5,   5.0,  10.0,
                              25.0, 40.0, 100.0, 200.0, 400.0, 800.0};
   const double line_gbps = route.line_mbps().value_or(0) / kMbpsPerGbps;
   const double rate_gbps = route.rate_mbps / kMbpsPerGbps;
-  if (line_gbps > kMuchSlower * rate_gbps && !route.is_wan) {
+  if (line_gbps > kMinCardToRate * rate_gbps && !route.is_wan) {
     return rate_text(line_gbps);
   }
   if (route.rate_mbps <= 0) {
     return "";
   }
-  const auto* const next =
-      std::ranges::find_if(kGbps, [&](double each) { return each > kFaster * rate_gbps; });
+  const auto* const next = std::ranges::find_if(
+      kGbps, [&](double each) { return each > kMinNextLinkToRate * rate_gbps; });
   return next == kGbps.end() ? "" : rate_text(*next);
 }
 
@@ -106,7 +106,7 @@ std::string peer_address(const DiagnosisInput& input, const DirectionLimits& dir
 }
 
 // The processes or quota that take the processors of the verdict's host from the job.
-void add_takers(const DiagnosisInput& input, const Verdict& verdict, Words& words) {
+void add_consumers(const DiagnosisInput& input, const Verdict& verdict, Words& words) {
   const Where& where = verdict.where;
   const std::string& host = verdict.verdict == VerdictClass::ReceiverHost ? where.to
                             : verdict.verdict == VerdictClass::SenderHost ? where.from
@@ -129,7 +129,7 @@ Words words_of(const DiagnosisInput& input, const Verdict& verdict) {
               {"node", where.node},   {"node_interface", where.interface},
               {"mount", where.mount}, {"rank", where.rank ? fmt::format("{}", *where.rank) : ""}};
   if (verdict.cause == Cause::ProcessCpu) {
-    add_takers(input, verdict, words);
+    add_consumers(input, verdict, words);
   }
   const DirectionLimits* direction = direction_of(input, where);
   if (direction == nullptr) {
@@ -166,7 +166,7 @@ bool is_seen_from_both_ends(const RunData& run) {
 }
 
 // Or knows that there is none.
-bool sees_late_ranks(const Phases& phases) {
+bool are_late_ranks_known(const Phases& phases) {
   return phases.source == PhaseSource::Alone ||
          (phases.source == PhaseSource::Library && phases.unattributed.ms <= 0);
 }
@@ -191,7 +191,7 @@ double confidence_of(const DiagnosisInput& input, double share_percent, double n
                                          static_cast<double>(kStepsForConfidence));
   const double clear = 0.80 + 0.14 * margin + 0.05 * above;
   const double seen = 0.6 + 0.4 * steps;
-  const double source = sees_late_ranks(input.phases) ? 1 : 0.92;
+  const double source = are_late_ranks_known(input.phases) ? 1 : 0.92;
   const double ends = is_seen_from_both_ends(input.run) ? 1 : 0.5;
   const double sockets = is_any_socket_read(input.run) || input.run.connections.empty() ? 1 : 0.85;
   return std::round(100 * clear * seen * source * ends * sockets) / 100;
@@ -202,10 +202,10 @@ std::pair<Verdict, double> computing_and_wait(const DiagnosisInput& input, doubl
   Verdict verdict{.verdict = VerdictClass::Compute};
   verdict.share_percent = 100 * input.phases.computing_ms / input.phases.step_ms;
   verdict.confidence = confidence_of(input, 100 - lost_percent, lost_percent * 4);
-  if (!sees_late_ranks(input.phases)) {
+  if (!are_late_ranks_known(input.phases)) {
     verdict.confidence = std::round(100 * kLateUnseen * verdict.confidence) / 100;
   }
-  if (verdict.share_percent < kMostlyPercent) {
+  if (verdict.share_percent < kMinMainCausePercent) {
     verdict.confidence = std::round(100 * kNotComputing * verdict.confidence) / 100;
   }
   verdict.evidence.push_back({"computing, and communication hidden behind it",
@@ -290,9 +290,9 @@ void advise(const DiagnosisInput& input, Verdict& verdict) {
   const auto add = [&](const AdviceText& text) {
     const auto what = filled(text.what, words);
     const auto command = filled(text.command, words);
-    const bool is_said = command && !command->empty() &&
-                         std::ranges::count(verdict.advice, *command, &Advice::command) > 0;
-    if (!text.what.empty() && what && command && !is_said) {
+    const bool is_present = command && !command->empty() &&
+                            std::ranges::count(verdict.advice, *command, &Advice::command) > 0;
+    if (!text.what.empty() && what && command && !is_present) {
       verdict.advice.push_back({.what = *what, .command = *command});
     }
   };

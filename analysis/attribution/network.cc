@@ -17,8 +17,9 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr double kBothWays = 0.35;  // both ways are named if the lesser has this of the greater
-constexpr double kFewStepsShare = 0.25;  // an outage: this share of all steps has
-constexpr double kMostLost = 0.8;        // this share of the time above the usual step
+constexpr double kMaxOutageSteps = 0.25;  // of all steps: an outage lies in no more of them,
+// And these have this share of the time above the usual step.
+constexpr double kMinLostInOutage = 0.8;
 
 std::string sockets_of(const std::string& node) { return "socket samples of " + node; }
 
@@ -107,7 +108,7 @@ void add_retransmissions(const DirectionLimits& direction, const Route& route, V
 
 // A longer route would show in its round trip, in whichever direction that was measured.
 void add_way_back(const DiagnosisInput& input, const Route& route, Verdict& verdict) {
-  constexpr double kMuchFaster = 2;
+  constexpr double kMinFasterWayBack = 2;
   std::optional<Route> back;
   for (const DirectionLimits& direction : input.limit_timeline.directions) {
     const auto from = static_cast<std::size_t>(direction.view.direction);
@@ -120,7 +121,7 @@ void add_way_back(const DiagnosisInput& input, const Route& route, Verdict& verd
       back = std::move(way);
     }
   }
-  if (back && back->rtt_ms > 0 && back->rate_mbps > kMuchFaster * route.rate_mbps) {
+  if (back && back->rtt_ms > 0 && back->rate_mbps > kMinFasterWayBack * route.rate_mbps) {
     verdict.evidence.push_back(
         {"reverse path: unloaded round trip", back->rtt_ms, "ms", sockets_of(route.to)});
     verdict.evidence.push_back(
@@ -354,7 +355,7 @@ bool is_lost_in_long_steps(const DiagnosisInput& input, double usual_ns) {
       }
     }
   }
-  return inside >= kMostLost * all;
+  return inside >= kMinLostInOutage * all;
 }
 
 // Few steps took nearly all of the time that is above the usual step.
@@ -366,7 +367,7 @@ bool is_outage(const DiagnosisInput& input) {
   }
   std::ranges::sort(lengths, std::ranges::greater{});
   const double usual = lengths[lengths.size() / 2];
-  const auto few = static_cast<std::size_t>(kFewStepsShare * static_cast<double>(lengths.size()));
+  const auto few = static_cast<std::size_t>(kMaxOutageSteps * static_cast<double>(lengths.size()));
   double all = 0;
   double of_few = 0;
   for (std::size_t place = 0; place < lengths.size(); ++place) {
@@ -374,7 +375,7 @@ bool is_outage(const DiagnosisInput& input) {
     all += lost;
     of_few += place < std::max<std::size_t>(few, 1) ? lost : 0;
   }
-  return of_few > kMostLost * all && lengths.front() > 4 * usual &&
+  return of_few > kMinLostInOutage * all && lengths.front() > 4 * usual &&
          lengths.front() > usual + 500e6 && is_lost_in_long_steps(input, usual);
 }
 

@@ -14,7 +14,9 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::size_t kVeryFewSteps = 5;
+// docs/internals/attribution.md, "Order of arrival": with 5 to 19 steps an uneven lateness is no
+// verdict, with fewer a small one.
+constexpr std::size_t kMinStepsForLateness = 5;
 constexpr std::int64_t kBySignal = 128;  // a shell adds the signal's number to it
 
 Where place_of(const NodeData& node) { return {.node = node.name, .rank = node.rank()}; }
@@ -65,9 +67,9 @@ std::vector<double> late_by_step_ms(const DiagnosisInput& input, const RankLaten
 }
 
 std::optional<Pauses> pauses_of(const DiagnosisInput& input, const RankLateness& rank) {
-  constexpr double kFew = 0.34;               // of the steps
-  constexpr double kNearly = 0.8;             // of the lateness
-  constexpr double kMinOfLongestPause = 0.5;  // of the longest pause
+  constexpr double kMaxShareOfSteps = 0.34;    // pauses fall into no more of the steps than this,
+  constexpr double kMinShareOfLateTime = 0.8;  // and have this share of the rank's lateness
+  constexpr double kMinOfLongestPause = 0.5;   // to the longest one: it counts as a pause
   const std::vector<double> late_ms = late_by_step_ms(input, rank);
   const double longest_ms = late_ms.empty() ? 0 : std::ranges::max(late_ms);
   std::vector<double> pauses;
@@ -82,22 +84,22 @@ std::optional<Pauses> pauses_of(const DiagnosisInput& input, const RankLateness&
       before = step;
     }
   }
-  const auto few = kFew * static_cast<double>(late_ms.size());
+  const auto few = kMaxShareOfSteps * static_cast<double>(late_ms.size());
   const double all_ms = std::reduce(late_ms.begin(), late_ms.end());
   if (apart.empty() || static_cast<double>(pauses.size()) > few ||
-      std::reduce(pauses.begin(), pauses.end()) < kNearly * all_ms) {
+      std::reduce(pauses.begin(), pauses.end()) < kMinShareOfLateTime * all_ms) {
     return std::nullopt;
   }
   return Pauses{.every_steps = *math::median(apart), .ms = *math::median(pauses)};
 }
 
 std::string joined(const std::vector<std::int64_t>& ranks) {
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMaxListedRanks = 8;
   std::string text;
-  for (std::size_t place = 0; place < std::min(ranks.size(), kMost); ++place) {
+  for (std::size_t place = 0; place < std::min(ranks.size(), kMaxListedRanks); ++place) {
     text += fmt::format("{}{}", place > 0 ? ", " : "", ranks[place]);
   }
-  return ranks.size() <= kMost ? text : text + ", …";
+  return ranks.size() <= kMaxListedRanks ? text : text + ", …";
 }
 
 const RankLateness& latest_of(const Phases& phases) {
@@ -107,19 +109,19 @@ const RankLateness& latest_of(const Phases& phases) {
 // Few steps, in some of which the rank was late and in others not: they do not show whether that
 // goes on. A rank that is late for a lasting reason is late by about as much in each.
 bool is_uneven(const std::vector<double>& late_ms) {
-  constexpr std::size_t kFewSteps = 20;
-  constexpr double kUneven = 0.35;  // median of the deviations, of the median
-  return late_ms.size() >= kVeryFewSteps && late_ms.size() < kFewSteps &&
-         *math::median_absolute_deviation(late_ms) > kUneven * *math::median(late_ms);
+  constexpr std::size_t kEnoughStepsForLateness = 20;
+  constexpr double kMinUnevenDeviation = 0.35;  // median deviation to the median
+  return late_ms.size() >= kMinStepsForLateness && late_ms.size() < kEnoughStepsForLateness &&
+         *math::median_absolute_deviation(late_ms) > kMinUnevenDeviation * *math::median(late_ms);
 }
 
 // Processors that tasks wait for make ranks late by turns.
 bool is_by_crowd(const DiagnosisInput& input, const Verdict& verdict) {
-  constexpr double kCrowded = 0.1;    // of the time some task waits for a core
-  constexpr double kByChance = 0.15;  // of a step
+  constexpr double kMinRankCoreWaitShare = 0.1;  // of the time, in which some task waits for a core
+  constexpr double kMaxChanceShare = 0.15;       // of a step
   const auto node = std::ranges::find(input.run.nodes, verdict.where.node, &NodeData::name);
-  if (verdict.lost_ms_per_step >= kByChance * input.phases.step_ms ||
-      node == input.run.nodes.end() || core_wait_share(*node) <= kCrowded) {
+  if (verdict.lost_ms_per_step >= kMaxChanceShare * input.phases.step_ms ||
+      node == input.run.nodes.end() || core_wait_share(*node) <= kMinRankCoreWaitShare) {
     return false;
   }
   const auto place = static_cast<std::size_t>(node - input.run.nodes.begin());
@@ -206,10 +208,10 @@ bool is_chance(const DiagnosisInput& input, const Verdict& verdict) {
 }
 
 bool is_undecided(const DiagnosisInput& input, const Verdict& verdict) {
-  constexpr double kBeyondChance = 0.3;  // of a step
+  constexpr double kMaxUndecidedShare = 0.3;  // of a step
   return (verdict.cause == Cause::LateRank || verdict.cause == Cause::LateGroup) &&
-         input.steps.settled.size() < kVeryFewSteps &&
-         verdict.lost_ms_per_step < kBeyondChance * input.phases.step_ms;
+         input.steps.settled.size() < kMinStepsForLateness &&
+         verdict.lost_ms_per_step < kMaxUndecidedShare * input.phases.step_ms;
 }
 
 std::optional<Verdict> early_end(const RunData& run) {

@@ -17,8 +17,9 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kMinPacket = 1024;  // bytes, for a port that counts only packets
-constexpr double kMostly = 4;  // times the sockets' bytes: ports count storage and other jobs, too
+constexpr double kMinPacket = 1024;  // bytes; estimate for a port that counts only packets
+// Bytes of ports to those of sockets; ports count storage and other jobs, too.
+constexpr double kMinRdmaToSockets = 4;
 constexpr std::array kNaks{record::kRdmaSequenceErrors, record::kRdmaImpliedSequenceErrors};
 constexpr std::array kCongestionSigns{record::kRdmaCongestionHandled, record::kRdmaEcnMarked};
 
@@ -267,7 +268,7 @@ const RoceWay* RoceView::most_marked() const { return most_above_0(ways, &RoceWa
 RoceView roce_view(const RunData& run, const Clocks& clocks, const StepLine& steps) {
   RoceCounter counter(clocks, steps);
   for (const Connection& connection : run.connections) {
-    const auto end = telling_end(run, connection, clocks.reference);
+    const auto end = observed_end(run, connection, clocks.reference);
     if (end && is_roce(run.flow(*end))) {
       counter.add(run.flow(*end), end->node, connection);
     }
@@ -289,7 +290,7 @@ bool goes_by_rdma(const RunData& run, const Clocks& clocks, const StepLine& step
       }
     }
   }
-  return by_rdma > kMostly * by_sockets;
+  return by_rdma > kMinRdmaToSockets * by_sockets;
 }
 
 Phases rdma_phases(const RunData& run, const Clocks& clocks, const StepLine& steps, Phases seen) {

@@ -18,16 +18,17 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kSlotUsed = 0.7;      // of what the slot carries, by payload: then it is full
-constexpr double kSlotNarrower = 0.9;  // of the line
-constexpr double kFasterFamily = 1.5;  // times what passed, as measured
-constexpr double kWiderLine = 2;       // times what passed
+constexpr double kSlotUsed = 0.7;         // of what the slot carries, by payload: then it is full
+constexpr double kSlotNarrower = 0.9;     // of the line
+constexpr double kMinFasterFamily = 1.5;  // times the job's rate, as a probe measured it
+constexpr double kMinWiderLine = 2;       // times the job's rate
 // Of the others' traffic; payload may look like more than it is, since the two are not counted at
 // the same moments.
-constexpr double kLeastOfStorage = 0.5;
-constexpr double kMostOfStorage = 1.3;
-constexpr double kOthersShare = 0.2;  // of what passes the card
-constexpr double kMostlyQueue = 2.5;  // times the least round trip, is the usual one
+constexpr double kMinStorageShare = 0.5;  // NFS's part of the others' traffic, to be its cause
+constexpr double kMaxStorageShare = 1.3;
+constexpr double kMinOthersShare = 0.2;  // of what passes the card
+// The usual round trip to the least: most of it is a queue.
+constexpr double kMinQueuedRttRatio = 2.5;
 
 // Of what the card itself can do, the share that its PCIe path is trained to; 1 if not known.
 double share_of_card(const NodeData& node, const std::string& interface, std::string_view series,
@@ -202,7 +203,7 @@ std::optional<BetterWay> better_interface(const DiagnosisInput& input, const Dir
   for (const Interface& interface : input.run.nodes[*view.sender].interfaces) {
     if (!interface.is_up || interface.kind == "loopback" ||
         interface.name == route.sender.interface ||
-        interface.speed_mbps.value_or(0) < kWiderLine * route.rate_mbps ||
+        interface.speed_mbps.value_or(0) < kMinWiderLine * route.rate_mbps ||
         interface.speed_mbps.value_or(0) < route.sender.speed_mbps.value_or(0)) {
       continue;
     }
@@ -230,7 +231,7 @@ std::optional<BetterWay> better_family(const DiagnosisInput& input, const Direct
   const NodeData& receiver = input.run.nodes[*view.receiver];
   const auto sent = best_of(sender, receiver, ProbeWay::Send, used);
   const auto best = sent ? sent : best_of(receiver, sender, ProbeWay::Receive, used);
-  if (!best || best->mbps <= kFasterFamily * route.rate_mbps) {
+  if (!best || best->mbps <= kMinFasterFamily * route.rate_mbps) {
     return std::nullopt;
   }
   return BetterWay{.cause = Cause::AddressFamily,
@@ -244,7 +245,7 @@ std::optional<BetterWay> better_family(const DiagnosisInput& input, const Direct
 // least one included. Where most of the usual one is a queue, the rest may be one, too.
 bool is_others_queue(const Route& route, const DirectionLimits& direction) {
   return route.is_shared() &&
-         direction.facts.usual_rtt_us > kMostlyQueue * direction.facts.min_rtt_us;
+         direction.facts.usual_rtt_us > kMinQueuedRttRatio * direction.facts.min_rtt_us;
 }
 
 }  // namespace
@@ -279,7 +280,7 @@ const Card* Route::narrow_slot() const {
   return nullptr;
 }
 
-bool Route::is_shared() const { return others_share() > kOthersShare; }
+bool Route::is_shared() const { return others_share() > kMinOthersShare; }
 
 double Route::others_mbps() const { return std::max(sender.others_mbps, receiver.others_mbps); }
 
@@ -290,8 +291,8 @@ double Route::others_share() const {
 
 const Card* Route::storage() const {
   const auto is_most_of_it = [](const Card& card) {
-    return card.nfs_mbps > kLeastOfStorage * card.others_mbps &&
-           card.nfs_mbps < kMostOfStorage * card.others_mbps;
+    return card.nfs_mbps > kMinStorageShare * card.others_mbps &&
+           card.nfs_mbps < kMaxStorageShare * card.others_mbps;
   };
   return is_most_of_it(sender) ? &sender : is_most_of_it(receiver) ? &receiver : nullptr;
 }

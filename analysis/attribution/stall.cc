@@ -36,10 +36,11 @@ using record::StallRank;
 using record::StallState;
 using record::waited_for;
 
-constexpr std::int64_t kGoneNs = 8'000'000'000;  // rows of a watch that lives come each second
+// Without rows the watch has ended: it writes some each second.
+constexpr std::int64_t kGoneNs = 8'000'000'000;
 constexpr std::int64_t kSettledNs = 1'000'000'000;
 constexpr std::int64_t kLastActsNs = 15'000'000'000;
-constexpr double kSure = 0.95;
+constexpr double kSureConfidence = 0.95;
 constexpr double kByRecordsAlone = 0.85;
 
 struct Standing {
@@ -54,34 +55,35 @@ struct Suspect {
 };
 
 // Of a node by time; what cannot be read is left out.
-std::vector<Standing> told_by(const RunData& run, std::size_t place) {
-  std::vector<Standing> told;
+std::vector<Standing> stalls_reported_by(const RunData& run, std::size_t place) {
+  std::vector<Standing> reported;
   for (const record::Event& event : run.nodes[place].events) {
     if (event.kind == record::kStall) {
       if (auto stall = record::stall_in(event.detail)) {
-        told.push_back({.node = place, .t_ns = event.t_ns, .stall = *std::move(stall)});
+        reported.push_back({.node = place, .t_ns = event.t_ns, .stall = *std::move(stall)});
       }
     }
   }
-  std::ranges::stable_sort(told, {}, &Standing::t_ns);
-  return told;
+  std::ranges::stable_sort(reported, {}, &Standing::t_ns);
+  return reported;
 }
 
 std::optional<Standing> last_of(const RunData& run, std::size_t place) {
   const NodeData& node = run.nodes[place];
-  std::vector<Standing> told = told_by(run, place);
+  std::vector<Standing> reported = stalls_reported_by(run, place);
   const bool has_failed = node.exit_status.value_or(0) != 0;
   // What a rank does in the last seconds of a job that fails is no work on its steps: a watchdog
   // writes what it knows, or ends the job.
-  while (has_failed && told.size() > 1 && told.back().stall.state == StallState::Moves &&
-         node.span.end_ns - told.back().t_ns < kLastActsNs &&
-         told[told.size() - 2].stall.state != StallState::Over) {
-    told.pop_back();
+  while (has_failed && reported.size() > 1 && reported.back().stall.state == StallState::Moves &&
+         node.span.end_ns - reported.back().t_ns < kLastActsNs &&
+         reported[reported.size() - 2].stall.state != StallState::Over) {
+    reported.pop_back();
   }
-  if (told.empty() || told.back().stall.state == StallState::Over || node.exit_status == 0) {
+  if (reported.empty() || reported.back().stall.state == StallState::Over ||
+      node.exit_status == 0) {
     return std::nullopt;
   }
-  return std::move(told.back());
+  return std::move(reported.back());
 }
 
 std::string text_of(const StallCollective* each) {
@@ -225,7 +227,7 @@ class Judge {
       if (!run_.nodes[node].is_complete && newest_ns - end_ns(node) > kGoneNs) {
         return Verdict{.cause = Cause::HostGone,
                        .where = {.node = run_.nodes[node].name},
-                       .confidence = kSure,
+                       .confidence = kSureConfidence,
                        .evidence = {{"its record ended before the others' by", behind_s, "s",
                                      "the newest rows of all nodes"}}};
       }
@@ -240,7 +242,7 @@ class Judge {
     }
     return Verdict{.cause = Cause::RankStopped,
                    .where = place_of(*found),
-                   .confidence = kSure,
+                   .confidence = kSureConfidence,
                    .evidence = {{"it is stopped, for", found->rank->for_s, "s or longer",
                                  source_of(*found->standing)}}};
   }
@@ -257,7 +259,7 @@ class Judge {
     return Verdict{
         .cause = Cause::RankBlockedIo,
         .where = place_of(*found),
-        .confidence = kSure,
+        .confidence = kSureConfidence,
         .evidence = {{fmt::format("it waits to {} {}{}, for", is_read ? "read" : "write", file,
                                   rank.waits_in.empty() ? "" : " in " + rank.waits_in),
                       rank.for_s, "s or longer", source_of(*found->standing)}}};
@@ -323,7 +325,7 @@ class Judge {
     const bool arrives = has_come(*connection.ends.at(1 - here), here);
     const bool comes_back = has_come(*connection.ends.at(here), 1 - here);
     verdict.cause = Cause::PathDead;
-    verdict.confidence = kSure;
+    verdict.confidence = kSureConfidence;
     verdict.where.from = connection.names.at(arrives ? 1 - here : here);
     verdict.where.to = connection.names.at(arrives ? here : 1 - here);
     verdict.where.direction = !arrives && !comes_back ? "both" : "";
@@ -423,8 +425,9 @@ class Judge {
     if (standing == all_.end()) {
       return std::nullopt;
     }
-    constexpr double kUnsure = 0.5;
-    return Verdict{.where = {.node = run_.nodes[standing->node].name}, .confidence = kUnsure};
+    constexpr double kUnsureConfidence = 0.5;
+    return Verdict{.where = {.node = run_.nodes[standing->node].name},
+                   .confidence = kUnsureConfidence};
   }
 
   void add_evidence(Verdict& verdict) const {

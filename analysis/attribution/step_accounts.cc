@@ -46,9 +46,9 @@ class AccountOf {
 };
 
 // What is known of the steps, one by one, in nanoseconds.
-class Guesses {
+class StepEstimates {
  public:
-  explicit Guesses(const DiagnosisInput& input)
+  explicit StepEstimates(const DiagnosisInput& input)
       : input_(input),
         table_{.columns = kAccounts,
                .cells = std::vector<double>(input.steps.settled.size() * kAccounts, 0)},
@@ -139,7 +139,7 @@ std::vector<StepAccounts> step_accounts(const RunData& run, const DiagnoseOption
   for (const double ms : whole.ms) {
     columns.push_back(whole.sum() > 0 ? ms * all_ms / whole.sum() : 0);
   }
-  math::GuessTable table = Guesses(input).make();
+  math::GuessTable table = StepEstimates(input).make();
   math::fit_to_sums(table, rows, columns);
   std::vector<StepAccounts> accounts;
   for (std::size_t row = 0; row < steps.size(); ++row) {

@@ -16,10 +16,11 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kMostlyOthers = 0.8;  // of a disk's bytes, less than this were the job's
-constexpr double kReadAgain = 0.5;     // of what was read, had been in the page cache before
-constexpr double kMostPauseNs = 1e9;   // within one write
-constexpr double kWrites = 50;         // percent of the time
+// Of a disk's bytes; from this on the disk counts as the job's alone.
+constexpr double kMaxShareOfJob = 0.8;
+constexpr double kMinShareReadAgain = 0.5;  // of the bytes read: had been in the page cache before
+constexpr double kMaxPauseInWriteNs = 1e9;  // a longer pause parts two writes
+constexpr double kMinWritingPercent = 50;   // of a reading's time, that the rank waited to write
 
 double seconds_of(const Span& span) { return static_cast<double>(span.length_ns()) / 1e9; }
 
@@ -28,11 +29,11 @@ Spans writes_in(const SeriesData& waits) {
   Spans writes;
   for (const Reading& reading : waits.readings) {
     const Span span{reading.t_ns - reading.bin_ns, reading.t_ns};
-    if (reading.value < kWrites) {
+    if (reading.value < kMinWritingPercent) {
       continue;
     }
     if (!writes.empty() &&
-        static_cast<double>(span.start_ns - writes.back().end_ns) < kMostPauseNs) {
+        static_cast<double>(span.start_ns - writes.back().end_ns) < kMaxPauseInWriteNs) {
       writes.back().end_ns = span.end_ns;
     } else {
       writes.push_back(span);
@@ -134,7 +135,7 @@ class Storage {
   void add_share(std::vector<Evidence>& evidence, std::string_view by_job, double of_job,
                  double bytes) const {
     if (!is_nfs_ && bytes > 0 && node_.find(by_job, "") != nullptr &&
-        of_job < kMostlyOthers * bytes) {
+        of_job < kMaxShareOfJob * bytes) {
       evidence.push_back(
           {"of these bytes, those of the job", 100 * of_job / bytes, "%", source_of(by_job)});
     }
@@ -179,7 +180,7 @@ void add_writing(const DiagnosisInput& input, std::size_t node, const std::strin
 bool is_read_again(const DiagnosisInput& input, std::size_t node, const std::string& mount) {
   const Storage storage(input, node, mount);
   return storage.read_bytes() > 0 &&
-         storage.read_again_bytes() >= kReadAgain * storage.read_bytes();
+         storage.read_again_bytes() >= kMinShareReadAgain * storage.read_bytes();
 }
 
 }  // namespace chokepoint::analysis

@@ -16,8 +16,8 @@ namespace {
 
 using json::Json;
 
-constexpr std::size_t kMostSizes = 512;
-constexpr std::size_t kMostHosts = 4096;
+constexpr std::size_t kMaxSizes = 512;
+constexpr std::size_t kMaxHosts = 4096;
 
 // A device's name may be any bytes, and those that are no UTF-8 would throw.
 std::string text_of(const Json& document) {
@@ -58,14 +58,14 @@ std::string collective_in(std::string_view text) {
 // By the factor between its two bandwidths, which is 2(n-1)/n of an all-reduce and (n-1)/n of a
 // reduce-scatter: for programs of before 2.17, which do not print their own name.
 std::string collective_by(double factor, std::size_t ranks, std::string_view reduction) {
-  constexpr double kNear = 0.02;
+  constexpr double kMaxFactorError = 0.02;
   if (ranks < 3 || reduction == "none" || reduction.empty()) {
     return "";
   }
   const double scatter = static_cast<double>(ranks - 1) / static_cast<double>(ranks);
-  return std::abs(factor - 2 * scatter) < kNear ? "all-reduce"
-         : std::abs(factor - scatter) < kNear   ? "reduce-scatter"
-                                                : "";
+  return std::abs(factor - 2 * scatter) < kMaxFactorError ? "all-reduce"
+         : std::abs(factor - scatter) < kMaxFactorError   ? "reduce-scatter"
+                                                          : "";
 }
 
 struct SizeRow {
@@ -107,7 +107,7 @@ class NcclTestsReader {
     }
     if (words.front().starts_with('#')) {
       add_comment(words);
-    } else if (!columns_.empty() && rows_.size() < kMostSizes) {
+    } else if (!columns_.empty() && rows_.size() < kMaxSizes) {
       add_row(words);
     }
   }
@@ -129,7 +129,7 @@ class NcclTestsReader {
         std::next(on) != words.end()) {
       ++ranks_;
       const std::string host(*std::next(on));
-      if (hosts_.size() < kMostHosts && std::ranges::find(hosts_, host) == hosts_.end()) {
+      if (hosts_.size() < kMaxHosts && std::ranges::find(hosts_, host) == hosts_.end()) {
         hosts_.push_back(host);
       }
     }
@@ -144,7 +144,7 @@ class NcclTestsReader {
 
   // Out of place and in place: the faster of them is what can be reached.
   void add_row(const std::vector<std::string_view>& words) {
-    constexpr double kMostBytes = 1e15;
+    constexpr double kMaxBytes = 1e15;
     SizeRow row{.bytes = number_at(words, 0).value_or(0)};
     for (std::size_t column = 0; column + 2 < columns_.size(); ++column) {
       if (columns_[column] == "redop" && column < words.size()) {
@@ -159,7 +159,7 @@ class NcclTestsReader {
         row.busbw_gbs = *busbw;
       }
     }
-    if (row.bytes > 0 && row.bytes < kMostBytes && row.algbw_gbs > 0) {
+    if (row.bytes > 0 && row.bytes < kMaxBytes && row.algbw_gbs > 0) {
       rows_.push_back(row);
     }
   }
@@ -287,15 +287,15 @@ class PerftestReader {
 
   //   #bytes     #iterations    BW peak    BW average   MsgRate
   void add_row(const std::vector<std::string_view>& words) {
-    constexpr double kMostMbps = 1e9;
+    constexpr double kMaxMbps = 1e9;
     const auto bytes = sys::parse_non_negative<std::int64_t>(words[0]);
     const auto peak = sys::parse_non_negative<double>(words[2]);
     const auto average = sys::parse_non_negative<double>(words[3]);
     if (bytes && peak && average && *average * to_mbps_ > average_mbps_ &&
-        *average * to_mbps_ < kMostMbps) {
+        *average * to_mbps_ < kMaxMbps) {
       bytes_ = *bytes;
       average_mbps_ = *average * to_mbps_;
-      peak_mbps_ = std::min(*peak * to_mbps_, kMostMbps);
+      peak_mbps_ = std::min(*peak * to_mbps_, kMaxMbps);
     }
   }
 

@@ -15,7 +15,7 @@ namespace {
 
 using About = Claim::About;
 
-constexpr std::size_t kMostNamed = 8;  // ranks in a list, files in a source
+constexpr std::size_t kMaxNamed = 8;  // ranks in a list, files in a source
 
 std::string files_text(const std::vector<const ToolFile*>& files) {
   return files.empty()       ? ""
@@ -26,7 +26,7 @@ std::string files_text(const std::vector<const ToolFile*>& files) {
 std::string ranks_text(const std::vector<std::int64_t>& ranks) {
   const std::vector<std::int64_t> named(
       ranks.begin(),
-      ranks.begin() + static_cast<std::ptrdiff_t>(std::min(kMostNamed, ranks.size())));
+      ranks.begin() + static_cast<std::ptrdiff_t>(std::min(kMaxNamed, ranks.size())));
   return fmt::format(
       "{} {}{}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(named, ", "),
       ranks.size() > named.size() ? fmt::format(" and {} more", ranks.size() - named.size()) : "");
@@ -186,7 +186,7 @@ void add_group_claims(const std::string& name, const Group& group, const Claim& 
 }
 
 void add_flight_recorder(const std::vector<ToolFile>& all, std::vector<Claim>& claims) {
-  constexpr std::size_t kMostClaims = 16;
+  constexpr std::size_t kMaxClaims = 16;
   const auto files = of_tool(all, Tool::FlightRecorder);
   std::map<std::string, Group> groups;
   for (const ToolFile* each : files) {
@@ -207,7 +207,7 @@ void add_flight_recorder(const std::vector<ToolFile>& all, std::vector<Claim>& c
     add_group_claims(name, group, model, found);
   }
   std::ranges::stable_sort(found, {}, &Claim::about);
-  found.resize(std::min(found.size(), kMostClaims));
+  found.resize(std::min(found.size(), kMaxClaims));
   std::ranges::move(found, std::back_inserter(claims));
 }
 
@@ -271,8 +271,8 @@ class Lateness {
 
   // nullopt where no rank stands out.
   std::optional<Last> last() {
-    constexpr double kMostOfIt = 0.6;
-    constexpr double kClearly = 0.1;  // of how long a collective takes at others
+    constexpr double kMinShareOfLateTime = 0.6;   // of all ranks' lateness, to name the rank
+    constexpr double kMinLateOfCollective = 0.1;  // of the time that a collective takes at others
     std::map<std::int64_t, double> late_ns;
     double all_ns = 0;
     double longest_ns = 0;
@@ -293,7 +293,7 @@ class Lateness {
     }
     const auto& [rank, ns] =
         *std::ranges::max_element(late_ns, {}, [](const auto& each) { return each.second; });
-    return ns >= kMostOfIt * all_ns && ns >= kClearly * longest_ns && ns > 0
+    return ns >= kMinShareOfLateTime * all_ns && ns >= kMinLateOfCollective * longest_ns && ns > 0
                ? std::optional(Last{rank, ns, ns / all_ns, collectives})
                : std::nullopt;
   }
@@ -407,12 +407,12 @@ bool is_going_on(const std::string& state) {
 }
 
 void add_slurm(const std::vector<ToolFile>& all, std::vector<Claim>& claims) {
-  constexpr std::size_t kMostShown = 32;
+  constexpr std::size_t kMaxShown = 32;
   for (const ToolFile* each : of_tool(all, Tool::Slurm)) {
     std::size_t shown = 0;
     for (const SlurmJob& job : each->jobs) {
       const bool is_step = job.id.find('.') != std::string::npos;
-      if (is_going_on(job.state) || (is_step && job.state == "COMPLETED") || ++shown > kMostShown) {
+      if (is_going_on(job.state) || (is_step && job.state == "COMPLETED") || ++shown > kMaxShown) {
         continue;
       }
       Claim claim{.tool = Tool::Slurm,

@@ -30,7 +30,7 @@ namespace {
 using json::Json;
 
 constexpr std::size_t kKeptCalls = 4096;  // of a group, the newest
-constexpr std::size_t kMostGroups = 4096;
+constexpr std::size_t kMaxGroups = 4096;
 
 // "[0, 1, 7]", a text in both forms.
 std::vector<std::int64_t> members_in(std::string_view text) {
@@ -118,7 +118,7 @@ class Dump {
     if (found != own_.states.end()) {
       return &found->second;
     }
-    return own_.states.size() < kMostGroups ? &own_.states[name] : nullptr;
+    return own_.states.size() < kMaxGroups ? &own_.states[name] : nullptr;
   }
 
   void add(const Json& entry) {

@@ -27,9 +27,9 @@ namespace {
 using json::Json;
 
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
-constexpr std::size_t kMostTimes = std::size_t{4} << 20;
-constexpr std::size_t kMostProcesses = 1 << 16;
-constexpr std::size_t kMostInspectorGroups = 4096;  // of a process
+constexpr std::size_t kMaxTimes = std::size_t{4} << 20;
+constexpr std::size_t kMaxProcesses = 1 << 16;
+constexpr std::size_t kMaxInspectorGroups = 4096;  // of a process
 
 class InspectorReader {
  public:
@@ -70,7 +70,7 @@ class InspectorReader {
     }
     if (left_out_ > 0) {
       evidence_.left_out.push_back(
-          fmt::format("{} collectives were left out: {} are read", left_out_, kMostTimes));
+          fmt::format("{} collectives were left out: {} are read", left_out_, kMaxTimes));
     }
     return std::move(evidence_);
   }
@@ -95,7 +95,7 @@ class InspectorReader {
       evidence_.span.include(*at_us * 1000 - std::llround(*us * 1e3), *at_us * 1000);
     }
     const std::string key = fmt::format("{} {}", host, whole_in(metadata, "pid").value_or(-1));
-    if (!processes_.contains(key) && processes_.size() >= kMostProcesses) {
+    if (!processes_.contains(key) && processes_.size() >= kMaxProcesses) {
       ++left_out_;
       return;
     }
@@ -114,7 +114,7 @@ class InspectorReader {
   void keep(Process& process, const std::string& name, CollectiveTime time) {
     const auto known = process.groups.find(name);
     const bool is_new = known == process.groups.end();
-    if (kept_ >= kMostTimes || (is_new && process.groups.size() >= kMostInspectorGroups)) {
+    if (kept_ >= kMaxTimes || (is_new && process.groups.size() >= kMaxInspectorGroups)) {
       ++left_out_;
       return;
     }
@@ -184,8 +184,8 @@ namespace {
 
 using RasState = RasRank::State;
 
-constexpr std::size_t kMostRasRanks = 65'536;
-constexpr std::size_t kMostCounts = 64;  // kinds of collectives
+constexpr std::size_t kMaxRasRanks = 65'536;
+constexpr std::size_t kMaxCounts = 64;  // kinds of collectives
 
 // NCCL 2.28.9 leaves out the comma before "status" of a missing rank.
 std::string with_commas(std::string_view text) {
@@ -211,8 +211,8 @@ std::map<std::string, std::int64_t> usual_counts(const Json& ranks) {
   std::map<std::string, std::map<std::int64_t, std::size_t>> seen;
   for (const Json& rank : ranks) {
     for (const auto& [kind, count] : object_in(rank, "collective_counts").items()) {
-      if (const auto number = whole_of(count); number && seen.size() <= kMostCounts) {
-        ++seen[kind.substr(0, kMostCounts)][*number];
+      if (const auto number = whole_of(count); number && seen.size() <= kMaxCounts) {
+        ++seen[kind.substr(0, kMaxCounts)][*number];
       }
     }
   }
@@ -258,7 +258,7 @@ class RasJson {
     for (const char* list : {"ranks", "missing_ranks"}) {
       for (const Json& rank : list_in(communicator, list)) {
         const auto number = whole_in(rank, "rank");
-        if (is_rank(number) && world_.size() < kMostRasRanks) {
+        if (is_rank(number) && world_.size() < kMaxRasRanks) {
           world_.emplace(process_of(rank), *number);
         }
       }
@@ -290,7 +290,7 @@ class RasJson {
 
   void keep(const Json& communicator, const Json& rank, bool is_world, RasRank found) {
     const auto number = whole_in(rank, "rank");
-    if (!is_rank(number) || evidence_.ras.size() >= kMostRasRanks) {
+    if (!is_rank(number) || evidence_.ras.size() >= kMaxRasRanks) {
       return;
     }
     found.rank = *number;
@@ -353,7 +353,7 @@ class RasText {
     constexpr std::size_t kErrors = 7;
     const auto group = sys::parse_number<std::int64_t>(words[0]);
     const auto size = sys::parse_number<std::int64_t>(words[kSize]);
-    if (group && size && sizes_.size() < kMostRasRanks) {
+    if (group && size && sizes_.size() < kMaxRasRanks) {
       sizes_[*group] = *size;
       has_errors_ = has_errors_ || words[kErrors] != "OK";
     }
@@ -393,7 +393,7 @@ class RasText {
   // Only ranks unlike most are listed; of several counts each list stands behind its own.
   void add_rank(std::string_view line, const std::vector<std::string_view>& words) {
     const auto rank = sys::parse_number<std::int64_t>(words[1]);
-    if (section_.empty() || !is_rank(rank) || evidence_.ras.size() >= kMostRasRanks) {
+    if (section_.empty() || !is_rank(rank) || evidence_.ras.size() >= kMaxRasRanks) {
       return;
     }
     RasRank found{.rank = *rank,

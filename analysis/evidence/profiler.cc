@@ -1,6 +1,6 @@
 // Traces of PyTorch's profiler (Kineto) and others of Chrome's form, of one rank each and up to
 // gigabytes: read event by event, of which only spans of steps, kernels, copies and collectives are
-// kept, and of those no more than kMostSpans.
+// kept, and of those no more than kMaxSpans.
 //
 //   {"distributedInfo": {"rank": 0, …}, "baseTimeNanoseconds": 1759…, "traceEvents": [
 //     {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_…", "ts": 12.5, "dur": 80.1,
@@ -26,11 +26,11 @@ namespace {
 
 using json::Json;
 
-constexpr std::size_t kMostSpans = std::size_t{2} << 20;
-constexpr std::size_t kMostSteps = 100'000;
-constexpr std::size_t kMostTraceGroups = 4096;
+constexpr std::size_t kMaxSpans = std::size_t{2} << 20;
+constexpr std::size_t kMaxTraceSteps = 100'000;
+constexpr std::size_t kMaxTraceGroups = 4096;
 constexpr std::size_t kLongestToken = std::size_t{16} << 20;
-constexpr std::size_t kMostTraceBytes = std::size_t{16} << 30;  // unpacked
+constexpr std::size_t kMaxTraceBytes = std::size_t{16} << 30;  // unpacked
 constexpr std::size_t kLongestName = 256;
 constexpr double kFarUs = 4e15;  // the year 2096, as microseconds
 constexpr std::uint64_t kFarNs = 4'000'000'000'000'000'000;
@@ -224,13 +224,13 @@ class TraceReader final : public nlohmann::json_sax<Json> {
     const auto number =
         sys::parse_number<std::uint64_t>(std::string_view(event_.name).substr(kStep.size()));
     auto& steps = event_.category.starts_with("gpu_") ? trace_.gpu_steps : trace_.steps;
-    if (number && *number < UINT32_MAX && steps.size() < kMostSteps) {
+    if (number && *number < UINT32_MAX && steps.size() < kMaxTraceSteps) {
       steps.push_back({.number = *number, .span = span});
     }
   }
 
   bool has_room() {
-    const bool has = trace_.spans < kMostSpans;
+    const bool has = trace_.spans < kMaxSpans;
     trace_.spans += has ? 1 : 0;
     trace_.left_out += has ? 0 : 1;
     return has;
@@ -246,7 +246,7 @@ class TraceReader final : public nlohmann::json_sax<Json> {
     const std::string& operation = event_.collective.empty() ? event_.name : event_.collective;
     const std::string name = event_.process_group + "/" + operation;
     const auto known = trace_.group_places.find(name);
-    if (known == trace_.group_places.end() && trace_.groups.size() >= kMostTraceGroups) {
+    if (known == trace_.group_places.end() && trace_.groups.size() >= kMaxTraceGroups) {
       ++trace_.left_out;
       return;
     }
@@ -300,7 +300,7 @@ class Letters {
         at = 0;
         filled = source.read(piece);
       }
-      return filled > 0 && token_bytes < kLongestToken && all_bytes < kMostTraceBytes;
+      return filled > 0 && token_bytes < kLongestToken && all_bytes < kMaxTraceBytes;
     }
   };
 
@@ -417,7 +417,7 @@ ToolFile evidence_of(ReadTrace trace, const std::string& file) {
   evidence.ranks.push_back(std::move(own));
   if (trace.left_out > 0) {
     evidence.left_out.push_back(
-        fmt::format("{} spans were left out: a trace may have {}", trace.left_out, kMostSpans));
+        fmt::format("{} spans were left out: a trace may have {}", trace.left_out, kMaxSpans));
   }
   return evidence;
 }

@@ -14,7 +14,7 @@ namespace {
 
 using json::Json;
 
-constexpr std::size_t kMostJobs = 65'536;  // with their steps
+constexpr std::size_t kMaxJobs = 65'536;  // with their steps
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr std::int64_t kLastSecond = 4'102'444'800;  // the year 2100
 
@@ -53,7 +53,7 @@ std::string step_id_in(const Json& step, const std::string& job) {
 }
 
 // sacct of Slurm 22.05 has every job and step return 0 in its JSON, whatever they did.
-bool is_believed(const SlurmJob& job) {
+bool has_plausible_exit(const SlurmJob& job) {
   return job.state != "FAILED" || job.exit_code != 0 || job.signal.value_or(0) > 0;
 }
 
@@ -77,7 +77,7 @@ class SacctJson {
  private:
   void keep(const Json& from, const std::string& id, const std::string& name,
             const std::string& nodes) {
-    if (evidence_.jobs.size() >= kMostJobs || id.empty()) {
+    if (evidence_.jobs.size() >= kMaxJobs || id.empty()) {
       return;
     }
     const Json& exit = member(from, "exit_code");
@@ -92,7 +92,7 @@ class SacctJson {
                                             ? member(signal, "id")
                                             : member(signal, "signal_id")),
                  .nodes = nodes};
-    if (!is_believed(job)) {
+    if (!has_plausible_exit(job)) {
       job.exit_code = std::nullopt;
     }
     job.span.start_ns = ns_of_seconds(slurm_number(member(time, "start")).value_or(0));
@@ -112,7 +112,7 @@ class SacctTable {
       const auto cells = words_of(line, "|");
       if (columns_.empty()) {
         columns_.assign(cells.begin(), cells.end());
-      } else if (cells.size() > 1 && evidence_.jobs.size() < kMostJobs) {
+      } else if (cells.size() > 1 && evidence_.jobs.size() < kMaxJobs) {
         add(cells);
       }
     });

@@ -31,9 +31,9 @@ class GzSource final : public ByteSource {
   ~GzSource() override { gzclose(file_); }
 
   std::size_t read(std::span<char> into) override {
-    constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // gzread's count is an int
+    constexpr std::size_t kMaxReadBytes = std::size_t{1} << 30;  // gzread's count is an int
     const int got =
-        gzread(file_, into.data(), static_cast<unsigned>(std::min(into.size(), kMostAtOnce)));
+        gzread(file_, into.data(), static_cast<unsigned>(std::min(into.size(), kMaxReadBytes)));
     if (got <= 0 && flaw_.empty()) {
       int code = 0;
       const char* text = gzerror(file_, &code);
@@ -248,10 +248,10 @@ std::optional<double> number_in(const Json& object, const char* key) {
 bool is_rank(std::optional<std::int64_t> rank) { return rank && sys::is_rank(*rank); }
 
 std::vector<std::string_view> words_of(std::string_view line, std::string_view blanks) {
-  constexpr std::size_t kMost = 64;
+  constexpr std::size_t kMaxWords = 64;
   const bool keeps_empty = blanks.size() == 1;
   std::vector<std::string_view> words;
-  for (std::size_t at = 0; at <= line.size() && words.size() < kMost;) {
+  for (std::size_t at = 0; at <= line.size() && words.size() < kMaxWords;) {
     const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
     if (end > at || keeps_empty) {
       words.push_back(line.substr(at, end - at));

@@ -12,8 +12,8 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10;
-constexpr std::size_t kMostDumpBytes = std::size_t{256} << 20;
-constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxDumpBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxTextFileBytes = std::size_t{64} << 20;
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
@@ -76,7 +76,7 @@ std::unexpected<Error> unknown(const std::string& file) {
 
 Result<ToolFile> read_whole(Tool tool, ByteSource& source, const std::string& file) {
   const bool is_dump = tool == Tool::FlightRecorder;
-  TRY(const std::string text, all_of(source, is_dump ? kMostDumpBytes : kMostTextBytes, file));
+  TRY(const std::string text, all_of(source, is_dump ? kMaxDumpBytes : kMaxTextFileBytes, file));
   switch (tool) {
     case Tool::FlightRecorder:
       return read_flight_recorder(text, file);

@@ -17,23 +17,31 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kLossy = 0.0005;  // of packets are retransmitted
+// Thresholds of "Limits" in docs/internals/attribution.md.
+// Share of packets retransmitted: more than any network loses by itself.
+constexpr double kLossy = 0.0005;
+// Share of packets lost: more than a queue that overflows now and then makes.
 constexpr double kPoliced = 0.02;
-constexpr double kOfAWindow = 0.5;  // retransmitted packets a window
-constexpr double kFloor = 0.01;     // quantile: the very shortest round trips may be wrong
-constexpr double kSteady = 0.55;    // of what the best bins carried: then the median bin is steady
-constexpr double kSteadyLine = 0.85;  // likewise of an interface, of which more readings are whole
+constexpr double kMinLostPerWindow = 0.5;  // lost packets a congestion window, on long paths
+// Quantile taken as the least: single shorter round trips are misreadings.
+constexpr double kFloor = 0.01;
+// Median bin to the 95th percentile, by arrivals at the receiver.
+constexpr double kMinSteadyBins = 0.55;
+// Likewise of an interface, of which more readings are whole.
+constexpr double kMinSteadyLine = 0.85;
 constexpr std::size_t kMinReadings = 5;
-constexpr double kMostly = 0.5;
-constexpr double kCrowded = 0.2;            // of the time some task waits for a core
-constexpr double kMinPayload = 3000;        // of a bin
-constexpr double kWheneverDataPass = 0.75;  // of such bins
-constexpr double kOftenAtOneRate = 0.45;    // likewise, where the queue leaves at the link's rate
-constexpr double kMaxRateSpread = 0.25;     // relative; two rates closer than this are one rate
+constexpr double kMinShareOfReadings = 0.5;  // of the readings while something was under way
+constexpr double kCrowded = 0.2;          // share of the time in which some task waits for a core
+constexpr double kMinPayload = 3000;      // bytes of a bin, to count as one in which data pass
+constexpr double kMinQueuedShare = 0.75;  // of such bins, with a queue: it lies before a link
+// Likewise, where the queue leaves at the link's rate.
+constexpr double kMinQueuedShareAtOneRate = 0.45;
+constexpr double kMaxRateSpread = 0.25;  // relative; two rates closer than this are one rate
+// A window that fell within this time of a loss fell by it.
 constexpr std::int64_t kAfterLossNs = 500'000'000;
-constexpr int kSeveral = 2;
-constexpr double kPutOffPackets = 2;
-constexpr double kScattered = 0.75;  // deviation of a round trip, of its length
+constexpr int kMinFallsByLoss = 2;         // of the congestion window, after losses
+constexpr double kPutOffPackets = 2;       // whose acknowledgement a receiver may delay
+constexpr double kMaxRttDeviation = 0.75;  // of the kernel's mean round trip
 
 // "4096 16384 4194304": the last is the maximum.
 std::optional<double> last_number(std::string_view text) {
@@ -115,9 +123,9 @@ double unloaded_rtt_us(const DirectionView& view) {
   for (const double seen_us : {there.packets_us, there.sure_us, back.packets_us, back.sure_us}) {
     least_us = lesser_rtt_us(least_us, seen_us);
   }
-  const double told_us =
+  const double measured_us =
       there.packets_us > 0 ? there.packets_us : lesser_rtt_us(there.unsure_us, back.unsure_us);
-  return told_us == 0 || is_queued(told_us, least_us) ? least_us : told_us;
+  return measured_us == 0 || is_queued(measured_us, least_us) ? least_us : measured_us;
 }
 
 // By arrivals, since data have the link's rate only after the link.
@@ -126,7 +134,7 @@ bool is_steady(const DirectionView& view) {
   const std::vector<double> bins =
       known_of(seen.packets.at(side_of(view)), &FlowSample::payload_bytes);
   const auto usual = math::median(bins);
-  return usual && *usual > kSteady * *math::quantile(bins, 0.95);
+  return usual && *usual > kMinSteadyBins * *math::quantile(bins, 0.95);
 }
 
 // The sender's readings while something was under way.
@@ -163,7 +171,7 @@ bool is_line_steady(const RunData& run, const DirectionView& view,
     }
   }
   const auto usual = math::median(rates);
-  return rates.size() >= kMinReadings && *usual > kSteadyLine * *math::quantile(rates, 0.95);
+  return rates.size() >= kMinReadings && *usual > kMinSteadyLine * *math::quantile(rates, 0.95);
 }
 
 double usual_rtt_us(const std::vector<const SocketSample*>& busy) {
@@ -208,8 +216,8 @@ bool is_late_by_host(const RunData& run, const DirectionView& view, const Direct
   const auto moments = static_cast<double>(of_bins.size());
   const auto queued = static_cast<double>(of_queues.size());
   const bool is_link =
-      queued >= kWheneverDataPass * moments ||
-      (queued >= kOftenAtOneRate * moments && leaves_at_one_rate(of_queues, of_bins));
+      queued >= kMinQueuedShare * moments ||
+      (queued >= kMinQueuedShareAtOneRate * moments && leaves_at_one_rate(of_queues, of_bins));
   return moments > 0 && !is_link;
 }
 
@@ -217,27 +225,27 @@ bool is_late_by_host(const RunData& run, const DirectionView& view, const Direct
 // more (TCP_DELACK_MIN, include/net/tcp.h) enters the kernel's average now and then, and makes the
 // deviation larger than the mean. With a lasting queue all round trips are long: there the
 // deviation was a third of the mean.
-bool tells_of_queue(const SocketSample& sample) {
+bool is_rtt_reliable(const SocketSample& sample) {
   return figure(sample.unacked_packets) > kPutOffPackets || has_backlog(sample) ||
-         figure(sample.rtt_variance_us) < kScattered * figure(sample.rtt_us);
+         figure(sample.rtt_variance_us) < kMaxRttDeviation * figure(sample.rtt_us);
 }
 
 bool has_queue_mostly(const std::vector<const SocketSample*>& busy, const DirectionFacts& facts) {
-  double telling = 0;
+  double reliable = 0;
   double queued = 0;
   for (const SocketSample* sample : busy) {
-    if (tells_of_queue(*sample)) {
-      ++telling;
+    if (is_rtt_reliable(*sample)) {
+      ++reliable;
       queued += has_queue(figure(sample->rtt_us), facts) ? 1 : 0;
     }
   }
-  return queued > kMostly * telling;
+  return queued > kMinShareOfReadings * reliable;
 }
 
 bool has_backlog_mostly(const std::vector<const SocketSample*>& busy) {
   const auto waiting =
       std::ranges::count_if(busy, [](const SocketSample* sample) { return has_backlog(*sample); });
-  return static_cast<double>(waiting) > kMostly * static_cast<double>(busy.size());
+  return static_cast<double>(waiting) > kMinShareOfReadings * static_cast<double>(busy.size());
 }
 
 // Of the congestion window while something was under way.
@@ -290,7 +298,7 @@ WindowFalls window_falls(const DirectionView& view) {
 
 bool is_shrunk_by_loss(const DirectionView& view) {
   const WindowFalls falls = window_falls(view);
-  return falls.losses >= kSeveral && falls.after_loss > falls.after_pause;
+  return falls.losses >= kMinFallsByLoss && falls.after_loss > falls.after_pause;
 }
 
 double lost_of(const DirectionFacts& facts) {
@@ -301,7 +309,7 @@ double lost_of(const DirectionFacts& facts) {
 bool is_lossy(const std::vector<const SocketSample*>& busy, const DirectionFacts& facts) {
   return facts.packets > 0 &&
          (lost_of(facts) > kLossy * facts.packets ||
-          lost_of(facts) * mean_window_packets(busy) > kOfAWindow * facts.packets);
+          lost_of(facts) * mean_window_packets(busy) > kMinLostPerWindow * facts.packets);
 }
 
 // Whether the node's congestion control slows down because of loss, not because of delay or rate.

@@ -10,15 +10,17 @@ namespace {
 
 using record::SocketSample;
 
-constexpr double kReceiveWindowUsed = 0.8;  // of the announced window is in flight
-constexpr std::int64_t kMinBytes = 100;     // of a bin; fewer are ignored
+constexpr double kReceiveWindowUsed = 0.8;  // share of the announced window that is in flight
+constexpr std::int64_t kMinBytes = 100;     // of a bin; bins with fewer are ignored
 // In flight: two packets, whose acknowledgement the receiver may put off.
 constexpr double kPutOffBytes = 3000;
-constexpr double kCongestionWindowUsed = 0.7;  // of the congestion window is in flight
-constexpr double kBufferUsed = 0.75;           // of the send buffer
-constexpr double kLongRoundTripUs = 2000;      // a pace is found within few of them
-constexpr double kStallNs = 100e6;  // nothing gets through although something is under way
-constexpr std::int64_t kLeastCellNs = 20'000'000;  // as often as sockets are read
+constexpr double kCongestionWindowUsed = 0.7;  // share of the congestion window that is in flight
+constexpr double kBufferUsed = 0.75;           // share of the send buffer that is in flight
+// From here on a sender may be slow to find its pace again after a pause.
+constexpr double kLongRoundTripUs = 2000;
+// For so long nothing gets through although something is under way.
+constexpr double kStallNs = 100e6;
+constexpr std::int64_t kMinCellNs = 20'000'000;  // sockets are read as often
 // Mean over all rows, at most: a damaged row may claim to have lasted for years.
 constexpr double kCellsOfRow = 64;
 
@@ -57,11 +59,11 @@ bool is_full(const DirectionFacts& facts) {
 // enough: a sender waits until half of the window is free rather than send small segments (RFC
 // 9293, 3.8.6.2.1).
 bool is_held_by_receiver(const SocketSample& now, const DirectionFacts& facts) {
-  constexpr double kHalf = 0.5;
+  constexpr double kMinWindowUsed = 0.5;  // of the announced window
   const double window = figure(now.send_window_bytes);
   const double in_flight = figure(now.unacked_packets) * figure(now.mss_bytes);
   return now.send_window_bytes.known() && window < kBulkBytes && !facts.has_queue_mostly &&
-         in_flight + figure(now.unsent_bytes) > window && in_flight >= kHalf * window;
+         in_flight + figure(now.unsent_bytes) > window && in_flight >= kMinWindowUsed * window;
 }
 
 bool fills_window(const SocketSample& now) {
@@ -247,7 +249,7 @@ std::int64_t cell_width_ns(std::span<const std::vector<LimitedSpan>> directions,
     }
     rows += static_cast<double>(direction.size());
   }
-  return std::max(kLeastCellNs, static_cast<std::int64_t>(communicated_ns / (kCellsOfRow * rows)));
+  return std::max(kMinCellNs, static_cast<std::int64_t>(communicated_ns / (kCellsOfRow * rows)));
 }
 
 Cells cells_of(std::span<const LimitedSpan> direction, std::span<const Span> communicating,

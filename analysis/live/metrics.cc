@@ -13,12 +13,12 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::size_t kMostAnswerBytes = std::size_t{4} << 20;
-constexpr std::size_t kMostMetrics = 20'000;
-constexpr std::size_t kMostLabels = 64;
-constexpr std::size_t kMostSteps = 64;
-constexpr int kMostFailures =
-    3;  // in a row: with all cores in use a host may be late with one answer
+constexpr std::size_t kMaxAnswerBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxMetrics = 20'000;
+constexpr std::size_t kMaxLabels = 64;
+constexpr std::size_t kMaxRecentSteps = 64;
+// In a row: with all cores in use a host may be late with one answer.
+constexpr int kMaxFailures = 3;
 constexpr std::string_view kPrefix = "chokepoint_";
 constexpr std::string_view kPath = "/metrics";
 
@@ -60,7 +60,7 @@ class LineReader {
     while (!take('}')) {
       skip_spaces();
       const std::string name(until("="));
-      if (!take('=') || !take('"') || metric.labels.size() == kMostLabels) {
+      if (!take('=') || !take('"') || metric.labels.size() == kMaxLabels) {
         return false;
       }
       const std::optional<std::string> text = quoted();
@@ -161,7 +161,7 @@ Error no_answer(std::string reason, const std::string& subject) {
 
 std::vector<Metric> parse_metrics(std::string_view text) {
   std::vector<Metric> metrics;
-  while (!text.empty() && metrics.size() < kMostMetrics) {
+  while (!text.empty() && metrics.size() < kMaxMetrics) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     line = line.substr(0, line.find_last_not_of(" \r") + 1);
@@ -221,8 +221,8 @@ std::string Scraper::address() const {
 
 Result<std::string> Scraper::fetch(std::chrono::milliseconds wait) const {
   TRY(net::HttpAnswer answer,
-      net::exchange({.host = host_, .port = port_, .path = std::string(kPath)}, {},
-                    kMostAnswerBytes, net::Deadline::of(wait)));
+      net::exchange({.host = host_, .port = port_, .path = std::string(kPath)}, {}, kMaxAnswerBytes,
+                    net::Deadline::of(wait)));
   if (answer.status != 200) {
     return fail(no_answer("serves no metrics of chokepoint", address()));
   }
@@ -236,7 +236,7 @@ LiveNode Scraper::read(std::chrono::milliseconds wait) {
     Error why = text ? no_answer("serves no metrics of chokepoint", address()) : text.error();
     why.operation.clear();
     why.subject.clear();
-    if (!before_.empty() && ++failures_ < kMostFailures) {
+    if (!before_.empty() && ++failures_ < kMaxFailures) {
       last_.trouble = describe(why);
       return last_;
     }
@@ -247,7 +247,7 @@ LiveNode Scraper::read(std::chrono::milliseconds wait) {
   LiveNode live = live_node(now, before_);
   if (live.step_ms && growth_of(now, before_, "steps_total").value_or(1) > 0) {
     recent_ms_.push_back(*live.step_ms);
-    if (recent_ms_.size() > kMostSteps) {
+    if (recent_ms_.size() > kMaxRecentSteps) {
       recent_ms_.erase(recent_ms_.begin());
     }
   }

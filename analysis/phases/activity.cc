@@ -6,9 +6,9 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kMostlyResent = 0.5;  // of a bin that ends a wait
-constexpr std::int64_t kDataBytes =
-    1000;  // of a bin; fewer are acknowledgements and control messages
+constexpr double kMinResentShare = 0.5;  // of the packets of the bin that ends a wait
+// Of a bin; fewer are acknowledgements and control messages.
+constexpr std::int64_t kDataBytes = 1000;
 constexpr std::int64_t kStallNs = 100'000'000;
 
 bool has_samples(const FlowData& flow) {
@@ -19,7 +19,7 @@ bool resumes(const record::FlowSample& sample) {
   const double packets = static_cast<double>(sample.packets.value_or(0));
   const double known = static_cast<double>(sample.retransmitted_packets.value_or(0)) +
                        static_cast<double>(sample.out_of_order.value_or(0));
-  return packets > 0 && known >= kMostlyResent * packets;
+  return packets > 0 && known >= kMinResentShare * packets;
 }
 
 // How long something was under way between the two.
@@ -121,8 +121,8 @@ Spans waits_of(const std::vector<record::FlowSample>& samples) {
   return united(std::move(waits));
 }
 
-std::optional<FlowPlace> telling_end(const RunData& run, const Connection& connection,
-                                     std::size_t preferred) {
+std::optional<FlowPlace> observed_end(const RunData& run, const Connection& connection,
+                                      std::size_t preferred) {
   std::optional<FlowPlace> chosen;
   for (const std::optional<FlowPlace>& end : connection.ends) {
     const bool is_seen = end && has_samples(run.flow(*end));
@@ -171,7 +171,7 @@ SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t 
 Spans roce_activity(const RunData& run, const Clocks& clocks) {
   Spans spans;
   for (const Connection& connection : run.connections) {
-    const auto end = telling_end(run, connection, clocks.reference);
+    const auto end = observed_end(run, connection, clocks.reference);
     if (!end || !is_roce(run.flow(*end))) {
       continue;
     }

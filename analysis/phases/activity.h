@@ -56,7 +56,7 @@ double resent_share(const record::FlowSample& sample);
 
 // The end of a connection whose packets are used: both saw the same, and one clock is enough. The
 // end on node `preferred` if it saw any.
-std::optional<FlowPlace> telling_end(const RunData& run, const Connection& connection,
-                                     std::size_t preferred);
+std::optional<FlowPlace> observed_end(const RunData& run, const Connection& connection,
+                                      std::size_t preferred);
 
 }  // namespace chokepoint::analysis

@@ -16,7 +16,8 @@ namespace {
 using record::CollectiveKind;
 using record::CollectiveSource;
 
-constexpr std::int64_t kSameMeetingNs = 2'000'000'000;
+// Parts of one collective end within this time of each other.
+constexpr std::int64_t kMaxEndsApartNs = 2'000'000'000;
 constexpr std::int64_t kClockSlackNs = 10'000'000;  // by which two nodes' clocks may differ
 constexpr std::size_t kOpenMeetings = 8;  // of one key, as messages' numbers come again each step
 
@@ -92,7 +93,7 @@ std::int64_t ranks_of_message(const record::Collective& row) {
 
 // Whether the row shows when its rank arrived. Of Gloo's it does not where data followed the peer's
 // announcement at once: the rank had been there before, for an unknown time.
-bool knows_ready(const record::Collective& row) {
+bool is_ready_known(const record::Collective& row) {
   constexpr std::int64_t kAtOnceNs = 1'000'000;
   if (is_nccl(row) || row.own_ready_ns.known()) {
     return row.own_ready_ns.known();
@@ -122,7 +123,7 @@ Exchange exchange_of(const record::Collective& row, std::size_t place, const Clo
       .connection = is_nccl(row) && is_message_row(row) ? ranks_of_message(row) : use.connection,
       .bytes = static_cast<double>(row.bytes.value_or(0)),
       .way_ns = use.way_ns,
-      .knows_ready = knows_ready(row),
+      .is_ready_known = is_ready_known(row),
       .own_ready_ns = common(own_ns),
       .latest_ready_ns =
           is_nccl(row) && row.peer_ready_ns.known() ? common(row.peer_ready_ns.value()) : INT64_MAX,
@@ -158,7 +159,7 @@ void bound_unknown(std::vector<Exchange>& of_rank) {
   std::ranges::sort(of_rank, {}, &Exchange::end_ns);
   std::int64_t before_ns = 0;
   for (Exchange& exchange : of_rank) {
-    if (!exchange.knows_ready && exchange.latest_ready_ns != INT64_MAX) {
+    if (!exchange.is_ready_known && exchange.latest_ready_ns != INT64_MAX) {
       exchange.own_ready_ns = std::min(std::max(exchange.own_ready_ns, before_ns),
                                        std::min(exchange.latest_ready_ns, exchange.end_ns));
     }
@@ -214,7 +215,7 @@ class Groups {
     forget_leftovers();
     for (const auto& [member, own] : members_) {
       if (!own.is_linked) {
-        join_whom_it_meets(member);
+        join_by_meetings(member);
       }
     }
     for (const auto& [member, own] : members_) {
@@ -276,14 +277,14 @@ class Groups {
   // Drops groups with few exchanges: those made before the rank's process was known, or while its
   // groups were set up.
   void forget_leftovers() {
-    constexpr double kFew = 0.05;  // of the node's
+    constexpr double kMaxLeftoverShare = 0.05;  // of the node's exchanges
     std::map<std::size_t, double> of_node;
     for (const auto& [member, own] : members_) {
       of_node[std::get<0>(member)] += static_cast<double>(own.exchanges.size());
     }
     const auto is_leftover = [&](const Member& member) {
       return static_cast<double>(members_.at(member).exchanges.size()) <
-             kFew * of_node[std::get<0>(member)];
+             kMaxLeftoverShare * of_node[std::get<0>(member)];
     };
     std::vector<Member> leftovers;
     for (const auto& [member, own] : members_) {
@@ -313,8 +314,9 @@ class Groups {
 
   // A rank whose connections do not show its group joins the group that has most of its
   // collectives, of the same kind and number at the same time.
-  void join_whom_it_meets(const Member& member) {
-    constexpr double kMost = 0.8;
+  void join_by_meetings(const Member& member) {
+    // Of the member's exchanges, that the group must have, too.
+    constexpr double kMinCommonShare = 0.8;
     const Own& own = members_.at(member);
     const Member* best = nullptr;
     std::size_t most = 0;
@@ -326,7 +328,7 @@ class Groups {
       }
     }
     if (best != nullptr &&
-        static_cast<double>(most) >= kMost * static_cast<double>(own.exchanges.size())) {
+        static_cast<double>(most) >= kMinCommonShare * static_cast<double>(own.exchanges.size())) {
       link(member, *best);
     }
   }
@@ -393,7 +395,7 @@ bool can_be_one(const Exchange& one, const Exchange& other) {
 }
 
 bool belongs(const Exchanges& exchanges, const Meeting& meeting, const Exchange& exchange) {
-  if (std::abs(exchange.end_ns - at(exchanges, meeting.front()).end_ns) > kSameMeetingNs) {
+  if (std::abs(exchange.end_ns - at(exchanges, meeting.front()).end_ns) > kMaxEndsApartNs) {
     return false;
   }
   return std::ranges::none_of(meeting, [&](Part part) {

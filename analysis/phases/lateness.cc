@@ -76,8 +76,8 @@ void add_idle_receivers(const std::vector<Exchange>& of_rank,
   std::int64_t last_ns = 0;
   for (const Exchange& own : of_rank) {
     const auto sent = sent_to.find(&own);
-    if (own.kind == CollectiveKind::Receive && open == 0 && has_sent && own.knows_ready &&
-        sent != sent_to.end() && sent->second.exchange->knows_ready) {
+    if (own.kind == CollectiveKind::Receive && open == 0 && has_sent && own.is_ready_known &&
+        sent != sent_to.end() && sent->second.exchange->is_ready_known) {
       const Exchange& sender = *sent->second.exchange;
       const Span waited{std::max(sender.own_ready_ns + sender.way_ns, last_ns), own.own_ready_ns};
       if (waited.length_ns() > 0) {
@@ -168,7 +168,8 @@ double lost_ns(const Exchange& waiting, const Exchange& late, const Computing& c
   return std::clamp(computing.before_ns(late) - own_ns, 0.0, std::max(waited_ns, 0.0));
 }
 
-constexpr std::int64_t kSameArrivalNs = 10'000'000;  // data on their way, clocks that differ
+// Two arrivals this close have no order: clocks differ, data take time.
+constexpr std::int64_t kMaxSameArrivalNs = 10'000'000;
 
 void add_collective(const Exchanges& exchanges, std::span<const Meeting> meetings,
                     std::size_t number, const Computing& computing, std::vector<Late>& late) {
@@ -176,14 +177,14 @@ void add_collective(const Exchanges& exchanges, std::span<const Meeting> meeting
   std::int64_t unknown_by_ns = 0;  // by then those had come of whom it is not known when
   for (const Part part : meetings[number]) {
     const Exchange& own = at(exchanges, part);
-    if (own.knows_ready) {
+    if (own.is_ready_known) {
       in_order.push_back(&own);
     } else {
       unknown_by_ns = std::max(unknown_by_ns, own.latest_ready_ns);
     }
   }
   std::ranges::sort(in_order, {}, &Exchange::own_ready_ns);
-  if (in_order.size() < 2 || unknown_by_ns > in_order.back()->own_ready_ns + kSameArrivalNs) {
+  if (in_order.size() < 2 || unknown_by_ns > in_order.back()->own_ready_ns + kMaxSameArrivalNs) {
     return;  // one of those may have been the last
   }
   const Exchange& last = *in_order.back();

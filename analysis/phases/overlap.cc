@@ -15,14 +15,17 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::int64_t kQueuedNs = 500'000;  // a shorter gap holds no computing
-constexpr double kLittleOfExchange = 0.05;   // likewise, after a long exchange
+// Thresholds of "Hidden behind computing" in docs/internals/attribution.md.
+// A shorter gap holds no computing: the exchange was queued.
+constexpr std::int64_t kMaxQueuedGapNs = 500'000;
+constexpr double kMaxQueuedGapShare = 0.05;  // likewise, of the exchange before
 constexpr double kLargeBytes = 512 * 1024;   // of both ways: activations are rarely as large
-constexpr double kMoreAlike = 0.5;           // one spread of the other: then it is clearly smaller
-constexpr double kMinOfBytesBefore = 0.05;   // of the bytes of the one before
+constexpr double kMaxSpreadRatio = 0.5;  // one spread to the other, to be clearly the smaller one
+constexpr double kMinOfBytesBefore = 0.05;  // of the bytes of the exchange before
 constexpr std::size_t kMinPairs = 8;
-constexpr double kProcessorsCompute = 0.6;           // of the time in which nothing was under way
-constexpr double kBesideIsWork = 0.5;                // of the time beside exchanges
+// Of the time in which nothing was under way, that the main thread must work.
+constexpr double kMinProcessorShare = 0.6;
+constexpr double kMinWorkBeside = 0.5;               // of the time beside exchanges, likewise
 constexpr double kBucketBytes = 25.0 * 1024 * 1024;  // PyTorch's default, as in predict/figures.h
 
 std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {
@@ -31,15 +34,15 @@ std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {
   for (const Exchange* exchange : exchanges) {
     // Where a rank's arrival is not known, its computing before that is not known either.
     const bool is_known =
-        exchange->knows_ready || exchange->source != record::CollectiveSource::Gloo;
+        exchange->is_ready_known || exchange->source != record::CollectiveSource::Gloo;
     const std::int64_t gap_ns = gaps.empty() || !is_known ? 0 : exchange->own_ready_ns - over_ns;
     const std::int64_t before_ns =
         gaps.empty() ? 0 : gaps.back().exchange->end_ns - gaps.back().exchange->all_ready_ns;
     const auto little_ns =
-        static_cast<std::int64_t>(kLittleOfExchange * static_cast<double>(before_ns));
+        static_cast<std::int64_t>(kMaxQueuedGapShare * static_cast<double>(before_ns));
     gaps.push_back({.exchange = exchange,
                     .gap_ns = std::max<std::int64_t>(gap_ns, 0),
-                    .queued = !gaps.empty() && gap_ns < std::max(kQueuedNs, little_ns)});
+                    .queued = !gaps.empty() && gap_ns < std::max(kMaxQueuedGapNs, little_ns)});
     over_ns = std::max(over_ns, exchange->end_ns);
   }
   return gaps;
@@ -128,10 +131,10 @@ std::optional<bool> went_on(const std::vector<Pair>& pairs) {
   if (pairs.size() < kMinPairs || std::max(of_both, of_then) <= 0) {
     return std::nullopt;
   }
-  if (of_both < kMoreAlike * of_then) {
+  if (of_both < kMaxSpreadRatio * of_then) {
     return true;
   }
-  return of_then < kMoreAlike * of_both ? std::optional(false) : std::nullopt;
+  return of_then < kMaxSpreadRatio * of_both ? std::optional(false) : std::nullopt;
 }
 
 // The collectives at one place of the steps.
@@ -274,7 +277,7 @@ bool worked_too_little(const Line& line, const Spans& steps, double worked) {
       beside_ns += gap.unwaited ? took_ns(gap) : 0;
     }
   }
-  return worked > kProcessorsCompute * gaps_ns && worked - gaps_ns < kBesideIsWork * beside_ns;
+  return worked > kMinProcessorShare * gaps_ns && worked - gaps_ns < kMinWorkBeside * beside_ns;
 }
 
 double hidden_of(const Line& line, const Spans& steps) {
@@ -392,7 +395,7 @@ double hidden_ms(const OverlapInput& input) {
     return 0;
   }
   const Work work = is_on_processors(input.run) ? main_work_of(input) : Work{};
-  if (work.ran_ms > kProcessorsCompute * input.alone_ms) {
+  if (work.ran_ms > kMinProcessorShare * input.alone_ms) {
     return std::max(0.0, work.all_ms() - input.alone_ms);
   }
   if (is_any_message(input.exchanges)) {

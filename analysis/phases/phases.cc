@@ -230,7 +230,7 @@ double per_step_ms(double ns, const StepLine& steps) {
 // By NCCL's communicator, the ranks that exchange in it; and those whose arrival is ever reported.
 struct Members {
   std::map<std::int64_t, std::set<RankId>> all = {};
-  std::map<std::int64_t, std::set<RankId>> told = {};
+  std::map<std::int64_t, std::set<RankId>> reported = {};
 };
 
 Members members_of(const RunData& run) {
@@ -244,7 +244,7 @@ Members members_of(const RunData& run) {
       const RankId rank{place, row.rank.value()};
       members.all[row.communicator.value_or(0)].insert(rank);
       if (row.own_ready_ns.known() || row.peer_ready_ns.known()) {
-        members.told[row.communicator.value_or(0)].insert(rank);
+        members.reported[row.communicator.value_or(0)].insert(rank);
       }
     }
   }
@@ -324,7 +324,7 @@ void join_alike(const Members& members, const std::map<RankId, double>& alone,
   for (const auto& [communicator, all] : members.all) {
     std::vector<RankLateness*> inside;
     for (RankLateness& rank : ranks) {
-      if (all.contains({rank.node, rank.rank}) && !members.told.contains(communicator)) {
+      if (all.contains({rank.node, rank.rank}) && !members.reported.contains(communicator)) {
         inside.push_back(&rank);
       }
     }
@@ -407,8 +407,8 @@ UnattributedWait unattributed_wait_of(const RunData& run, const Exchanges& excha
     std::ranges::copy(without(exchange, touching(waiting.busy, exchange)),
                       std::back_inserter(idle));
     for (const auto& [node, rank] : all->second) {
-      if (!members.told.contains(any.communicator) ||
-          !members.told.at(any.communicator).contains({node, rank})) {
+      if (!members.reported.contains(any.communicator) ||
+          !members.reported.at(any.communicator).contains({node, rank})) {
         ranks.insert(rank);
       }
     }

@@ -12,8 +12,8 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::size_t kWarmUp = 2;
-constexpr std::size_t kFewSteps = 5;  // too few to leave any out
+constexpr std::size_t kWarmUp = 2;  // steps left out at the beginning: connections are made in them
+constexpr std::size_t kMinSteps = 5;  // with fewer none is left out
 // A collective is written when nothing of it came for a second, and its parts half a second later.
 constexpr std::int64_t kCollectivesLagNs = 2'500'000'000;
 
@@ -82,7 +82,7 @@ Choice best_of(const RunData& run) {
 
 // Steps kept in memory, the newest: more than an hour of steps of 1 ms, which folding puts into one
 // row. The bound is needed since a row may claim to stand for any number.
-constexpr std::int64_t kMostSteps = 1 << 22;
+constexpr std::int64_t kMaxSteps = 1 << 22;
 
 // One end of a connection in one direction, of one rank.
 using MessageWay = std::tuple<std::int64_t, record::CollectiveKind, std::int64_t, std::int64_t>;
@@ -124,7 +124,7 @@ std::vector<Span> steps_of_messages(const RunData& run, const Clocks& clocks) {
       most = steps.size() > most.size() ? std::move(steps) : most;
     }
   }
-  return most.size() >= kFewSteps ? most : std::vector<Span>();
+  return most.size() >= kMinSteps ? most : std::vector<Span>();
 }
 
 // Cuts a step that stands for several; length times count may be beyond 64 bits.
@@ -145,7 +145,7 @@ StepLine line_of(const Choice& choice, const Clocks& clocks) {
     return line;
   }
   line.source = choice.source;
-  std::int64_t left = kMostSteps;
+  std::int64_t left = kMaxSteps;
   for (const record::Step& step : choice.node->steps | std::views::reverse) {
     if (step.source != choice.source || step.rank.value_or(-1) != choice.rank ||
         step.end_ns <= step.start_ns || times(step) > left) {
@@ -187,7 +187,7 @@ std::vector<Span> only_reported(const std::vector<Span>& steps, const RunData& r
   const Spans unreported = unreported_arrivals(run, clocks);
   std::vector<Span> reported = steps;
   std::erase_if(reported, [&](const Span& step) { return covered_ns(unreported, step) > 0; });
-  return reported.size() >= kFewSteps ? reported : steps;
+  return reported.size() >= kMinSteps ? reported : steps;
 }
 
 using RankIn = std::pair<std::int64_t, std::int64_t>;  // communicator, rank
@@ -198,15 +198,15 @@ RankIn rank_in(const record::Collective& row) {
 
 // The communicators, and ranks in them, for which any arrival is reported. Inside a host only
 // kernel events report arrivals, and these are not requested of every version of NCCL (events.cc).
-std::set<RankIn> told_parts(const NodeData& node) {
-  std::set<RankIn> told;
+std::set<RankIn> reporting_ranks(const NodeData& node) {
+  std::set<RankIn> reported;
   for (const record::Collective& row : node.collectives) {
     if (row.source == record::CollectiveSource::Nccl &&
         (row.own_ready_ns.known() || row.last_data_ns.known())) {
-      told.insert(rank_in(row));
+      reported.insert(rank_in(row));
     }
   }
-  return told;
+  return reported;
 }
 
 }  // namespace
@@ -226,11 +226,11 @@ std::int64_t known_until_ns(const RunData& run, const Clocks& clocks) {
 Spans unreported_arrivals(const RunData& run, const Clocks& clocks) {
   Spans unreported;
   for (std::size_t place = 0; place < run.nodes.size(); ++place) {
-    const std::set<RankIn> told = told_parts(run.nodes[place]);
+    const std::set<RankIn> reported = reporting_ranks(run.nodes[place]);
     for (const record::Collective& row : run.nodes[place].collectives) {
       // A rank that arrived before its data is known not to have been late.
       if (row.source == record::CollectiveSource::Nccl && !row.own_ready_ns.known() &&
-          !row.peer_ready_ns.known() && told.contains(rank_in(row))) {
+          !row.peer_ready_ns.known() && reported.contains(rank_in(row))) {
         const std::int64_t start_ns = clocks.common_ns(place, row.start_ns);
         const std::int64_t end_ns = clocks.common_ns(place, row.end_ns);
         unreported.push_back({start_ns, std::max(end_ns, start_ns + 1)});
@@ -260,7 +260,7 @@ StepLine choose_steps(const RunData& run, const Clocks& clocks) {
     return {};
   }
   std::ranges::sort(line.all, {}, &Span::start_ns);
-  const std::size_t skipped = line.all.size() > kWarmUp + kFewSteps ? kWarmUp : 0;
+  const std::size_t skipped = line.all.size() > kWarmUp + kMinSteps ? kWarmUp : 0;
   line.settled.assign(line.all.begin() + static_cast<std::ptrdiff_t>(skipped), line.all.end());
   const std::int64_t until_ns = known_until_ns(run, clocks);
   std::erase_if(line.settled, [&](const Span& step) { return step.end_ns > until_ns; });

@@ -19,10 +19,11 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kEnough = 0.8;     // of all collectives' bytes
-constexpr double kOfLargest = 0.5;  // of the largest pass: smaller ones carry something else
-constexpr double kTiny = 0.001;     // of the bucket before
-constexpr std::size_t kMostBuckets = 4096;
+// Of all collectives' bytes, in passes: else no buckets are cut.
+constexpr double kMinPassBytesShare = 0.8;
+constexpr double kMinOfLargestPass = 0.5;  // to the largest pass: smaller ones carry no gradients
+constexpr double kMaxScalarShare = 0.001;  // to the bucket before: a loss or a flag
+constexpr std::size_t kMaxBuckets = 4096;
 
 // Gloo's rows have what passed both ways.
 double tensor_times(const Transfer& transfer) {
@@ -32,8 +33,9 @@ double tensor_times(const Transfer& transfer) {
 }
 
 // A loss or a flag that follows at once carries no gradients.
-bool goes_on(const StageGap& before, const StageGap& gap) {
-  return (gap.queued || before.unwaited) && gap.exchange->bytes > kTiny * before.exchange->bytes;
+bool is_same_pass(const StageGap& before, const StageGap& gap) {
+  return (gap.queued || before.unwaited) &&
+         gap.exchange->bytes > kMaxScalarShare * before.exchange->bytes;
 }
 
 struct Found {
@@ -68,7 +70,7 @@ FoundPasses passes_in(const GraphInput& input, const std::vector<Line>& lines) {
     for (std::size_t first = 0; first < gaps.size();) {
       std::vector<std::size_t> meetings;
       std::size_t end = first;
-      for (; end == first || (end < gaps.size() && goes_on(gaps[end - 1], gaps[end])); ++end) {
+      for (; end == first || (end < gaps.size() && is_same_pass(gaps[end - 1], gaps[end])); ++end) {
         const auto place =
             static_cast<std::size_t>(gaps[end].exchange - input.exchanges[list].data());
         meetings.push_back(meeting_of[list][place]);
@@ -103,7 +105,7 @@ BucketPlan::BucketPlan(GraphBuilder& builder, const std::vector<Line>& lines)
   for (const auto& [meetings, of_ranks] : found) {
     const double bytes = gradient_bytes(input, meetings);
     const bool is_common = of_ranks.size() == input.meetings[meetings.front()].size();
-    if (!is_common || bytes < kOfLargest * largest || bytes <= 0) continue;
+    if (!is_common || bytes < kMinOfLargestPass * largest || bytes <= 0) continue;
     for (const Found& own : of_ranks) {
       passes_[own.list][own.first] = {exchanged_.size(), own.first, own.count};
       replaced_bytes += bytes;
@@ -113,7 +115,7 @@ BucketPlan::BucketPlan(GraphBuilder& builder, const std::vector<Line>& lines)
   }
   const double all_bytes = math::sum_by(
       input.exchanges, [](const auto& of_rank) { return math::sum_by(of_rank, &Exchange::bytes); });
-  is_enough_ = all_bytes > 0 && replaced_bytes > kEnough * all_bytes;
+  covers_most_bytes_ = all_bytes > 0 && replaced_bytes > kMinPassBytesShare * all_bytes;
 }
 
 BucketPlan::Exchanged BucketPlan::exchanged_by(const std::vector<std::size_t>& meetings) const {
@@ -139,7 +141,7 @@ BucketPlan::Exchanged BucketPlan::exchanged_by(const std::vector<std::size_t>& m
   const double times = tensor_times(made.like);
   std::vector<double> tensors;
   if (input.buckets.bytes) {
-    const double least = std::max(*input.buckets.bytes, bytes / times / kMostBuckets);
+    const double least = std::max(*input.buckets.bytes, bytes / times / kMaxBuckets);
     tensors = buckets_of(bytes / times, least, std::min(least, kFirstBucketBytes));
   } else {
     for (const std::size_t meeting : meetings) {

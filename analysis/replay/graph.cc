@@ -14,10 +14,11 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kSameSize = 0.1;   // of an exchange: smaller ones hardly slow it down
-constexpr double kMostPace = 2;     // times what overlap.h expects, may computing go on unseen
-constexpr double kSeveral = 1.9;    // messages in one row
-constexpr double kFewMerged = 0.1;  // of all messages' bytes
+constexpr double kMinSizeRatio = 0.1;  // to an exchange: smaller ones hardly slow it down
+constexpr double kMaxPaceRatio = 2;    // computing that goes on unseen, to what overlap.h expects
+constexpr double kMinBytesOfSeveral = 1.9;  // times the usual message's: the row holds several
+// Of all messages' bytes, in rows of several: else no replay.
+constexpr double kMaxMergedShare = 0.1;
 
 // How much of the computing that the model of overlap.h expects behind exchanges there is, by what
 // the processors worked or the phases have it.
@@ -35,7 +36,7 @@ double pace_factor(const GraphInput& input, const std::vector<std::vector<Line>>
   }
   const auto count = static_cast<double>(input.steps.settled.size());
   const double known_ns = input.phases.hidden_ms * 1e6 * count;
-  return most_ns > 0 ? std::clamp(known_ns / most_ns, 0.0, kMostPace) : 0;
+  return most_ns > 0 ? std::clamp(known_ns / most_ns, 0.0, kMaxPaceRatio) : 0;
 }
 
 class LineBuilder {
@@ -187,7 +188,7 @@ double merged_share(const Exchanges& exchanges) {
     for (const auto& [way, bytes] : sizes) {
       const double usual = math::median(bytes).value_or(0);
       for (const double each : bytes) {
-        merged += each > kSeveral * usual ? each : 0;
+        merged += each > kMinBytesOfSeveral * usual ? each : 0;
         all += each;
       }
     }
@@ -214,7 +215,7 @@ bool add_ranks(GraphBuilder& builder, const LateBy& late, std::vector<bool>& rep
     own.push_back(of_list.size() == 1 ? of_list.front() : Line{});
   }
   BucketPlan buckets(builder, own);
-  if (input.buckets.is_cut && !buckets.is_enough()) {
+  if (input.buckets.is_cut && !buckets.covers_most_bytes()) {
     return false;
   }
   for (std::size_t list = 0; list < lines.size(); ++list) {
@@ -335,10 +336,10 @@ void count_at_once(RunGraph& graph) {
       Transfer& b = graph.transfers[all[other].transfer];
       const std::int64_t both_ns =
           std::min(all[one].span.end_ns, all[other].span.end_ns) - all[other].span.start_ns;
-      if (b.bytes >= kSameSize * a.bytes) {
+      if (b.bytes >= kMinSizeRatio * a.bytes) {
         a.at_once += static_cast<double>(both_ns) / static_cast<double>(a.took_ns);
       }
-      if (a.bytes >= kSameSize * b.bytes) {
+      if (a.bytes >= kMinSizeRatio * b.bytes) {
         b.at_once += static_cast<double>(both_ns) / static_cast<double>(b.took_ns);
       }
     }
@@ -529,7 +530,7 @@ LateBy::LateBy(const GraphInput& input) {
 std::int64_t LateBy::at(Part part) const { return ns_[part.list][part.place]; }
 
 std::optional<RunGraph> graph_of(const GraphInput& input) {
-  if (input.steps.settled.empty() || merged_share(input.exchanges) > kFewMerged) {
+  if (input.steps.settled.empty() || merged_share(input.exchanges) > kMaxMergedShare) {
     return std::nullopt;
   }
   GraphBuilder builder(input);

@@ -76,7 +76,7 @@ class BucketPlan {
   // The pass that begins there; nullptr: these collectives stay as they are.
   const Pass* at(std::size_t list, std::size_t first) const;
   // Whether there are passes at all, and most collectives' bytes are in them.
-  bool is_enough() const { return is_enough_; }
+  bool covers_most_bytes() const { return covers_most_bytes_; }
   bool is_replaced(std::size_t meeting) const { return is_replaced_[meeting]; }
 
   // The rank computes for `computing_ns` after `over`, `backward` of it in the backward pass.
@@ -100,7 +100,7 @@ class BucketPlan {
   std::vector<bool> is_replaced_;                         // by meeting
   std::vector<std::map<std::size_t, Pass>> passes_ = {};  // of each list, by first
   std::vector<Exchanged> exchanged_ = {};                 // by pass
-  bool is_enough_ = false;
+  bool covers_most_bytes_ = false;
 };
 
 // Whether the rank has messages under way while it computes or waits for others: it announces what

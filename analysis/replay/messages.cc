@@ -23,8 +23,9 @@ namespace {
 
 using record::CollectiveKind;
 
-constexpr double kFewOverlap = 0.1;  // of messages: a blocking job's, by errors of clocks
-constexpr double kSureGap = 0.1;     // quantile of gaps: when nothing disturbed the stage
+// Share of messages: a blocking job's, by errors of clocks.
+constexpr double kMaxOverlapByClockError = 0.1;
+constexpr double kGapQuantile = 0.1;  // of gaps: the stage was not disturbed in these
 
 // A message of the rank in the order in which it bears on its computing: a send when it is ready,
 // a receive when it is over.
@@ -196,7 +197,8 @@ class Stage {
     if (usual_ns <= 0) return forward_only_ns();
     const double wanted_ns = role_.sends_first ? math::kBackwardPerForward * usual_ns
                                                : usual_ns / math::kBackwardPerForward;
-    const double most_ns = math::quantile(gaps, kSureGap).value_or(wanted_ns + usual_ns) - usual_ns;
+    const double most_ns =
+        math::quantile(gaps, kGapQuantile).value_or(wanted_ns + usual_ns) - usual_ns;
     return static_cast<std::int64_t>(std::clamp(wanted_ns, 0.0, std::max(most_ns, 0.0)));
   }
 
@@ -229,7 +231,7 @@ bool announces_ahead(const std::vector<Exchange>& exchanges) {
     ahead += is_message(own) && own.own_ready_ns < over_ns ? 1 : 0;
     over_ns = std::max(over_ns, own.end_ns);
   }
-  return static_cast<double>(ahead) > kFewOverlap * static_cast<double>(messages);
+  return static_cast<double>(ahead) > kMaxOverlapByClockError * static_cast<double>(messages);
 }
 
 void add_stage(GraphBuilder& builder, std::size_t list, const LateBy& late) {

@@ -11,9 +11,9 @@ namespace chokepoint::analysis {
 namespace {
 
 // Relative error of the unchanged run's replay; with more the graph does not describe the run.
-constexpr double kMostOff = 0.05;
+constexpr double kMaxReplayError = 0.05;
 
-constexpr std::size_t kLeastSteps = 3;
+constexpr std::size_t kMinReplaySteps = 3;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // From the end of the first settled step's moments to that of the last one's, so that each step
@@ -48,7 +48,7 @@ std::optional<Replay> Replay::of(const ReplayInput& input) {
 
 std::optional<Replay> Replay::of(const GraphInput& input, const MeasuredPath& path) {
   std::optional<RunGraph> graph = graph_of(input);
-  if (!graph || input.steps.settled.size() < kLeastSteps) {
+  if (!graph || input.steps.settled.size() < kMinReplaySteps) {
     return std::nullopt;
   }
   Replay replay;
@@ -64,7 +64,7 @@ std::optional<Replay> Replay::of(const GraphInput& input, const MeasuredPath& pa
   const double wanted_ms = length_ms_between(replay.graph_, [&](std::size_t place) {
     return static_cast<double>(replay.graph_.moments[place].t_ns);
   });
-  if (wanted_ms <= 0 || std::abs(replay.length_ms_ - wanted_ms) > kMostOff * wanted_ms) {
+  if (wanted_ms <= 0 || std::abs(replay.length_ms_ - wanted_ms) > kMaxReplayError * wanted_ms) {
     return std::nullopt;
   }
   return replay;

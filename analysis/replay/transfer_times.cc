@@ -14,17 +14,19 @@ namespace {
 
 using record::CollectiveKind;
 
-constexpr double kSizesApart = 4;     // classes of size to a doubling
-constexpr double kHeldByLink = 0.7;   // of a full link's rate: what exchanges at it reach at least
-constexpr double kMostOfLink = 1.06;  // likewise at most: what lies in queues before
+constexpr double kSizesApart = 4;  // classes of size to a doubling
+// Share of a full link's rate that an exchange held by it reaches.
+constexpr double kMinOfLink = 0.7;
+constexpr double kMaxOfLink = 1.06;  // likewise at most: more are data that lay in queues before
 constexpr double kElementBytes = 4;
-constexpr double kLeastMbps = 1e-3;
-constexpr double kMostMbps = 1e7;
-constexpr double kQuick = 0.1;  // quantile of those alike: what loses nothing
+constexpr double kMinMbps = 1e-3;  // bounds of the search
+constexpr double kMaxMbps = 1e7;
+constexpr double kQuickQuantile = 0.1;  // of exchanges that are alike: these lost nothing
 // Packets that an exchange loses on average, from which on even the quickest of them have a window
 // that an earlier loss left small.
 constexpr double kManyLosses = 0.5;
-constexpr double kAlmost = 1.02;
+// The model may exceed the measured time by this before round trips are hidden.
+constexpr double kRoundingTolerance = 1.02;
 constexpr double kPayloadOfLine = math::kSegmentBytes / math::kFrameBytes;
 
 double bytes_ms(double bytes, double mbps) { return bytes * 8 / (mbps * 1000); }
@@ -113,7 +115,7 @@ double link_mbps(const MeasuredPath& path) {
 
 // `whole`: what exchanges had together.
 bool is_held_by_link(const MeasuredPath& path, double whole_mbps) {
-  return path.is_full && whole_mbps > kHeldByLink * link_mbps(path);
+  return path.is_full && whole_mbps > kMinOfLink * link_mbps(path);
 }
 
 // What the path gives to one of `share` connections that have it together, and by the record had
@@ -122,10 +124,10 @@ double after_mbps(const PathChange& change, double fitted, double share, double 
   const double whole = fitted * share;
   const double link_before = link_mbps(change.before);
   const bool is_held = is_held_by_link(change.before, whole);
-  double after = is_held && change.after.rate_mbps ? kMostMbps : whole;
+  double after = is_held && change.after.rate_mbps ? kMaxMbps : whole;
   if (change.after.rate_mbps) {
     // Not all that seemed to share the link did: none was faster than the whole of it.
-    const double reached = is_held ? std::min(whole / link_before, share * kMostOfLink) : 1;
+    const double reached = is_held ? std::min(whole / link_before, share * kMaxOfLink) : 1;
     after = std::min(after, *change.after.rate_mbps * kPayloadOfLine * reached);
   }
   if (is_held) {
@@ -148,8 +150,8 @@ double hidden_round_trips(const Transfer& transfer, double rtt_ms, double took_m
   if (rtt_ms <= 0) {
     return 0;
   }
-  const double least_ms = transfer_ms(transfer, rtt_ms, kMostMbps);
-  return std::ceil(std::max(least_ms - kAlmost * took_ms, 0.0) / rtt_ms);
+  const double least_ms = transfer_ms(transfer, rtt_ms, kMaxMbps);
+  return std::ceil(std::max(least_ms - kRoundingTolerance * took_ms, 0.0) / rtt_ms);
 }
 
 }  // namespace
@@ -175,8 +177,8 @@ bool shows_times_without_loss(const std::vector<Transfer>& transfers, double los
 }
 
 double fitted_mbps(const Transfer& transfer, double rtt_ms, double took_ms) {
-  double low = std::log(kLeastMbps);
-  double high = std::log(kMostMbps);
+  double low = std::log(kMinMbps);
+  double high = std::log(kMaxMbps);
   for (int round = 0; round < 60; ++round) {
     const double middle = (low + high) / 2;
     (transfer_ms(transfer, rtt_ms, std::exp(middle)) > took_ms ? low : high) = middle;
@@ -205,7 +207,7 @@ TransferTimes::TransferTimes(const std::vector<Transfer>& transfers, const PathC
   for (const Sample& sample : samples) {
     const double took_ms = math::median(sample.took_ms).value_or(0);
     Alike alike{.before_ms = took_ms, .after_ms = took_ms};
-    alike.free_ms = math::quantile(sample.took_ms, kQuick).value_or(took_ms);
+    alike.free_ms = math::quantile(sample.took_ms, kQuickQuantile).value_or(took_ms);
     alike.loss_times = loss_before > 0 ? std::min(loss_after / loss_before, 1.0) : 1;
     if (sample.usual.is_between_hosts && took_ms > 0) {
       const double share = math::median(sample.at_once).value_or(1) * sample.usual.crossings;

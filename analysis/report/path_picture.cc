@@ -49,8 +49,8 @@ void add_probes(const RunData& run, PathPicture& path) {
   }
 }
 
-constexpr double kClearlyExceeded = 1.2;  // times a limit
-constexpr double kMinShareFull = 0.5;     // of the examined time, for a path that counts as full
+constexpr double kMinExceeded = 1.2;   // times a limit
+constexpr double kMinShareFull = 0.5;  // of the examined time, for a path that counts as full
 
 std::optional<double> lesser(std::optional<double> one, std::optional<double> other) {
   return one && other ? std::min(one, other) : one ? one : other;
@@ -91,7 +91,7 @@ const PathLimit* narrowest(const PathPicture& path) {
   const PathLimit* least = nullptr;
   for (const PathLimit& limit : kLimitsOfPath) {
     const auto& mbps = path.*(limit.mbps);
-    if (mbps && kClearlyExceeded * *mbps >= path.reached_mbps.value_or(0) &&
+    if (mbps && kMinExceeded * *mbps >= path.reached_mbps.value_or(0) &&
         (least == nullptr || *mbps < *(path.*(least->mbps)))) {
       least = &limit;
     }

@@ -16,10 +16,10 @@ namespace {
 
 using json::Json;
 
-constexpr std::size_t kMostValues = 256;
-constexpr std::size_t kMostLists = 16;
-constexpr std::size_t kMostColumns = 24;
-constexpr std::size_t kMostRows = 200;
+constexpr std::size_t kMaxValues = 256;
+constexpr std::size_t kMaxLists = 16;
+constexpr std::size_t kMaxColumns = 24;
+constexpr std::size_t kMaxListRows = 200;
 constexpr std::size_t kLongestText = 512;
 
 // Of the whole document: what stands beside the probe already, or is about the hosts.
@@ -110,10 +110,10 @@ Name name_of_column(const std::string& key) {
 NamedList list_of(const std::string& what, const Json& items) {
   NamedList list{.what = what, .count = items.size()};
   std::vector<std::string> keys;
-  const std::size_t shown = std::min(items.size(), kMostRows);
+  const std::size_t shown = std::min(items.size(), kMaxListRows);
   for (std::size_t at = 0; at < shown; ++at) {
     for (const auto& [key, value] : scalars_of(items[at])) {
-      if (keys.size() < kMostColumns && !value->is_null() &&
+      if (keys.size() < kMaxColumns && !value->is_null() &&
           std::ranges::find(keys, key) == keys.end()) {
         keys.push_back(key);
         const Name name = name_of_column(key);
@@ -143,7 +143,7 @@ void add(const Json& json, const Name& name, RecordedProbe& probe) {
     }
   } else if (is_list_of_objects(json)) {
     if (NamedList list = list_of(name.what, json);
-        probe.lists.size() < kMostLists && !list.columns.empty()) {
+        probe.lists.size() < kMaxLists && !list.columns.empty()) {
       probe.lists.push_back(std::move(list));
     }
   } else if (json.is_array()) {
@@ -153,7 +153,7 @@ void add(const Json& json, const Name& name, RecordedProbe& probe) {
       }
     }
   } else if (const ProbeValue value = value_of(json);
-             value.index() != 0 && probe.values.size() < kMostValues) {
+             value.index() != 0 && probe.values.size() < kMaxValues) {
     probe.values.push_back(
         {.what = name.what, .value = value, .unit = json.is_number() ? name.unit : std::string()});
   }

@@ -13,7 +13,8 @@ constexpr double kUnknownError = 50e6;     // ns, of a probe that states none
 constexpr double kWallError = 50e6;        // ns; NTP over a wide-area path
 constexpr double kMaxNarrower = 200e3;     // ns
 constexpr double kMinNoise = 5e3;          // ns, added to the noise at a line's ends
-constexpr std::int64_t kSameHostWall = 1'000'000'000;
+// Wall clocks further apart: a record went on after a reboot.
+constexpr std::int64_t kMaxSameHostWallNs = 1'000'000'000;
 
 // By how much two clocks differ as a probe measured it, by asking and answering.
 struct ProbedOffset {
@@ -95,7 +96,7 @@ ClockMap map_of(const OneWayDelays& base, const Corridor& corridor) {
 // which the wall clock shows.
 bool is_same_host(const NodeData& first, const NodeData& second) {
   if (first.boot_id.empty() || first.boot_id != second.boot_id) return false;
-  return std::abs(wall_offset_ns(first, second).value_or(0)) < kSameHostWall;
+  return std::abs(wall_offset_ns(first, second).value_or(0)) < kMaxSameHostWallNs;
 }
 
 // How far the line may be off because of the drift: if packets showed none, and in the part of the

@@ -19,8 +19,9 @@ namespace {
 
 constexpr double kHopCostNs = 1e3;    // of equally exact paths the one with fewer nodes is taken
 constexpr double kSourceCost = 1e12;  // a less exact source costs more, whatever error it states
-constexpr double kAwryNs = 1e9;       // by which a wall clock may differ from the packets' offset
-constexpr double kMinCovered = 0.5;   // of a run, without a remark
+// By which a wall clock may differ from the packets' offset, without a remark.
+constexpr double kMaxWallErrorNs = 1e9;
+constexpr double kMinCovered = 0.5;  // of a run, without a remark
 
 using ClockLinks = std::map<NodePair, ClockLink>;  // of every two nodes
 
@@ -112,7 +113,7 @@ std::vector<std::string> remarks_on(const ClockLink& link, const NodeData& first
   const std::optional<std::int64_t> wall_ns = wall_offset_ns(first, second);
   if (!wall_ns) return remarks;
   const auto awry_ns = static_cast<double>(link.map.shift_ns(first.span.start_ns) - *wall_ns);
-  if (std::abs(awry_ns) > kAwryNs) {
+  if (std::abs(awry_ns) > kMaxWallErrorNs) {
     remarks.push_back(
         fmt::format("wall clocks of {} are {} apart; packets that both saw are believed", who,
                     time_text(std::abs(awry_ns))));
@@ -191,8 +192,8 @@ std::int64_t ClockMap::shift_ns(std::int64_t t_ns) const {
                        [](std::int64_t t, const Knot& knot) { return t < knot.t_ns; });
   const Knot& from = *(after - 1);
   const auto since_ns = static_cast<double>(bounded_moment(t_ns) - from.t_ns);
-  constexpr auto kMost = static_cast<double>(record::kMostNs);
-  const double more_ns = std::clamp(since_ns * rate(from, *after), -kMost, kMost);
+  constexpr auto kMaxNs = static_cast<double>(record::kMostNs);
+  const double more_ns = std::clamp(since_ns * rate(from, *after), -kMaxNs, kMaxNs);
   return bounded_shift(from.shift_ns + std::llround(more_ns));
 }
 

@@ -34,9 +34,9 @@ constexpr std::size_t kPartsForSlope = 32;
 constexpr std::size_t kPacketsOfPart = 4;
 constexpr std::size_t kMinSlopes = 3;
 constexpr std::size_t kMinForOutliers = 8;
-constexpr std::size_t kOutliers = 20;  // one in so many at most
-constexpr double kAlone = 50e3;        // ns below the next one: an outlier
-constexpr double kAloneTimes = 2;      // times what the usual ones lie above the next one
+constexpr std::size_t kOutliers = 20;      // one packet in so many may be one
+constexpr double kMinOutlierGapNs = 50e3;  // below the next one
+constexpr double kMinOutlierGapRatio = 2;  // likewise, to the usual distance above the next one
 
 // The quickest of each part, outliers included.
 std::vector<OneWayDelay> quickest(const std::vector<OneWayDelay>& delays, double slope,
@@ -80,7 +80,7 @@ std::optional<std::size_t> alone(const std::vector<OneWayDelay>& floor, double s
   std::ranges::sort(levels);
   const double gap = levels[1].first - levels[0].first;
   const double usual = levels[levels.size() / 2].first - levels[1].first;
-  if (gap < kAlone || gap < kAloneTimes * usual) return {};
+  if (gap < kMinOutlierGapNs || gap < kMinOutlierGapRatio * usual) return {};
   return levels[0].second;
 }
 

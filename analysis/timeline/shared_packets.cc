@@ -186,7 +186,7 @@ Meeting densest(std::vector<std::int64_t>& votes, std::int64_t width_ns,
   return best;
 }
 
-bool is_trusted(const Meeting& meeting, std::optional<std::int64_t> expected_ns) {
+bool is_offset_reliable(const Meeting& meeting, std::optional<std::int64_t> expected_ns) {
   if (meeting.votes >= kMinVotes) return true;
   return meeting.votes > 0 && expected_ns && std::abs(meeting.offset_ns - *expected_ns) < kAgreesNs;
 }
@@ -290,7 +290,7 @@ std::optional<OneWayDelays> one_way_delays(SharedPackets& shared,
   vote(shared.there, 1, votes);
   vote(shared.back, -1, votes);
   const Meeting meeting = densest(votes, width_ns, expected_ns);
-  if (!is_trusted(meeting, expected_ns)) return {};
+  if (!is_offset_reliable(meeting, expected_ns)) return {};
   result.offset_ns = meeting.offset_ns;
   result.there = delays_of(shared.there, 1, result, width_ns);
   result.back = delays_of(shared.back, -1, result, width_ns);

@@ -110,8 +110,8 @@ TEST(ExchangesOf, KnowsNotSinceWhenARankWaitedWhoseAnnouncementWasNotSeen) {
   row.first_data_ns = ms_ns(50);
   run.add(0, row);
   const Exchanges exchanges = exchanges_of(run.data, run.clocks);
-  EXPECT_FALSE(exchanges[0][0].knows_ready);
-  EXPECT_TRUE(exchanges[0][1].knows_ready) << "data waited for this rank";
+  EXPECT_FALSE(exchanges[0][0].is_ready_known);
+  EXPECT_TRUE(exchanges[0][1].is_ready_known) << "data waited for this rank";
 }
 
 // NCCL's plugin had no room to count with this peer: the message meets none, not another such one.

@@ -142,7 +142,7 @@ TEST_F(ReplayTest, WhatIsQueuedWaitsForTheBytesBeforeIt) {
       const double over = begin + (rank == 0 ? 100 : 140);
       exchanges[rank].push_back(all_reduce(rank, 2 * step, begin + 60, over, 4e7));
       exchanges[rank].push_back(all_reduce(rank, 2 * step + 1, begin + 140, begin + 160, 1e7));
-      exchanges[rank].back().knows_ready = false;
+      exchanges[rank].back().is_ready_known = false;
       for (Exchange& each : exchanges[rank]) each.rank = static_cast<std::int64_t>(rank);
     }
   }
