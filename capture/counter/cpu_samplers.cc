@@ -61,7 +61,7 @@ class CpuSampler final : public Sampler {
     }
     write_sum(moment.now_ns, times, sink);
     write_cores(moment.now_ns, times, sink);
-    look_back(moment.now_ns, times);
+    update_busiest(moment.now_ns, times);
     before_ = std::move(times);
   }
 
@@ -115,7 +115,7 @@ class CpuSampler final : public Sampler {
   }
 
   // Ticks of 10 ms are too coarse for shares of 100 ms: the figures are means of about a second.
-  void look_back(std::int64_t now_ns, const host::CoreTimes& times) {
+  void update_busiest(std::int64_t now_ns, const host::CoreTimes& times) {
     constexpr std::int64_t kWindowNs = 1'000'000'000;
     if (window_.times.empty() || now_ns - window_.t_ns >= kWindowNs) {
       if (!window_.times.empty()) {

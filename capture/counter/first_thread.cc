@@ -41,8 +41,7 @@ constexpr std::array<std::string_view, 6> kWriteWaits{
     "balance_dirty", "blkdev_issue_flush",   "file_write_and_wait"};
 
 template <std::size_t Count>
-bool begins_as_one_of(std::string_view name,
-                      const std::array<std::string_view, Count>& beginnings) {
+bool has_prefix_in(std::string_view name, const std::array<std::string_view, Count>& beginnings) {
   return std::ranges::any_of(
       beginnings, [&](std::string_view beginning) { return name.starts_with(beginning); });
 }
@@ -63,10 +62,10 @@ bool is_of_descriptor(std::int64_t system_call) {
   return std::ranges::count(kOthers, system_call) == 0;
 }
 
-// Without the right to see where it sleeps, a sleep that no signal ends is nearly always one.
+// Without the right to read wchan, an uninterruptible sleep (state D) is assumed to be one.
 bool is_of_files(char state, std::string_view waits_in) {
   const bool is_hidden = waits_in.empty() || waits_in == "0";
-  return is_hidden ? state == 'D' : begins_as_one_of(waits_in, kFileWaits);
+  return is_hidden ? state == 'D' : has_prefix_in(waits_in, kFileWaits);
 }
 
 bool is_frozen(std::string_view waits_in) {
@@ -111,36 +110,37 @@ std::optional<FirstThread::SystemCall> FirstThread::system_call(const sys::Root&
   return text ? system_call_in(*text) : std::nullopt;
 }
 
-std::optional<Look> FirstThread::look(const sys::Root& root, const std::vector<host::Mount>& mounts,
-                                      std::string& buffer) {
+std::optional<ThreadSample> FirstThread::sample(const sys::Root& root,
+                                                const std::vector<host::Mount>& mounts,
+                                                std::string& buffer) {
   const std::optional<char> found = state(buffer);
   if (!found) {
     return std::nullopt;
   }
   if (*found == 'R' || *found == 'T' || *found == 't') {
-    return Look{.doing = *found == 'R' ? Doing::Runs : Doing::Stopped};
+    return ThreadSample{.doing = *found == 'R' ? Doing::Runs : Doing::Stopped};
   }
   if (*found != 'S' && *found != 'D') {
-    return Look{};
+    return ThreadSample{};
   }
   const std::string_view waits_in = waits_in_.read(buffer).value_or("");
   if (is_of_files(*found, waits_in)) {
     return of_files(root, mounts, waits_in);
   }
-  return Look{.doing = is_frozen(waits_in)                         ? Doing::Stopped
-                       : waits_in.starts_with("hrtimer_nanosleep") ? Doing::Rests
-                                                                   : Doing::Sleeps};
+  return ThreadSample{.doing = is_frozen(waits_in)                         ? Doing::Stopped
+                               : waits_in.starts_with("hrtimer_nanosleep") ? Doing::Rests
+                                                                           : Doing::Sleeps};
 }
 
-std::optional<CloseLook> FirstThread::look_closely(const sys::Root& root,
-                                                   const std::vector<host::Mount>& mounts,
-                                                   std::string& buffer) {
-  const std::optional<Look> found = look(root, mounts, buffer);
+std::optional<ThreadDetail> FirstThread::inspect(const sys::Root& root,
+                                                 const std::vector<host::Mount>& mounts,
+                                                 std::string& buffer) {
+  const std::optional<ThreadSample> found = sample(root, mounts, buffer);
   const std::optional<char> letter = found ? state(buffer) : std::nullopt;
   if (!letter) {
     return std::nullopt;
   }
-  CloseLook close{.look = *found, .state = *letter};
+  ThreadDetail close{.sample = *found, .state = *letter};
   const std::string_view waits_in = waits_in_.read(buffer).value_or("");
   close.waits_in = waits_in == "0" ? "" : std::string(waits_in);
   if (const auto call = system_call(root)) {
@@ -158,10 +158,10 @@ std::string FirstThread::file_of(const sys::Root& root,
   return root.link_target(fmt::format("/proc/{}/fd/{}", pid_, *call->first)).value_or("");
 }
 
-Look FirstThread::of_files(const sys::Root& root, const std::vector<host::Mount>& mounts,
-                           std::string_view waits_in) const {
+ThreadSample FirstThread::of_files(const sys::Root& root, const std::vector<host::Mount>& mounts,
+                                   std::string_view waits_in) const {
   const std::optional<SystemCall> call = system_call(root);
-  const bool is_write = begins_as_one_of(waits_in, kWriteWaits) || (call && writes(call->number));
+  const bool is_write = has_prefix_in(waits_in, kWriteWaits) || (call && writes(call->number));
   const std::string file = file_of(root, call);
   const host::Mount* mount = file.empty() ? nullptr : host::mount_of(mounts, file);
   return {.doing = is_write ? Doing::Writes : Doing::Reads,

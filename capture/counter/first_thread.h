@@ -1,6 +1,6 @@
 // What the first thread of a process does at this moment, by /proc/PID/stat, wchan, syscall and fd:
 // it runs, sleeps, is stopped, or waits for a file system. Nothing here waits for the process
-// itself, so a look returns also where it hangs in the kernel. The thread of its owner only.
+// itself, so reading also returns where it hangs in the kernel. The thread of its owner only.
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +23,7 @@ enum class Doing { Runs, Sleeps, Rests, Reads, Writes, Stopped };
 
 std::string_view name_of(Doing doing);  // "reads"
 
-struct Look {
+struct ThreadSample {
   Doing doing = Doing::Sleeps;
   std::string mount = {};  // of the file; "?" where it is not known which
 
@@ -31,8 +31,8 @@ struct Look {
 };
 
 // For people, where a process hangs.
-struct CloseLook {
-  Look look = {};
+struct ThreadDetail {
+  ThreadSample sample = {};
   char state = '?';
   std::string waits_in = {};                     // the kernel's function; empty: not known
   std::optional<std::int64_t> system_call = {};  // its number
@@ -44,11 +44,10 @@ class FirstThread {
   FirstThread(const sys::Root& root, pid_t pid);
 
   // nullopt where the process has gone.
-  std::optional<Look> look(const sys::Root& root, const std::vector<host::Mount>& mounts,
-                           std::string& buffer);
-  std::optional<CloseLook> look_closely(const sys::Root& root,
-                                        const std::vector<host::Mount>& mounts,
-                                        std::string& buffer);
+  std::optional<ThreadSample> sample(const sys::Root& root, const std::vector<host::Mount>& mounts,
+                                     std::string& buffer);
+  std::optional<ThreadDetail> inspect(const sys::Root& root, const std::vector<host::Mount>& mounts,
+                                      std::string& buffer);
 
  private:
   // "18 0x5 0x7f… …": the system call that a sleeping thread is in, and its first argument.
@@ -61,8 +60,8 @@ class FirstThread {
   std::optional<char> state(std::string& buffer);
   std::optional<SystemCall> system_call(const sys::Root& root) const;
   std::string file_of(const sys::Root& root, const std::optional<SystemCall>& call) const;
-  Look of_files(const sys::Root& root, const std::vector<host::Mount>& mounts,
-                std::string_view waits_in) const;
+  ThreadSample of_files(const sys::Root& root, const std::vector<host::Mount>& mounts,
+                        std::string_view waits_in) const;
 
   pid_t pid_;
   KeptFile stat_;

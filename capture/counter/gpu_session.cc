@@ -262,7 +262,7 @@ void NvmlSession::read_link(Device device, GpuReading& reading) const {
   reading.replays = session_->read(nvml::kReplays, device);
 }
 
-// GPM looks at all the time between two readings, the older call at 20 ms of it.
+// GPM covers all the time between two readings, the older call only 20 ms of it.
 void NvmlSession::read_throughput(Gpu& gpu, GpuReading& reading) const {
   if (gpu.gpm) {
     gpu.gpm->read(reading);

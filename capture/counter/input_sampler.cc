@@ -1,13 +1,13 @@
-// What a rank waits for beside the network: its next batch, a file's data, a write. Looks many
-// times a second at what the first thread of each rank and its helpers do just then; many looks
-// together are shares of the time.
+// What a rank waits for beside the network: its next batch, a file's data, a write. Samples many
+// times a second what the first thread of each rank and its helpers do; shares of the samples are
+// shares of the time.
 //
 //   rank 3 ─── first thread     runs │ sleeps │ waits for a file system, to read or to write
 //          └── its helpers      likewise, each
 //
 // A helper that was ever found at work is a loader. A rank waits for its next batch when its first
-// thread sleeps and none of its loaders does: their queue is empty then. What of this costs a step
-// only the analysis can say, which knows when the ranks exchanged.
+// thread sleeps and none of its loaders does: their queue is empty then. How much of this a step
+// costs is left to the analysis, which knows when the ranks exchanged.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,16 +79,17 @@ class Family {
     }
   }
 
-  void look(const sys::Root& root, std::int64_t now_ns, std::string& buffer, Sink& sink) {
-    const std::optional<Look> first = first_.look(root, mounts_, buffer);
+  void sample(const sys::Root& root, std::int64_t now_ns, std::string& buffer, Sink& sink) {
+    const std::optional<ThreadSample> first = first_.sample(root, mounts_, buffer);
     if (!first) {
       return;
     }
     Loaders loaders;
     for (auto& [pid, helper] : helpers_) {
-      if (const auto look = helper.thread.look(root, mounts_, buffer)) {
-        helper.is_loader = helper.is_loader || look->doing == Doing::Runs || look->is_of_files();
-        loaders.add(helper.is_loader, *look);
+      if (const auto sample = helper.thread.sample(root, mounts_, buffer)) {
+        helper.is_loader =
+            helper.is_loader || sample->doing == Doing::Runs || sample->is_of_files();
+        loaders.add(helper.is_loader, *sample);
       }
     }
     write(*first, loaders, now_ns, sink);
@@ -101,19 +102,19 @@ class Family {
     int waiting = 0;  // for file systems
     std::map<std::string, int> by_mount = {};
 
-    void add(bool is_loader, const Look& look) {
+    void add(bool is_loader, const ThreadSample& sample) {
       count += is_loader ? 1 : 0;
-      running += look.doing == Doing::Runs ? 1 : 0;
-      if (look.is_of_files()) {
+      running += sample.doing == Doing::Runs ? 1 : 0;
+      if (sample.is_of_files()) {
         ++waiting;
-        ++by_mount[look.mount];
+        ++by_mount[sample.mount];
       }
     }
     bool all_work() const { return count > 0 && running + waiting >= count; }
     double percent(int part) const { return count > 0 ? 100.0 * part / count : 0; }
   };
 
-  // A series that never had anything to say is not begun.
+  // A series that is 0 throughout is not begun.
   void see(std::string_view series, const std::string& subject, double percent, Sink& sink) {
     if (percent <= 0 && !begun_.contains({std::string(series), subject})) {
       return;
@@ -136,7 +137,7 @@ class Family {
     }
   }
 
-  void write(const Look& first, const Loaders& loaders, std::int64_t now_ns, Sink& sink) {
+  void write(const ThreadSample& first, const Loaders& loaders, std::int64_t now_ns, Sink& sink) {
     before_ns_ = std::exchange(now_ns_, now_ns);
     if (before_ns_ == 0) {
       return;
@@ -188,7 +189,7 @@ class InputSampler final : public Sampler {
       find(moment);
     }
     for (auto& [pid, family] : families_) {
-      family.look(root_, moment.now_ns, buffer_, sink);
+      family.sample(root_, moment.now_ns, buffer_, sink);
     }
   }
 

@@ -199,7 +199,7 @@ class LinkSampler final : public Sampler {
     for (std::size_t i = 0; i < std::min(kMaxLinksAtATime, links_.size()); ++i) {
       auto next = links_.upper_bound(last_);
       next = next == links_.end() ? links_.begin() : next;
-      look_at(next->first, next->second, moment.now_ns, sink);
+      read_link(next->first, next->second, moment.now_ns, sink);
       last_ = next->first;
     }
   }
@@ -229,7 +229,7 @@ class LinkSampler final : public Sampler {
     listed_ns_ = now_ns;
   }
 
-  void look_at(const std::string& name, Link& link, std::int64_t now_ns, Sink& sink) {
+  void read_link(const std::string& name, Link& link, std::int64_t now_ns, Sink& sink) {
     const Result<std::string_view> text = link.file.read(buffer_);
     const auto state = text ? std::optional(std::string(Words(*text).next())) : std::nullopt;
     const bool has_changed = state && link.state && *state != *link.state;
@@ -240,7 +240,7 @@ class LinkSampler final : public Sampler {
     }
     if (has_changed || link.speed_read_ns == INT64_MIN ||
         now_ns - link.speed_read_ns >= slow_interval_ns_) {
-      look_at_speed(name, link, now_ns, sink);
+      read_speed(name, link, now_ns, sink);
     }
     if (state) {
       link.state = state;
@@ -254,7 +254,7 @@ class LinkSampler final : public Sampler {
     return !flags || (std::strtoul(flags->c_str(), nullptr, 16) & kUp) != 0;
   }
 
-  void look_at_speed(const std::string& name, Link& link, std::int64_t now_ns, Sink& sink) const {
+  void read_speed(const std::string& name, Link& link, std::int64_t now_ns, Sink& sink) const {
     const std::string folder = fmt::format("{}/{}", kInterfacesFolder, name);
     link.speed_read_ns = now_ns;
     if (link.speed == nullptr) {

@@ -1,7 +1,8 @@
-// Who else takes the processors: processes that are not of the job, summed up by their names.
+// Other processes that take the processors: those that are not of the job, summed up by their
+// names.
 //
 // All of /proc is read for it, which takes milliseconds on a full host. So it is done only while
-// tasks wait for a core, as /proc/pressure/cpu says: where nobody waits, nobody is in the way.
+// tasks wait for a core, by /proc/pressure/cpu: else no process takes time from the job.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ class OtherProcessesSampler final : public Sampler {
     }
     std::map<pid_t, ProcessStat> now;
     for (const pid_t pid : others(moment.processes)) {
-      look_at(pid, now);
+      read_process(pid, now);
     }
     seen_ = std::move(now);
     newest_ticks_ = newest_of(seen_);
@@ -75,7 +76,7 @@ class OtherProcessesSampler final : public Sampler {
     return found;
   }
 
-  void look_at(pid_t pid, std::map<pid_t, ProcessStat>& now) {
+  void read_process(pid_t pid, std::map<pid_t, ProcessStat>& now) {
     const Result<std::string> text = root_.read(fmt::format("/proc/{}/stat", pid));
     const auto stat = text ? process_stat_in(*text) : std::nullopt;
     if (!stat) {
@@ -88,8 +89,8 @@ class OtherProcessesSampler final : public Sampler {
     }
   }
 
-  // What it had taken at the last look. One that was missed then, rather than started since, may
-  // have taken all its time long ago.
+  // What it had taken at the last reading. A process that was missed then, rather than started
+  // since, may have taken all its time long ago.
   std::uint64_t before(pid_t pid, const ProcessStat& stat) const {
     const auto found = seen_.find(pid);
     if (found != seen_.end() && found->second.start_ticks == stat.start_ticks) {
@@ -124,7 +125,7 @@ class OtherProcessesSampler final : public Sampler {
   }
 
   sys::Root root_;
-  std::map<pid_t, ProcessStat> seen_;  // at the last look; empty after time without waiting
+  std::map<pid_t, ProcessStat> seen_;  // at the last reading; empty after time without waiting
   std::uint64_t newest_ticks_ = 0;     // the latest start of these
   std::map<std::string, Taken> names_;
 };

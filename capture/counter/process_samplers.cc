@@ -28,7 +28,7 @@ class ProcessSampler final : public Sampler {
 
   void sample(const Moment& moment, Sink& sink) override {
     for (const job::JobProcess& process : moment.processes) {
-      look_at(process, moment.now_ns, sink);
+      read_process(process, moment.now_ns, sink);
     }
     std::erase_if(known_, [&](const auto& entry) { return entry.second.seen_ns != moment.now_ns; });
   }
@@ -59,7 +59,7 @@ class ProcessSampler final : public Sampler {
     return known_.insert_or_assign(process.pid, std::move(fresh)).first->second;
   }
 
-  void look_at(const job::JobProcess& process, std::int64_t now_ns, Sink& sink) {
+  void read_process(const job::JobProcess& process, std::int64_t now_ns, Sink& sink) {
     Known& known = this->known(process, sink);
     known.seen_ns = now_ns;
     const Result<std::string_view> text = known.stat.read(buffer_);
@@ -157,7 +157,7 @@ std::string label_of(const job::JobProcess& process) {
 
 // The n-th look at a thread at which its name is read again: often while it is young, because
 // threads are named after they start.
-bool is_look_at_name(int look) { return look == 0 || look == 2 || look % 32 == 8; }
+bool is_name_due(int reading) { return reading == 0 || reading == 2 || reading % 32 == 8; }
 
 // From schedstat of the threads of the job's processes: time running, and time ready to run while
 // no core was free, which shows a starved receiver. All threads of one name in one process are one
@@ -178,7 +178,7 @@ class ThreadSampler final : public Sampler {
     std::size_t threads = 0;
     for (std::size_t i = 0; i < moment.processes.size() && threads < kMaxThreadsAtATime; ++i) {
       const job::JobProcess& process = moment.processes[next_++ % moment.processes.size()];
-      look_at(process, moment.now_ns, sink);
+      read_process(process, moment.now_ns, sink);
       threads += processes_[process.pid].threads.size();
     }
   }
@@ -214,7 +214,7 @@ class ThreadSampler final : public Sampler {
     Times joined = {};  // what it had done when it came to its group
     Times last = {};
     std::int64_t seen_ns = 0;
-    int looks = 0;
+    int readings = 0;
     bool is_epoll = false;
   };
   struct Busiest {
@@ -244,7 +244,7 @@ class ThreadSampler final : public Sampler {
     }
   }
 
-  void look_at(const job::JobProcess& job, std::int64_t now_ns, Sink& sink) {
+  void read_process(const job::JobProcess& job, std::int64_t now_ns, Sink& sink) {
     Process& process = processes_[job.pid];
     if (process.start_ticks != job.start_ticks) {
       process = {.start_ticks = job.start_ticks};
@@ -265,8 +265,8 @@ class ThreadSampler final : public Sampler {
     if (!times) {
       return;
     }
-    const bool is_first = thread.looks == 0;
-    if (is_look_at_name(thread.looks++)) {
+    const bool is_first = thread.readings == 0;
+    if (is_name_due(thread.readings++)) {
       std::string group = group_of(process, thread, pid, tid);
       if (!process.groups.contains(group) && process.groups.size() >= kMaxNames) {
         group = "other";

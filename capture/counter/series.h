@@ -2,7 +2,7 @@
 // where the value changed. What the rows mean, so that rates between any two moments are right:
 //
 //   Counter   ··●━━━━━●━━━●   straight lines between rows. Before a change after a pause one more
-//             flat      ╲     row says until when nothing had changed.
+//             flat      ╲     row marks until when nothing had changed.
 //                        a reading that was kept back stands there as it was read
 //   Level     ●────────●      holds until the next row
 //   Share     ▓▓▓▓▓▓▓▓│▓▓     means over spans that follow each other without a gap; spans that

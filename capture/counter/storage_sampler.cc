@@ -1,6 +1,6 @@
 // What the storage below a job did: disks, mounts of NFS, and how much that was read had been in
-// the page cache shortly before. Of the whole host, as the kernel counts it; what of it was the
-// job's the kernel tells by process.
+// the page cache shortly before. Of the whole host, as the kernel counts it; the job's part is
+// counted by process.
 //
 //   /proc/diskstats         bytes each way, time at work
 //   /proc/PID/mountstats    NFS: bytes each way, requests, those sent again, their round trips
@@ -224,7 +224,7 @@ class StorageSampler final : public Sampler {
     });
   }
 
-  // Of another user's processes the kernel tells it to root alone.
+  // /proc/PID/io of another user's process is readable by root alone.
   void sample_job(const Moment& moment, Sink& sink) {
     std::map<pid_t, Moved> now;
     for (std::size_t i = 0; i < std::min(moment.processes.size(), kMaxProcesses); ++i) {

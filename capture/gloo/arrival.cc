@@ -7,7 +7,7 @@ namespace chokepoint::capture::gloo {
 namespace {
 
 // Data that comes this long after one side was ready waited for the other side.
-constexpr std::int64_t kWaitedNs = 5'000'000;
+constexpr std::int64_t kMinWaitNs = 5'000'000;
 
 std::int64_t earlier(std::int64_t one, std::int64_t other) {
   return one == 0 || other == 0 ? std::max(one, other) : std::min(one, other);
@@ -98,11 +98,11 @@ void take_upper_bounds(const Collective& collective, Arrival& arrival) {
 void take_from_data(const Collective& collective, Arrival& arrival) {
   if (arrival.own_ns == 0 && arrival.peer_ns != 0) {
     arrival.own_ns =
-        arrival.first_data_ns > arrival.peer_ns + kWaitedNs ? arrival.first_data_ns : 0;
+        arrival.first_data_ns > arrival.peer_ns + kMinWaitNs ? arrival.first_data_ns : 0;
   } else if (arrival.peer_ns == 0 && arrival.own_ns != 0) {
     const Share* last = last_unseen(collective);
     const std::int64_t data_ns = last == nullptr ? 0 : first_data_ns(*last);
-    if (data_ns > arrival.own_ns + kWaitedNs) {
+    if (data_ns > arrival.own_ns + kMinWaitNs) {
       arrival.peer_ns = data_ns;
       arrival.last_peer = last->connection;
     }

@@ -547,25 +547,25 @@ std::ptrdiff_t Collectives::begun_since(const Collective& collective) const {
 
 std::int64_t Collectives::quiet_before_end_ns(const Collective& collective) const {
   constexpr std::int64_t kPauses = 4;
-  constexpr std::ptrdiff_t kMore = 3;  // than PyTorch has under way at once
-  constexpr std::int64_t kSureQuietNs = 20'000'000;
+  constexpr std::ptrdiff_t kMinBehind = 3;  // than PyTorch has under way at once
+  constexpr std::int64_t kMinQuietNs = 20'000'000;
   if (!is_settled(collective)) {
     return limits_.abandoned_ns;
   }
   const std::ptrdiff_t later = begun_since(collective);
   const std::int64_t least_ns = std::min(limits_.least_quiet_ns, limits_.quiet_ns);
-  if (later >= kMore) {
-    return std::min(kSureQuietNs, least_ns);
+  if (later >= kMinBehind) {
+    return std::min(kMinQuietNs, least_ns);
   }
   return later > 0 ? std::clamp(kPauses * longest_pause_ns_, least_ns, limits_.quiet_ns)
                    : limits_.quiet_ns;
 }
 
-void Collectives::tell_waiting(std::int64_t now_ns, const See& see) {
+void Collectives::report_waiting(std::int64_t now_ns, const See& see) {
   for (Collective& each : open_) {
-    if (now_ns - each.end_ns >= limits_.waiting_ns && each.told_ns != each.end_ns &&
+    if (now_ns - each.end_ns >= limits_.waiting_ns && each.reported_ns != each.end_ns &&
         !is_settled(each)) {
-      each.told_ns = each.end_ns;
+      each.reported_ns = each.end_ns;
       see(each);
     }
   }

@@ -6,10 +6,10 @@
 //   connection to peer 3  ── messages ──┘                        each connection
 //
 // A group is a process group, which has one connection to each peer. PyTorch counts collectives
-// within each group, so the n-th connection to an address is taken for the n-th group's. The wire
-// does not show the end of a collective: it is over when no message of it has come for a while,
-// which is shorter where its group has begun another one since, and all pauses so far were short. A
-// later message opens it again under the same number; nothing is lost by that.
+// within each group, so the n-th connection to an address is assumed to be the n-th group's. The
+// wire does not show the end of a collective: it is over when no message of it has come for a
+// while, which is shorter where its group has begun another one since, and all pauses so far were
+// short. A later message opens it again under the same number; nothing is lost by that.
 //
 // Each send() with its receive() is a transfer of its own. Transfers of one tag on one connection
 // are distinguished by direction and order: Gloo serves them in order, so the n-th send-ready,
@@ -129,7 +129,7 @@ struct Collective {
   bool is_send = false;  // PointToPoint: this node sends
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::int64_t told_ns = 0;  // its end when it was last told as waiting
+  std::int64_t reported_ns = 0;  // its end when it was last reported as waiting
   std::vector<Share> shares{};
 
   std::uint64_t sent_bytes() const;
@@ -139,7 +139,7 @@ struct Collective {
 // Every announcement was followed by its buffer, as far as headers were captured.
 bool is_settled(const Collective& collective);
 
-// send() and receive() are the same message: `is_sent` says which one this node called.
+// send() and receive() are the same message; `is_sent`: this node called send().
 record::CollectiveKind kind_in_record(Kind kind, bool is_sent);
 
 struct CollectiveLimits {
@@ -170,9 +170,9 @@ class Collectives {
   void take(std::uint32_t connection, bool is_sent, const Message& message);
   // Reports what is over by now; `all`: everything.
   void settle(std::int64_t now_ns, bool all = false);
-  // Calls `see` for each that is not settled and of which nothing came for a while: somebody is
-  // waited for. Once, and again after each later message. It stays open.
-  void tell_waiting(std::int64_t now_ns, const See& see);
+  // Calls `see` for each that is not settled and of which nothing came for a while: it waits for a
+  // rank. Once, and again after each later message. It stays open.
+  void report_waiting(std::int64_t now_ns, const See& see);
 
   std::size_t open() const { return open_.size(); }
   std::uint64_t evicted() const { return evicted_; }  // to make room, before they were over

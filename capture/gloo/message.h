@@ -54,7 +54,7 @@ inline bool is_ready_message(const Message& message) {
 }
 
 inline constexpr std::size_t kHeaderBytes = 48;
-// A missed stretch of at most this many bytes, all whole headers, is taken for ready messages only.
+// A missed stretch of at most this many bytes, all whole headers, is assumed to be ready messages.
 inline constexpr std::uint64_t kMaxReadyBytes = 10 * kHeaderBytes;
 inline constexpr std::uint64_t kMaxPayloadBytes = std::uint64_t{1} << 36;
 

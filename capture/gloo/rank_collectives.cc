@@ -15,13 +15,14 @@ using record::Figure;
 // A collective's parts overlap, or follow each other at once: a broadcast is passed on, a barrier
 // has rounds.
 constexpr std::int64_t kAdjacentNs = 2'000'000;
-constexpr std::int64_t kSameMomentNs = 5'000'000;
-constexpr int kOftenEnough = 3;
+constexpr std::int64_t kMaxBeginsApartNs = 5'000'000;
+constexpr int kMinMeetings = 3;
 constexpr std::int64_t kTogetherNs = 100'000'000;    // taps report within 50 ms of each other
 constexpr std::int64_t kQuietNs = 250'000'000;       // where it is not known how many there will be
 constexpr std::int64_t kPassedNs = 5'000'000'000;    // the next one has come
 constexpr std::int64_t kGivenUpNs = 30'000'000'000;  // a rank may be late
-constexpr std::int64_t kPastNs = 3'000'000'000;  // by so much may taps tell of a collective apart
+constexpr std::int64_t kPastNs =
+    3'000'000'000;  // by which two taps' reports of a collective may differ
 constexpr std::size_t kMaxFlowEnds = 65'536;
 
 bool is_message(const record::Collective& row) {
@@ -37,7 +38,7 @@ bool is_near(std::int64_t start_ns, std::int64_t end_ns, const record::Collectiv
 bool begins_with(const record::Collective& row, const CollectivePart& part) {
   return row.kind == part.row.kind && row.number == part.row.number && !is_message(row) &&
          row.own_ready_ns.known() && part.row.own_ready_ns.known() &&
-         std::abs(row.own_ready_ns.value() - part.row.own_ready_ns.value()) <= kSameMomentNs;
+         std::abs(row.own_ready_ns.value() - part.row.own_ready_ns.value()) <= kMaxBeginsApartNs;
 }
 
 bool is_same_end(const CollectivePart& one, const CollectivePart& other) {
@@ -164,7 +165,7 @@ void RankCollectives::unite_if_one(const CollectivePart& part, std::int64_t& gro
   }
   const auto [low, high] = std::minmax(group, *other);
   const std::tuple pair{part.process, low, high};
-  if (++together_[pair] < kOftenEnough) {
+  if (++together_[pair] < kMinMeetings) {
     return;
   }
   together_.erase(pair);
@@ -303,7 +304,7 @@ void RankCollectives::emit(const Open& open) {
   emit_(row);
 }
 
-// A connection whose owner nobody saw is the only rank's, if there is one.
+// A connection of an unknown owner is that of the node's only rank, if it has just one.
 std::optional<std::int64_t> RankCollectives::rank_of(std::int64_t process) const {
   const auto known = ranks_.find(process);
   if (known != ranks_.end()) {

@@ -1,6 +1,6 @@
 // Joins what each connection shows of a collective to the collective of a rank. A host may have
-// several ranks; each talks with its neighbours by a connection of its own, some over interfaces,
-// some over loopback, and each interface is read by a process of its own.
+// several ranks; each has its own connections to its neighbours, some over interfaces, some over
+// loopback, and each interface is read by a process of its own.
 //
 //   tap eth0 ── part: flow 7, end a ──┐ owner of that socket ─▶ rank 3 ─┐
 //   tap lo   ── part: flow 9, end b ──┘                                 ├─▶ rank 3, all-reduce 17

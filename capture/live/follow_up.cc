@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 
 constexpr const char* kOwnProgram = "/proc/self/exe";
 constexpr const char* kOwnName = "chokepoint";
-constexpr milliseconds kLookInterval{100};
+constexpr milliseconds kCheckInterval{100};
 constexpr std::size_t kMaxAnswerBytes = 64 << 10;
 // A program that was interrupted removes what it has not finished.
 constexpr milliseconds kGrace{200};
@@ -82,22 +82,22 @@ void print_line(const cli::Context& context, const char* label, const std::strin
 enum class Others : std::uint8_t { Ended, Writing, Unknown };
 
 // Other nodes' watches end together with this one: waits for them. In a process of its own, since a
-// folder that does not answer holds whoever looks into it.
+// network folder that does not answer blocks the process that reads it.
 Others await_others(const std::string& folder, const Deadline& deadline) {
-  auto look = sys::Process::fork([&] {
+  auto waiter = sys::Process::fork([&] {
     while (is_anyone_writing(folder)) {
-      std::this_thread::sleep_for(kLookInterval);
+      std::this_thread::sleep_for(kCheckInterval);
     }
     return 0;
   });
-  if (!look) {
+  if (!waiter) {
     return Others::Unknown;
   }
-  const auto ended = look->wait_until(deadline.until, deadline.interrupt);
+  const auto ended = waiter->wait_until(deadline.until, deadline.interrupt);
   if (ended && *ended) {
     return (*ended)->code == 0 ? Others::Ended : Others::Unknown;
   }
-  std::ignore = look->signal(SIGKILL);
+  std::ignore = waiter->signal(SIGKILL);
   return Others::Writing;
 }
 

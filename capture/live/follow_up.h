@@ -1,7 +1,7 @@
-// What 'chokepoint run' says once the job has ended: the verdict, where the records in the folder
+// What 'chokepoint run' prints once the job has ended: the verdict, where the records in the folder
 // suffice for one, and the command to go on with; with --diagnose and --report all of it. Each is
-// asked of this same program in a process of its own, so that neither its memory nor its fate is
-// that of who passes the job's exit status on. The command's thread.
+// made by this same program in a process of its own, so that a failure or its use of memory does
+// not affect the process that passes the job's exit status on. The command's thread.
 #pragma once
 
 #include <string>

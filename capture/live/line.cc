@@ -120,8 +120,8 @@ std::string with_share(std::string_view what, double percent) {
   return fmt::format("{} {:.0f} %", what, percent);
 }
 
-// A computing thread may be busy all the time, and so is NCCL's thread that polls the network;
-// threads that move data over sockets sleep while there is none.
+// Whether a thread moves data over sockets: it sleeps while there are none. A computing thread runs
+// all the time, and so does NCCL's thread that polls the network.
 bool communicates(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name.find("gloo") != std::string::npos || name.find("nccl sock") != std::string::npos;
@@ -220,19 +220,19 @@ void add_retransmissions(std::string& text, const Figures& figures) {
 
 // Of the rank that waited longest beside the network.
 void add_waits(std::string& text, const Figures& figures) {
-  constexpr double kLeastShare = 0.01;  // of the time
+  constexpr double kMinShownShare = 0.01;  // of the time
   const auto sum = [](const counter::Figures::Waits& waits) {
     return waits.batch_s + waits.read_s + waits.write_s;
   };
   const auto worst = std::ranges::max_element(figures.counters.waits, {}, sum);
-  if (worst == figures.counters.waits.end() || sum(*worst) < kLeastShare * figures.elapsed_s) {
+  if (worst == figures.counters.waits.end() || sum(*worst) < kMinShownShare * figures.elapsed_s) {
     return;
   }
   std::string waits;
   for (const auto& [seconds, what] : {std::pair{worst->batch_s, "for its next batch"},
                                       {worst->read_s, "to read"},
                                       {worst->write_s, "to write"}}) {
-    if (seconds >= kLeastShare * figures.elapsed_s) {
+    if (seconds >= kMinShownShare * figures.elapsed_s) {
       waits +=
           fmt::format("{}{} s {}", waits.empty() ? "" : ", ", math::three_digits(seconds), what);
     }

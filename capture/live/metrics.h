@@ -53,12 +53,12 @@ std::vector<otlp::Point> points_of(const Figures& figures, std::int64_t began_wa
 // span of the node, which is the steps' parent. All nodes of a run write one trace.
 //
 // update() and finish() by one thread, take() by the thread that finds steps; a thread of its own
-// sends. A collector that does not answer holds nobody up: what waits is bounded, and the oldest
-// goes first.
+// sends. A collector that does not answer delays no other thread: what waits is bounded, and the
+// oldest is dropped first.
 
 class OtlpSender {
  public:
-  // An Error of kind Usage for what is no URL; whether somebody answers there is not asked.
+  // An Error of kind Usage for what is no URL; nothing is sent there.
   static Result<> check(const std::string& url);
   // `run`: the folder's name. The clock outlives it.
   static Result<std::unique_ptr<OtlpSender>> open(const std::string& url, const std::string& run,

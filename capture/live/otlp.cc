@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kSendEvery{10};
 constexpr std::chrono::seconds kSendPatience{4};
 // Of all that is sent at the job's end: half of the time that a job's end may take in all.
 constexpr std::chrono::seconds kLastPatience{1};
-constexpr std::size_t kMostStepsWaiting = 16'384;
+constexpr std::size_t kMaxStepsWaiting = 16'384;
 
 }  // namespace
 
@@ -44,8 +44,8 @@ OtlpSender::~OtlpSender() { finish(); }
 
 void OtlpSender::take(const step::Step& step) {
   const std::lock_guard lock(mutex_);
-  if (steps_.size() >= kMostStepsWaiting) {
-    steps_.erase(steps_.begin(), steps_.begin() + kMostStepsWaiting / 2);
+  if (steps_.size() >= kMaxStepsWaiting) {
+    steps_.erase(steps_.begin(), steps_.begin() + kMaxStepsWaiting / 2);
     why_lost_ = "steps ended faster than they could be sent";
   }
   steps_.push_back(step);

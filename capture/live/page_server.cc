@@ -23,9 +23,9 @@ namespace {
 using ServerClock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kClientTime{2};
-constexpr std::chrono::milliseconds kPause{100};  // where descriptors or memory are gone
-constexpr std::size_t kMostClients = 64;
-constexpr std::size_t kMostRequestBytes = 8192;
+constexpr std::chrono::milliseconds kRetryPause{100};  // where descriptors or memory are gone
+constexpr std::size_t kMaxClients = 64;
+constexpr std::size_t kMaxRequestBytes = 8192;
 constexpr int kBacklog = 128;
 
 std::string text_of(const Page& page, bool with_body) {
@@ -63,7 +63,7 @@ class Client {
         continue;  // a reset, which unread bytes would cause, takes the answer with it
       }
       request_.append(piece.data(), static_cast<std::size_t>(count));
-      if (request_.find("\r\n\r\n") != std::string::npos || request_.size() > kMostRequestBytes) {
+      if (request_.find("\r\n\r\n") != std::string::npos || request_.size() > kMaxRequestBytes) {
         answer_ = answered(answer);
         return send_rest();
       }
@@ -115,7 +115,7 @@ class Serving {
         turn();
       } catch (const std::bad_alloc&) {
         clients_.clear();
-        paused_until_ = ServerClock::now() + kPause;
+        paused_until_ = ServerClock::now() + kRetryPause;
       }
     }
   }
@@ -161,7 +161,7 @@ class Serving {
     Result<std::optional<sys::Descriptor>> accepted = net::accept(listener_);
     if (!accepted) {
       // No descriptor is left: neither for this one, nor a reason to turn without a pause.
-      paused_until_ = ServerClock::now() + kPause;
+      paused_until_ = ServerClock::now() + kRetryPause;
       if (!clients_.empty()) {
         clients_.pop_front();
       }
@@ -170,7 +170,7 @@ class Serving {
     if (!*accepted) {
       return;
     }
-    if (clients_.size() == kMostClients) {
+    if (clients_.size() == kMaxClients) {
       clients_.pop_front();
     }
     clients_.emplace_back(std::move(**accepted), ServerClock::now() + kClientTime);

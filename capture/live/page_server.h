@@ -1,11 +1,11 @@
-// Pages over HTTP for whoever asks: one thread that waits for all its clients at once, so that no
-// client waits for another one.
+// Pages over HTTP: one thread that waits for all its clients at once, so that no client waits for
+// another one.
 //
 //   accepted ── request whole, or wrong ──► answered ── all sent ──► read until its end ──► closed
 //
 // A client has two seconds for all of this. There are 64 at most: a new one takes the place of the
 // one that has been there longest. So clients that send nothing, a byte at a time, or never read
-// keep nobody out for longer than it takes to send a request.
+// block others for no longer than it takes to send a request.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,8 @@ namespace {
 // Clocks that differ by 50 ppm drift apart by 0.5 ms in 10 s, two bins.
 constexpr std::int64_t kBinNs = 5'000'000'000;
 
-constexpr std::int64_t kMaxAheadNs = 1'000'000'000;  // times further in the future are not believed
+constexpr std::int64_t kMaxAheadNs =
+    1'000'000'000;  // times further in the future are dropped as invalid
 constexpr std::uint64_t kMaxNs = std::uint64_t{1} << 62U;
 constexpr std::uint64_t kSends = std::uint64_t{1} << 32U;
 constexpr std::uint64_t kMaxChannels = 64;

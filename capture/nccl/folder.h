@@ -13,8 +13,9 @@
 namespace chokepoint::capture::nccl {
 
 // Whether a mapped file on a file system of this type (statfs(2)) can always be written where space
-// was reserved, however full it is. Copy-on-write ones may have no room for a block's second
-// version, which ends the process that writes; of network file systems and FUSE nobody knows.
+// was reserved, however full it is. Copy-on-write ones may have no space for a block's second
+// version, and then SIGBUS ends the process that writes; network file systems and FUSE give no
+// guarantee.
 bool keeps_reserved_room(std::uint64_t type);
 
 class Folder {

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxFiles = 512;
 constexpr std::size_t kMaxChoices = 8;  // processes of one job have the same, as a rule
 constexpr int kMaxLooked = 4'096;
-constexpr std::int64_t kLookNs = 200'000'000;
+constexpr std::int64_t kListIntervalNs = 200'000'000;
 // A process that has just begun is found among the job's a little later. Without its rank a row
 // would have the communicator's, which is another one's of the job.
 constexpr std::int64_t kOwnerNs = 10'000'000'000;
@@ -76,12 +76,12 @@ Reader::Reader(fs::path folder, See see, OwnerOf owner_of, SeeTag see_tag)
 
 Reader::~Reader() = default;
 
-void Reader::look_for_files() {
+void Reader::find_files() {
   std::error_code error;
-  int looked = 0;
+  int listed = 0;
   for (fs::directory_iterator at(folder_, error), end;
-       !error && at != end && looked < kMaxLooked && processes_.size() < kMaxFiles;
-       at.increment(error), ++looked) {
+       !error && at != end && listed < kMaxLooked && processes_.size() < kMaxFiles;
+       at.increment(error), ++listed) {
     if (at->path().filename().string().ends_with(kFileSuffix)) {
       open(at->path());
     }
@@ -129,15 +129,15 @@ void Reader::read(std::uint64_t inode, Process& process, std::int64_t now_ns) {
 }
 
 void Reader::tick(std::int64_t now_ns) {
-  const bool is_time_to_look = now_ns - looked_ns_ >= kLookNs;
-  if (is_time_to_look) {
-    looked_ns_ = now_ns;
-    look_for_files();
+  const bool is_due = now_ns - listed_ns_ >= kListIntervalNs;
+  if (is_due) {
+    listed_ns_ = now_ns;
+    find_files();
   }
   for (auto& [identity, process] : processes_) {
     read(identity.second, *process, now_ns);
   }
-  if (is_time_to_look) {
+  if (is_due) {
     forget_ended(now_ns);
   }
 }
@@ -145,7 +145,7 @@ void Reader::tick(std::int64_t now_ns) {
 void Reader::forget_ended(std::int64_t now_ns) {
   for (auto place = processes_.begin(); place != processes_.end();) {
     auto& [identity, process] = *place;
-    if (process->file.had_news() || !process->file.is_left_alone() || left_.size() >= kMaxFiles) {
+    if (process->file.had_news() || !process->file.has_no_writer() || left_.size() >= kMaxFiles) {
       ++place;
       continue;
     }
@@ -160,14 +160,14 @@ void Reader::forget_ended(std::int64_t now_ns) {
 }
 
 void Reader::finish(std::int64_t now_ns) {
-  look_for_files();
+  find_files();
   for (auto& [identity, process] : processes_) {
     read(identity.second, *process, now_ns);
     process->assembly.settle(now_ns, true);
   }
 }
 
-void Reader::tell_asked(const SeeAsked& see) const {
+void Reader::report_enqueued(const SeeEnqueued& see) const {
   std::vector<record::Collective> newest;
   for (const auto& [identity, process] : processes_) {
     newest.clear();

@@ -1,4 +1,4 @@
-// Reads what NCCL's profiler plugin writes into a folder: looks for the files of new processes,
+// Reads what NCCL's profiler plugin writes into a folder: finds the files of new processes,
 // follows each to the end of the run, and passes every collective and message on as a row of the
 // record once it is over. The files are not trusted: links, devices and files of another size are
 // not read. Files and memory are bounded. One thread.
@@ -55,15 +55,15 @@ class Reader {
   Figures figures() const;
 
   // Of each process that is known the newest collective of each kind and communicator, over or not.
-  using SeeAsked =
+  using SeeEnqueued =
       std::function<void(std::uint64_t pid, std::span<const record::Collective> newest)>;
-  void tell_asked(const SeeAsked& see) const;
+  void report_enqueued(const SeeEnqueued& see) const;
 
  private:
   struct Process;
   using Identity = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
 
-  void look_for_files();
+  void find_files();
   void open(const std::filesystem::path& path);
   void read(std::uint64_t inode, Process& process, std::int64_t now_ns);
   void forget_ended(std::int64_t now_ns);
@@ -75,7 +75,7 @@ class Reader {
   std::map<Identity, std::unique_ptr<Process>> processes_;
   std::set<Identity> left_ = {};  // files that could not be removed
   Figures past_ = {};             // of those that ended
-  std::int64_t looked_ns_ = 0;
+  std::int64_t listed_ns_ = 0;
 };
 
 }  // namespace chokepoint::capture::nccl

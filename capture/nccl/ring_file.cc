@@ -71,9 +71,10 @@ FileState RingFile::read(const See& see) {
   return state;
 }
 
-// A lease to read is only given while nobody has the file open for writing. Given back at once; who
-// opens the file in between makes the kernel send a signal, and one that is ignored will do.
-bool RingFile::is_left_alone() const {
+// The kernel grants a read lease (fcntl(2), F_SETLEASE) only while no process has the file open for
+// writing. It is returned at once; a process that opens the file in between makes the kernel send a
+// signal, so one that is ignored by default is chosen.
+bool RingFile::has_no_writer() const {
   return ::fcntl(file_.get(), F_SETSIG, SIGURG) == 0 &&
          ::fcntl(file_.get(), F_SETLEASE, F_RDLCK) == 0 &&
          ::fcntl(file_.get(), F_SETLEASE, F_UNLCK) == 0;

@@ -17,7 +17,7 @@
 
 namespace chokepoint::capture::nccl {
 
-// One record of a ring as it was read: words that nobody has judged yet. A value.
+// One record of a ring as it was read: words that are not checked yet. A value.
 
 struct Entry {
   std::array<std::uint64_t, kWords> words = {};
@@ -46,12 +46,12 @@ class RingFile {
   std::uint64_t process() const { return process_; }
   std::uint64_t table() const { return table_; }
   Choice choice() const { return choice_; }
-  // Nobody can write to it any more: a process that has mapped it does until it ends, whatever PID
-  // namespace it is in. False if the file system does not report it.
-  bool is_left_alone() const;
+  // No process can write to it any more: those that mapped it have ended, in any PID namespace.
+  // False also if the file system does not support leases.
+  bool has_no_writer() const;
   bool had_news() const { return had_news_; }  // in the last read()
   std::uint64_t overwritten() const { return overwritten_; }
-  std::uint64_t unkept() const { return unkept_; }  // as the writer says
+  std::uint64_t unkept() const { return unkept_; }  // as counted by the writer
 
  private:
   using Bytes = std::vector<unsigned char>;

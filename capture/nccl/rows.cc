@@ -67,8 +67,8 @@ std::optional<std::int64_t> ready_by_data(const Operation& operation) {
   return begins_with_own || is_first ? operation.sent_data_ns : std::nullopt;
 }
 
-// A GPU takes what it receives once its rank has come. If it was there before the data, nothing
-// tells since when.
+// A GPU takes what it receives once its rank has arrived: that time is known only if the rank
+// arrived after the data.
 std::optional<std::int64_t> ready_by_taking(const Operation& operation) {
   const bool has_kept_waiting = operation.taken_data_ns && operation.received_data_ns &&
                                 *operation.taken_data_ns > *operation.received_data_ns + kPromptNs;

@@ -86,7 +86,7 @@ void GlooLedger::settle(std::int64_t now_ns) {
     settled_ns_ = now_ns;
     collectives_.settle(now_ns);
     if (on_waiting_) {
-      collectives_.tell_waiting(now_ns, on_waiting_);
+      collectives_.report_waiting(now_ns, on_waiting_);
     }
   }
 }

@@ -45,7 +45,7 @@ struct QueuePairFacts {
   std::uint64_t congestion_marks = 0;          // ECN "congestion experienced"
 };
 
-// What one packet says about loss.
+// What one packet shows about loss.
 struct Signs {
   bool is_again = false;         // retransmitted
   bool is_filling = false;       // fills a gap: overtaken, or lost before the tap and retransmitted

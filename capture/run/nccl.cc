@@ -199,7 +199,7 @@ std::int64_t Nccl::look() {
   reader_->tick(now_ns);
   if (now_ns - asked_ns_ >= kAskedNs) {
     asked_ns_ = now_ns;
-    reader_->tell_asked(see_.asked);
+    reader_->report_enqueued(see_.asked);
   }
   const nccl::Figures figures = reader_->figures();
   if (figures.foreign_version) {

@@ -38,7 +38,7 @@ class Nccl {
  public:
   struct See {
     std::function<void(const record::Collective& row)> collective;
-    nccl::Reader::SeeAsked asked;
+    nccl::Reader::SeeEnqueued asked;
     nccl::Reader::SeeTag tag;
   };
   using Processes = std::function<std::shared_ptr<const job::JobProcesses>()>;

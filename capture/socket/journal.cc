@@ -9,7 +9,7 @@ namespace chokepoint::capture::socket {
 namespace {
 
 constexpr double kNsPerUs = 1'000;
-constexpr std::int64_t kLeastResent = 2;
+constexpr std::int64_t kMinResent = 2;
 constexpr std::size_t kMaxSilent = 64;
 
 bool is_answered(const record::SocketSample& before, const record::SocketSample& now) {
@@ -38,9 +38,9 @@ void Account::open(const Peer& peer) {
   }
 }
 
-void Account::hear(const Connection& connection, const record::SocketSample& row) {
+void Account::note_silence(const Connection& connection, const record::SocketSample& row) {
   const std::int64_t resent = row.retransmits.value_or(0) - connection.resent_before;
-  if (connection.silent_ns == 0 || resent < kLeastResent) {
+  if (connection.silent_ns == 0 || resent < kMinResent) {
     silent_.erase(connection.cookie);
   } else if (silent_.size() < kMaxSilent || silent_.contains(connection.cookie)) {
     silent_[connection.cookie] = {.peer = connection.ends.destination,
@@ -152,7 +152,7 @@ int Journal::keep(Connection& connection, const Reading& reading, std::int64_t n
     connection.silent_ns = connection.last.t_ns;
     connection.resent_before = connection.last.retransmits.value_or(0);
   }
-  account_.hear(connection, row);
+  account_.note_silence(connection, row);
   int rows = 0;
   if (is_other(row, connection.last)) {
     rows = connection.is_last_written ? 1 : 2;

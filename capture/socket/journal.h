@@ -58,7 +58,7 @@ class Account {
     silent_.erase(connection.cookie);
   }
   // Whether the other end still answers.
-  void hear(const Connection& connection, const record::SocketSample& row);
+  void note_silence(const Connection& connection, const record::SocketSample& row);
   void judged(Rule rule) { ++judged_.at(static_cast<std::size_t>(rule)); }
   // How many connections rules alone assigned to the job, as a sentence; empty if none.
   std::string judgements() const;

@@ -141,7 +141,7 @@ class LiveKernel final : public Kernel {
     return !done && done.error().code == ENOENT ? Result<>() : done;
   }
 
-  Result<> look(std::span<const Name> wanted, const TakeOne& take) override {
+  Result<> query(std::span<const Name> wanted, const TakeOne& take) override {
     for (std::size_t first = 0; first < wanted.size(); first += kBatch) {
       const std::span<const Name> batch =
           wanted.subspan(first, std::min(kBatch, wanted.size() - first));
@@ -165,7 +165,7 @@ class LiveKernel final : public Kernel {
       lost = received == 0 ? errno : lost;
       taken += received;
       for (std::size_t at = 0; at < received; ++at) {
-        visit_answers(std::span(answers_[at]).first(lengths_[at]), [&](const Answer& answer) {
+        for_each_answer(std::span(answers_[at]).first(lengths_[at]), [&](const Answer& answer) {
           if (answer.reading) {
             take(*answer.reading);
           }
@@ -235,17 +235,17 @@ class LiveKernel final : public Kernel {
     }
     bool is_done = false;
     int error = 0;
-    visit_answers(std::span(buffer_).first(static_cast<std::size_t>(count)),
-                  [&](const Answer& answer) {
-                    if (answer.sequence != sequence_) {
-                      return;
-                    }
-                    is_done = is_done || answer.is_done || answer.error != 0;
-                    error = answer.error != 0 ? answer.error : error;
-                    if (answer.reading) {
-                      take(*answer.reading);
-                    }
-                  });
+    for_each_answer(std::span(buffer_).first(static_cast<std::size_t>(count)),
+                    [&](const Answer& answer) {
+                      if (answer.sequence != sequence_) {
+                        return;
+                      }
+                      is_done = is_done || answer.is_done || answer.error != 0;
+                      error = answer.error != 0 ? answer.error : error;
+                      if (answer.reading) {
+                        take(*answer.reading);
+                      }
+                    });
     return error == 0 ? Result<bool>(!is_done) : fail(refused(error));
   }
 
@@ -274,7 +274,7 @@ class LiveKernel final : public Kernel {
         return;
       }
       for (std::size_t at = 0; at < received; ++at) {
-        visit_answers(std::span(answers_[at]).first(lengths_[at]), [&](const Answer& answer) {
+        for_each_answer(std::span(answers_[at]).first(lengths_[at]), [&](const Answer& answer) {
           const std::uint32_t index = answer.sequence - sequence_ - 1;
           if (index >= wanted) {
             return;

@@ -49,7 +49,7 @@ class Kernel {
   // Called with the place of a wanted socket in the list; null: there is no such socket any longer.
   // Not called for a socket about which no answer came this time.
   using TakeOne = std::function<void(std::size_t index, const Reading* reading)>;
-  virtual Result<> look(std::span<const Name> wanted, const TakeOne& take) = 0;
+  virtual Result<> query(std::span<const Name> wanted, const TakeOne& take) = 0;
 
   // The last state of the sockets that were destroyed since the call before. An error: some were
   // missed, or the kernel does not report any.

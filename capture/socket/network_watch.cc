@@ -10,12 +10,12 @@ namespace chokepoint::capture::socket {
 namespace {
 
 // How long after a connection vanished its destroy event may come.
-constexpr std::int64_t kLastWordNs = kSecondNs / 2;
+constexpr std::int64_t kDestroyEventNs = kSecondNs / 2;
 constexpr std::uint64_t kUnlistedDumps = 3;
 // A socket that an application holds open after the connection broke is destroyed when it closes
 // it, if ever: so many are waited for.
 constexpr std::size_t kMaxClosed = 4'096;
-constexpr std::int64_t kStrangerNs = 2 * kSecondNs;
+constexpr std::int64_t kKeepUnownedNs = 2 * kSecondNs;
 
 }  // namespace
 
@@ -98,8 +98,9 @@ void NetworkWatch::sweep(std::int64_t now_ns) {
     known = socket.dump != dumps_ && is_over(cookie, socket, now_ns) ? sockets_.erase(known)
                                                                      : std::next(known);
   }
-  std::erase_if(strangers_,
-                [&](const auto& stranger) { return now_ns - stranger->last.t_ns > kStrangerNs; });
+  std::erase_if(unowned_, [&](const auto& connection) {
+    return now_ns - connection->last.t_ns > kKeepUnownedNs;
+  });
   for (; closed_.size() > kMaxClosed; closed_.pop_front()) {
     sockets_.erase(closed_.front());
   }
@@ -117,26 +118,26 @@ bool NetworkWatch::is_over(std::uint64_t cookie, Socket& socket, std::int64_t no
     if (connection.gone_ns == 0 && !std::exchange(connection.is_queued, true)) {
       queue_.add(cookie, now_ns);
     }
-    if (connection.gone_ns != 0 && now_ns - connection.gone_ns > kLastWordNs) {
+    if (connection.gone_ns != 0 && now_ns - connection.gone_ns > kDestroyEventNs) {
       close(socket, now_ns);
       closed_.push_back(cookie);
     }
     return false;
   }
   if (socket.is_listener) {
-    belonging_.listens_no_more(cookie, now_ns);
+    belonging_.listener_closed(cookie, now_ns);
     return true;
   }
   if (socket.whose == Whose::Other || dumps_ - socket.dump < kUnlistedDumps) {
     return socket.whose == Whose::Other;
   }
   if (socket.connection) {
-    take_stranger(std::move(socket.connection), now_ns);
+    keep_unowned(std::move(socket.connection), now_ns);
   }
   return true;
 }
 
-Result<> NetworkWatch::look(std::int64_t now_ns, Budget& budget) {
+Result<> NetworkWatch::sample(std::int64_t now_ns, Budget& budget) {
   asked_.clear();
   const std::int64_t until_ns = now_ns + busy_interval_ns_ / 4;
   while (budget.has_room()) {
@@ -147,17 +148,17 @@ Result<> NetworkWatch::look(std::int64_t now_ns, Budget& budget) {
     asked_.push_back(*cookie);
     budget.charge();
   }
-  return look_at(now_ns, &budget);
+  return sample_due(now_ns, &budget);
 }
 
-Result<> NetworkWatch::look_at_all(std::int64_t now_ns) {
+Result<> NetworkWatch::sample_all(std::int64_t now_ns) {
   asked_.clear();
   for (const auto& [cookie, socket] : sockets_) {
     if (socket.whose == Whose::Job && !socket.is_listener) {
       asked_.push_back(cookie);
     }
   }
-  const Result<> done = look_at(now_ns, nullptr);
+  const Result<> done = sample_due(now_ns, nullptr);
   for (auto& [cookie, socket] : sockets_) {
     if (socket.whose == Whose::Job && !socket.is_listener) {
       journal_.keep_last(*socket.connection);
@@ -166,7 +167,7 @@ Result<> NetworkWatch::look_at_all(std::int64_t now_ns) {
   return done;
 }
 
-Result<> NetworkWatch::look_at(std::int64_t now_ns, Budget* budget) {
+Result<> NetworkWatch::sample_due(std::int64_t now_ns, Budget* budget) {
   std::erase_if(asked_, [&](std::uint64_t cookie) {
     const auto known = sockets_.find(cookie);
     const bool is_there = known != sockets_.end() && known->second.whose == Whose::Job &&
@@ -180,7 +181,7 @@ Result<> NetworkWatch::look_at(std::int64_t now_ns, Budget* budget) {
   for (const std::uint64_t cookie : asked_) {
     names_.push_back(sockets_.at(cookie).connection->name);
   }
-  const Result<> done = kernel_->look(names_, [&](std::size_t index, const Reading* reading) {
+  const Result<> done = kernel_->query(names_, [&](std::size_t index, const Reading* reading) {
     Connection& connection = *sockets_.at(asked_[index]).connection;
     if (reading == nullptr) {
       connection.gone_ns = now_ns;
@@ -190,13 +191,13 @@ Result<> NetworkWatch::look_at(std::int64_t now_ns, Budget* budget) {
     }
   });
   for (const std::uint64_t cookie : asked_) {
-    look_again(*sockets_.at(cookie).connection, now_ns);
+    schedule(*sockets_.at(cookie).connection, now_ns);
   }
   return done;
 }
 
-void NetworkWatch::look_again(Connection& connection, std::int64_t now_ns) {
-  const auto due_ns = socket::look_again(now_ns, connection.changed_ns, busy_interval_ns_);
+void NetworkWatch::schedule(Connection& connection, std::int64_t now_ns) {
+  const auto due_ns = socket::sample_due_ns(now_ns, connection.changed_ns, busy_interval_ns_);
   if (due_ns && connection.gone_ns == 0 && !std::exchange(connection.is_queued, true)) {
     queue_.add(connection.cookie, *due_ns);
   }

@@ -2,13 +2,13 @@
 // samples them (network_watch.cc). A socket goes through
 //
 //                ┌── held by a process of the job, or by a rule ──▶ Job ── vanished ──▶ Closed
-//   Unknown ─────┤                                                   ▲        (its last word may
-//                └── held by nobody of the job, twice ──▶ Other ─────┘         still come)
+//   Unknown ─────┤                                                   ▲        (its last state
+//                └── held by no process of the job, twice ▶ Other ───┘         may still come)
 //                                                      the job has grown
 //
-// and is forgotten with its last word, the kernel's event that it was destroyed.
+// and is dropped with its last state, which comes with the kernel's event that it was destroyed.
 //
-// A connection is looked at every 20 ms while something changes on it, less and less often once
+// A connection is sampled every 20 ms while something changes on it, less and less often once
 // nothing does, and at last only in the dumps. With more connections than the Budget allows
 // samples, the one that has waited longest comes first. The watcher's thread only.
 #pragma once
@@ -77,19 +77,19 @@ class Queue {
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
 };
 
-// When to look again at a connection that changed last at `changed_ns`; nullopt: the dumps will.
-inline std::optional<std::int64_t> look_again(std::int64_t now_ns, std::int64_t changed_ns,
-                                              std::int64_t busy_interval_ns) {
-  constexpr std::int64_t kIdleFor = 8;  // the interval is 1/8 of the time without a change
+// When to sample a connection again that changed last at `changed_ns`; nullopt: only in the dumps.
+inline std::optional<std::int64_t> sample_due_ns(std::int64_t now_ns, std::int64_t changed_ns,
+                                                 std::int64_t busy_interval_ns) {
+  constexpr std::int64_t kIdleShare = 8;  // the interval is 1/8 of the time without a change
   constexpr std::int64_t kMaxIntervalNs = 250'000'000;
-  const std::int64_t interval = std::max(busy_interval_ns, (now_ns - changed_ns) / kIdleFor);
+  const std::int64_t interval = std::max(busy_interval_ns, (now_ns - changed_ns) / kIdleShare);
   return interval <= std::max(kMaxIntervalNs, busy_interval_ns) ? std::optional(now_ns + interval)
                                                                 : std::nullopt;
 }
 
 class NetworkWatch {
  public:
-  // Further sockets are not looked at.
+  // Further sockets are not sampled.
   static constexpr std::size_t kMaxSockets = 262'144;
 
   // `began_ns`: of processes that started before it, what their connections did before they were
@@ -103,15 +103,15 @@ class NetworkWatch {
 
   Result<> take_destroyed(std::int64_t now_ns);
   Result<> dump(std::int64_t now_ns);
-  Result<> look(std::int64_t now_ns, Budget& budget);
-  Result<> look_at_all(std::int64_t now_ns);
+  Result<> sample(std::int64_t now_ns, Budget& budget);
+  Result<> sample_all(std::int64_t now_ns);
 
   // There are sockets whose holder is not known yet.
   bool wants_holders() const { return wants_holders_; }
   // `has_grown`: there are processes that were not there before, or other ranks.
   void assign(const Holders& holders, bool has_grown, std::int64_t now_ns);
 
-  std::optional<std::int64_t> next_look_ns() const { return queue_.next_ns(); }
+  std::optional<std::int64_t> next_sample_ns() const { return queue_.next_ns(); }
   // When a connection came or went.
   std::int64_t changed_ns() const { return changed_ns_; }
   bool has_connections() const { return connections_ > 0; }
@@ -139,20 +139,20 @@ class NetworkWatch {
   void sweep(std::int64_t now_ns);
   bool is_over(std::uint64_t cookie, Socket& socket, std::int64_t now_ns);
 
-  Result<> look_at(std::int64_t now_ns, Budget* budget);
-  void look_again(Connection& connection, std::int64_t now_ns);
+  Result<> sample_due(std::int64_t now_ns, Budget* budget);
+  void schedule(Connection& connection, std::int64_t now_ns);
 
   bool settle(std::uint64_t cookie, const Holders& holders, std::int64_t now_ns);
   bool settle(std::uint64_t cookie, Socket& socket, const job::JobProcess* holder,
               std::int64_t now_ns);
-  void own_again(std::uint64_t cookie, Socket& socket, const Holders& holders);
+  void update_owner(std::uint64_t cookie, Socket& socket, const Holders& holders);
   void admit(std::uint64_t cookie, Socket& socket, std::optional<std::int64_t> process,
              bool is_older, std::int64_t now_ns);
   Owner owner_of(const Connection& connection, std::optional<std::int64_t> process);
 
-  void take_last_word(const Reading& reading, std::int64_t now_ns);
+  void take_last_state(const Reading& reading, std::int64_t now_ns);
   void close(Socket& socket, std::int64_t now_ns);
-  void take_stranger(std::unique_ptr<Connection> connection, std::int64_t now_ns);
+  void keep_unowned(std::unique_ptr<Connection> connection, std::int64_t now_ns);
   bool judge_closed(Connection& connection, std::int64_t now_ns);
 
   void refresh_interfaces(std::int64_t now_ns);
@@ -172,11 +172,11 @@ class NetworkWatch {
   std::int64_t interfaces_ns_ = 0;
 
   bool wants_holders_ = false;
-  std::vector<std::uint64_t> unsettled_;                // want a holder
-  std::deque<std::uint64_t> closed_;                    // without a last word, the oldest first
-  std::vector<std::unique_ptr<Connection>> strangers_;  // closed, and not known whose
+  std::vector<std::uint64_t> unsettled_;              // want a holder
+  std::deque<std::uint64_t> closed_;                  // without a last state, the oldest first
+  std::vector<std::unique_ptr<Connection>> unowned_;  // closed connections of an unknown owner
 
-  std::vector<std::uint64_t> asked_;  // in one look; kept for their room
+  std::vector<std::uint64_t> asked_;  // of one query; a member to keep its storage
   std::vector<Name> names_;
 };
 

@@ -17,7 +17,7 @@ namespace chokepoint::capture::socket {
 namespace {
 
 // Of closed listeners.
-constexpr std::int64_t kRememberNs = 10'000'000'000;
+constexpr std::int64_t kKeepClosedNs = 10'000'000'000;
 constexpr std::size_t kMaxPeers = 65'536;
 
 // 0.0.0.0, or :: which takes both families.
@@ -62,7 +62,7 @@ void Belonging::listens(std::uint64_t cookie, const packet::Ends& ends,
       .address = ends.source, .port = ends.source_port, .process = process, .closed_ns = 0};
 }
 
-void Belonging::listens_no_more(std::uint64_t cookie, std::int64_t now_ns) {
+void Belonging::listener_closed(std::uint64_t cookie, std::int64_t now_ns) {
   if (const auto known = listeners_.find(cookie); known != listeners_.end()) {
     known->second.closed_ns = now_ns;
   }
@@ -70,31 +70,31 @@ void Belonging::listens_no_more(std::uint64_t cookie, std::int64_t now_ns) {
 
 void Belonging::forget_old(std::int64_t now_ns) {
   std::erase_if(listeners_, [&](const auto& known) {
-    return known.second.closed_ns != 0 && now_ns - known.second.closed_ns > kRememberNs;
+    return known.second.closed_ns != 0 && now_ns - known.second.closed_ns > kKeepClosedNs;
   });
 }
 
-void Belonging::job_talks(const packet::Ends& ends) {
-  if (Talkers* talkers = talkers_with(ends.destination)) {
-    talkers->job = true;
+void Belonging::add_job_peer(const packet::Ends& ends) {
+  if (PeerUse* use = use_of_peer(ends.destination)) {
+    use->job = true;
   }
 }
 
-void Belonging::others_talk(const packet::Ends& ends) {
-  if (Talkers* talkers = talkers_with(ends.destination)) {
-    ++talkers->others;
+void Belonging::add_other_peer(const packet::Ends& ends) {
+  if (PeerUse* use = use_of_peer(ends.destination)) {
+    ++use->others;
   }
 }
 
-void Belonging::others_do_not_talk(const packet::Ends& ends) {
-  Talkers* talkers = talkers_with(ends.destination);
-  if (talkers != nullptr && talkers->others > 0) {
-    --talkers->others;
+void Belonging::remove_other_peer(const packet::Ends& ends) {
+  PeerUse* use = use_of_peer(ends.destination);
+  if (use != nullptr && use->others > 0) {
+    --use->others;
   }
 }
 
 // Null if there are too many to distinguish.
-Belonging::Talkers* Belonging::talkers_with(const packet::Address& address) {
+Belonging::PeerUse* Belonging::use_of_peer(const packet::Address& address) {
   return peers_.size() < kMaxPeers || peers_.contains(address) ? &peers_[address] : nullptr;
 }
 
@@ -107,9 +107,9 @@ std::optional<Verdict> Belonging::judge(const packet::Ends& ends,
   if (is_peer_here && listener_at(ends.destination, ends.destination_port) != nullptr) {
     return Verdict{.rule = Rule::OtherListener};
   }
-  const auto talkers = peers_.find(ends.destination);
-  const bool is_jobs = !is_peer_here && talkers != peers_.end() && talkers->second.job &&
-                       talkers->second.others == 0 && peers_.size() < kMaxPeers;
+  const auto use = peers_.find(ends.destination);
+  const bool is_jobs = !is_peer_here && use != peers_.end() && use->second.job &&
+                       use->second.others == 0 && peers_.size() < kMaxPeers;
   return is_jobs ? std::optional(Verdict{.rule = Rule::Peer}) : std::nullopt;
 }
 
@@ -159,7 +159,7 @@ void Holders::read(const job::JobProcess& process, std::size_t index) {
   std::array<char, 32> link{};  // longer ones are of no socket
   while (const dirent* file = readdir(folder.get())) {
     const ssize_t length = readlinkat(dirfd(folder.get()), file->d_name, link.data(), link.size());
-    // The folder may be open to who may not see where the links lead.
+    // The folder may be listed without the right to read its links.
     if (length < 0) {
       note_refusal(process.pid);
     }

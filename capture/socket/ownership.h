@@ -21,27 +21,27 @@ struct Verdict {
   std::optional<std::int64_t> process = {};  // record::Process::id, if the rule shows it
 };
 
-// Decides about connections that no process holds: they were closed before anybody looked, or no
-// process has accepted them yet. Such a connection is the job's
+// Decides about connections that no process holds: they were closed before their process was found,
+// or no process has accepted them yet. Such a connection is the job's
 //
 //   if the job listens on its local end;
 //   if the job listens on its other end, on this host;
-//   if the job has talked with the same address, by a socket that one of its processes held, and
-//   nobody else has. Not so on loopback, where everybody has the same address.
+//   if a process of the job held a connection to the same address, and no other process did. Not so
+//   on loopback, where all have the same address.
 //
 // One network namespace.
 class Belonging {
  public:
-  // The job listens there. A closed listener still counts for kRememberNs.
+  // The job listens there. A closed listener still counts for kKeepClosedNs.
   void listens(std::uint64_t cookie, const packet::Ends& ends, std::optional<std::int64_t> process);
-  void listens_no_more(std::uint64_t cookie, std::int64_t now_ns);
+  void listener_closed(std::uint64_t cookie, std::int64_t now_ns);
   void forget_old(std::int64_t now_ns);
 
   // A socket that the job holds, or that no process of the job holds.
-  void job_talks(const packet::Ends& ends);
-  void others_talk(const packet::Ends& ends);
-  // Takes others_talk() back: the socket turned out to be the job's.
-  void others_do_not_talk(const packet::Ends& ends);
+  void add_job_peer(const packet::Ends& ends);
+  void add_other_peer(const packet::Ends& ends);
+  // Undoes add_other_peer(): the socket turned out to be the job's.
+  void remove_other_peer(const packet::Ends& ends);
 
   std::optional<Verdict> judge(const packet::Ends& ends, const Interfaces& interfaces) const;
   // By the first rule alone.
@@ -60,16 +60,16 @@ class Belonging {
                                       0x9e3779b97f4a7c15ULL);
     }
   };
-  struct Talkers {
+  struct PeerUse {
     bool job = false;
     std::uint32_t others = 0;  // ever
   };
 
-  Talkers* talkers_with(const packet::Address& address);
+  PeerUse* use_of_peer(const packet::Address& address);
   const Listener* listener_at(const packet::Address& address, std::uint16_t port) const;
 
   std::map<std::uint64_t, Listener> listeners_;  // by cookie
-  std::unordered_map<packet::Address, Talkers, AddressHash> peers_;
+  std::unordered_map<packet::Address, PeerUse, AddressHash> peers_;
 };
 
 // Which of the job's processes holds a socket, by the socket inodes among its open files. A socket

@@ -53,7 +53,7 @@ bool is_mapped(const packet::Address& address) {
   return address.words[0] == 0 && std::memcmp(&address.words[1], &host.words[1], 4) == 0;
 }
 
-// An IPv6 socket that speaks IPv4 has mapped addresses.
+// An IPv6 socket that is connected over IPv4 has mapped addresses.
 packet::Ends ends_of(const inet_diag_msg& message) {
   packet::Ends ends;
   const bool is_ipv4 = message.idiag_family == AF_INET;
@@ -172,8 +172,8 @@ std::optional<Reading> parse_reading(std::span<const std::byte> message) {
       .info = attribute(behind(message, sizeof(inet_diag_msg)), INET_DIAG_INFO)};
 }
 
-void visit_answers(std::span<const std::byte> datagram,
-                   const std::function<void(const Answer&)>& visit) {
+void for_each_answer(std::span<const std::byte> datagram,
+                     const std::function<void(const Answer&)>& visit) {
   while (const auto header = front<nlmsghdr>(datagram)) {
     if (header->nlmsg_len < sizeof(nlmsghdr) || header->nlmsg_len > datagram.size()) {
       return;

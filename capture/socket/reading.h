@@ -1,7 +1,6 @@
-// What one message of sock_diag says about one TCP socket: an answer, a part of a dump, or the last
-// state of a socket that was destroyed; and the same as a row of the run record and as sums.
-// Parsing trusts nothing: a message that is too short is none, an attribute that is too short is
-// absent. Values and pure functions.
+// One message of sock_diag about one TCP socket: an answer, a part of a dump, or the last state of
+// a socket that was destroyed; and the same as a row of the run record and as sums. A message that
+// is too short is dropped, an attribute that is too short is absent. Values and pure functions.
 #pragma once
 
 #include <linux/inet_diag.h>
@@ -48,8 +47,8 @@ struct Answer {
   bool is_done = false;  // the end of a dump
 };
 
-void visit_answers(std::span<const std::byte> datagram,
-                   const std::function<void(const Answer&)>& visit);
+void for_each_answer(std::span<const std::byte> datagram,
+                     const std::function<void(const Answer&)>& visit);
 
 // Without the time, the flow and the direction. What the kernel does not report stays unknown.
 record::SocketSample sample_of(const Reading& reading, const net::TcpInfo& info);

@@ -8,7 +8,7 @@ namespace chokepoint::capture::socket {
 namespace {
 
 constexpr std::uint8_t kMaxTries = 2;
-constexpr std::size_t kMaxStrangers = 1'024;
+constexpr std::size_t kMaxUnowned = 1'024;
 // A process that started so long before the watching counts as older than it.
 constexpr std::int64_t kOlderNs = 2'000'000'000;
 
@@ -25,16 +25,16 @@ bool has_carried_nothing(const Connection& connection) {
 void NetworkWatch::assign(const Holders& holders, bool has_grown, std::int64_t now_ns) {
   if (has_grown) {
     for (auto& [cookie, socket] : sockets_) {
-      own_again(cookie, socket, holders);
+      update_owner(cookie, socket, holders);
     }
   }
   wants_holders_ = false;
   std::erase_if(unsettled_, [&](std::uint64_t cookie) { return settle(cookie, holders, now_ns); });
-  std::erase_if(strangers_, [&](auto& stranger) { return judge_closed(*stranger, now_ns); });
+  std::erase_if(unowned_, [&](auto& connection) { return judge_closed(*connection, now_ns); });
 }
 
 // Sockets that are settled may be held by processes that are new, or have a rank now.
-void NetworkWatch::own_again(std::uint64_t cookie, Socket& socket, const Holders& holders) {
+void NetworkWatch::update_owner(std::uint64_t cookie, Socket& socket, const Holders& holders) {
   const job::JobProcess* holder = holders.holder_of(socket.inode);
   if (holder == nullptr || socket.wants_holder) {
     return;
@@ -46,7 +46,7 @@ void NetworkWatch::own_again(std::uint64_t cookie, Socket& socket, const Holders
   } else if (socket.whose == Whose::Other) {
     socket.whose = Whose::Unknown;
     if (!socket.is_listener) {
-      belonging_.others_do_not_talk(socket.ends);
+      belonging_.remove_other_peer(socket.ends);
     }
     want_holder(cookie, socket);
   }
@@ -88,7 +88,7 @@ bool NetworkWatch::settle(std::uint64_t cookie, Socket& socket, const job::JobPr
     socket.whose = Whose::Other;
     socket.connection.reset();
     if (!socket.is_listener) {
-      belonging_.others_talk(socket.ends);
+      belonging_.add_other_peer(socket.ends);
     }
   }
   return true;
@@ -106,7 +106,7 @@ void NetworkWatch::admit(std::uint64_t cookie, Socket& socket, std::optional<std
   }
   Connection& connection = *socket.connection;
   if (socket.inode != 0) {
-    belonging_.job_talks(socket.ends);
+    belonging_.add_job_peer(socket.ends);
   }
   if (socket.whose != Whose::Unknown) {
     journal_.own(connection, owner_of(connection, process));
@@ -117,7 +117,7 @@ void NetworkWatch::admit(std::uint64_t cookie, Socket& socket, std::optional<std
   changed_ns_ = now_ns;
   journal_.admit(connection, owner_of(connection, process), is_older && connection.was_there_first);
   connection.changed_ns = now_ns;
-  look_again(connection, now_ns);
+  schedule(connection, now_ns);
 }
 
 Owner NetworkWatch::owner_of(const Connection& connection, std::optional<std::int64_t> process) {
@@ -130,20 +130,20 @@ Owner NetworkWatch::owner_of(const Connection& connection, std::optional<std::in
 }
 
 Result<> NetworkWatch::take_destroyed(std::int64_t now_ns) {
-  return kernel_->destroyed([&](const Reading& reading) { take_last_word(reading, now_ns); });
+  return kernel_->destroyed([&](const Reading& reading) { take_last_state(reading, now_ns); });
 }
 
-void NetworkWatch::take_last_word(const Reading& reading, std::int64_t now_ns) {
+void NetworkWatch::take_last_state(const Reading& reading, std::int64_t now_ns) {
   const auto known = sockets_.find(reading.cookie);
   if (known == sockets_.end()) {
     if (reading.ends.destination_port != 0) {
-      take_stranger(connection_of(reading, now_ns), now_ns);
+      keep_unowned(connection_of(reading, now_ns), now_ns);
     }
     return;
   }
   Socket& socket = known->second;
   if (socket.is_listener) {
-    belonging_.listens_no_more(reading.cookie, now_ns);
+    belonging_.listener_closed(reading.cookie, now_ns);
   } else if (socket.whose == Whose::Job) {
     journal_.keep(*socket.connection, reading, now_ns);
     close(socket, now_ns);
@@ -151,7 +151,7 @@ void NetworkWatch::take_last_word(const Reading& reading, std::int64_t now_ns) {
     journal_.count(*socket.connection, reading);
   } else if (socket.whose == Whose::Unknown && socket.connection) {
     Journal::remember(*socket.connection, reading, now_ns);
-    take_stranger(std::move(socket.connection), now_ns);
+    keep_unowned(std::move(socket.connection), now_ns);
   }
   sockets_.erase(known);
 }
@@ -163,12 +163,12 @@ void NetworkWatch::close(Socket& socket, std::int64_t now_ns) {
   journal_.close(*socket.connection, now_ns);
 }
 
-void NetworkWatch::take_stranger(std::unique_ptr<Connection> connection, std::int64_t now_ns) {
+void NetworkWatch::keep_unowned(std::unique_ptr<Connection> connection, std::int64_t now_ns) {
   if (has_carried_nothing(*connection) || judge_closed(*connection, now_ns)) {
     return;
   }
-  if (strangers_.size() < kMaxStrangers) {
-    strangers_.push_back(std::move(connection));
+  if (unowned_.size() < kMaxUnowned) {
+    unowned_.push_back(std::move(connection));
   }
 }
 

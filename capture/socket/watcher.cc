@@ -70,7 +70,7 @@ class LiveWatcher final : public Watcher {
     if ((has_grown_ || wants_holders()) && now_ns >= next_holders_ns_) {
       assign(now_ns);
     }
-    look(now_ns);
+    sample(now_ns);
     publish(now_ns);
     return next_ns(now_ns);
   }
@@ -84,7 +84,7 @@ class LiveWatcher final : public Watcher {
     }
     assign(now_ns);
     for (auto& [inode, watched] : networks_) {
-      remark(watched.network->look_at_all(now_ns));
+      remark(watched.network->sample_all(now_ns));
     }
     take_destroyed(now_ns);
     publish(now_ns);
@@ -204,16 +204,16 @@ class LiveWatcher final : public Watcher {
   }
 
   // Each network is the first in its turn, because the budget may end before the last.
-  void look(std::int64_t now_ns) {
+  void sample(std::int64_t now_ns) {
     budget_.refill(now_ns);
-    looked_ns_ = now_ns;
+    sampled_ns_ = now_ns;
     std::vector<NetworkWatch*> all;
     for (auto& [inode, watched] : networks_) {
       all.push_back(watched.network.get());
     }
     std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(turn_++ % all.size()));
     for (NetworkWatch* network : all) {
-      remark(network->look(now_ns, budget_));
+      remark(network->sample(now_ns, budget_));
     }
   }
 
@@ -235,8 +235,8 @@ class LiveWatcher final : public Watcher {
     std::int64_t next_ns = now_ns + kSecondNs / 4;
     for (const auto& [inode, watched] : networks_) {
       next_ns = std::min(next_ns, watched.next_dump_ns);
-      if (const auto look_ns = watched.network->next_look_ns()) {
-        next_ns = std::min(next_ns, std::max(*look_ns, looked_ns_ + options_.busy_interval_ns));
+      if (const auto sample_ns = watched.network->next_sample_ns()) {
+        next_ns = std::min(next_ns, std::max(*sample_ns, sampled_ns_ + options_.busy_interval_ns));
       }
     }
     if (has_grown_ || wants_holders()) {
@@ -304,7 +304,7 @@ class LiveWatcher final : public Watcher {
   job::JobProcesses processes_;
   bool has_grown_ = false;
   std::int64_t next_holders_ns_ = 0;
-  std::int64_t looked_ns_ = 0;
+  std::int64_t sampled_ns_ = 0;
   std::set<std::string> remarks_;
   bool has_noted_hidden_ = false;
 

@@ -3,7 +3,7 @@
 //
 //   dump (all of a network namespace, now and then) ──▶ which sockets exist, whose; idle samples
 //   single requests in one datagram (each tick)     ──▶ samples of busy connections
-//   destroy events (where they may be listened to)  ──▶ the last state of closed connections
+//   destroy events (where they may be received)     ──▶ the last state of closed connections
 //
 // One thread calls tick(), at the times that it returns; figures() any thread.
 #pragma once
@@ -77,8 +77,8 @@ struct Figures {
 
 class Watcher {
  public:
-  // Works as far as the kernel and the privileges allow, and says in Figures::remarks what is
-  // lacking; an error only if nothing at all can be watched. Writer and book outlive it.
+  // Works as far as the kernel and the privileges allow; what is lacking stands in
+  // Figures::remarks. An Error only if nothing at all can be watched. Writer and book outlive it.
   static Result<std::unique_ptr<Watcher>> make(const Options& options, sys::Root root,
                                                const sys::Clock& clock, record::Writer& writer,
                                                FlowBook& book);

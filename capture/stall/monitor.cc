@@ -21,17 +21,17 @@ using record::StallRank;
 using record::StallState;
 using record::waited_for;
 
-constexpr std::int64_t kLookNs = 1'000'000'000;
+constexpr std::int64_t kSampleIntervalNs = 1'000'000'000;
 constexpr std::int64_t kSilentNs = 4'000'000'000;
 constexpr std::size_t kMaxRanks = 64;
 constexpr std::size_t kMaxParts = 16;  // of a process
 constexpr std::size_t kMaxAsked = 64;  // likewise
 constexpr std::size_t kMaxProcesses = 1'024;
-// The first events of a stall come quickly, for whoever follows the record.
-constexpr std::int64_t kAgainNs = 5'000'000'000;
+// The first events of a stall come quickly, for `live` and the hook, which follow the record.
+constexpr std::int64_t kQuickIntervalNs = 5'000'000'000;
 constexpr int kQuickEvents = 12;
 constexpr std::int64_t kCollectivesOfAStep = 3;  // at least, of a job whose steps are not found
-constexpr std::int64_t kMuchLaterNs = 60'000'000'000;
+constexpr std::int64_t kSlowIntervalNs = 60'000'000'000;
 
 std::string_view kind_text(record::CollectiveKind kind) {
   const auto place = static_cast<std::size_t>(kind);
@@ -48,7 +48,7 @@ std::string file_text(const StallRank& rank) {
   return name.empty() ? "a file" : name;
 }
 
-// The word that says most about a stall.
+// The rank that explains most of a stall.
 const StallRank* worst_of(const record::Stall& stall) {
   const auto worst = std::ranges::max_element(stall.ranks, {}, &StallRank::does);
   return worst == stall.ranks.end() ? nullptr : &*worst;
@@ -156,7 +156,7 @@ void Monitor::poll(const Moment& moment) {
     rounds = over_ / kCollectivesOfAStep;
   }
   const bool goes_on = progress_ns > pause_.since_ns();
-  // Steps are found long after they began where only collectives tell of them.
+  // Steps are found long after they began where they are known by collectives only.
   pause_.note_steps(std::max(moment.steps, rounds), moment.usual_ms);
   pause_.note_progress(progress_ns);
   // What is found late, as a collective's end whose other parts never came, lies before the stall:
@@ -184,11 +184,11 @@ void Monitor::end_stall(const Moment& moment) {
 
 // Near the limit, or behind it.
 void Monitor::follow(const Moment& moment) {
-  if (moment.now_ns - looked_ns_ < kLookNs) {
+  if (moment.now_ns - sampled_ns_ < kSampleIntervalNs) {
     return;
   }
-  looked_ns_ = moment.now_ns;
-  look_at_ranks(moment);
+  sampled_ns_ = moment.now_ns;
+  sample_ranks(moment);
   const std::int64_t length_ns = pause_.length_ns(moment.now_ns);
   const bool are_known =
       std::ranges::all_of(ranks_, [](const auto& known) { return known.second->is_known(); });
@@ -204,7 +204,7 @@ void Monitor::follow(const Moment& moment) {
   }
   const bool begins_to_stand = stall.state == StallState::Stands && !stood;
   if (begins_to_stand ||
-      moment.now_ns - kept_ns_ >= (kept_ < kQuickEvents ? kAgainNs : kMuchLaterNs)) {
+      moment.now_ns - kept_ns_ >= (kept_ < kQuickEvents ? kQuickIntervalNs : kSlowIntervalNs)) {
     keep(stall, moment.now_ns);
   }
   if (begins_to_stand && !options_.hook.empty()) {
@@ -212,7 +212,7 @@ void Monitor::follow(const Moment& moment) {
   }
 }
 
-void Monitor::look_at_ranks(const Moment& moment) {
+void Monitor::sample_ranks(const Moment& moment) {
   const job::Kinship kinship(root_, moment.processes);
   std::set<pid_t> present;
   for (const job::JobProcess& process : moment.processes) {
@@ -234,7 +234,7 @@ void Monitor::look_at_ranks(const Moment& moment) {
         helpers.push_back(process.pid);
       }
     }
-    rank->look(root_, helpers, moment.now_ns);
+    rank->sample(root_, helpers, moment.now_ns);
   }
 }
 
@@ -243,10 +243,10 @@ record::Stall Monitor::seen(const Moment& moment) {
                       .usual_ms = pause_.usual_ms(),
                       .limit_ms = static_cast<double>(pause_.limit_ns()) / 1e6};
   for (auto& [pid, rank] : ranks_) {
-    StallRank told = rank->told(root_, moment.now_ns);
-    add_collectives(told, rank->process().record_id);
-    add_asked(told);
-    stall.ranks.push_back(std::move(told));
+    StallRank report = rank->report(root_, moment.now_ns);
+    add_collectives(report, rank->process().record_id);
+    add_asked(report);
+    stall.ranks.push_back(std::move(report));
   }
   std::vector<StallRank*> ranks;
   for (StallRank& rank : stall.ranks) {
@@ -267,12 +267,12 @@ record::Stall Monitor::seen(const Moment& moment) {
 }
 
 // A rank that sleeps or spins is explained by its collectives.
-void Monitor::add_collectives(StallRank& told, std::int64_t process) {
+void Monitor::add_collectives(StallRank& report, std::int64_t process) {
   const std::lock_guard lock(mutex_);
   const bool is_only_rank = ranks_.size() == 1;
   auto known = parts_.find(process);
   if (known == parts_.end() && is_only_rank) {
-    known = parts_.find(0);  // whose connection it is nobody saw
+    known = parts_.find(0);  // connections of an unknown process
   }
   if (known == parts_.end()) {
     return;
@@ -281,10 +281,10 @@ void Monitor::add_collectives(StallRank& told, std::int64_t process) {
   bool is_waited_for = false;
   bool differs = false;
   for (const Part& part : known->second) {
-    if (part.start_ns < pause_.since_ns() - kLookNs) {
+    if (part.start_ns < pause_.since_ns() - kSampleIntervalNs) {
       continue;  // left over from before
     }
-    told.collectives.push_back(part.collective);
+    report.collectives.push_back(part.collective);
     const bool is_own = part.collective.is_entered;
     is_in_one = is_in_one || is_own;
     is_waited_for = is_waited_for || (!is_own && part.collective.is_peer_there);
@@ -293,23 +293,23 @@ void Monitor::add_collectives(StallRank& told, std::int64_t process) {
                        !other.collective.is_entered && other.collective.is_peer_there;
               });
   }
-  if (told.does != RankDoes::Sleeps && told.does != RankDoes::Spins) {
+  if (report.does != RankDoes::Sleeps && report.does != RankDoes::Spins) {
     return;
   }
   if (differs) {
-    told.does = RankDoes::Differs;
+    report.does = RankDoes::Differs;
   } else if (is_in_one) {
-    told.does = RankDoes::Waits;
-  } else if (is_waited_for && told.does == RankDoes::Sleeps) {
-    told.does = RankDoes::Absent;
+    report.does = RankDoes::Waits;
+  } else if (is_waited_for && report.does == RankDoes::Sleeps) {
+    report.does = RankDoes::Absent;
   }
 }
 
-void Monitor::add_asked(StallRank& told) const {
+void Monitor::add_asked(StallRank& report) const {
   const std::lock_guard lock(mutex_);
-  const auto known = asked_.find(static_cast<pid_t>(told.pid));
+  const auto known = asked_.find(static_cast<pid_t>(report.pid));
   if (known != asked_.end()) {
-    told.collectives.insert(told.collectives.end(), known->second.begin(), known->second.end());
+    report.collectives.insert(report.collectives.end(), known->second.begin(), known->second.end());
   }
 }
 

@@ -5,9 +5,9 @@
 //                               at the limit ──▶ event kStall, live line, hook; again now and then
 //   progress ─────────────────────────────────▶ event kStall: over
 //
-// Where the ranks of this node only wait for others, or work, the node alone cannot tell a stall
-// from an evaluation of rank 0: then it waits for longer before it says so. Its event is written at
-// the limit all the same, for whoever has those of all nodes.
+// Where the ranks of this node only wait for others, or work, the node alone cannot distinguish a
+// stall from an evaluation of rank 0: then it waits for longer before it reports one. Its event is
+// written at the limit all the same, for the analysis, which has those of all nodes.
 //
 // A stall that lasts until the job ends stays one. poll() by one thread, the rest by any.
 #pragma once
@@ -47,21 +47,21 @@ class Pause {
  public:
   explicit Pause(std::int64_t least_ns) : least_ns_(least_ns) {}
 
-  // `steps` that have ended, and how long they usually take; nothing is said of a job before it has
-  // made some.
+  // `steps` that have ended, and how long they usually take; no stall is reported before the job
+  // has made some.
   void note_steps(std::int64_t steps, double usual_ms) {
     steps_ = steps;
     usual_ms_ = usual_ms;
   }
   // Moments before the last one change nothing.
   void note_progress(std::int64_t at_ns) {
-    if (since_ns_ != 0 && steps_ >= kLeastSteps && at_ns > since_ns_) {
+    if (since_ns_ != 0 && steps_ >= kMinSteps && at_ns > since_ns_) {
       longest_ns_ = std::max(longest_ns_, at_ns - since_ns_);
     }
     since_ns_ = std::max(since_ns_, at_ns);
   }
 
-  bool is_known() const { return steps_ >= kLeastSteps && since_ns_ != 0; }
+  bool is_known() const { return steps_ >= kMinSteps && since_ns_ != 0; }
   std::int64_t since_ns() const { return since_ns_; }
   std::int64_t length_ns(std::int64_t now_ns) const { return is_known() ? now_ns - since_ns_ : 0; }
   double usual_ms() const { return usual_ms_; }
@@ -76,7 +76,7 @@ class Pause {
   std::int64_t attentive_ns() const { return std::max(limit_ns() - kAheadNs, limit_ns() / 3); }
 
  private:
-  static constexpr std::int64_t kLeastSteps = 5;
+  static constexpr std::int64_t kMinSteps = 5;
   static constexpr double kUsualSteps = 5;
   static constexpr std::int64_t kLimits = 6;
   static constexpr std::int64_t kAheadNs = 6'000'000'000;
@@ -89,8 +89,8 @@ class Pause {
 };
 
 // What one rank does while its job makes no progress: its first thread, those of its helpers, and
-// what all of them did between two looks, a second apart. What hangs is told from what works by its
-// traces: calls, page faults, bytes read and written, turns of the first thread.
+// what all of them did between two samples, a second apart. A hang differs from work by its traces:
+// calls, page faults, bytes read and written, context switches of the first thread.
 //
 //   no processor            sleeps; or stopped, or waits for a file without a byte of it
 //   a processor, no trace   spins: an endless loop, a library that polls, or bare computing
@@ -102,9 +102,9 @@ class RankWatch {
 
   const job::JobProcess& process() const { return process_; }
   // `helpers`: the pids of now.
-  void look(const sys::Root& root, const std::vector<pid_t>& helpers, std::int64_t now_ns);
-  // Without what only its collectives can tell. Good once it was looked at for some seconds.
-  record::StallRank told(const sys::Root& root, std::int64_t now_ns);
+  void sample(const sys::Root& root, const std::vector<pid_t>& helpers, std::int64_t now_ns);
+  // Without what follows from its collectives. Valid once it was sampled for some seconds.
+  record::StallRank report(const sys::Root& root, std::int64_t now_ns);
   bool is_known() const;
 
  private:
@@ -130,7 +130,7 @@ class RankWatch {
   Thread first_;
   std::map<pid_t, Thread> helpers_;
   std::vector<host::Mount> mounts_;
-  std::deque<Traces> looks_;
+  std::deque<Traces> samples_;
   std::string buffer_;
 };
 
@@ -185,10 +185,10 @@ class Monitor {
 
   void end_stall(const Moment& moment);
   void follow(const Moment& moment);
-  void look_at_ranks(const Moment& moment);
+  void sample_ranks(const Moment& moment);
   record::Stall seen(const Moment& moment);
-  void add_collectives(record::StallRank& told, std::int64_t process);
-  void add_asked(record::StallRank& told) const;
+  void add_collectives(record::StallRank& report, std::int64_t process);
+  void add_asked(record::StallRank& report) const;
   record::StallState state_of(const record::Stall& stall, std::int64_t length_ns) const;
   void keep(const record::Stall& stall, std::int64_t now_ns);
   void run_hook(const record::Stall& stall, double for_s);
@@ -198,7 +198,7 @@ class Monitor {
   record::Writer& writer_;
   Pause pause_;
   std::map<pid_t, std::unique_ptr<RankWatch>> ranks_;
-  std::int64_t looked_ns_ = 0;
+  std::int64_t sampled_ns_ = 0;
   std::int64_t kept_ns_ = 0;
   int kept_ = 0;  // events of this stall
   std::optional<sys::Process> hook_;
@@ -210,7 +210,7 @@ class Monitor {
   Figures figures_;
 };
 
-// What people are told of a node's part in it.
+// The text for people about a node's part in it.
 std::string words_of(const record::Stall& stall);
 
 }  // namespace chokepoint::capture::stall

@@ -15,12 +15,12 @@ namespace {
 using counter::Doing;
 using record::RankDoes;
 
-constexpr std::int64_t kSpanNs = 5'000'000'000;   // of the looks that count
+constexpr std::int64_t kSpanNs = 5'000'000'000;   // of the samples that count
 constexpr std::int64_t kKnownNs = 2'500'000'000;  // as long at least
 constexpr std::int64_t kHangsNs = 4'000'000'000;
 constexpr std::size_t kMaxHelpers = 64;
 constexpr std::size_t kMaxFrames = 8;
-constexpr double kAsleepPercent = 5;  // of a core, for threads beside the first
+constexpr double kMaxIdlePercent = 5;  // of a core, for threads beside the first
 constexpr double kCallsPerS = 5;
 constexpr double kBytesPerS = 64 * 1024;
 constexpr double kPercent = 100;
@@ -104,10 +104,10 @@ void RankWatch::add_traces(const sys::Root& root, pid_t pid, bool is_rank, Trace
   }
 }
 
-void RankWatch::look(const sys::Root& root, const std::vector<pid_t>& helpers,
-                     std::int64_t now_ns) {
+void RankWatch::sample(const sys::Root& root, const std::vector<pid_t>& helpers,
+                       std::int64_t now_ns) {
   Traces traces{.t_ns = now_ns};
-  if (const auto found = first_.thread.look(root, mounts_, buffer_)) {
+  if (const auto found = first_.thread.sample(root, mounts_, buffer_)) {
     note(first_, found->doing, now_ns);
   }
   add_traces(root, process_.pid, true, traces);
@@ -119,19 +119,19 @@ void RankWatch::look(const sys::Root& root, const std::vector<pid_t>& helpers,
     }
     Thread& helper =
         helpers_.try_emplace(pid, Thread{.thread = counter::FirstThread(root, pid)}).first->second;
-    if (const auto found = helper.thread.look(root, mounts_, buffer_)) {
+    if (const auto found = helper.thread.sample(root, mounts_, buffer_)) {
       note(helper, found->doing, now_ns);
     }
     add_traces(root, pid, false, traces);
   }
-  looks_.push_back(traces);
-  while (looks_.size() > 2 && now_ns - looks_[1].t_ns >= kSpanNs) {
-    looks_.pop_front();
+  samples_.push_back(traces);
+  while (samples_.size() > 2 && now_ns - samples_[1].t_ns >= kSpanNs) {
+    samples_.pop_front();
   }
 }
 
 bool RankWatch::is_known() const {
-  return looks_.size() > 1 && looks_.back().t_ns - looks_.front().t_ns >= kKnownNs;
+  return samples_.size() > 1 && samples_.back().t_ns - samples_.front().t_ns >= kKnownNs;
 }
 
 RankWatch::Thread& RankWatch::hanging(bool is_helper) {
@@ -147,8 +147,8 @@ RankWatch::Thread& RankWatch::hanging(bool is_helper) {
 }
 
 RankDoes RankWatch::does(bool& is_by_helper, std::int64_t now_ns) const {
-  const Traces& from = looks_.front();
-  const Traces& to = looks_.back();
+  const Traces& from = samples_.front();
+  const Traces& to = samples_.back();
   const double seconds = static_cast<double>(std::max<std::int64_t>(to.t_ns - from.t_ns, 1)) / 1e9;
   // Sums fall where a helper has ended.
   const auto rate = [&](std::uint64_t Traces::* sum) {
@@ -169,7 +169,7 @@ RankDoes RankWatch::does(bool& is_by_helper, std::int64_t now_ns) const {
   if (hangs(first_)) {
     return way_of(first_);
   }
-  const bool computes = cpu_percent >= kAsleepPercent || first_.doing == Doing::Runs;
+  const bool computes = cpu_percent >= kMaxIdlePercent || first_.doing == Doing::Runs;
   if (moves_bytes || (computes && rate(&Traces::calls) >= kCallsPerS)) {
     return RankDoes::Moves;
   }
@@ -182,35 +182,35 @@ RankDoes RankWatch::does(bool& is_by_helper, std::int64_t now_ns) const {
   return computes ? RankDoes::Spins : RankDoes::Sleeps;
 }
 
-record::StallRank RankWatch::told(const sys::Root& root, std::int64_t now_ns) {
-  record::StallRank told{.pid = process_.pid};
+record::StallRank RankWatch::report(const sys::Root& root, std::int64_t now_ns) {
+  record::StallRank report{.pid = process_.pid};
   if (process_.rank.rank) {
-    told.rank = *process_.rank.rank;
+    report.rank = *process_.rank.rank;
   }
   bool is_by_helper = false;
-  told.does = does(is_by_helper, now_ns);
-  const Traces& from = looks_.front();
-  const Traces& to = looks_.back();
+  report.does = does(is_by_helper, now_ns);
+  const Traces& from = samples_.front();
+  const Traces& to = samples_.back();
   if (to.t_ns > from.t_ns && to.cpu_ns > from.cpu_ns) {
-    told.cpu_percent = kPercent * static_cast<double>(to.cpu_ns - from.cpu_ns) /
-                       static_cast<double>(to.t_ns - from.t_ns);
+    report.cpu_percent = kPercent * static_cast<double>(to.cpu_ns - from.cpu_ns) /
+                         static_cast<double>(to.t_ns - from.t_ns);
   }
   Thread& thread = hanging(is_by_helper);
-  told.for_s = static_cast<double>(now_ns - thread.since_ns) / 1e9;
-  if (const auto close = thread.thread.look_closely(root, mounts_, buffer_)) {
-    told.state = close->state;
-    told.waits_in = close->waits_in;
-    told.system_call = close->system_call;
-    if (close->look.is_of_files()) {
-      told.file = close->file;
-      told.mount = close->look.mount == "?" ? "" : close->look.mount;
+  report.for_s = static_cast<double>(now_ns - thread.since_ns) / 1e9;
+  if (const auto close = thread.thread.inspect(root, mounts_, buffer_)) {
+    report.state = close->state;
+    report.waits_in = close->waits_in;
+    report.system_call = close->system_call;
+    if (close->sample.is_of_files()) {
+      report.file = close->file;
+      report.mount = close->sample.mount == "?" ? "" : close->sample.mount;
     }
-    if (told.does != RankDoes::Stopped && flushes(close->system_call)) {
-      told.does = RankDoes::Moves;
+    if (report.does != RankDoes::Stopped && flushes(close->system_call)) {
+      report.does = RankDoes::Moves;
     }
   }
-  told.stack = frames_in(root.text(fmt::format("/proc/{}/stack", process_.pid)).value_or(""));
-  return told;
+  report.stack = frames_in(root.text(fmt::format("/proc/{}/stack", process_.pid)).value_or(""));
+  return report;
 }
 
 }  // namespace chokepoint::capture::stall

@@ -273,7 +273,7 @@ class CollectiveGroup {
   }
 
   // Searches for the cycle again.
-  void look() {
+  void search() {
     std::vector<CycleItem> items(items_.begin(), items_.end());
     std::vector<SizedKind> sized;
     for (const CycleItem& item : items) {
@@ -436,23 +436,24 @@ struct RankCollectives {
   std::map<std::int64_t, CollectiveGroup> groups = {};
   CollectiveGroup* leader = nullptr;
   std::size_t count = 0;
-  std::size_t looked = 0;  // at that count
+  std::size_t searched = 0;  // at that count
   std::int64_t first_ns = 0;
 
   bool is_due(std::int64_t now_ns) const {
-    if (looked == 0) {
+    if (searched == 0) {
       return count >= kFirstSearch ||
              (count >= kMinFirstSearch && now_ns - first_ns >= kFirstSearchNs);
     }
     const bool is_lost = leader == nullptr || leader->is_lost();
-    return count - looked >=
-           (is_lost ? std::clamp(looked / 4, kMinLostInterval, kMaxLostInterval) : kSearchInterval);
+    return count - searched >= (is_lost
+                                    ? std::clamp(searched / 4, kMinLostInterval, kMaxLostInterval)
+                                    : kSearchInterval);
   }
 
   // `leaving`: the groups that are seen to leave the host. Of a rank that has such groups others do
   // not count: layers inside a host exchange many times what is reduced between hosts once a step.
-  void look(const std::set<std::int64_t>& leaving) {
-    looked = count;
+  void search(const std::set<std::int64_t>& leaving) {
+    searched = count;
     const bool is_any_leaving =
         std::ranges::any_of(groups, [&](const auto& each) { return leaving.contains(each.first); });
     const auto is_left_out = [&](std::int64_t number) {
@@ -460,7 +461,7 @@ struct RankCollectives {
     };
     double bytes = 0;
     for (auto& [number, group] : groups) {
-      group.look();
+      group.search();
       bytes += is_left_out(number) ? 0 : group.bytes();
     }
     leader = nullptr;
@@ -514,15 +515,15 @@ void CollectiveCycle::take(const record::Collective& collective, const OnStep& o
   part.first_ns = part.count == 0 ? collective.start_ns : part.first_ns;
   ++part.count;
   if (part.is_due(collective.start_ns)) {
-    part.look(state_->leaving);
+    part.search(state_->leaving);
   }
   State::walk(rank, part, false, on_step);
 }
 
 void CollectiveCycle::finish(const OnStep& on_step) {
   for (auto& [rank, part] : state_->ranks) {
-    if (part.looked == 0) {
-      part.look(state_->leaving);
+    if (part.searched == 0) {
+      part.search(state_->leaving);
     }
     State::walk(rank, part, true, on_step);
   }

@@ -44,8 +44,8 @@ sys::Descriptor open_socket() {
   return sys::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// Then the kernel tells of each message which process sent it.
-bool asks_who_sends(const sys::Descriptor& socket) {
+// Makes the kernel attach the sender's pid to each message (SO_PASSCRED).
+bool passes_credentials(const sys::Descriptor& socket) {
   constexpr int kOn = 1;
   return setsockopt(socket.get(), SOL_SOCKET, SO_PASSCRED, &kOn, sizeof kOn) == 0;
 }
@@ -122,9 +122,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "chokepoint-marks-";
 constexpr const char* kSocketName = "marks";
 
-// The folder itself, if it is this user's own and nobody else can change what is in it. Temporary
-// folders are everybody's: another user may have planted a link there, or a folder with a link in
-// it, that leads to a file of ours.
+// The folder itself, if it is this user's own and no other user can change what is in it. Every
+// user may write to a temporary folder: another one may have put a link there, or a folder with a
+// link in it, that leads to a file of this user.
 sys::Descriptor own_folder(const fs::path& path) {
   sys::Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status{};
@@ -329,7 +329,7 @@ class ListeningMarks final : public Marks {
     while (connections_.size() < kMaxConnections) {
       sys::Descriptor connection(
           ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (!connection || !asks_who_sends(connection)) {
+      if (!connection || !passes_credentials(connection)) {
         return;
       }
       connections_.push_back(std::move(connection));
@@ -343,7 +343,7 @@ class ListeningMarks final : public Marks {
       if (!message) {
         return errno != EAGAIN && errno != EINTR;
       }
-      // The end of the connection; nobody who speaks this protocol sends an empty message.
+      // The end of the connection; the protocol has no empty message.
       if (message->text.empty()) {
         return true;
       }
@@ -356,10 +356,10 @@ class ListeningMarks final : public Marks {
     return false;
   }
 
-  // nullopt, and errno says why, if nothing has come.
+  // nullopt, with the reason in errno, if nothing has come.
   std::optional<Message> receive(const sys::Descriptor& connection) {
     iovec part{.iov_base = bytes_.data(), .iov_len = bytes_.size()};
-    // No room for descriptors that somebody may send along: the kernel closes these.
+    // No space for descriptors that a sender may attach: the kernel closes these.
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
     msghdr message{};
     message.msg_iov = &part;
@@ -407,7 +407,7 @@ class ListeningMarks final : public Marks {
 Result<sys::Descriptor> bind_marks(const std::filesystem::path& path) {
   const std::optional<sockaddr_un> address = address_of(path);
   sys::Descriptor socket = open_socket();
-  const bool is_bound = address && socket && asks_who_sends(socket) &&
+  const bool is_bound = address && socket && passes_credentials(socket) &&
                         bind(socket.get(), generic(*address), sizeof *address) == 0 &&
                         ::listen(socket.get(), kBacklog) == 0;
   return is_bound ? Result<sys::Descriptor>(std::move(socket))

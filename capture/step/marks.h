@@ -1,5 +1,5 @@
 // Marks from inside the job: messages on connections (SOCK_SEQPACKET) to a Unix socket whose path
-// the job finds in CHOKEPOINT_MARKS. A sender never waits and never fails where nobody listens.
+// the job finds in CHOKEPOINT_MARKS. A sender never waits, and never fails without a receiver.
 //
 //   process of the job                       $CHOKEPOINT_MARKS        the watch, 4 times a second
 //   connect()             ────────────────▶ backlog           ─────▶ accept(): up to 512
@@ -9,9 +9,9 @@
 //
 //   a message: NAME [NUMBER] [samples=N] [rank=R] [t=monotonic ns]
 //
-// Nobody waits for a message, so none wakes the watch: waking a thread takes several times as long
-// as sending. A mark therefore needs its own time t. Each connection's queue holds 278 short marks
-// unless its sender asks for more (SO_SNDBUF), also before it is accepted.
+// The watch polls, so no message wakes it: waking a thread takes several times as long as sending.
+// A mark therefore needs its own time t. Each connection's queue holds 278 short marks unless its
+// sender asks for more (SO_SNDBUF), also before it is accepted.
 //
 // A mark "step" begins a step of its rank and ends the one before; other names become events, a
 // limited number per second. If a mark has no rank, the kernel reports the sender's pid, and the

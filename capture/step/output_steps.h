@@ -35,11 +35,11 @@ class OutputSteps {
                     const OnStep& on_step) = 0;
 };
 
-// What one line says about its step.
+// What one line holds about its step.
 struct ParsedLine {
   std::uint64_t series = 0;  // lines that count the same thing have the same
   std::optional<std::int64_t> number = {};
-  std::optional<std::int64_t> samples = {};       // since the line before, as the line says
+  std::optional<std::int64_t> samples = {};       // since the line before, by the line
   std::optional<std::int64_t> sample_count = {};  // since the epoch began
   std::optional<double> mean_seconds = {};        // of a step, over all since the line before
 };

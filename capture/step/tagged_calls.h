@@ -1,7 +1,7 @@
 // Steps from the tags that a program gives its NCCL calls (NCCL 2.31's userProfilerTag). What a tag
-// means is the program's affair: it is taken for the number of a step where, rank by rank, it
-// counts up by one many times in a row and never falls back; tags that name phases, layers or
-// anything else make no steps.
+// means is up to the program: it counts as the number of a step where, rank by rank, it counts up
+// by one many times in a row and never falls back; tags that name phases, layers or anything else
+// make no steps.
 //
 //   tag      0 0 7 7 7 8 8 8 9 …
 //                └─────┴─────┴─ a step begins with the first call that has its number

@@ -45,7 +45,7 @@ void subtract_mean(std::vector<double>& series) {
   std::ranges::for_each(series, [mean](double& value) { value -= mean; });
 }
 
-double alike_after(const std::vector<double>& series, std::size_t lag) {
+double autocorrelation(const std::vector<double>& series, std::size_t lag) {
   double product = 0;
   double left = 0;
   double right = 0;
@@ -265,7 +265,7 @@ bool is_periodic(std::span<const double> values) {
                                  kNoiseDeviations / std::sqrt(static_cast<double>(series.size())));
   double lowest = 1;
   for (std::size_t lag = 1; lag <= kMaxLag && kMinPeriods * lag <= series.size(); ++lag) {
-    const double alike = alike_after(series, lag);
+    const double alike = autocorrelation(series, lag);
     if (alike >= enough && alike >= lowest + kMinDip) {
       return true;
     }
@@ -373,7 +373,7 @@ struct TrafficPeriod::State {
   std::int64_t count = 0;
 
   // A period that is found again and again is accepted; it is dropped when it is no longer found.
-  void look() {
+  void search() {
     const std::optional<Candidate> step = PeriodSearch::step_of(search.candidates(traffic));
     const std::int64_t newest_ns = traffic.newest_ns();
     const bool is_again = step && found && is_near(step->period_ns, found->period_ns);
@@ -475,7 +475,7 @@ void TrafficPeriod::add(std::int64_t t_ns, std::uint64_t bytes) {
 
 std::optional<Period> TrafficPeriod::estimate(std::int64_t now_ns) {
   state_->traffic.flush();
-  state_->look();
+  state_->search();
   if (!state_->current) {
     return std::nullopt;
   }

@@ -32,7 +32,7 @@ void check_reading(const socket::Reading& reading, std::span<const std::byte> al
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(data, size));
-  socket::visit_answers(bytes, [&](const socket::Answer& answer) {
+  socket::for_each_answer(bytes, [&](const socket::Answer& answer) {
     check(answer.error >= 0);
     if (answer.reading) {
       check_reading(*answer.reading, bytes);

@@ -120,7 +120,7 @@ std::uint64_t parent_of(const Descriptor& descriptor, What what, std::uint64_t c
   return 0;
 }
 
-// A Proxy's begin is when its turn comes, which NCCL says later, and a Step's is that of its waits.
+// A Proxy begins when its turn comes, which NCCL reports later, and a Step with its waits.
 bool begin_is_kept(What what) {
   return what == What::Collective || what == What::Message || what == What::Kernel;
 }

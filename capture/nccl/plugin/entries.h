@@ -1,6 +1,6 @@
 // The events that are under way, and the handles by which NCCL names them. Each lane has a table of
 // entries, used round and round. Only the lane's thread takes a place; any thread may end the event
-// in it, so all words are atomics, and one word says who may write:
+// in it, so all words are atomics, and one word holds the state, by which threads may write:
 //
 //   Free ─▶ Busy ─▶ Live ─▶ Busy ─▶ Over ─▶ Busy …        a place in use again is another use
 //         taken   begun   ended by one   still named as a parent, until it is taken again
@@ -15,9 +15,9 @@
 
 namespace chokepoint::capture::nccl::plugin {
 
-// What NCCL gets in place of pointers: numbers that say which place of a table an entry or a
-// communicator has, and which use of that place is meant. They are never dereferenced; a number
-// that was never handed out, or whose place has another use by now, is ignored.
+// What NCCL gets in place of pointers: numbers made of the place of an entry or a communicator in
+// its table, and of the use of that place. They are never dereferenced; a number that was never
+// handed out, or whose place has another use by now, is ignored.
 //
 //   63      56 55                      20 19     14 13        0
 //   ┌─────────┬──────────────────────────┬─────────┬───────────┐
@@ -125,8 +125,8 @@ static_assert(sizeof(Entry) == 128);
 
 using Entries = std::array<Entry, kEntries>;
 
-// Takes the next free place among the next few; null if all of these are in use. `gone` tells
-// whether a communicator has ended, so that its entries may be taken though they never ended.
+// Takes the next free place among the next few; null if all of these are in use. `gone`: whether a
+// communicator has ended, so that its entries may be taken though they never ended.
 template <typename Gone>
 Entry* take(Entries& entries, Shelf& shelf, What what, EntryState& taken, Gone&& gone) {
   constexpr int kTries = 32;

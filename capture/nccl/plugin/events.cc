@@ -20,7 +20,7 @@ constexpr int release_of(int version) { return version / kRelease; }
 // What kernel events cost an all-reduce of 1 MB among eight GPUs, as reported to NVIDIA (issues
 // 2355 and 2357 of NVIDIA/nccl): 0.4 % with 2.29.7, 10.5 % with 2.31.2, whose kernels then also
 // write the times of their phases. What a kernel does for these events is the same source from 2.27
-// to 2.30 but for a name; of 2.30 and of what came after 2.31 nobody has reported a figure.
+// to 2.30 but for a name; of 2.30 and of versions after 2.31 no figure is published.
 constexpr int kFirstCheap = 227;
 constexpr int kLastCheap = 229;
 constexpr int kCostly = 231;

@@ -8,10 +8,10 @@
 
 namespace chokepoint::capture::nccl::plugin {
 
-// "proxies,steps,kernels" or some of these, "all", "none"; what nobody can read counts as not set.
+// "proxies,steps,kernels" or some of these, "all", "none"; any other value counts as not set.
 inline constexpr const char* kEventsVariable = "CHOKEPOINT_NCCL_EVENTS";
 
-// As ncclGetVersion() says, of the library in which `caller` lies; 0 where it has none.
+// From ncclGetVersion() of the library that contains the address `caller`; 0 where it has none.
 int nccl_version_of(const void* caller);
 
 // `text` may be null. `table`: the version of the interface by which NCCL called.

@@ -2,7 +2,7 @@
 // where things lie. They differ in the width of `type` (a byte up to version 4, and what follows it
 // is not set), in init's arguments, and in what they add at the end of each part.
 //
-// docs/internals/nccl-plugin.md says against which of NCCL's sources the offsets below were held.
+// docs/internals/nccl-plugin.md lists the sources of NCCL against which the offsets were checked.
 #pragma once
 
 #include <cstddef>

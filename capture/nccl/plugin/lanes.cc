@@ -35,7 +35,7 @@ bool is_private(const char* folder) {
   return is_private;
 }
 
-// Past this limit (`ulimit -f`) the kernel sends a signal that ends the job, before it says no.
+// Writing past this limit (`ulimit -f`) sends SIGXFSZ, which would end the job, before any error.
 bool may_be_whole() {
   rlimit limit = {};
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
@@ -172,8 +172,8 @@ Lane* Lanes::claim() {
   }
   const std::uint64_t thread = thread_id();
   for (std::size_t each = 0; each < kRings; ++each) {
-    std::uint64_t nobody = 0;
-    if (!owners_[each].compare_exchange_strong(nobody, thread, std::memory_order_acq_rel)) {
+    std::uint64_t free = 0;
+    if (!owners_[each].compare_exchange_strong(free, thread, std::memory_order_acq_rel)) {
       continue;
     }
     taken_.fetch_add(1, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // The next profiler, which the job had set for itself: NCCL takes only one, so this plugin loads it
-// as NCCL would have, and forwards what it asked for. NCCL never sees its contexts and handles. If
-// it cannot be loaded, one warning says so, and the plugin works without it.
+// as NCCL would have, and forwards the events that it requested. NCCL never sees its contexts and
+// handles. If it cannot be loaded, there is one warning, and the plugin works without it.
 #pragma once
 
 #include <array>

@@ -92,9 +92,7 @@ bool is_wait(int state) {
 }
 
 // In these states the size is this step's; in others it may still be that of an earlier step.
-bool tells_size(State state) {
-  return state == State::SendWait || state == State::ReceiveFlushWait;
-}
+bool has_size(State state) { return state == State::SendWait || state == State::ReceiveFlushWait; }
 
 void begin_step(Entry& step) {
   step.rest.step.wait.store(0, kRelaxed);
@@ -112,7 +110,7 @@ void change_step(Entry& step, int state, const StateArguments* arguments) {
   end_wait(step, now);
   step.rest.step.wait.store(wait, kRelaxed);
   step.rest.step.since_ns.store(now, kRelaxed);
-  if (arguments != nullptr && tells_size(static_cast<State>(state))) {
+  if (arguments != nullptr && has_size(static_cast<State>(state))) {
     step.rest.step.transferred.store(arguments->transferred, kRelaxed);
   }
 }

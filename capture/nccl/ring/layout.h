@@ -6,7 +6,7 @@
 //   └────────┴─────────┴─────────┴── … ──┴──────────┘
 //                └─ Slot 0 … Slot 4095, written round and round
 //
-// The writer never waits and never looks at the reader: what is not read in time is overwritten,
+// The writer never waits and knows nothing of the reader: what is not read in time is overwritten,
 // and the reader counts it by the slots' numbers. A slot's number is odd while it is written, and
 // 2·(n+1) once it holds the ring's record n (n from 0); so a reader that sees the same even number
 // before and after has a whole record. The reader is another process: it reads the file by pread(),
@@ -72,7 +72,7 @@ struct Choice {
     Cheap = 1,    // for this version of NCCL kernel events are known to cost little
     Costly = 2,   // for this version they are known to cost much
     Unknown = 3,  // what they cost is not known for this version
-    Asked = 4,    // the job's environment says which
+    Asked = 4,    // by the job's environment
   };
 
   std::uint32_t nccl_version = 0;  // as ncclGetVersion() counts, 22809; 0: not known
@@ -102,7 +102,7 @@ struct File {
   std::array<Ring, kRings> rings;
 };
 
-// What words[0] says: the kind in the low byte, above it the communicator's number in this process
+// words[0]: the kind in the low byte, above it the communicator's number in this process
 // (16 bits, from 1; 0: not known). Times are of CLOCK_MONOTONIC, in ns.
 enum class Kind : std::uint8_t {
   Communicator = 1,  // a rank has joined

@@ -182,7 +182,7 @@ TEST_F(GlooCollectives, TellOfAWaitOnceAndAgainAfterAMessage) {
   std::vector<Collective> waiting;
   const auto tell = [&](std::int64_t now_ns) {
     waiting.clear();
-    collectives.tell_waiting(now_ns, [&](const Collective& each) { waiting.push_back(each); });
+    collectives.report_waiting(now_ns, [&](const Collective& each) { waiting.push_back(each); });
     return waiting.size();
   };
   EXPECT_EQ(tell(2 * kSecond), 0U);

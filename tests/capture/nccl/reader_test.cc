@@ -103,7 +103,7 @@ TEST_F(ReaderTest, TellsTheNewestCollectiveOfEachKindAsSoonAsItIsAskedFor) {
     EXPECT_EQ(process, 4711U + kOuter);
     asked.assign(newest.begin(), newest.end());
   };
-  reader_.tell_asked(see);
+  reader_.report_enqueued(see);
   ASSERT_EQ(asked.size(), 1U);
   EXPECT_EQ(asked[0].number, 6);
   EXPECT_EQ(asked[0].bytes.value(), 4'000);
@@ -112,7 +112,7 @@ TEST_F(ReaderTest, TellsTheNewestCollectiveOfEachKindAsSoonAsItIsAskedFor) {
   // The numbers of communicators come round again.
   writer.push(0, Kind::Communicator, 1, {{word::kHash, 9}, {word::kRank, 0}, {word::kRanks, 2}});
   tick(700);
-  reader_.tell_asked(see);
+  reader_.report_enqueued(see);
   EXPECT_TRUE(asked.empty());
 }
 
@@ -125,11 +125,11 @@ TEST_F(ReaderTest, OfACommunicatorThatWasLeftNothingIsAskedAnyMore) {
   const auto see = [&](std::uint64_t, std::span<const record::Collective> newest) {
     asked = newest.size();
   };
-  reader_.tell_asked(see);
+  reader_.report_enqueued(see);
   EXPECT_EQ(asked, 1U);
   writer.push(0, Kind::Left, 1, {});
   tick(1'000);
-  reader_.tell_asked(see);
+  reader_.report_enqueued(see);
   EXPECT_EQ(asked, 0U);
 }
 

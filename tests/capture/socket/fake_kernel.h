@@ -85,7 +85,7 @@ class FakeKernel final : public Kernel {
     }
     return {};
   }
-  Result<> look(std::span<const Name> wanted, const TakeOne& take) override {
+  Result<> query(std::span<const Name> wanted, const TakeOne& take) override {
     for (std::size_t index = 0; index < wanted.size(); ++index) {
       ++host_.looks;
       const auto known = host_.sockets.find(wanted[index].id.idiag_cookie[0]);

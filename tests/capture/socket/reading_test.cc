@@ -125,7 +125,7 @@ TEST(Answers, AreTakenOneByOne) {
     bytes.insert(bytes.end(), more.begin(), more.end());
   }
   std::vector<Answer> answers;
-  visit_answers(bytes, [&](const Answer& answer) { answers.push_back(answer); });
+  for_each_answer(bytes, [&](const Answer& answer) { answers.push_back(answer); });
   ASSERT_EQ(answers.size(), 3U);
   EXPECT_EQ(answers[0].sequence, 5U);
   EXPECT_TRUE(answers[0].reading);
@@ -139,7 +139,7 @@ TEST(Answers, OddLengthsEndTheDatagram) {
     Bytes bytes = datagram_of(SOCK_DIAG_BY_FAMILY, 5, message_of(established()));
     std::memcpy(bytes.data(), &length, sizeof(length));
     int answers = 0;
-    visit_answers(bytes, [&](const Answer&) { ++answers; });
+    for_each_answer(bytes, [&](const Answer&) { ++answers; });
     EXPECT_EQ(answers, 0) << length;
   }
 }

@@ -201,8 +201,8 @@ TEST_F(MonitorTest, TheHookIsToldWhy) {
   pause(11);
   std::string text;
   for (int tries = 0; text.empty() && tries < 500; ++tries) {
-    std::ifstream told(folder() / "told");
-    std::getline(told, text);
+    std::ifstream report(folder() / "told");
+    std::getline(report, text);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(text, "rank 3 is stopped, 17");

@@ -48,14 +48,14 @@ class RankWatchTest : public testing::Test {
     tree_.write(folder + "syscall", process.call);
   }
   // Looks once a second; `then` changes the process between two looks.
-  void look(int seconds, const std::function<void(int second)>& then = [](int) {}) {
+  void sample(int seconds, const std::function<void(int second)>& then = [](int) {}) {
     for (int second = 0; second < seconds; ++second) {
       then(second);
-      watch_.look(tree_.root(), helpers_, now_ns_);
+      watch_.sample(tree_.root(), helpers_, now_ns_);
       now_ns_ += kSecond;
     }
   }
-  record::StallRank told() { return watch_.told(tree_.root(), now_ns_ - kSecond); }
+  record::StallRank report() { return watch_.report(tree_.root(), now_ns_ - kSecond); }
 
   fakes::HostTree tree_ = fakes::HostTree::from_text(
       "/proc/100/mountinfo = 31 30 0:44 / /data rw - nfs4 server:/export rw\n");
@@ -66,9 +66,9 @@ class RankWatchTest : public testing::Test {
 
 TEST_F(RankWatchTest, ARankThatSleepsIsToldWithWhereItSleeps) {
   EXPECT_FALSE(watch_.is_known());
-  look(6);
+  sample(6);
   EXPECT_TRUE(watch_.is_known());
-  const record::StallRank rank = told();
+  const record::StallRank rank = report();
   EXPECT_EQ(rank.does, RankDoes::Sleeps);
   EXPECT_EQ(rank.rank, 3);
   EXPECT_EQ(rank.state, "S");
@@ -78,91 +78,91 @@ TEST_F(RankWatchTest, ARankThatSleepsIsToldWithWhereItSleeps) {
 }
 
 TEST_F(RankWatchTest, AStoppedOneIsToldAtOnce) {
-  look(3);
+  sample(3);
   is(100, {.state = 'T'});
-  look(1);
-  EXPECT_EQ(told().does, RankDoes::Stopped);
+  sample(1);
+  EXPECT_EQ(report().does, RankDoes::Stopped);
 }
 
 TEST_F(RankWatchTest, OneOfAFrozenGroupIsStopped) {
   is(100, {.state = 'S', .waits_in = "do_freezer_trap"});
-  look(3);
-  EXPECT_EQ(told().does, RankDoes::Stopped);
+  sample(3);
+  EXPECT_EQ(report().does, RankDoes::Stopped);
 }
 
 TEST_F(RankWatchTest, AReadWithoutAByteHangsAndNamesItsFile) {
   is(100, {.state = 'D', .waits_in = "rpc_wait_bit_killable", .call = "0 0x5 0x7f00"});
-  look(6);
-  const record::StallRank rank = told();
+  sample(6);
+  const record::StallRank rank = report();
   EXPECT_EQ(rank.does, RankDoes::Reads);
   EXPECT_EQ(rank.file, "/data/train-1");
   EXPECT_EQ(rank.mount, "/data");
 }
 
 TEST_F(RankWatchTest, AReadOfAMomentHangsNot) {
-  look(4);
+  sample(4);
   is(100, {.state = 'D', .waits_in = "rpc_wait_bit_killable", .call = "0 0x5 0x7f00"});
-  look(2);
-  EXPECT_EQ(told().does, RankDoes::Sleeps);
+  sample(2);
+  EXPECT_EQ(report().does, RankDoes::Sleeps);
 }
 
 TEST_F(RankWatchTest, BytesOfFilesAreWork) {
-  look(6, [&](int second) {
+  sample(6, [&](int second) {
     is(100, {.state = 'D',
              .bytes = static_cast<std::uint64_t>(second) * 1'000'000,
              .waits_in = "balance_dirty_pages",
              .call = "1 0x5 0x7f00"});
   });
-  EXPECT_EQ(told().does, RankDoes::Moves);
+  EXPECT_EQ(report().does, RankDoes::Moves);
 }
 
 // The kernel writes for it what it wrote before.
 TEST_F(RankWatchTest, AFlushIsWork) {
   is(100,
      {.state = 'D', .waits_in = "folio_wait_writeback", .call = fmt::format("{} 0x5", SYS_fsync)});
-  look(6);
-  EXPECT_EQ(told().does, RankDoes::Moves);
+  sample(6);
+  EXPECT_EQ(report().does, RankDoes::Moves);
 }
 
 TEST_F(RankWatchTest, AProcessorWithoutATraceSpins) {
-  look(6, [&](int second) {
+  sample(6, [&](int second) {
     is(100, {.state = 'R', .ticks = static_cast<std::uint64_t>(second) * 99, .call = "running"});
   });
-  const record::StallRank rank = told();
+  const record::StallRank rank = report();
   EXPECT_EQ(rank.does, RankDoes::Spins);
   EXPECT_NEAR(rank.cpu_percent, 99, 1);
 }
 
 // Others have the processors.
 TEST_F(RankWatchTest, AThreadThatWaitsForAProcessorDoesNotSleep) {
-  look(6, [&](int second) {
+  sample(6, [&](int second) {
     is(100, {.state = 'R', .ticks = static_cast<std::uint64_t>(second), .call = "running"});
   });
-  EXPECT_EQ(told().does, RankDoes::Spins);
+  EXPECT_EQ(report().does, RankDoes::Spins);
 }
 
 TEST_F(RankWatchTest, AProcessorWithTracesWorks) {
-  look(6, [&](int second) {
+  sample(6, [&](int second) {
     const auto passed = static_cast<std::uint64_t>(second);
     is(100, {.state = 'R', .ticks = passed * 60, .faults = passed * 50, .call = "running"});
   });
-  EXPECT_EQ(told().does, RankDoes::Moves);
+  EXPECT_EQ(report().does, RankDoes::Moves);
 }
 
 TEST_F(RankWatchTest, AHelperThatWorksIsTheRanksWork) {
   helpers_ = {101};
-  look(6, [&](int second) {
+  sample(6, [&](int second) {
     const auto passed = static_cast<std::uint64_t>(second);
     is(101, {.state = 'R', .ticks = passed * 90, .calls = passed * 100, .call = "running"});
   });
-  EXPECT_EQ(told().does, RankDoes::Moves);
+  EXPECT_EQ(report().does, RankDoes::Moves);
 }
 
 TEST_F(RankWatchTest, ALoaderThatHangsIsTheRanksHang) {
   helpers_ = {101};
   is(101, {.state = 'D', .waits_in = "rpc_wait_bit_killable", .call = "0 0x5 0x7f00"});
-  look(6);
-  const record::StallRank rank = told();
+  sample(6);
+  const record::StallRank rank = report();
   EXPECT_EQ(rank.does, RankDoes::Reads);
   EXPECT_EQ(rank.file, "/data/train-1");
 }
