@@ -8,9 +8,9 @@
 //   …
 //   {"end": 2}                                                            records in all
 //
-// What the reader has of a record it tells the sender beforehand, with the hash of it; if that is
-// how the record still begins, only the rest is sent. Nothing in a bundle is trusted: lines and
-// sizes are bounded, names are plain names of records, contents must have their hash. One thread.
+// The reader sends beforehand the length and hash of what it has of a record; if the record still
+// begins with that, only the rest is sent. Nothing in a bundle is trusted: lines and sizes are
+// bounded, names are plain names of records, contents must have their hash. One thread.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct BundleEntry {
   std::int64_t bytes = 0;
   std::int64_t from = 0;  // the reader has the bytes before
   std::string hash = {};  // of all bytes: BLAKE2b, 32 bytes, in hexadecimal
-  bool is_live = false;   // somebody was writing it
+  bool is_live = false;   // a process was writing it
 };
 
 // The beginning of a record that is there already: "a.db=4096:HASH".

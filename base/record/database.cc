@@ -292,7 +292,8 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
   }
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_timeout(handle, kPatienceMs);
-  // A writer goes on with a record that may not be its own: what its schema says is not run.
+  // A writer may continue a record of another origin: SQL in its schema (views, triggers) is not
+  // run.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   if (!writes) {
@@ -341,7 +342,7 @@ Result<> Database::distrust(std::unique_ptr<WorkBound> bound) {
         return static_cast<WorkBound*>(given)->allows_more_steps(kStepsBetweenLooks) ? 0 : 1;
       },
       bound_.get());
-  // A file on a disk that fails, or that somebody cuts short, ends a process that has it mapped.
+  // Not mapped: a disk error, or a file cut short meanwhile, would end the process with SIGBUS.
   return run("PRAGMA cell_size_check=ON;PRAGMA mmap_size=0");
 }
 

@@ -1,12 +1,12 @@
 // SQLite with owned handles and errors as values. One connection belongs to one thread at a time. A
 // Statement must not outlive its Database.
 //
-// A record may come from anybody. Connections that read follow https://sqlite.org/security.html: no
+// A record is untrusted. Connections that read follow https://sqlite.org/security.html: no
 // SQL of the file's own schema is trusted, lengths are bounded, and so is the work: a statement
-// gives no more rows, and takes no more steps between two of them, than a file of that size has
-// room for. Pages may refer to each other in a way that makes billions of rows of a few pages; an
-// honest file of any size is read whole, however slow the machine is. What counts is what is stored
-// of a file, not its length: holes have no room for rows.
+// gives no more rows, and takes no more steps between two of them, than a file of that size can
+// hold. Pages may refer to each other in a way that makes billions of rows of a few pages; a valid
+// file of any size is read whole, however slow the machine is. The size is that of the stored
+// blocks, not the file's length: holes hold no rows.
 //
 // Beside a record, and in its place, anything may lie. Every file that SQLite opens is opened by
 // base/sys/regular_file.h: its VFS "unix" lets a program replace the system calls that it makes,
@@ -58,7 +58,7 @@ class WorkBound {
 
 class Statement {
  public:
-  // Without a bound it may do whatever its SQL says.
+  // Without a bound the work of its SQL is not limited.
   explicit Statement(sqlite3_stmt* handle, WorkBound* bound = nullptr)
       : handle_(handle), bound_(bound) {}
 
@@ -115,8 +115,8 @@ enum class Access {
   Write,      // made where missing
   Unlocked,   // as Write, where the file system has no locks; this process alone
   Read,       // beside a writer
-  Immutable,  // nobody writes, and nothing may be written beside the file
-  Copy,       // of a record that is to be read: may be written to, is trusted no more than Read
+  Immutable,  // no process writes, and nothing may be written beside the file
+  Copy,       // of a record that is to be read: may be written to, and is as untrusted as with Read
 };
 
 class Database {

@@ -1,6 +1,6 @@
-// What is told seldom and carries text: who, where, what was found, what happened. Ids are given by
-// the Writer when a row is added with id 0; a row added again with its id takes the old one's
-// place. `session` is filled in by the Writer. Times are monotonic nanoseconds. Values.
+// Rows that are rare and carry text: processes, places, facts, events. Ids are given by the Writer
+// when a row is added with id 0; a row added again with its id takes the old one's place. `session`
+// is filled in by the Writer. Times are monotonic nanoseconds. Values.
 #pragma once
 
 #include <cstdint>

@@ -230,7 +230,7 @@ class Forwarder::Core {
   std::uint64_t refused_ = 0;
   std::int64_t next_id_ = 1;
   bool is_closing_ = false;
-  std::atomic<bool> is_dead_ = false;  // nobody takes rows any more
+  std::atomic<bool> is_dead_ = false;  // the other end takes no more rows
   std::thread thread_;
 };
 
@@ -380,8 +380,8 @@ void Receiver::leave(std::int64_t flow) {
   }
 }
 
-// A row of a flow that has none in the record is left out, as is what this sender has no business
-// to say.
+// A row of a flow without a row in the record is left out, as are tables that this sender may not
+// write.
 template <class Row>
 Result<> Receiver::take_row(Row row) {
   if constexpr (std::is_same_v<Row, Flow>) {

@@ -6,7 +6,7 @@
 //                    ids of its own                      gives them ids     else places flows
 //
 // A message holds whole rows: samples as they lie in a queue, other rows field by field. A flow
-// comes before its samples. What finds no room is counted, and told by RowTarget::lost().
+// comes before its samples. Rows that do not fit are counted, and reported by RowTarget::lost().
 //
 // Receiver is given bytes of a process that may have been taken over by what it parses: whatever
 // they are, it reads them or says Malformed.
@@ -29,7 +29,7 @@ namespace chokepoint::record {
 
 class Forwarder final : public Sink {
  public:
-  // Sends one message; false if nobody takes it any more. May wait: on the Forwarder's thread.
+  // Sends one message; false if the other end is closed. May wait: on the Forwarder's thread.
   using Send = std::function<bool(std::string_view rows)>;
 
   // `every`: how long rows wait at the most.
@@ -65,7 +65,7 @@ class RowTarget {
  public:
   virtual ~RowTarget() = default;
   // When the flow is first named, by an id of the other process, and whenever more is known of it;
-  // `known`: what was said before.
+  // `known`: what place() returned before.
   virtual FlowPlace place(std::int64_t id, const FlowPlace& known, Flow row) = 0;
   virtual void leave(std::int64_t /*id*/) {}
   virtual std::int64_t add(Series row) = 0;
@@ -87,8 +87,8 @@ class Receiver {
   // The target outlives it.
   explicit Receiver(RowTarget& target) : target_(target) {}
 
-  // One message. Malformed: what came before is with the target, and nothing of this sender is to
-  // be trusted any more.
+  // One message. Malformed: what came before is with the target, and no more of this sender may be
+  // taken.
   Result<> take(std::string_view rows);
 
  private:

@@ -30,7 +30,7 @@ class LossBook {
   // The events are in the record. Forgets episodes that have ended.
   void settle(std::int64_t now_ns);
 
-  // Something is to be told.
+  // There are losses that were not reported yet.
   bool has_news() const;
   std::uint64_t total() const { return total_; }
   // The sums by subject and reason, since the beginning.

@@ -26,7 +26,7 @@ constexpr std::string_view kPacketsDropped = "packets-dropped";
 
 // Event: while the job runs, tests may take this share of its time and traffic; detail {"percent"}.
 constexpr std::string_view kProbesAllowed = "probes-allowed";
-// More than this is no share that anybody would give away.
+// Judgement: a larger share would disturb the job.
 inline constexpr double kMaxAllowedPercent = 20;
 
 // Facts of this category: what could not be seen of the host, the subject, and why.

@@ -21,7 +21,7 @@ constexpr int kCopyAttempts = 5;
 
 fs::path log_of(const fs::path& path) { return path.string() + "-wal"; }
 
-// Size and last change: what tells that a file was written to while it was copied.
+// Size and last change: if they differ the file was written to while it was copied.
 std::pair<std::uintmax_t, fs::file_time_type> stamp_of(const fs::path& path) {
   std::error_code missing;
   const std::uintmax_t size = fs::file_size(path, missing);
@@ -87,10 +87,10 @@ Result<Opened> open_copy(const fs::path& path) {
   return opened;
 }
 
-// What a file's first page says of it; https://sqlite.org/fileformat.html, 1.3.
+// The header in a file's first page; https://sqlite.org/fileformat.html, 1.3.
 struct FileHeader {
   std::uint64_t page_bytes = 0;
-  std::uint64_t pages = 0;  // 0 where it does not say
+  std::uint64_t pages = 0;  // 0: not in the header
 };
 
 constexpr off_t kPagesAt = 28;  // in the header, big-endian
@@ -139,9 +139,9 @@ Result<> shorten_header(const fs::path& copy, const FileHeader& header) {
              : fail(from_errno(errno, "copy", copy.string()));
 }
 
-// SQLite refuses a file with less pages than its header says. Zeros behind the cut are tables and
-// pages that fail when they are read; where they would be many, the header says what is there, and
-// only records whose tables all begin before the cut can be read.
+// SQLite refuses a file with fewer pages than its header has. Zeros after the cut are tables and
+// pages that fail when they are read; where they would be many, the header is set to what is there,
+// and only records whose tables all begin before the cut can be read.
 Result<> make_openable(const fs::path& copy, const FileHeader& header) {
   const std::uint64_t bytes = stamp_of(copy).first;
   const std::uint64_t whole = header.pages * header.page_bytes;
@@ -182,7 +182,7 @@ bool lacks_an_end(const fs::path& path, const std::optional<FileHeader>& header)
   return header && is_cut(path, *header) && !has_log(path);
 }
 
-// `error` is what SQLite says to the file as it is.
+// `error`: SQLite's error for the file as it is.
 Result<Opened> open_damaged(const fs::path& path, const std::optional<FileHeader>& header, bool cut,
                             Error error) {
   if (!header) {
@@ -190,7 +190,7 @@ Result<Opened> open_damaged(const fs::path& path, const std::optional<FileHeader
   }
   if (cut) {
     Result<Opened> opened = open_cut(path, *header);
-    // An Error of our own says what to do.
+    // An Error of our own has its next step.
     if (opened || !opened.error().next_step.empty()) {
       return opened;
     }
@@ -219,7 +219,7 @@ Result<Opened> open_to_read(const fs::path& path) {
   if (opened) {
     return opened->content == Content::Older ? open_copy(path) : std::move(opened);
   }
-  // An Error of our own says what to do; one of SQLite may be a cut.
+  // An Error of our own has its next step; one of SQLite may be due to a cut file.
   const bool may_be_cut =
       opened.error().kind == ErrorKind::Malformed && opened.error().next_step.empty();
   return may_be_cut ? open_damaged(path, header, header && is_cut(path, *header), opened.error())

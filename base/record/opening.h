@@ -15,7 +15,7 @@
 
 namespace chokepoint::record {
 
-// A folder for copies that nobody else may look into; it goes with its owner.
+// A folder for copies that no other user may read; it is removed with this object.
 
 class PrivateFolder {
  public:

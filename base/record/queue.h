@@ -1,15 +1,15 @@
 // Samples on their way from one producer's thread to the writer's: bounded, wait-free, no
-// allocation. A row lies in the queue as one word that says which kind it is and the words of the
-// row itself, so that a short row does not take the place of the longest.
+// allocation. A row lies in the queue as one word with its kind and the words of the row itself, so
+// that a short row takes no more space than it needs.
 //
-// The room is pieces, of which the producer fills one and the writer empties one:
+// The storage is pieces, of which the producer fills one and the writer empties one:
 //
 //   producer ── piece that is full ──► writer
 //            ◄── piece that is empty ──
 //
-// The producer takes the piece that came back last. So a queue that the writer keeps short uses a
-// piece or two of its room for as long as it lives, and the pages of the others are never touched:
-// a ring would go through all of its room, a slow producer's for hours.
+// The producer takes the piece that came back last. So a queue that the writer keeps short uses one
+// or two pieces for as long as it lives, and the memory pages of the others are never touched: a
+// ring would touch all of its storage, if only over hours.
 //
 // push: the producer's thread only. drain: the writer's thread only.
 #pragma once

@@ -2,7 +2,7 @@
 // folder that cannot be written to, and as far as it goes where the file has been cut short.
 // Nothing in the record's folder is changed. One thread at a time.
 //
-// The file is trusted in nothing: its schema is checked, the work of a statement and what is taken
+// The file is not trusted: its schema is checked, the work of a statement and what is taken
 // into memory are bounded by its size (database.h), and a row with a number that no clock or
 // counter shows ends the reading with an Error.
 //

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 // Nodes of a job start and end together, but for this.
 constexpr std::int64_t kApartNs = 60'000'000'000;
-// Whose a file is that belongs to nobody of this user namespace.
+// The owner (overflowuid, user_namespaces(7)) of a file whose user is not in this user namespace.
 constexpr uid_t kUnknownUser = 65534;
 constexpr std::size_t kMaxRuns = 10'000;
 constexpr int kMaxFree = 10'000;
@@ -137,7 +137,7 @@ std::string why_without_end(const fs::path& record) {
   }
   const fs::path log = record.string() + "-wal";
   std::error_code missing;
-  // Whoever reads a record without a log leaves an empty one.
+  // A reader of a record without a log leaves an empty one.
   if (const std::uintmax_t bytes = fs::file_size(log, missing); !missing && bytes > 0) {
     return "it goes on, or was killed";
   }

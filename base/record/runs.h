@@ -1,5 +1,5 @@
 // Folders of runs: which records lie in one, which are being written, which run is the newest, and
-// which name is still free. Whoever writes a record keeps others out by WriterLock.
+// which name is still free. The writer of a record keeps others out by WriterLock.
 // Functions; any thread.
 //
 //   chokepoint-runs/        the default parent
@@ -21,7 +21,7 @@
 
 namespace chokepoint::record {
 
-// Where runs are put and looked for that nobody named.
+// The folder of runs for which the user named none.
 inline constexpr const char* kRunsFolder = "chokepoint-runs";
 
 // Every *.db of the folder, sorted; or the one file.
@@ -31,9 +31,8 @@ Result<std::vector<std::filesystem::path>> record_files(const std::filesystem::p
 // whether it was written to within the last seconds.
 bool is_being_written(const std::filesystem::path& record);
 
-// Of a record whose last session has no end, what that may come from: words for people. A writer
-// that was killed leaves its log; a copy without it cannot be told from one by 'chokepoint
-// collect'.
+// Possible reasons why a record's last session has no end, for people. A writer that was killed
+// leaves its log; a copy without the log cannot be distinguished from one by 'chokepoint collect'.
 std::string why_without_end(const std::filesystem::path& record);
 
 // Whether a run with this node's record would not be a new one: an earlier job is in that record,

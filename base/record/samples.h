@@ -3,8 +3,8 @@
 //
 // Times are monotonic nanoseconds. A sample stands for the span that ends at t_ns and is bin_ns
 // long; a reading of one moment has bin_ns 0. When old detail is folded into coarser bins a row
-// takes the place of several: `merged` says of how many. What each column does then is declared in
-// tables.h; what it means and its unit stand in docs/internals/record.md. Values.
+// replaces several: `merged` is their number. What each column does then is declared in tables.h;
+// its meaning and unit are in docs/internals/record.md. Values.
 #pragma once
 
 #include <array>
@@ -204,8 +204,8 @@ struct Collective {
   Figure waited_ns = {};        // for the neighbour that came last, after this rank had come
   Figure kept_waiting_ns = {};  // for this rank, after all its neighbours had come
   Figure flow = {};
-  // As NCCL tells it. The root, of a message the other rank, both as the communicator counts; when
-  // the program had asked for it; and what the network's steps waited for, all channels' and all
+  // As NCCL reports it. The root, of a message the other rank, both as the communicator counts;
+  // when the program enqueued it; and what the network's steps waited for, all channels' and all
   // steps' together, so that these compare with each other and not with a time.
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::Unknown;
   CollectiveProtocol protocol = CollectiveProtocol::Unknown;

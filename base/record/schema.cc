@@ -90,7 +90,7 @@ CREATE TABLE flow_mark(
   sequence INTEGER);
 )sql";
 
-// What NCCL tells of a collective.
+// What NCCL reports of a collective.
 constexpr const char* kSchema3 = R"sql(
 ALTER TABLE collective ADD COLUMN algorithm INTEGER;
 ALTER TABLE collective ADD COLUMN protocol INTEGER;
@@ -131,7 +131,7 @@ Result<Content> identify(Database& database, std::int64_t newest) {
 
 namespace {
 
-// A table's columns as SQLite says them: name, type, default, place in the key, whether generated.
+// A table's columns as SQLite lists them: name, type, default, place in the key, whether generated.
 struct TableColumns {
   std::string table;
   std::string columns;
@@ -286,8 +286,8 @@ std::string quoted(const std::string& argument) {
   return text + "'";
 }
 
-// A boot's monotonic clock begins anew: the wall clock tells how far it lies behind, and no time
-// is given twice even where that was set back.
+// The monotonic clock begins anew with each boot: the difference follows from the wall clock, and
+// no time is given twice even where that was set back.
 std::int64_t shift_of(const Session& session, const std::vector<Session>& before) {
   if (before.empty()) {
     return 0;

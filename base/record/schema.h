@@ -15,7 +15,7 @@
 
 namespace chokepoint::record {
 
-// "CHKP": tells a record from any other SQLite file.
+// "CHKP": marks a record among SQLite files (PRAGMA application_id).
 constexpr std::int64_t kApplicationId = 0x43484b50;
 constexpr std::int64_t kSchemaVersion = 3;
 
@@ -32,7 +32,7 @@ enum class Content { Empty, Older, Current };
 // What the database holds; an Error where it is another program's or a newer version's.
 Result<Content> identify(Database& database, std::int64_t newest = kSchemaVersion);
 
-// An Error where a record's schema is not what its version says, to the column: a view, a trigger
+// An Error where a record's schema is not that of its version, to the column: a view, a trigger
 // or a virtual table under any name, a table that is missing, columns that are others. Other tables
 // and indexes may be there; they are never read. Nothing of the file's schema is run.
 Result<> check_schema(Database& database, std::int64_t newest = kSchemaVersion);

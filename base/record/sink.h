@@ -37,7 +37,7 @@ class Producer {
     }
   }
 
-  // Wait-free. False where the queue is full; the loss is counted and told.
+  // Wait-free. False where the queue is full; the loss is counted and reported.
   template <class Row>
   bool push(const Row& row) {
     if (!channel_->is_sealed.load(std::memory_order_relaxed) && channel_->queue.push(row)) {
@@ -73,7 +73,7 @@ class Sink {
   virtual std::int64_t add(Series row) = 0;
   virtual std::int64_t add(Event row) = 0;
   virtual bool add(FlowTotal row) = 0;
-  // Nothing more will be said of this flow: its id need not be remembered.
+  // No more rows of this flow will come: its id may be dropped.
   virtual void leave(std::int64_t /*flow*/) {}
 };
 

@@ -1,7 +1,7 @@
 // What a watch saw of a job that makes no progress: the detail of an event of kind kStall, which
 // each node writes of its own ranks and connections when the limit has passed, again now and then
-// while that lasts, and once more when the job goes on. Whose fault it is only the analysis says,
-// which has all nodes. Values.
+// while that lasts, and once more when the job goes on. The cause is left to the analysis, which
+// has all nodes. Values.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ enum class StallState : std::uint8_t {
 enum class RankDoes : std::uint8_t {
   Sleeps,   // for what is not known
   Waits,    // in a collective
-  Moves,    // works: its calls, its memory or its files say so
+  Moves,    // works: by its calls, its memory or its files
   Spins,    // fills a core, and nothing else shows that it works
   Absent,   // a neighbour waits for it in a collective
   Differs,  // waits in another collective than its neighbour
@@ -62,7 +62,7 @@ struct StallRank {
   std::vector<StallCollective> collectives = {};
 };
 
-// A connection on which something is under way that nobody acknowledges.
+// A connection on which data under way are not acknowledged.
 struct StallPath {
   std::int64_t flow = 0;  // its row; 0: none
   std::string peer = {};

@@ -54,7 +54,8 @@ struct Either {
   bool has_locks;
 };
 
-// SQLite takes a lock that cannot be had for one that somebody else holds, so it is not asked.
+// SQLite reports a file system without locks as a lock that another process holds, so `has_locks`
+// is found out without SQLite.
 Result<Either> open_either_way(const std::filesystem::path& path, bool has_locks) {
   Result<Database> database = open_logged(path, has_locks ? Access::Write : Access::Unlocked);
   if (!database && has_locks &&

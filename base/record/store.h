@@ -46,7 +46,7 @@ struct Batch {
 class Store {
  public:
   // Makes the file where it is missing and brings it to this version's schema.
-  // Without locks nobody else is kept out, and the caller answers for that.
+  // Without locks other writers are not kept out; the caller must ensure that there are none.
   static Result<Store> open(const std::filesystem::path& path, const Limits& limits,
                             bool has_locks = true);
 

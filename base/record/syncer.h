@@ -1,5 +1,5 @@
 // Brings what was committed to the disk, and the log into the file, on a thread of its own: a disk
-// that is busy with a training job's checkpoint takes seconds to sync, and the writer must not
+// to which a training job writes its checkpoint takes seconds to sync, and the writer must not
 // wait for it. What is committed survives a kill at once, and a power cut from the next sync on.
 //
 //   writer: write, commit ─▶ committed() …… goes on

@@ -1,4 +1,4 @@
-// Which column of the run record holds which member, what it says, and what folding does to it: the
+// Which column of the run record holds which member, its meaning, and what folding does to it: the
 // one place for all of it. Inserting, reading, folding and the columns of an export follow from
 // these lists; a test holds them against the schema. Constants.
 #pragma once
@@ -239,7 +239,8 @@ struct Fields<record::FlowMark> {
             "TCP sequence number of the packet that passed at t_ns")};
 };
 
-// Tables that are written seldom and never folded: Start and End only say which members are times.
+// Tables that are rarely written and never folded: Start and End only mark the members that are
+// times.
 
 template <>
 struct Fields<record::Session> {

@@ -110,7 +110,7 @@ class Writer::Core {
 
   bool enqueue(Entity entity, std::size_t size);
 
-  // Below: the writer's thread, or nobody's while there is none.
+  // Below: the writer's thread only; while there is none, the thread that opens or closes.
   void work();
   void round();
   bool collect_samples();
@@ -284,7 +284,7 @@ bool Writer::Core::collect_samples() {
   }
   const std::size_t most = static_cast<std::size_t>(limits_.batch_bytes) / sizeof(Word);
   const std::size_t before = batch_rows_;
-  ++turn_;  // nobody is always first while there is not room for all
+  ++turn_;  // each producer is first in turn, while there is not space for all
   for (std::size_t index = 0; index < channels.size(); ++index) {
     Channel& channel = *channels[(index + turn_) % channels.size()];
     batch_rows_ += channel.queue.drain(batch_.samples, most);

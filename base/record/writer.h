@@ -1,5 +1,5 @@
 // Writes one node's run record. Any thread adds rows; one thread of the Writer's own puts them on
-// the disk, so that neither the job nor whoever watches it ever waits for the disk.
+// the disk, so that neither the job nor the watch ever waits for the disk.
 //
 //   producer thread ── Producer::push ──▶ its own queue ──┐
 //   producer thread ── Producer::push ──▶ its own queue ──┼─▶ batch ─▶ one transaction, at least

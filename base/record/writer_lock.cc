@@ -72,7 +72,7 @@ struct Holder {
   bool operator==(const Holder&) const = default;
 };
 
-// What /proc/PID/stat says, behind the command's name, which may hold anything.
+// From /proc/PID/stat, after the command's name, which may hold any bytes.
 std::string start_of(const sys::Root& root, const std::string& pid) {
   constexpr int kFieldsBefore = 19;
   const std::string stat = root.text("/proc/" + pid + "/stat").value_or("");

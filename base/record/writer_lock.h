@@ -3,16 +3,17 @@
 //
 // Where the file system has locks, an exclusive lock on that file is what holds: it is gone with
 // its process, however that ends, also on another host. Where it has none (NFS without a lock
-// daemon, Lustre without -o flock), the file's text holds: it names the process. Whoever finds such
-// a file
-//   - of this boot and this PID namespace asks /proc whether that process still runs;
-//   - of another host, or where /proc does not say, takes it for held while the record was written
+// daemon, Lustre without -o flock), the file's text holds: it names the process. A process that
+// finds such a file
+//   - of this boot and this PID namespace reads in /proc whether that process still runs;
+//   - of another host, or where /proc does not show it, takes it as held while the record was
+//   written
 //     to within the last ten seconds, by the file server's clock. A watch commits twice a second.
 // Only the process that made the file, or that has put its own in its place and found it there
-// after a pause, holds it. What this leaves: a writer on another host that is stopped for ten
-// seconds loses the record to the next one, and so does one whose disk answers nobody for as long;
+// after a pause, holds it. Cases that remain: a writer on another host that is stopped for ten
+// seconds loses the record to the next one, and so does one whose disk does not answer for as long;
 // and of two that find the same abandoned file, one that is stopped for longer than the pause just
-// between its look and its rename can take the place of the other.
+// between its check and its rename can take the place of the other.
 //
 // A value; one thread.
 #pragma once
@@ -56,7 +57,7 @@ class WriterLock {
 // When the record or its log was last written to; 0 where neither is there.
 std::int64_t written_ns(const std::filesystem::path& record);
 
-// So long nothing is written only where nobody writes.
+// A record without a write for this long has no writer: a watch commits twice a second.
 inline constexpr std::int64_t kSilentWriterNs = 10'000'000'000;
 
 }  // namespace chokepoint::record
