@@ -70,7 +70,7 @@ InterfaceFacts facts_of(const host::Network& network, const host::Nic& nic) {
   return facts;
 }
 
-// A host of many containers has an end of a veth for each, which tells nobody anything.
+// A host of many containers has an end of a veth for each; these are left out.
 bool is_telling(const host::Nic& nic) {
   return is_port(nic) || has_members(nic) || !nic.settings.addresses.empty();
 }
@@ -91,7 +91,7 @@ void add_ports(const host::RdmaDevice& device, HostFacts& facts) {
 }
 
 std::int64_t count_gpus(const sys::Root& root) {
-  // Their number is sysfs's to tell; the driver, which may hang, is not asked.
+  // Their number is in sysfs; the driver, which may hang, is not called.
   const host::Gpus gpus = host::read_gpus(root, fail(ErrorKind::Unsupported, "", "", "not asked"));
   return static_cast<std::int64_t>(gpus.gpus.size());
 }
@@ -111,7 +111,7 @@ constexpr milliseconds kLook{20};
 // A coordinator of thousands has most of them wait for the others; one that forgets about this host
 // leaves it to others some time.
 constexpr hours kMaxIdle{1};
-// One that never stops talking has its turn, and then comes what else there is to look at.
+// Messages read in one turn, so that a coordinator that never stops sending does not delay jobs.
 constexpr int kMessagesInTurn = 16;
 
 Result<> granted(const Task& task, const control::Limits& limits) {
@@ -270,7 +270,7 @@ Result<> Conversation::hear(const Message& message) {
   }
   job_.reset();
   idle_since_ = Clock::now();
-  // Nobody waits for this, but for a sign that this host is still there.
+  // The coordinator has given the task up; the report only shows that this host still answers.
   return report(number_, fail(ErrorKind::Refused, "", "", "given up"));
 }
 

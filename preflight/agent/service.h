@@ -1,6 +1,6 @@
-// An agent of a preflight, as `chokepoint serve` offers it: it tells the facts of its host and does
+// An agent of a preflight, as `chokepoint serve` offers it: it sends the facts of its host and does
 // one task after the other as a child process that runs this program again, and nothing else
-// (preflight/task). agents.h draws what is said.
+// (preflight/task). agents.h draws the messages.
 //
 // One coordinator at a time. It takes no turn: what it starts takes those of the hosts that it is
 // tested against, even where serve is --exclusive. When the coordinator goes or the server stops,
@@ -87,7 +87,7 @@ class Conversation {
   Conversation(control::Session& session, std::string program, Names::UnderWay lookups)
       : session_(session), program_(std::move(program)), lookups_(std::move(lookups)) {}
 
-  // The body of the Result, once the coordinator says Stop.
+  // The body of the Result, once the coordinator sends Stop.
   Result<control::Json> hold(const HostFacts& facts);
 
  private:
@@ -95,7 +95,7 @@ class Conversation {
 
   // Until there may be news, or it is time to look anyhow.
   Result<> wait() const;
-  // Some of what has been said by now. True once the coordinator has said Stop.
+  // Handles some of the messages that have arrived. True once the coordinator has sent Stop.
   Result<bool> hear();
   Result<> hear(const control::Message& message);
   Result<> begin(const control::Json& body);

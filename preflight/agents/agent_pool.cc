@@ -63,7 +63,7 @@ AgentPool::AgentPool(AgentPoolOptions options, NameLookups lookups, sys::Descrip
       epoll_(std::move(epoll)),
       links_(options_.hosts.size()) {}
 
-// Agents understand a connection that just ends, so nobody waits for the goodbye to get through.
+// Agents accept a connection that just ends, so the destructor does not wait until Stop is sent.
 AgentPool::~AgentPool() {
   for (const Link& link : links_) {
     if (link.protocol && link.outgoing.empty()) {
@@ -109,7 +109,8 @@ Result<bool> AgentPool::wait(const net::Deadline& patience) {
   }
   const Clock::time_point now = Clock::now();
   if (now >= next_look_) {
-    // Whoever was held up itself, or stopped, hears first what came meanwhile.
+    // After this process was delayed or stopped, messages that came meanwhile are read first, so
+    // that no agent misses a deadline by that.
     if (now < next_look_ + kHeldUp) {
       look_at_deadlines(now);
     }

@@ -36,7 +36,7 @@ namespace chokepoint::preflight {
 
 class AgentPool final : public Agents {
  public:
-  // Nobody is called yet: next() does. Exhausted where there are not as many descriptors.
+  // Connects to no agent yet: next() does. Exhausted where there are not as many descriptors.
   static Result<std::unique_ptr<AgentPool>> make(AgentPoolOptions options);
   ~AgentPool() override;
   AgentPool(const AgentPool&) = delete;

@@ -21,7 +21,7 @@ constexpr std::string_view kSameVersion = "run the same version of chokepoint at
 constexpr std::size_t kMaxFacts = std::size_t{1024} * 1024;
 constexpr std::size_t kMaxGivenUp = 8;
 
-// What a server that takes the connection and says no makes of its host.
+// The presence of a host whose server accepts the connection and refuses the session.
 Presence presence_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::Malformed:
@@ -325,7 +325,7 @@ void AgentPool::flush(HostIndex host) {
     if (sent < 0 && errno == EINTR) {
       continue;
     }
-    // What else is wrong with it comes out when it is read, after what it still had to say.
+    // Any other error shows when the connection is read, after the messages that were sent before.
     if (sent < 0) {
       break;
     }

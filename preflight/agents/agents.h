@@ -1,6 +1,6 @@
-// The agents on all hosts, as whoever leads a preflight sees them: they are asked, and events come
-// back in whatever order things happen. Behind it are connections (pool.h), or made-up hosts.
-// One thread.
+// The agents on all hosts, as the coordinator of a preflight uses them: tasks go out, and events
+// come back in the order in which they happen. Behind it are connections (pool.h), or made-up
+// hosts. One thread.
 //
 //   coordinator                                        agent: the `preflight` service of serve
 //     Request {kind preflight, parameters {…}} ─────────►

@@ -152,7 +152,7 @@ void report_worse(JudgeContext& context, const std::vector<Change>& changes,
   }
 }
 
-// Findings about rates tell what the same ways carried the last time.
+// Adds to findings about rates what the same paths carried the last time.
 void mark_found(JudgeContext& context, const std::vector<Change>& changes,
                 const IsWorse& is_worse) {
   std::set<std::pair<HostIndex, HostIndex>> fallen;

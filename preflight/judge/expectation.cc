@@ -113,7 +113,7 @@ class Guess {
     return all_.shared > all_.slow ? Speed::Shared : Speed::Slow;
   }
 
-  // Of one that was not so slow that this alone would tell.
+  // Of a path whose rate alone does not show a fault.
   bool is_slow_as_others(const DirectedPath& way) const {
     return out_[way.from].is_slow_throughout() || in_[way.to].is_slow_throughout();
   }
@@ -283,7 +283,7 @@ Expectation Expectations::by_peers(const DirectedPath& way) const {
   return {Basis::Peers, std::max(ends, *peers.typical), way.from};
 }
 
-// One end alone says little of a link: the other may be slower and not know it.
+// One end alone does not give a link's rate: the other may be slower and not report it.
 Expectation Expectations::of(const DirectedPath& way) const {
   const bool both_known = input_.is_wan(way) || (hosts_[way.from].basis != Basis::Nothing &&
                                                  hosts_[way.to].basis != Basis::Nothing);

@@ -62,7 +62,7 @@ class Expectations {
   double least_in_round(const Expectation& expectation) const;
   // What the host's port, slot and limits allow, whichever is least.
   Expectation of_host(HostIndex host) const;
-  // Processors were busy nearly always, and rates differ as they do then.
+  // Processors were in full use nearly always, and rates differ as they do then.
   bool are_processors_to_doubt() const {
     return is_short_of_processors_ && !peers_.at(kLan).is_level;
   }
@@ -102,7 +102,7 @@ bool is_guessed(const Expectation& expectation);
 std::string words_for(const Expectation& expectation, const ClusterInput& input);
 
 enum class Speed : std::uint8_t {
-  Unknown,  // not tested, or nobody knows what it should be
+  Unknown,  // not tested, or without an expectation
   Well,
   Slow,
   Shared,  // slow in its round, well alone

@@ -11,7 +11,7 @@ namespace chokepoint::preflight {
 namespace {
 
 // The ways that are not yet explained, counted for each host, each direction and each pair. The
-// search for who is to blame takes out what it has explained.
+// search for the fault takes out what it has explained.
 class PathLossCounts {
  public:
   struct PairParts {

@@ -1,7 +1,7 @@
-// Who is to blame for what ways suffer: the smallest explanation. A host's port, if nearly all it
-// sends, receives or both suffers; what two groups share, if their members are well among
-// themselves; a pair or a way, where that is all. What is explained accuses nobody else. Pure; time
-// and memory are linear in the ways, but for hosts at fault times hosts.
+// Where the fault lies that paths suffer from: the smallest explanation. A host's port, if nearly
+// all it sends, receives or both suffers; what two groups share, if their members are well among
+// themselves; a pair or a path, where that is all. A path that is explained counts against no other
+// host. Pure; time and memory are linear in the paths, but for hosts at fault times hosts.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The words of findings: hosts, ways and whoever is to blame, and commands that a person copies
-// into a shell, with names in them that other hosts reported. No state.
+// Parts of the text of findings: hosts, paths and the fault's location, and commands that a person
+// copies into a shell, with names in them that other hosts reported. No state.
 #pragma once
 
 #include <span>
@@ -21,9 +21,9 @@ std::string counted(std::size_t number, std::string_view one, std::string_view m
 
 // "gpu3 eth0, sending", "from gpu0 to gpu1", "gpu0, gpu1 and gpu2, gpu3"
 std::string subject_of(const ClusterInput& input, const FaultLocation& blame);
-// Why these and nobody else: "all it sends suffers, and nothing between the others".
+// Why the fault lies there: "all it sends suffers, and nothing between the others".
 std::string reason_for(const ClusterInput& input, const FaultLocation& blame);
-// The commands that inspect the ports of the blamed hosts, and what to do about it.
+// The commands that inspect the ports of the hosts at fault, and what to do about it.
 std::string look_at_ports(const ClusterInput& input, const FaultLocation& blame);
 
 // The command that repeats a test by hand, against the agent at the other end: "probe tcp", "rdma

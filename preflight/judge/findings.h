@@ -20,7 +20,7 @@ struct JudgeContext {
   const Earlier& earlier;
   const Expectations& expectations;
   const Speeds& speeds;
-  // The processors were so busy while rates were measured that a low rate says nothing about the
+  // The processors were in such use while rates were measured that a low rate is no sign of a slow
   // network.
   bool is_short_of_processors = false;
   std::vector<bool> explained = {};  // by way: the reason of its low rate is known
@@ -114,9 +114,9 @@ std::vector<std::optional<HostClock>> clocks_of(const ClusterInput& input);
 // clock.offset: hosts whose clock differs from the others'.
 void judge_clocks(JudgeContext& context);
 
-// What the hosts' doctors found: what matters to a cluster, once for all hosts that have it,
-// without what the preflight measured itself. After the ports: a blamed port's counters belong to
-// that finding.
+// What `doctor` found on the hosts: what matters to a cluster, once for all hosts that have it,
+// without what the preflight measured itself. After the ports: the counters of a port at fault
+// belong to that finding.
 void judge_doctors(JudgeContext& context);
 
 // baseline.worse, baseline.hosts: what fell behind the last time by more than runs vary, and which

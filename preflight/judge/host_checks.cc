@@ -22,7 +22,7 @@ bool is_among(std::string_view id, const std::array<std::string_view, N>& ids) {
   return std::ranges::find(ids, id) != ids.end();
 }
 
-// What a host's doctor need not say, because it was measured.
+// Checks of a host's `doctor` that are left out, because the preflight measured the same.
 struct Covered {
   bool clock = false;
   bool name = false;
@@ -99,7 +99,7 @@ bool Doctors::is_taken(const Check& check) const {
   return check.status >= Status::Warning;
 }
 
-// Counters tell at which end a bad cable is.
+// Whether the check's counters belong to a finding: they show at which end a bad cable is.
 bool Doctors::belongs_to_a_finding(HostIndex host, const Check& check) {
   if (!is_among(check.id, kCounters) || check.subject != input_.interface_name(host)) {
     return false;
@@ -137,8 +137,8 @@ std::string Doctors::subject_of_said(const Said& said) const {
   return said.of_host ? hosts : hosts + ": " + said.check->subject;
 }
 
-// Where nobody asked for names and all hosts' own lead nowhere, the cluster goes by addresses:
-// told, because Gloo looks at them unasked, and no host's fault.
+// Where no names were requested and no host's own name resolves, the cluster uses addresses:
+// reported, because Gloo resolves names by itself, but no host's fault.
 bool Doctors::is_custom(const Said& said) const {
   return said.check->id == "names.own" && said.hosts.size() > 1 && said.hosts.size() == examined_;
 }

@@ -88,7 +88,7 @@ constexpr double kNearlyAllSlow = 0.75;
 struct Load {
   std::size_t tested = 0;
   std::size_t slow = 0;               // for no other reason known
-  std::vector<PathIndex> bound = {};  // of these, with this host's core busy
+  std::vector<PathIndex> bound = {};  // of these, with a full core of this host
 };
 
 struct HostLoad {
@@ -131,8 +131,8 @@ std::vector<HostLoad> loads_of(const JudgeContext& context) {
   return loads;
 }
 
-// A slow link keeps a core from being busy: nearly all that is slow must be the core's, and most of
-// what was tested.
+// Whether a core limits the host. A slow link leaves cores idle, so nearly all slow paths, and most
+// of those tested, must have a full core.
 bool is_bound(const Load& load) {
   const auto bound = static_cast<double>(load.bound.size());
   return bound > 0 && bound >= kNearlyAllSlow * static_cast<double>(load.slow) &&
@@ -160,7 +160,7 @@ Bound bound_hosts(const JudgeContext& context) {
       bound.busiest = std::max(bound.busiest, loads[host].busiest);
     }
   }
-  // Both ends of a way may have been busy.
+  // Both ends of a path may have had a full core.
   std::ranges::sort(bound.ways);
   const auto again = std::ranges::unique(bound.ways);
   bound.ways.erase(again.begin(), again.end());
@@ -192,7 +192,7 @@ void report(JudgeContext& context, const Bound& bound) {
   context.add(std::move(finding));
 }
 
-// Where processors are busy whether the flows are slow or not, they do not tell why a few are.
+// Where cores are full whether the flows are slow or not, they do not explain why a few are.
 bool are_busy_anyway(const JudgeContext& context) {
   std::size_t well = 0;
   std::size_t busy = 0;

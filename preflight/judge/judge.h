@@ -1,6 +1,6 @@
 // Is any host, link, slot or path not what it should be, and which one? From all that a preflight
-// measured, each thing at fault once: whoever is blamed is the smallest explanation of which ways
-// suffer, and his ways accuse nobody else. Pure.
+// measured, each thing at fault once: the fault is the smallest explanation of which paths suffer,
+// and the paths that it explains count against no other host. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace chokepoint::preflight {
 
 // What has to be fixed, as far as the affected pairs show it.
 enum class Place : std::uint8_t {
-  Cluster,  // all of it, or nobody in particular
+  Cluster,  // all of it, or no host in particular
   Host,     // its processor, memory, sysctls, agent
   Port,     // a host's NIC, its cable, or the switch's port: all that host's pairs suffer, nobody
             // else's

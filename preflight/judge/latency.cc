@@ -16,7 +16,8 @@ namespace {
 
 using checks::Status;
 
-// Where processors are taken it is they who answer late; the fastest answer still tells the path.
+// Where processors are taken, answers are late because of them; the fastest answer is still the
+// path's.
 bool is_long(const JudgeContext& context, const PairResult& pair) {
   const Limits& limits = context.input.limits();
   if (context.is_short_of_processors) {
@@ -44,7 +45,7 @@ std::string wanted_words(const Limits& limits) {
 
 void report_latency(JudgeContext& context, const FaultLocation& blame) {
   const DirectedPath& way = context.input.ways()[blame.ways[0]];
-  // One pair among many, both well with others, was rather a busy moment than a fault.
+  // One pair among many, both well with others, had other load for a moment rather than a fault.
   const bool stray = blame.place == Place::Pair && context.input.hosts() > 2;
   Finding finding =
       finding_of(context.input, blame, "link.latency", stray ? Status::Info : Status::Warning);
@@ -76,7 +77,7 @@ std::vector<Tested> far_in(const ClusterInput& input) {
   });
 }
 
-// Nobody is accused: a tunnel between sites may well be one network.
+// No host is at fault: a tunnel between sites may well be one network.
 void report_far(JudgeContext& context, const FaultLocation& blame) {
   Finding finding = finding_of(context.input, blame, "link.latency", Status::Info);
   finding.check.found = fmt::format("{} on {}, within one network",

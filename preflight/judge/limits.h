@@ -26,7 +26,7 @@ struct HostRate {
 // From which of doctor's statuses on a check is a finding of the preflight, too.
 enum class DoctorTaken : std::uint8_t { Nothing, Critical, Warning };
 
-// Shares are of 1, percents of 100. limits_text() says what each is for.
+// Shares are of 1, percents of 100. limits_text() describes each.
 struct Limits {
   std::optional<double> link_rate_mbps = {};
   std::vector<HostRate> host_rates = {};  // the first that matches counts
@@ -72,7 +72,7 @@ inline checks::Status grade_of(const Limits& limits, double rate, double wanted)
                                                     : checks::Status::Warning;
 }
 
-// What the limits say of this host's link; nothing where they are silent.
+// The rate that the limits give for this host's link; nullopt where they give none.
 std::optional<double> link_rate_of(const Limits& limits, const std::string& host);
 
 Result<Limits> read_limits(const std::filesystem::path& file);

@@ -84,7 +84,7 @@ std::string found_words(const Summary& summary, std::size_t ways) {
                      rate_words(summary.slowest), rate_words(summary.fastest));
 }
 
-// Nobody tested it again, or the processors were busy everywhere: then only what is far off counts.
+// It was not tested again, or processors were full everywhere: then only a large difference counts.
 void doubt(const JudgeContext& context, const FaultLocation& blame, const Summary& summary,
            Finding& finding) {
   const Limits& limits = context.input.limits();

@@ -32,7 +32,7 @@ double chance_of_at_least(double count, double mean) {
   return sum;
 }
 
-// Packets that are larger than one end takes all vanish: that is told as its MTU.
+// Packets that are larger than one end takes are all lost: that is reported as its MTU.
 bool is_lost_for_size(const JudgeContext& context, const DirectedPath& way) {
   return way.result->lost >= way.result->packets &&
          std::ranges::any_of(context.findings, [&](const Finding& one) {

@@ -15,8 +15,8 @@ using checks::Status;
 
 using Odd = std::map<std::pair<std::int64_t, std::int64_t>, std::vector<HostIndex>>;  // has, wants
 
-// What most hosts of the network have; the larger where as many have either, since somebody wanted
-// it.
+// The MTU of most hosts of the network; the larger where as many have either, since it was set on
+// purpose.
 std::int64_t usual_mtu(const ClusterInput& input, const std::vector<HostIndex>& hosts) {
   std::map<std::int64_t, std::size_t> counts;
   for (const HostIndex host : hosts) {
@@ -73,7 +73,7 @@ void report_odd(JudgeContext& context, std::int64_t has, std::int64_t wants,
   context.add(std::move(finding));
 }
 
-// The most that both ends let through; nothing where one does not tell.
+// The most that both ends let through; nullopt where one does not report it.
 std::optional<double> ends_carry(const ClusterInput& input, const DirectedPath& way) {
   const InterfaceFacts* from = input.interface(way.from);
   const InterfaceFacts* to = input.interface(way.to);

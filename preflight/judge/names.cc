@@ -120,7 +120,7 @@ std::vector<LookedUp> looked_up(const ClusterInput& input) {
 
 using checks::Status;
 
-// A kind of wrong answer, and how it is told.
+// A kind of wrong answer, and the text of its finding.
 struct Kind {
   const char* id = "";
   Status status = Status::Warning;
@@ -146,7 +146,7 @@ std::string found_words(const LookedUp& look) {
   return look.answer->error ? look.answer->error->reason : list_of(look.answer->addresses);
 }
 
-// Who asks, who is asked for, or both: as the wrong answers tell.
+// The hosts that resolve wrongly, the hosts whose names are resolved wrongly, or both.
 std::string subject_of_names(const ClusterInput& input, const FaultLocation& blame) {
   switch (blame.place) {
     case Place::Port:
@@ -225,8 +225,8 @@ void Names::judge_kind(const Kind& kind, Wrong wrong) {
   }
 }
 
-// What a host is told its own name leads to: Debian writes 127.0.1.1. What is wrong everywhere, or
-// of all that the host asks for, is told already.
+// What a host's own name resolves to on it: Debian writes 127.0.1.1. What is wrong everywhere, or
+// for all names that the host resolves, is reported already.
 void Names::judge_own(const Kind& kind, Wrong wrong, std::string_view why) {
   std::vector<HostIndex> hosts;
   const LookedUp* first = nullptr;

@@ -33,7 +33,7 @@ std::vector<Suspect> slow_ways(const ClusterInput& input, const Expectations& ex
   return slow;
 }
 
-// A few lost packets say nothing.
+// A few lost packets are no sign of a fault.
 bool is_lossy(const ClusterInput& input, const PathResult& way) {
   constexpr std::uint32_t kMinLost = 3;
   return way.lost >= kMinLost &&

@@ -1,5 +1,6 @@
-// What is tested again after the rounds: suspect ways with nothing else on, which tells a slow link
-// from a shared one, and a cut between two groups of hosts. No I/O; the caller's thread.
+// What is tested again after the rounds: slow paths with no other test running, which distinguishes
+// a slow link from a shared one, and a cut between two groups of hosts. No I/O; the caller's
+// thread.
 #pragma once
 
 #include <cstddef>

@@ -30,7 +30,7 @@ struct Cable {
   CableEnd other = {};
 };
 
-// The networks that two hosts share and nobody else is in, without that by which hosts are reached.
+// The networks of two hosts alone, without the one over which hosts are reached.
 std::vector<Cable> cables_of(const ClusterInput& input) {
   std::map<std::string, std::vector<CableEnd>> ends;
   for (HostIndex host = 0; host < input.hosts(); ++host) {

@@ -14,7 +14,7 @@ using checks::Status;
 
 constexpr double kManyShared = 0.25;  // of all ways: more than a few unlucky ones
 
-// Ways between the groups that were slow in their round, and what repeats alone said of them.
+// Paths between the groups that were slow in their round, and the results of repeats run alone.
 struct Crossing {
   std::vector<PathIndex> slow = {};
   std::size_t well_alone = 0;

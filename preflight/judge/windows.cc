@@ -21,8 +21,8 @@ constexpr double kSendShare = 2.0 / 3;
 // small buffers the kernel lets several times the estimate through: a flow is not bound by its
 // buffer if its rate is more than this many times the allowed one.
 constexpr double kMaxRateToAllowed = 8;
-// The other way round: a buffer that allows this many times the rate was full because nobody
-// emptied it, which is not its size's fault.
+// Upper bound: a buffer that allows this many times the rate was full because its reader was slow,
+// not because it is small.
 constexpr double kMaxAllowedToRate = 6;
 constexpr double kMiB = 1024.0 * 1024.0;
 // Advised, at the least, if the rate that the flow should reach is not known: the receive window of
@@ -96,8 +96,8 @@ class Windows {
   std::size_t looked_at_ = 0;
 };
 
-// What the flow could have reached with buffers enough. Ports promise nothing over a WAN, but a
-// buffer that keeps a flow from filling them is too small all the same.
+// What the flow could have reached with large enough buffers. A WAN may carry less than the ports,
+// but a buffer that keeps a flow from filling them is too small all the same.
 std::optional<double> Windows::target_of(const DirectedPath& way) const {
   const Expectation expected = context_.expectations.of(way);
   if (context_.input.is_wan(way) && !context_.input.limits().wan_rate_mbps) {
@@ -146,7 +146,7 @@ void Windows::look_at(PathIndex index, const DirectedPath& way, const Side& side
   const std::optional<double> target = target_of(way);
   const std::optional<double> buffer = buffer_of(owner, side);
   const double allowed = buffer ? window_of(*buffer, side, *way.result) * 8 / 1e6 / rtt_s : 0;
-  // Nobody can say that a local flow which waits is slow, where no other goes without.
+  // A local flow that waits is not known to be slow, unless another flow does not wait.
   if (!waits(waited) || (!target && !context_.input.is_wan(way))) {
     return;
   }

@@ -139,8 +139,8 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   return files;
 }
 
-// Its licences tell a folder that brings all of its libraries along from one installed among the
-// system's; and nothing else's programs shall be sent around.
+// Whether the folder brings all of its libraries along, which its licences show, rather than being
+// installed among the system's; other programs must not be copied to hosts.
 bool is_relocatable(const fs::path& folder) {
   std::error_code ignored;
   const fs::directory_iterator programs(folder / "bin", ignored);
@@ -181,7 +181,7 @@ LaunchMethod launch_method_of(Launcher launcher) {
     case Launcher::Slurm:
       return {.program = "srun", .command = by_srun};
     case Launcher::Mpirun:
-      // The ssh that it calls would ask for a password where it is not told that nobody is there.
+      // Without BatchMode the ssh that it calls would ask for a password.
       return {.program = "mpirun",
               .environment = {{"SSH_ASKPASS", "/bin/false"}, {"SSH_ASKPASS_REQUIRE", "force"}},
               .command = by_mpirun};

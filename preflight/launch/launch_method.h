@@ -18,9 +18,9 @@
 
 namespace chokepoint::preflight {
 
-// The script says this on a line of its own, and becomes the agent.
+// The script prints this on a line of its own, and becomes the agent.
 inline constexpr std::string_view kStarts = "chokepoint-agent: starts";
-// The script says this and "SYSTEM MACHINE", and ends with kAbsentCode: none of the programs is
+// The script prints this and "SYSTEM MACHINE", and ends with kAbsentCode: none of the programs is
 // there and knows --leash.
 inline constexpr std::string_view kAbsent = "chokepoint-agent: absent on ";
 inline constexpr int kAbsentCode = 97;
@@ -28,12 +28,12 @@ inline constexpr int kAbsentCode = 97;
 // A word that a shell takes as it is: 'it'\''s'.
 std::string quoted(std::string_view word);
 
-// sh -c SCRIPT with its words, for whoever starts it without another shell.
+// sh -c SCRIPT with its words, for a launcher that starts it without another shell.
 using Words = std::vector<std::string>;
 // The first of these programs that is there and knows --leash, then the copy of this name.
 Words agent_words(std::uint16_t port, std::string_view copy, const Words& programs);
-// Makes the copy of this name out of a tarball on its standard input. Nobody finds half a copy, and
-// two at once do no harm; one that is there stays.
+// Makes the copy of this name out of a tarball on its standard input. It appears whole or not at
+// all, also if two processes make it at once; one that is there stays.
 Words copy_words(std::string_view copy);
 
 // As one line for a login shell.
@@ -59,7 +59,7 @@ class Copy {
   static Result<Copy> of_installation(const std::filesystem::path& program,
                                       const std::string& version);
 
-  // Tells versions and contents apart: what is of this name is the same.
+  // Made of version and contents: copies of one name are the same.
   const std::string& name() const { return name_; }
   // Only hosts of this machine's kind can run what runs here.
   bool is_of_this_machine() const { return file_.empty(); }

@@ -35,12 +35,12 @@ void reduce(cli::Json& document);
 
 // Hosts to which a scheduler should give no job: a line for each host that alone is at fault for
 // something CRITICAL: its name as it was given, a space, the reason. Not for faults between hosts,
-// nor for an agent that is missing or has another key, which says nothing about the host. Empty if
+// nor for an agent that is missing or has another key, which is no fault of the host. Empty if
 // no pair could be tested: then this host may be at fault.
 std::string drain_list(const Measured& measured, const Judgement& judgement);
 
-// A document read back, to be compared with a later preflight. Anybody may have written the file:
-// all of it is checked. Malformed if it is no such document, Newer if it is a newer version of it.
+// A document read back, to be compared with a later preflight. The file is not trusted: all of it
+// is checked. Malformed if it is no such document, Newer if it is a newer version of it.
 Result<Measured> measured_in(const cli::Json& document);
 
 // The same from a file's text, which may be cut short.

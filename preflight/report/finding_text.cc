@@ -32,7 +32,7 @@ std::string words_of(const checks::Check& check) {
   return text;
 }
 
-// What nobody looked at is not well for that.
+// Names what was not tested, so that no finding about it is not taken for a good result.
 std::string untested(const Measured& measured) {
   const auto count =
       static_cast<std::size_t>(std::ranges::count_if(measured.pairs, [&](const PairResult& pair) {

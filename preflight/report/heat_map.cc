@@ -92,7 +92,7 @@ using cli::Tint;
 constexpr std::size_t kMaxHosts = 40;
 constexpr std::size_t kMaxNameWidth = 20;
 constexpr int kMaxMapWidth = 160;
-constexpr int kWidthOfFile = 110;   // where nobody says how wide a line may be
+constexpr int kWidthOfFile = 110;   // where the width of the output is unknown
 constexpr std::size_t kNumber = 6;  // " 9.41!"
 constexpr double kMbpsPerGbps = 1000;
 
@@ -167,7 +167,7 @@ Tint tint_of(const HeatCell& cell) {
   return share >= kFairShare ? Tint::Good : share >= kPoorShare ? Tint::Notice : Tint::Bad;
 }
 
-// "9.41 ", "0.94!": the mark says what the colour says.
+// "9.41 ", "0.94!": the mark has the meaning of the colour.
 std::string number_of(const HeatCell& cell, bool is_gigabit) {
   const double value = cell.mbps.value_or(0) / (is_gigabit ? kMbpsPerGbps : 1);
   const int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxMtus = 4;
 
 std::string rate(double mbps) { return math::format_rate(mbps * kBitsPerMbit); }
 
-// Each way once: visit(from, to, way).
+// Each path once: visit(from, to, way).
 template <class Visit>
 void each_way(const Measured& measured, Visit visit) {
   for (const PairResult& pair : measured.pairs) {
