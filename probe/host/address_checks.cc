@@ -385,8 +385,8 @@ void check_families(const host::OwnName& own, const Addresses& addresses, Checks
   checks.push_back(std::move(check));
 }
 
-// What a library offers its peers: the first address of the interface that `named` says, else what
-// the host's name leads to.
+// What a library offers its peers: the first address of the interface in `named`, else what the
+// host's name resolves to.
 struct Offer {
   std::string library;
   std::string by;
@@ -411,7 +411,7 @@ std::optional<Offer> offer_of(const char* library, const std::string& named,
 }
 
 // The ranks meet at MASTER_ADDR, and then exchange data between the addresses that each library
-// offers: of a family of its own, which nobody asked for.
+// offers: possibly of another family than MASTER_ADDR.
 void check_meeting_family(const host::OwnName& own, const Addresses& addresses,
                           const host::Process& process, Checks& checks) {
   const std::optional<std::string> master = variable(process, "MASTER_ADDR");

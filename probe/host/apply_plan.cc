@@ -27,7 +27,7 @@ Words words_of(const std::string& command) {
   return words;
 }
 
-// What a shell would take for more than words: such a command is left to the reader.
+// Whether a shell would take the command as plain words; others are left to the reader.
 bool is_plain(std::string_view command) {
   return command.find_first_of(";|&#$`<>()'\"\\\n*?") == std::string_view::npos;
 }

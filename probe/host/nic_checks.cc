@@ -79,7 +79,7 @@ struct MemberShare {
 };
 
 // The member that sent nearly all that a hash over flows was to spread; nothing where it spread
-// them, has sent too little to tell, or has no choice.
+// them, has sent too little to judge, or has no choice.
 std::optional<MemberShare> lone_sender(const host::Network& network, const host::Bond& bond) {
   if (bond.mode != "802.3ad" && bond.mode != "balance-xor") {
     return std::nullopt;

@@ -270,7 +270,7 @@ Result<std::vector<tcp::Connection>> open_tcp(const ClientSession& session,
 }
 
 // What the server measured, in this program's terms; its roles are the opposite ones. As a receiver
-// it counts the time until it hears that the test is over, which this end says a while after
+// it counts the time until it receives TEST_END, which this end sends a while after
 // everything has arrived: `delivered_s` ends it there.
 tcp::Half half_of(const EndResults& server, const std::vector<tcp::StreamMeasure>& own,
                   const std::optional<double>& delivered_s) {

@@ -41,9 +41,10 @@ Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& paramete
 
 // Answers stock iperf3 clients, one test at a time as 'iperf3 -s' does; a client that comes while
 // another test fills the path, of iperf3's or of another kind, is refused as busy. Connections that
-// send nothing, or what is no cookie, stay at the door and delay no test.
+// send nothing, or what is no cookie, stay with the acceptor and delay no test.
 //
-//   run() ── door's thread ── Lobby::arrive ──► a client, or a stream of the client that is served
+//   run() ── acceptor's thread ─ Lobby::arrive ─► a client, or a stream of the client that is
+//   served
 //        └── test's thread ── Lobby::next_client ── ServerSession
 //
 // UDP is sent only to the address of the client's control connection, and there only to the ports

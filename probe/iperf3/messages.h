@@ -42,7 +42,7 @@ int connections(const Parameters& parameters);
 bool client_sends(const Parameters& parameters, int index);
 
 std::string encode(const Parameters& parameters);
-// Malformed, or Unsupported for what this program does not speak: SCTP, MPTCP.
+// Malformed, or Unsupported for what this program does not implement: SCTP, MPTCP.
 Result<Parameters> decode_parameters(std::string_view json);
 
 struct StreamResult {

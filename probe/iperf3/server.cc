@@ -49,7 +49,7 @@ void deny(const peer::Visitor& visitor) {
 
 // The connections that wait for the test's thread: the next client, and the streams of the client
 // that is served, which send its cookie. All others are refused as iperf3 does when it is busy.
-// arrive() is called by the door's thread, the rest by the test's.
+// arrive() is called by the acceptor's thread, the rest by the test's.
 class Lobby {
  public:
   static Result<std::unique_ptr<Lobby>> make() {
@@ -151,8 +151,8 @@ std::uint64_t bytes_of(const EndResults& results) {
 }
 
 // The server's side of one iperf3 test, step by step as drawn in protocol.h. Every step has a
-// deadline, so a client that is dead, slow or silent holds the server for some seconds at most.
-// Belongs to the test's thread.
+// deadline, so a client that is gone, slow or sends nothing holds the server for some seconds at
+// most. Belongs to the test's thread.
 class ServerSession {
  public:
   ServerSession(peer::Visitor client, Lobby& lobby, std::optional<Turn>& turn,
@@ -215,7 +215,7 @@ class ServerSession {
   }
 
   std::unexpected<Error> refuse(Refusal refusal, const Error& error) {
-    // A client that hears the refusal may ask for less at once.
+    // A client that receives the refusal may request less at once.
     leave();
     static_cast<void>(channel_.send(
         ServerError{.code = static_cast<std::int32_t>(refusal), .system_code = error.code},

@@ -80,7 +80,7 @@ Result<sys::Descriptor> make_file(const std::filesystem::path& folder);
 sys::Descriptor opened_directly(const sys::Descriptor& file);
 
 // Whether none of the file's first bytes are in the page cache; false where the kernel does not
-// say.
+// report it.
 bool is_cold(const sys::Descriptor& file, std::uint64_t bytes);
 // Asks the kernel to forget what it has of the file, which has to be on the disk.
 void make_cold(const sys::Descriptor& file);

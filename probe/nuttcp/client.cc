@@ -28,7 +28,7 @@ constexpr seconds kFirstData{5};
 constexpr seconds kClientGrace{10};
 // After UDP a server still sends its end marks for two seconds.
 constexpr seconds kResults{10};
-// A server of version 6.1.2 says OK before it has opened the port.
+// A server of version 6.1.2 sends OK before it has opened the port.
 constexpr int kServerOpensMs = 50;
 constexpr std::chrono::hours kUntilAmountSent{24};
 

@@ -41,15 +41,15 @@ struct UdpTest {
   peer::DatagramMeasure measure;  // this end's
 };
 
-// One stream, whatever the parameters say: nuttcp has no more. What the server sends comes to
+// One stream, whatever the parameters hold: nuttcp has no more. What the server sends comes to
 // kDataPort of this host.
 Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& parameters);
 
 // Answers stock nuttcp clients, one after the other; a client that comes while another test fills
 // the path, of nuttcp's or of another kind, waits for its turn. Connections that send nothing, or
-// what is no nuttcp greeting, stay at the door and delay no test.
+// what is no nuttcp greeting, stay with the acceptor and delay no test.
 //
-//   run() ── door's thread ──► waiting room ──► test's thread ── ServerSession
+//   run() ── acceptor's thread ──► waiting room ──► test's thread ── ServerSession
 //
 // Data connections and UDP come from and go to the address of the client's control connection
 // alone.

@@ -1,4 +1,4 @@
-// What nuttcp and its peer say on the control connection (TCP 5000) before the results: lines of
+// What nuttcp and its peer send on the control connection (TCP 5000) before the results: lines of
 // text. The data goes over connections of its own, from port 5001 up, one a stream.
 //
 //   client                                   server
@@ -10,7 +10,7 @@
 //     │◄──── lines an interval, then DONE ──────│   where an interval was asked for
 //     │◄───────── what the server counted, EOF ─│   see messages.h
 //
-// A server of version 6.1.2 says OK before it listens for the data, so the client waits a moment.
+// A server of version 6.1.2 sends OK before it listens for the data, so the client waits a moment.
 // TCP data ends by a close. UDP data is one stream between marks of four bytes:
 //
 //   BOD0 ─ 250 ms ─ BOD1 ─ data ─ EOD0 ─ 500 ms ─ EOD1 … EOD4

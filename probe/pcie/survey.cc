@@ -131,7 +131,7 @@ bool is_wanted(const gpu::Cuda& gpu, const std::vector<std::string>& wanted) {
          });
 }
 
-// A GPU that nobody asked for is not opened: that takes memory of it, and wakes it up.
+// A GPU that was not requested is not opened: that takes memory of it, and powers it up.
 bool may_be_wanted(int number, const std::vector<std::string>& wanted) {
   return wanted.empty() || std::ranges::any_of(wanted, [&](const std::string& name) {
            return is_address(name) || name == std::to_string(number);

@@ -44,7 +44,7 @@ Result<> Acceptor::run(int stop) {
     if (all[0].revents != 0) {
       return {};
     }
-    // Visitors first: taking in new ones moves them.
+    // Existing visitors first: adding new ones moves them in memory.
     const std::size_t first = 1 + listeners_.size();
     std::vector<Visitor> staying;
     for (std::size_t i = 0; i < visitors_.size(); ++i) {

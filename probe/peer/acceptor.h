@@ -1,4 +1,4 @@
-// The door of a server that speaks a foreign protocol. It accepts connections and reads what each
+// Acceptor of a server of a foreign protocol. It accepts connections and reads what each
 // client sends first, of all visitors at once on one thread, so that a visitor that is slow, silent
 // or not a client at all delays nobody. A visitor that has sent enough is handed on, usually into
 // the waiting room, from which the thread that runs the tests takes it.
@@ -6,7 +6,7 @@
 //   accept ──► visitor ── its first bytes ──► on_ready ── enter ──► WaitingRoom ──► next
 //                 └─ too slow, too long, one too many (the oldest goes) ──► closed
 //
-// The door owns the listeners and the visitors' sockets until they are handed on; run() calls
+// The acceptor owns the listeners and the visitors' sockets until they are handed on; run() calls
 // on_ready from its thread. The waiting room may be used by any two threads: it has a mutex, and a
 // descriptor to wait on.
 #pragma once
@@ -62,11 +62,11 @@ class Acceptor {
   std::vector<Visitor> visitors_;  // the oldest first
 };
 
-// Without a key these servers let anybody in, so they listen on loopback addresses alone unless the
-// operator says otherwise. `flag` names the server: "--iperf3".
+// Without a key these servers serve every client, so they listen on loopback addresses alone unless
+// the operator opens them. `flag` names the server: "--iperf3".
 Result<> check_openness(const net::Endpoint& local, bool insecure_open, const std::string& flag);
 
-// Visitors on their way from the door's thread to another one, in the order in which they came.
+// Visitors on their way from the acceptor's thread to another one, in the order in which they came.
 class WaitingRoom {
  public:
   static Result<std::unique_ptr<WaitingRoom>> make(std::size_t most);

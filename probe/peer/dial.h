@@ -1,6 +1,5 @@
-// Resolves the name of a peer that speaks a foreign protocol and connects to it: to each of its
-// addresses in turn, with an error that says what to do. Blocks no longer than its deadline; any
-// thread.
+// Resolves the name of a peer of a foreign protocol and connects to it: to each of its addresses in
+// turn, with an error that has the next step. Blocks no longer than its deadline; any thread.
 #pragma once
 
 #include <optional>
