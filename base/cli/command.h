@@ -35,7 +35,7 @@ struct Example {
 struct Summary {
   std::string name;         // "doctor", "record show"
   std::string purpose;      // one line
-  std::string description;  // a paragraph or two for a stranger; blank lines part paragraphs
+  std::string description;  // one or two paragraphs for a new user, parted by blank lines
   std::vector<Example> examples;
   bool json = true;  // offers --json
   // May run as a file that setcap gave capabilities: it gives them up before it reads what others

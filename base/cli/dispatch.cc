@@ -52,8 +52,8 @@ ExitCode run(const Program& program, const Registered& registered,
   CommonFlags common;
   const Definition definition = define(*command, common);
   const Result<> parsed = parse(definition.flags, arguments);
-  // Help is given to whoever asks for it, whatever else is wrong with the line. Of a command to
-  // start, --help is its own.
+  // --help is answered whatever else is wrong with the command line. Behind the words of a command
+  // to start it belongs to that command.
   if (common.help || (!parsed && asks_for(arguments, "--help", 'h'))) {
     context.out << help_text(program, definition, context.out_terminal.width);
     return ExitCode::Done;

@@ -59,7 +59,7 @@ std::optional<Match> match(const std::vector<Registered>& commands,
 Error unknown_command(const std::vector<Registered>& commands,
                       const std::vector<std::string>& words);
 
-// What the program says of itself without any command: overview, version, completion, man pages.
+// What the program prints without any command: overview, version, completion, man pages.
 
 std::string overview(const Program& program, const std::vector<Registered>& commands, int width);
 // The commands of one first word, as "probe"; empty if there is no such.

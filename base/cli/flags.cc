@@ -101,7 +101,7 @@ Flags& Flags::option(std::string_view name, std::vector<std::string>* target, st
 Flags& Flags::option(std::string_view name, std::int64_t* target, std::string value,
                      std::string help, std::int64_t least, std::int64_t most) {
   Flag& flag = add(name, std::move(value), std::move(help));
-  // 0 and -1 stand for none, or for one that is chosen: what that means, the help says.
+  // 0 and -1 mean none, or a value that is chosen: the help describes that.
   flag.default_text = *target > 0 ? fmt::format("{}", *target) : "";
   flag.store = stored(target, [=](const std::string& text) -> Result<std::int64_t> {
     const auto number = sys::parse_number<std::int64_t>(text);
@@ -217,7 +217,7 @@ po::options_description described(const Flags& flags) {
   for (const FlagGroup& group : flags.groups()) {
     for (const Flag& flag : group.flags) {
       const std::string name = flag.letter == 0 ? flag.name : flag.name + "," + flag.letter;
-      // A switch is told from an option by its placeholder: only options have one.
+      // Only options have a placeholder; a flag without one is a switch.
       const po::value_semantic* semantic =
           flag.value.empty() ? static_cast<po::value_semantic*>(new po::untyped_value(true))
                              : po::value<std::string>();

@@ -1,4 +1,4 @@
-// Letters that a terminal acts upon, or that nobody sees on one. Pure functions.
+// Characters that a terminal acts upon, or that are invisible on one. Pure functions.
 #pragma once
 
 #include <string_view>

@@ -39,7 +39,7 @@ class File final : public Output {
     if (const Result<> written = Output::settle(); !written) {
       return written;
     }
-    // Some file systems tell only now that there was no room.
+    // Some file systems (NFS) report only now that the disk is full.
     if (descriptor_ && ::close(descriptor_.release()) != 0) {
       return fail(from_errno(errno, "", path_.string()));
     }
@@ -107,7 +107,8 @@ fs::path place_of(const fs::path& path) {
   return error ? path : real;
 }
 
-// Whoever may put a link into a folder must not choose what another user, root above all, writes.
+// Another user who may put a link into a folder must not choose the file that this process,
+// possibly root's, writes.
 Result<> check_link(const fs::path& path) {
   struct stat found{};
   const bool is_others = lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode) &&

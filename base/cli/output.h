@@ -1,7 +1,7 @@
 // Where what a command makes goes: a file, which is there whole or not at all, or a stream that was
 // handed in. What is written is collected and goes out in large pieces. The first thing that fails
-// is kept and told by finish(); what is written after it is lost, so who writes much asks failed()
-// now and then. One thread.
+// is kept and returned by finish(); what is written after it is lost, so a caller that writes much
+// checks failed() now and then. One thread.
 #pragma once
 
 #include <filesystem>

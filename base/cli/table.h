@@ -45,7 +45,7 @@ std::string tinted(const std::string& text, Tint tint, const Terminal& terminal)
 // Tables for other programs. Pure functions.
 
 // A cell as RFC 4180 has it. Control characters but line ends and tabs become U+FFFD. What a
-// spreadsheet would take for a formula gets an apostrophe in front of it.
+// spreadsheet would read as a formula gets an apostrophe in front of it.
 void append_csv(std::string& out, std::string_view text);
 
 std::string csv_text(std::string_view text);

@@ -1,7 +1,7 @@
 // A stream to a terminal: what others wrote (names, labels, commands, texts in a JSON document) may
-// hold control characters of eight bits, marks that turn the direction of writing and letters that
-// nobody sees, which a terminal acts upon. They pass as JSON escapes them; see harmful.h. Whatever
-// a command prints goes through one of these where standard output or standard error is a terminal.
+// hold control characters of eight bits, marks that turn the direction of writing and invisible
+// characters, which a terminal acts upon. They are written as JSON escapes them; see harmful.h. All
+// that a command prints goes through one of these where standard output or error is a terminal.
 // One thread at a time, as the stream below it.
 #pragma once
 

@@ -18,8 +18,8 @@ std::vector<std::string> broken(std::string_view text, std::size_t width);
 // Lines of at most `width` letters, each behind `indent` spaces. Line ends part paragraphs.
 std::string wrapped(std::string_view text, int width, int indent);
 
-// Text from other hosts and people's own words, of which nobody knows what bytes they are: names,
-// labels, commands. Pure functions.
+// Text from other hosts and from users, which may hold any bytes: names, labels, commands. Pure
+// functions.
 
 // Stands for a byte that is part of no letter: U+FFFD.
 constexpr std::string_view kNoLetter = "\xEF\xBF\xBD";

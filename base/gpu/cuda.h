@@ -30,7 +30,7 @@ class Cuda {
   int number() const { return gpu_; }
   const std::string& name() const { return name_; }    // "GPU 0 (NVIDIA H200)"
   const std::string& model() const { return model_; }  // "NVIDIA H200"; empty where it has none
-  // As sysfs has it, "0000:3b:00.0"; nothing where the driver does not tell.
+  // As sysfs has it, "0000:3b:00.0"; nullopt where the driver does not report it.
   std::optional<std::string> pci_address() const;
   // How many copies it carries out at the same time, beside its kernels.
   std::optional<int> copy_engines() const;
@@ -114,8 +114,8 @@ class PinnedMemory {
 };
 
 // What a GPU does beside the caller: copies and fills one after the other in a stream, several
-// streams at the same time, and events that tell when. Both must not outlive their GPU, and what a
-// stream was given must stay until finish(). Move only; one thread at a time.
+// streams at the same time, and events that record when. Both must not outlive their GPU, and what
+// a stream was given must stay until finish(). Move only; one thread at a time.
 
 class Event {
  public:

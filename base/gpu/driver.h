@@ -73,7 +73,7 @@ class Driver {
   static Result<std::shared_ptr<const Driver>> open(const std::string& library = "libcuda.so.1");
 
   int gpus() const { return gpus_; }
-  int version() const { return version_; }  // 13000 for CUDA 13.0; 0 where it does not say
+  int version() const { return version_; }  // 13000 for CUDA 13.0; 0 where it is unknown
   const Functions& functions() const { return functions_; }
 
   // An error of `operation` on `subject`, in the driver's own words, where `code` is one.

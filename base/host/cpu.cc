@@ -46,7 +46,7 @@ std::optional<std::int64_t> count_cores(const sys::Root& root, const std::vector
   return cores.empty() ? std::nullopt : std::optional(static_cast<std::int64_t>(cores.size()));
 }
 
-// x86 tells by a flag; elsewhere the firmware's product name does, where there is one.
+// On x86 by a flag; elsewhere by the firmware's product name, where there is one.
 std::optional<bool> is_virtualised(const sys::Root& root, const std::string& cpuinfo) {
   if (const std::optional<std::string> flags = first_value(cpuinfo, "flags")) {
     return (" " + *flags + " ").find(" hypervisor ") != std::string::npos;

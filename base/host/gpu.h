@@ -1,6 +1,6 @@
-// The NVIDIA GPUs of this host: what sysfs and /proc show of each, and over it what the driver told
-// of its state. Without the driver's word it is not known whether a GPU is busy. Values; reads
-// under the given root only.
+// The NVIDIA GPUs of this host: what sysfs and /proc show of each, and what the driver reports of
+// its state. Without the driver it is not known whether a GPU is in use. Values; reads under the
+// given root only.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace chokepoint::host {
 
-// What only the GPU's driver can tell: how its link is trained now and how busy it is. The running
-// host asks NVML, opened at run time; a copy of a host keeps it in /chokepoint/nvml.json:
+// What only the GPU's driver reports: how its link is trained now and its utilisation. The running
+// host calls NVML, opened at run time; a copy of a host keeps it in /chokepoint/nvml.json:
 //
 //   {"driver_version": "550.54.15",
 //    "gpus": [{"bus_id": "0000:3b:00.0", "name": "NVIDIA A100-PCIE-40GB",
@@ -73,15 +73,15 @@ struct Gpu {
 struct Gpus {
   std::vector<Gpu> gpus;
   std::optional<std::string> driver_version;
-  std::optional<Error> problem;  // why the driver told nothing
+  std::optional<Error> problem;  // why the driver reported nothing
 };
 
 Gpus read_gpus(const sys::Root& root, const Result<GpuStates>& states);
 void append_facts(const Gpus& gpus, Facts& facts);
 
 // Why a GPU's driver keeps it below its clocks, by NVML's bits: what they are called in records and
-// documents, in words, and which of them slow a busy GPU down. An idle GPU's low clock, and clocks
-// that somebody has set on purpose, are told, too, and slow nothing down. Constants.
+// documents, in words, and which of them slow a working GPU down. An idle GPU's low clock, and
+// clocks that were set on purpose, have bits, too, but are no slowdown. Constants.
 
 struct ThrottleReason {
   std::uint64_t bit = 0;
@@ -93,7 +93,7 @@ struct ThrottleReason {
 std::span<const ThrottleReason> throttle_reasons();
 
 constexpr std::uint64_t kGpuIsIdle = 0x1;
-// Of the bits those that slow a busy GPU down.
+// Of the bits those that slow a working GPU down.
 std::uint64_t slowing(std::uint64_t bits);
 
 }  // namespace chokepoint::host

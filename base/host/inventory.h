@@ -1,6 +1,6 @@
 // All that is known about this host: read once, judged by probe/host, kept by the run record.
 // A value; reading takes well under a second and never blocks on a device. What may hang (a name
-// server, a driver) is waited for kPatience in all and then told as not known.
+// server, a driver) is waited for kPatience in all and then reported as unknown.
 #pragma once
 
 #include <chrono>
@@ -25,17 +25,17 @@
 
 namespace chokepoint::host {
 
-// This host's own name and what it leads to. Gloo binds the first of these addresses that is this
-// host's, unless it is told an interface.
+// This host's own name and what it resolves to. Gloo binds the first of these addresses that is
+// this host's, unless an interface is set (GLOO_SOCKET_IFNAME).
 
 // Names to addresses, in the order in which getaddrinfo gives them, because that order decides what
-// Gloo binds. The running host asks its resolver; a copy of another host's tree only knows what its
-// /etc/hosts says.
+// Gloo binds. The running host uses its resolver; a copy of another host's tree only its
+// /etc/hosts.
 
 class Resolver {
  public:
   virtual ~Resolver() = default;
-  // NotFound where the name leads nowhere, Timeout where nobody answered.
+  // NotFound where the name does not resolve, Timeout where no server answered.
   virtual Result<std::vector<net::Address>> resolve(const std::string& name) = 0;
 };
 

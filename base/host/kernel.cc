@@ -183,7 +183,7 @@ constexpr std::array<std::string_view, 4> kDriftFiles = {
     "/var/lib/chrony/chrony.drift", "/var/lib/chrony/drift", "/var/lib/ntpsec/ntp.drift",
     "/var/lib/ntp/ntp.drift"};
 
-// For a copy of a host, and for a kernel that nobody corrects any more.
+// For a copy of a host, and for a kernel whose clock no process corrects any more.
 void read_drift_file(const sys::Root& root, Timekeeping& time) {
   for (const std::string_view path : kDriftFiles) {
     const std::vector<std::string> words = words_of(root.text(path).value_or(""));

@@ -21,7 +21,7 @@ struct Kernel {
 Kernel read_kernel(const sys::Root& root);
 void append_facts(const Kernel& kernel, Facts& facts);
 
-// major * 1000 + minor of "6.1.0-37-amd64": 6001; nothing where it cannot be told.
+// major * 1000 + minor of "6.1.0-37-amd64": 6001; nullopt where it cannot be read.
 std::optional<int> release_number(const Kernel& kernel);
 
 // The kernel's settings that bear on transfers, by their sysctl names, as text: what is a fact and
@@ -49,11 +49,11 @@ class Sysctls {
 Sysctls read_sysctls(const sys::Root& root);
 void append_facts(const Sysctls& sysctls, Facts& facts);
 
-// Which clock the kernel runs on and whether somebody keeps it right. Reads under the given root,
-// and asks the running kernel where that is live.
+// Which clock the kernel runs on and whether a process (NTP, PTP) corrects it. Reads under the
+// given root, and calls adjtimex() where that is live.
 
 struct Timekeeping {
-  std::optional<bool> synchronised;              // as the kernel was told by whoever keeps it
+  std::optional<bool> synchronised;              // as the process that corrects it has set it
   std::optional<std::int64_t> largest_error_us;  // what the kernel reckons it may be off by
   // Millionths by which the clock is corrected all the time: how wrong the host's oscillator is.
   std::optional<double> correction_ppm;

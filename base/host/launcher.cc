@@ -62,8 +62,7 @@ Ranks all_ranks(std::string_view environment) {
   return ranks;
 }
 
-// What one launcher leaves out (PMIx the number of ranks), another that speaks of the same rank may
-// have said.
+// What one launcher leaves out (PMIx the number of ranks), another with the same rank may have set.
 Rank filled(Rank rank, const Ranks& ranks) {
   for (const Rank& other : ranks) {
     if (other.rank == rank.rank) {
@@ -175,7 +174,7 @@ JobName find_job(const Variables& variables, std::span<const std::string> comman
   if (const std::string number = slurm_job(variables); !number.empty()) {
     return {.text = fit_for_a_folder(number)};
   }
-  // Without one, torchrun says "none".
+  // Without one, torchrun sets "none".
   const std::string id = given(value_of(command, kRunIdOptions), "TORCHELASTIC_RUN_ID");
   if (!id.empty() && id != "none") {
     return {.text = fit_for_a_folder(id)};

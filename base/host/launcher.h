@@ -1,7 +1,7 @@
-// What a launcher (torchrun, mpirun, srun) says of a process's rank in its environment. Launchers
-// pass on their own variables to those they launch, so several may be there, and a launcher may
-// look like a rank: what is nearer to the training is believed, and `nearness` tells how near it
-// is. Values; any thread.
+// A process's rank by the variables that a launcher (torchrun, mpirun, srun) sets in its
+// environment. Launchers pass on their own variables to those they launch, so several may be there,
+// and a launcher may look like a rank: the one nearest to the training counts, by `nearness`.
+// Values; any thread.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct Rank {
 
 struct RankFound {
   Rank rank = {};
-  int nearness = 0;  // 0: nothing was said
-  // Who set it: "torchrun", "mpirun", "srun"; empty where nothing was said.
+  int nearness = 0;  // 0: no variable is set
+  // The launcher that set it: "torchrun", "mpirun", "srun"; empty where none is set.
   std::string_view launcher = {};
 
   bool operator==(const RankFound&) const = default;
@@ -41,7 +41,7 @@ using Variables = std::function<std::optional<std::string>(const std::string& na
 // This process's own, or made up ones.
 RankFound find_rank(const Variables& variables);
 
-// What all nodes of a job call it without having talked to each other: its number at Slurm, the
+// A name of the job that all nodes find without messages between them: its number at Slurm, the
 // launcher's id, or the address and port where its ranks meet.
 struct JobName {
   std::string text = {};  // letters, digits, '.', '_', '-'; empty: nothing names the job
@@ -53,9 +53,9 @@ struct JobName {
 // The launcher may be what is to be started, so its command line counts as its variables do.
 JobName find_job(const Variables& variables, std::span<const std::string> command);
 
-// The words of an ssh to a host, the command for its shell left out. Nobody is asked for a
-// password, nothing of the user's desktop goes along, and a connection that is shared is used but
-// not left behind.
+// The words of an ssh to a host, the command for its shell left out: without password prompts
+// (BatchMode), without forwarding of X11 or an agent; a shared connection is used but none is left
+// open.
 std::vector<std::string> ssh_to(const std::string& host);
 
 // Lists of hosts as Slurm writes them. Pure.

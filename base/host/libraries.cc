@@ -133,7 +133,7 @@ std::string nccl_version_text(int code) {
                       : version_text(code / 10000, code % 10000 / 100, code % 100);
 }
 
-// What this program was built with, as its headers told when it was compiled.
+// The versions that this program was built with, from the headers at compile time.
 
 namespace {
 

@@ -14,7 +14,7 @@
 namespace chokepoint::host {
 
 struct FoundLibrary {
-  std::optional<std::string> version;  // "2.21.5"; nothing where it does not tell
+  std::optional<std::string> version;  // "2.21.5"; nullopt where it reports none
   std::string path;
 };
 

@@ -1,6 +1,6 @@
-// What only the running kernel can tell about an interface, behind one interface: asked of the
-// kernel for the live root, read from a file for a copied one, so that the answers of two hosts
-// never mix. Queries are owned by the caller and used by one thread.
+// What only the running kernel reports about a network interface: queried from the kernel for the
+// live root, read from a file for a copied one, so that the answers of two hosts never mix. Queries
+// are owned by the caller and used by one thread.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ class LinkQuery {
   virtual std::optional<std::string> problem() const = 0;
 };
 
-// Where a copied root keeps the answers. docs/reference/doctor.md tells its format.
+// Where a copied root keeps the answers. docs/reference/doctor.md has the format.
 inline constexpr std::string_view kRecordedAnswers = "/chokepoint/ethtool.json";
 
 std::unique_ptr<LinkQuery> live_link_query();

@@ -25,17 +25,18 @@ struct Memory {
   std::optional<std::int64_t> huge_pages;       // set aside
   std::optional<std::int64_t> free_huge_pages;
   std::optional<std::string> transparent_huge_pages;  // always [madvise] never
-  std::vector<NumaNode> nodes;                        // empty where the kernel tells of none
+  std::vector<NumaNode> nodes;                        // empty where the kernel lists none
 };
 
 Memory read_memory(const sys::Root& root);
 void append_facts(const Memory& memory, Facts& facts);
 
 // How much memory this process may still take. A container's limit is not in /proc/meminfo, and
-// whoever takes more than it allows is ended by the kernel. Reads under the given root only.
+// a process that takes more than it allows is killed by the kernel. Reads under the given root
+// only.
 
 // The least of what the host has available and what each cgroup around this process leaves; nothing
-// where the kernel tells of neither.
+// where the kernel reports neither.
 std::optional<std::int64_t> memory_room(const sys::Root& root);
 
 // Of one NUMA node, for what is bound to it: the kernel ends processes rather than take another's.

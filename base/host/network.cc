@@ -82,7 +82,7 @@ int count_nodes(const sys::Root& root) {
       }));
 }
 
-// Ports share the hops above them: each fact is told once.
+// Ports share the hops above them: each fact is listed once.
 void append_pci_facts(const Network& network, Facts& facts) {
   Facts all;
   for (const Nic& nic : network.nics) {

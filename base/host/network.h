@@ -77,7 +77,7 @@ Nic read_nic(const sys::Root& root, const LinkQuery& query, const InterruptTable
              const std::string& name);
 void append_facts(const Nic& nic, std::string_view query_source, Facts& facts);
 
-// Does it carry packets: enabled and with a carrier, as far as that can be told?
+// Whether it carries packets: enabled and with a carrier, as far as these are known.
 bool is_up(const Nic& nic);
 // A port of this host whose speed and settings are the hardware's.
 bool is_port(const Nic& nic);
@@ -99,7 +99,7 @@ struct Network {
   std::string query_source = {};                  // where settings come from: "ethtool"
   std::optional<std::string> query_problem = {};  // why there are none
   std::optional<std::string> default_route = {};  // the interface of the preferred default route
-  int cpus = 0;                                   // that are online; 0 where it cannot be told
+  int cpus = 0;                                   // that are online; 0: unknown
   int numa_nodes = 0;
 };
 
@@ -132,7 +132,7 @@ Links links_of(const Network& network);
 // is live.
 
 struct InterfaceAddress {
-  std::string interface;  // empty where only the address could be told
+  std::string interface;  // empty where only the address is known
   net::Address address;
 };
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 60;
 
 std::optional<std::int64_t> positive(std::optional<std::int64_t> value) {
-  // A driver without a link says -1, some say it unsigned.
+  // A driver without a link reports -1, some as an unsigned number.
   constexpr std::int64_t kUnsignedMinusOne = 4294967295;
   return value && *value > 0 && *value < kUnsignedMinusOne ? value : std::nullopt;
 }
@@ -147,7 +147,7 @@ std::string device_type(const sys::Root& root, const std::string& folder) {
   return uevent.substr(start, uevent.find('\n', start) - start);
 }
 
-// Over IPv4, the least that they add; nothing of what is no tunnel, or adds what cannot be told.
+// Over IPv4, the minimum that they add; nullopt of what is no tunnel, or adds an unknown number.
 std::optional<int> tunnel_header_bytes(const sys::Root& root, const std::string& folder) {
   constexpr int kIpv4 = 20;
   constexpr int kGre = 4;
@@ -467,7 +467,7 @@ void add_lists(const LinkAnswers& answers, std::string_view source, NicFactWrite
                std::string(feature.active ? "on" : "off") + (feature.fixed ? " [fixed]" : ""),
                std::string(source));
   }
-  // A counter that never moved says nothing, and a modern driver has thousands.
+  // A counter of 0 is left out: a modern driver has thousands.
   for (const net::Statistic& statistic : answers.statistics) {
     if (statistic.value != 0) {
       writer.add("stat_" + statistic.name, std::to_string(statistic.value), std::string(source));

@@ -13,7 +13,7 @@
 
 namespace chokepoint::host {
 
-// Does it tell of pauses, losses, errors, stalls, limits or RDMA's share?
+// Whether it counts pauses, losses, errors, stalls, limits or RDMA's share.
 bool is_telling_statistic(std::string_view name);
 
 // "received_pauses". A driver may count the same thing twice under different names: those of one

@@ -102,8 +102,8 @@ struct GpmValue {
 
 inline constexpr unsigned kGpmVersion = 1;
 
-// `count` says how many values are asked for; room for all that any driver knows, in case one
-// counts on it.
+// `count`: how many values are requested; the array has space for all that any driver has, in case
+// one writes them all.
 struct GpmRequest {
   unsigned version;
   unsigned count;

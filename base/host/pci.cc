@@ -242,7 +242,8 @@ void pair_ends(std::vector<PciHop>& path) {
   }
 }
 
-// Behind a hypervisor's port the guest's payload reaches no card: what the host has set counts.
+// Behind a hypervisor's port the virtual machine's maximum payload has no effect on the card: the
+// host's setting counts.
 void leave_out_payloads(const sys::Root& root, std::vector<PciHop>& path) {
   const bool any_emulated = std::ranges::any_of(path, [&](const PciHop& hop) {
     return is_emulated(root, fmt::format("{}{}/", kPciDevices, hop.address));

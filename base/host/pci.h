@@ -1,5 +1,5 @@
 // One PCI device and every function between it and the root port, as /sys/bus/pci/devices shows
-// them. The maxima alone do not tell what a card gets: a link may have trained slower or narrower
+// them. The maxima alone do not show what a card gets: a link may have trained slower or narrower
 // at any hop above it. Values, read once below the given root.
 #pragma once
 

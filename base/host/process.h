@@ -1,4 +1,4 @@
-// What this very process may do and was told: resource limits, capabilities, environment. A job
+// This process's resource limits, capabilities and environment. A job
 // started from the same shell gets the same. Reads under the given root only.
 #pragma once
 
@@ -41,8 +41,8 @@ struct Process {
   std::optional<std::map<std::string, std::string>> environment;
 };
 
-// Of an environment as /proc/PID/environ has it, what tells libraries where to meet and what to
-// bind: NCCL_*, GLOO_*, TP_SOCKET_IFNAME, MASTER_ADDR, MASTER_PORT.
+// Of an environment as /proc/PID/environ has it, the variables by which libraries choose where to
+// meet and what to bind: NCCL_*, GLOO_*, TP_SOCKET_IFNAME, MASTER_ADDR, MASTER_PORT.
 std::map<std::string, std::string> steering_variables(std::string_view environ);
 
 Process read_process(const sys::Root& root);

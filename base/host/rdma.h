@@ -30,8 +30,9 @@ struct RdmaPort {
   std::optional<std::string> rate = {};        // "100 Gb/sec (4X EDR)"
   std::optional<std::string> netdev = {};      // the Ethernet interface under it
   std::optional<std::int64_t> netdev_mtu_bytes = {};
-  std::optional<int> active_mtu_bytes = {};  // as the device says; no file tells, verbs do
-  std::vector<RdmaGid> gids = {};            // those that are set
+  std::optional<int> active_mtu_bytes =
+      {};                          // as the device reports it by verbs; no file of sysfs has it
+  std::vector<RdmaGid> gids = {};  // those that are set
 };
 
 struct RdmaDevice {
@@ -44,7 +45,7 @@ struct RdmaDevice {
 };
 
 std::vector<RdmaDevice> read_rdma(const sys::Root& root);
-// The key of a device's fact that says so: rxe, siw.
+// The key of the fact of a device in software: rxe, siw.
 inline constexpr std::string_view kRdmaInSoftware = "in_software";
 
 // The Ethernet interface under a port: a physical one where the device has one, because only its

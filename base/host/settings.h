@@ -1,7 +1,7 @@
-// Of the facts about a host those that say how it is set up: what an administrator, an update, a
+// Of the facts about a host those of its setup: what an administrator, an update, a
 // reboot or another slot changes, and what a measurement before and one after may therefore differ
-// by. Counters, addresses, names and what only this moment says are left out. Pure but for
-// read_settings(), which reads below the given root and asks nobody who may hang.
+// by. Counters, addresses, names and momentary values are left out. Pure but for read_settings(),
+// which reads below the given root and calls no driver or server that may hang.
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ Settings settings_of(const Facts& facts);
 // host's.
 Settings read_settings(const sys::Root& root);
 
-// From a message or a document of anybody: empty where it is not of that form, or too large.
+// From an untrusted message or document: empty where it is not of that form, or too large.
 Settings settings_in(const nlohmann::ordered_json& json);
 
 }  // namespace chokepoint::host

@@ -225,7 +225,7 @@ class CriticalGain {
 bool would_find_with(CriticalGain& critical, const Sought& sought, std::size_t flows,
                      std::uint64_t packets, double background) {
   constexpr int kPlays = 1000;
-  constexpr int kMaxMissed = 5;         // of 1000, so that what is promised is 1 of 100
+  constexpr int kMaxMissed = 5;         // of 1000, so that the documented 1 of 100 is kept
   constexpr double kMaxUnseen = 0.005;  // no flow takes the member at all
   if (std::pow(1 - sought.share, static_cast<double>(flows)) > kMaxUnseen) {
     return false;

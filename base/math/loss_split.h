@@ -27,7 +27,7 @@ struct LossSplit {
   double loss = 0;                        // of the lossy group, 0..1
   double others_loss = 0;                 // of the others
   std::vector<std::size_t> lossy = {};    // flows
-  std::vector<std::size_t> unclear = {};  // too few packets to say which group they are in
+  std::vector<std::size_t> unclear = {};  // too few packets to assign them to a group
 };
 
 // Nothing where flows do not differ by more than chance. The likelihood of two groups against that
@@ -35,7 +35,7 @@ struct LossSplit {
 // reach is drawn (a parametric bootstrap), because the cut is chosen by the same counts.
 std::optional<LossSplit> split_by_loss(std::span<const FlowLoss> flows);
 
-// A member of a bundle as somebody would want to find it.
+// A member of a bundle that a test is to detect.
 struct Sought {
   double share = 0;  // of the flows that it takes
   double loss = 0;   // more than the others, 0..1

@@ -1,5 +1,5 @@
-// Sums of whole numbers that anybody may have written: where the true one is no number of the type,
-// the number next to it. Pure.
+// Sums of untrusted whole numbers: where the true one does not fit the type, the nearest number
+// that does. Pure.
 #pragma once
 
 #include <cstdint>

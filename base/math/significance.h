@@ -1,4 +1,4 @@
-// What few measurements tell of the mean behind them, and whether two means differ, by Student's
+// What few measurements show of the mean behind them, and whether two means differ, by Student's
 // distribution: for values that are themselves means of many, as a run's figures are. Pure
 // functions.
 #pragma once
@@ -47,9 +47,9 @@ std::optional<double> mann_whitney_p(std::span<const double> first, std::span<co
 // The least that so many can give: with few, even values that are all apart prove nothing.
 double least_mann_whitney_p(std::size_t first, std::size_t second);
 
-// What a series tells whose neighbours resemble each other, as a job's steps do: it is cut into
-// blocks that are taken as one. The same input gives the same answer: chance is drawn from a seed
-// that never changes. Pure functions.
+// Intervals for a series whose neighbours resemble each other, as a job's steps do: it is cut into
+// blocks that count as one value. The same input gives the same answer: random numbers come from a
+// fixed seed. Pure functions.
 
 // The mean of each of so many blocks, one after the other, as equal as they can be. As many as
 // there are values at most.

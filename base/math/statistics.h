@@ -11,7 +11,7 @@
 
 namespace chokepoint::math {
 
-// What every distribution in the JSON documents says. count 0: nothing was measured.
+// The figures of every distribution in the JSON documents. count 0: nothing was measured.
 struct Distribution {
   double min = 0;
   double median = 0;

@@ -214,7 +214,7 @@ std::string format_ms(double ms) {
   if (ms == 0) {
     return "0 ms";
   }
-  constexpr double kMaxNs = 9e18;  // a document that is read may tell of more
+  constexpr double kMaxNs = 9e18;  // a document that is read may hold more
   const double ns = std::clamp(ms * kNsPerMs, -kMaxNs, kMaxNs);
   return format_duration(std::chrono::nanoseconds(std::isnan(ns) ? 0 : std::llround(ns)));
 }
