@@ -373,7 +373,7 @@ struct TrafficPeriod::State {
   std::int64_t count = 0;
 
   // A period that is found again and again is accepted; it is dropped when it is no longer found.
-  void search() {
+  void update_period() {
     const std::optional<Candidate> step = PeriodSearch::step_of(search.candidates(traffic));
     const std::int64_t newest_ns = traffic.newest_ns();
     const bool is_again = step && found && is_near(step->period_ns, found->period_ns);
@@ -475,7 +475,7 @@ void TrafficPeriod::add(std::int64_t t_ns, std::uint64_t bytes) {
 
 std::optional<Period> TrafficPeriod::estimate(std::int64_t now_ns) {
   state_->traffic.flush();
-  state_->search();
+  state_->update_period();
   if (!state_->current) {
     return std::nullopt;
   }
