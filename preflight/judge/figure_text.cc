@@ -28,11 +28,11 @@ std::string port_of(const ClusterInput& input, HostIndex host) {
   return interface.empty() ? input.name(host) : input.name(host) + " " + interface;
 }
 
-std::string direction_of(const FaultLocation& blame) {
-  if (blame.sends && blame.receives) {
+std::string direction_of(const FaultLocation& location) {
+  if (location.sends && location.receives) {
     return "";
   }
-  return blame.sends ? ", sending" : ", receiving";
+  return location.sends ? ", sending" : ", receiving";
 }
 
 std::string look_at(const ClusterInput& input, HostIndex host) {
@@ -88,37 +88,38 @@ std::string counted(std::size_t number, std::string_view one, std::string_view m
   return fmt::format("{} {}", number, number == 1 ? one : many);
 }
 
-std::string subject_of(const ClusterInput& input, const FaultLocation& blame) {
-  switch (blame.place) {
+std::string subject_of(const ClusterInput& input, const FaultLocation& location) {
+  switch (location.place) {
     case Place::Port:
-      return port_of(input, blame.hosts[0]) + direction_of(blame);
+      return port_of(input, location.hosts[0]) + direction_of(location);
     case Place::Uplink:
-      return fmt::format("between {} and {}", names_of(input, blame.hosts),
-                         names_of(input, blame.others));
+      return fmt::format("between {} and {}", names_of(input, location.hosts),
+                         names_of(input, location.others));
     case Place::Pair:
-      return fmt::format("between {} and {}", input.name(blame.hosts[0]),
-                         input.name(blame.hosts[1]));
+      return fmt::format("between {} and {}", input.name(location.hosts[0]),
+                         input.name(location.hosts[1]));
     case Place::DirectedPath:
-      return fmt::format("from {} to {}", input.name(blame.hosts[0]), input.name(blame.hosts[1]));
+      return fmt::format("from {} to {}", input.name(location.hosts[0]),
+                         input.name(location.hosts[1]));
     case Place::Host:
     case Place::Name:
     case Place::Slot:
-      return names_of(input, blame.hosts);
+      return names_of(input, location.hosts);
     case Place::Cluster:
       break;
   }
   return "cluster";
 }
 
-std::string reason_for(const ClusterInput& input, const FaultLocation& blame) {
-  switch (blame.place) {
+std::string reason_for(const ClusterInput& input, const FaultLocation& location) {
+  switch (location.place) {
     case Place::Port:
       return fmt::format(
           "{} suffers, and the other hosts do not among themselves: its port, its cable or the "
           "switch's port",
-          blame.sends && blame.receives ? "all it sends and receives"
-          : blame.sends                 ? "all it sends"
-                                        : "all it receives");
+          location.sends && location.receives ? "all it sends and receives"
+          : location.sends                    ? "all it sends"
+                                              : "all it receives");
     case Place::Uplink:
       return "within each of the two groups all is well: what they share between them is it";
     case Place::Pair:
@@ -138,15 +139,15 @@ std::string reason_for(const ClusterInput& input, const FaultLocation& blame) {
   return "";
 }
 
-std::string look_at_ports(const ClusterInput& input, const FaultLocation& blame) {
-  switch (blame.place) {
+std::string look_at_ports(const ClusterInput& input, const FaultLocation& location) {
+  switch (location.place) {
     case Place::Port:
-      return with_note(look_at(input, blame.hosts[0]),
+      return with_note(look_at(input, location.hosts[0]),
                        "then swap its cable, then the switch's port: the fault goes where it "
                        "belongs");
     case Place::Pair:
     case Place::DirectedPath:
-      return with_note(look_at(input, blame.hosts[0]) + "; " + look_at(input, blame.hosts[1]),
+      return with_note(look_at(input, location.hosts[0]) + "; " + look_at(input, location.hosts[1]),
                        "then swap the cable: the end whose counters grow has it");
     case Place::Uplink:
       return "look at the links between the switches of both groups: their rates, how many are up, "
@@ -166,16 +167,17 @@ std::string test_by_hand(const ClusterInput& input, HostIndex from, HostIndex to
                                                shell_word(input.host(to).address)));
 }
 
-Finding finding_of(const ClusterInput& input, const FaultLocation& blame, std::string id,
+Finding finding_of(const ClusterInput& input, const FaultLocation& location, std::string id,
                    checks::Status status) {
   Finding finding{.check = {.id = std::move(id),
                             .status = status,
-                            .subject = subject_of(input, blame),
-                            .why = reason_for(input, blame),
-                            .next_step = look_at_ports(input, blame)},
-                  .place = blame.place,
-                  .hosts = blame.hosts};
-  add_ways(input, std::span(blame.ways).first(std::min(blame.ways.size(), kMaxWays)), finding);
+                            .subject = subject_of(input, location),
+                            .why = reason_for(input, location),
+                            .next_step = look_at_ports(input, location)},
+                  .place = location.place,
+                  .hosts = location.hosts};
+  add_ways(input, std::span(location.ways).first(std::min(location.ways.size(), kMaxWays)),
+           finding);
   return finding;
 }
 

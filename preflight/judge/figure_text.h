@@ -20,11 +20,11 @@ std::string rate_words(double mbps);
 std::string counted(std::size_t number, std::string_view one, std::string_view many);
 
 // "gpu3 eth0, sending", "from gpu0 to gpu1", "gpu0, gpu1 and gpu2, gpu3"
-std::string subject_of(const ClusterInput& input, const FaultLocation& blame);
+std::string subject_of(const ClusterInput& input, const FaultLocation& location);
 // Why the fault lies there: "all it sends suffers, and nothing between the others".
-std::string reason_for(const ClusterInput& input, const FaultLocation& blame);
+std::string reason_for(const ClusterInput& input, const FaultLocation& location);
 // The commands that inspect the ports of the hosts at fault, and what to do about it.
-std::string look_at_ports(const ClusterInput& input, const FaultLocation& blame);
+std::string look_at_ports(const ClusterInput& input, const FaultLocation& location);
 
 // The command that repeats a test by hand, against the agent at the other end: "probe tcp", "rdma
 // write bw". It asks for the key that the agents were given.
@@ -32,7 +32,7 @@ std::string test_by_hand(const ClusterInput& input, HostIndex from, HostIndex to
                          std::string_view test);
 
 // A finding with place, hosts and ways filled in; no more ways than a page can show.
-Finding finding_of(const ClusterInput& input, const FaultLocation& blame, std::string id,
+Finding finding_of(const ClusterInput& input, const FaultLocation& location, std::string id,
                    checks::Status status);
 
 // Those ways, with who sends and who receives.

@@ -98,11 +98,11 @@ std::optional<double> rdma_expected(const ClusterInput& input, const DirectedPat
   return from && to ? std::optional(std::min(*from, *to)) : std::nullopt;
 }
 
-void report_rdma(JudgeContext& context, const FaultLocation& blame) {
-  const DirectedPath& way = context.input.ways()[blame.ways[0]];
+void report_rdma(JudgeContext& context, const FaultLocation& location) {
+  const DirectedPath& way = context.input.ways()[location.ways[0]];
   const double expected = rdma_expected(context.input, way).value_or(0);
   const double rate = *way.result->rdma_mbps;
-  Finding finding = finding_of(context.input, blame, "rdma.rate",
+  Finding finding = finding_of(context.input, location, "rdma.rate",
                                grade_of(context.input.limits(), rate, expected));
   finding.check.found = fmt::format("{} {}", rate_words(rate), words_for(context.input, way));
   finding.check.wanted =

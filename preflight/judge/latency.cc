@@ -43,15 +43,15 @@ std::string wanted_words(const Limits& limits) {
   return text;
 }
 
-void report_latency(JudgeContext& context, const FaultLocation& blame) {
-  const DirectedPath& way = context.input.ways()[blame.ways[0]];
+void report_latency(JudgeContext& context, const FaultLocation& location) {
+  const DirectedPath& way = context.input.ways()[location.ways[0]];
   // One pair among many, both well with others, had other load for a moment rather than a fault.
-  const bool stray = blame.place == Place::Pair && context.input.hosts() > 2;
+  const bool stray = location.place == Place::Pair && context.input.hosts() > 2;
   Finding finding =
-      finding_of(context.input, blame, "link.latency", stray ? Status::Info : Status::Warning);
+      finding_of(context.input, location, "link.latency", stray ? Status::Info : Status::Warning);
   finding.check.found = fmt::format("{} on {}, the median of them",
-                                    math::format_ms(median_of(context.input, blame.ways)),
-                                    counted(blame.ways.size() / 2, "pair", "pairs"));
+                                    math::format_ms(median_of(context.input, location.ways)),
+                                    counted(location.ways.size() / 2, "pair", "pairs"));
   finding.check.wanted = wanted_words(context.input.limits());
   finding.check.next_step =
       with_note(test_by_hand(context.input, way.from, way.to, "probe latency"),
@@ -78,15 +78,15 @@ std::vector<Tested> far_in(const ClusterInput& input) {
 }
 
 // No host is at fault: a tunnel between sites may well be one network.
-void report_far(JudgeContext& context, const FaultLocation& blame) {
-  Finding finding = finding_of(context.input, blame, "link.latency", Status::Info);
+void report_far(JudgeContext& context, const FaultLocation& location) {
+  Finding finding = finding_of(context.input, location, "link.latency", Status::Info);
   finding.check.found = fmt::format("{} on {}, within one network",
-                                    math::format_ms(median_of(context.input, blame.ways)),
-                                    counted(blame.ways.size() / 2, "pair", "pairs"));
+                                    math::format_ms(median_of(context.input, location.ways)),
+                                    counted(location.ways.size() / 2, "pair", "pairs"));
   finding.check.wanted = fmt::format("below {} ms, unless another site is meant to be in it",
                                      context.input.limits().wan_rtt_ms);
   finding.check.why = "it is judged as a WAN: no port's rate is asked of it";
-  const DirectedPath& way = context.input.ways()[blame.ways[0]];
+  const DirectedPath& way = context.input.ways()[location.ways[0]];
   finding.check.next_step = test_by_hand(context.input, way.from, way.to, "probe path");
   context.add(std::move(finding));
 }

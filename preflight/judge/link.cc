@@ -38,10 +38,10 @@ Summary summary_of(const JudgeContext& context, const std::vector<PathIndex>& wa
   return summary;
 }
 
-bool is_one_way(const FaultLocation& blame) {
-  return blame.place == Place::DirectedPath ||
-         ((blame.place == Place::Port || blame.place == Place::Uplink) &&
-          blame.sends != blame.receives);
+bool is_one_way(const FaultLocation& location) {
+  return location.place == Place::DirectedPath ||
+         ((location.place == Place::Port || location.place == Place::Uplink) &&
+          location.sends != location.receives);
 }
 
 std::string test_again(const JudgeContext& context, PathIndex index) {
@@ -50,9 +50,9 @@ std::string test_again(const JudgeContext& context, PathIndex index) {
 }
 
 // Before the comment behind the command; where there is no command, the step is the comment.
-std::string and_test_again(const FaultLocation& blame, const std::string& step,
+std::string and_test_again(const FaultLocation& location, const std::string& step,
                            const std::string& test) {
-  if (blame.place == Place::Uplink || blame.place == Place::Cluster) {
+  if (location.place == Place::Uplink || location.place == Place::Cluster) {
     return with_note(test, step);
   }
   std::string both = step;
@@ -85,14 +85,14 @@ std::string found_words(const Summary& summary, std::size_t ways) {
 }
 
 // It was not tested again, or processors were full everywhere: then only a large difference counts.
-void doubt(const JudgeContext& context, const FaultLocation& blame, const Summary& summary,
+void doubt(const JudgeContext& context, const FaultLocation& location, const Summary& summary,
            Finding& finding) {
   const Limits& limits = context.input.limits();
   const double expected = context.speeds.expected[summary.worst].mbps;
-  const bool repeated = std::ranges::any_of(blame.ways, [&](PathIndex way) {
+  const bool repeated = std::ranges::any_of(location.ways, [&](PathIndex way) {
     return context.input.ways()[way].result->alone_mbps.has_value();
   });
-  const bool few = blame.place == Place::DirectedPath || blame.place == Place::Pair;
+  const bool few = location.place == Place::DirectedPath || location.place == Place::Pair;
   if (!repeated && few && summary.median >= limits.link_few_share * expected) {
     finding.check.status = Status::Info;
     finding.check.why += "; slow while others were at it, and not tested again alone";
@@ -103,21 +103,21 @@ void doubt(const JudgeContext& context, const FaultLocation& blame, const Summar
   }
 }
 
-void report_rate(JudgeContext& context, const FaultLocation& blame) {
-  const Summary summary = summary_of(context, blame.ways);
+void report_rate(JudgeContext& context, const FaultLocation& location) {
+  const Summary summary = summary_of(context, location.ways);
   const Expectation& expected = context.speeds.expected[summary.worst];
   Finding finding =
-      finding_of(context.input, blame, is_one_way(blame) ? "link.oneway" : "link.rate",
+      finding_of(context.input, location, is_one_way(location) ? "link.oneway" : "link.rate",
                  grade_of(context.input.limits(), summary.median, expected.mbps));
-  finding.check.found = found_words(summary, blame.ways.size());
+  finding.check.found = found_words(summary, location.ways.size());
   finding.check.wanted =
       fmt::format("{} at least: {} {}", rate_words(context.speeds.least[summary.worst]),
                   rate_words(expected.mbps), words_for(expected, context.input));
   finding.check.next_step =
-      and_test_again(blame, finding.check.next_step, test_again(context, summary.worst));
-  add_evidence(context, blame.ways, finding);
-  doubt(context, blame, summary, finding);
-  context.explain(blame.ways);
+      and_test_again(location, finding.check.next_step, test_again(context, summary.worst));
+  add_evidence(context, location.ways, finding);
+  doubt(context, location, summary, finding);
+  context.explain(location.ways);
   context.add(std::move(finding));
 }
 
@@ -189,9 +189,9 @@ std::string_view command_for(std::string_view test) {
 }
 
 std::string tests_of(const Failures& failures, const std::vector<Tested>& tested,
-                     const FaultLocation& blame) {
+                     const FaultLocation& location) {
   std::set<std::string> tests;
-  for (const PathIndex way : blame.ways) {
+  for (const PathIndex way : location.ways) {
     for (const Trouble* trouble : failures.at(pair_key(tested[way].from, tested[way].to))) {
       tests.insert(trouble->test);
     }
@@ -204,21 +204,21 @@ std::string tests_of(const Failures& failures, const std::vector<Tested>& tested
 }
 
 void report(JudgeContext& context, const Failures& failures, const std::vector<Tested>& tested,
-            const FaultLocation& blame) {
-  const Tested& first = tested[blame.ways[0]];
+            const FaultLocation& location) {
+  const Tested& first = tested[location.ways[0]];
   const Trouble& trouble = *failures.at(pair_key(first.from, first.to))[0];
-  FaultLocation without_ways = blame;
+  FaultLocation without_ways = location;
   without_ways.ways.clear();
   Finding finding = finding_of(context.input, without_ways, "test.failed", Status::Critical);
-  finding.place = blame.place == Place::Port ? Place::Host : blame.place;
-  finding.check.found = fmt::format("{} failed between {}", tests_of(failures, tested, blame),
-                                    counted((blame.ways.size() + 1) / 2, "pair", "pairs"));
+  finding.place = location.place == Place::Port ? Place::Host : location.place;
+  finding.check.found = fmt::format("{} failed between {}", tests_of(failures, tested, location),
+                                    counted((location.ways.size() + 1) / 2, "pair", "pairs"));
   finding.check.wanted = "a result";
   finding.check.why = describe(trouble.error);
   finding.check.next_step =
       with_note(test_by_hand(context.input, trouble.a, trouble.b, command_for(trouble.test)),
                 "look for a firewall between them");
-  for (const PathIndex way : blame.ways) {
+  for (const PathIndex way : location.ways) {
     finding.ways.emplace_back(tested[way].from, tested[way].to);
   }
   context.add(std::move(finding));

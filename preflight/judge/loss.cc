@@ -82,17 +82,17 @@ void add_evidence(const ClusterInput& input, const std::vector<PathIndex>& ways,
   }
 }
 
-void report_loss(JudgeContext& context, const FaultLocation& blame) {
+void report_loss(JudgeContext& context, const FaultLocation& location) {
   const Limits& limits = context.input.limits();
-  const Count count = count_of(context.input, blame.ways);
+  const Count count = count_of(context.input, location.ways);
   Finding finding = finding_of(
-      context.input, blame, "link.loss",
+      context.input, location, "link.loss",
       count.percent() >= limits.loss_critical_percent ? Status::Critical : Status::Warning);
   finding.check.found = fmt::format("{:.3g} %: {} of {} packets on {}", count.percent(), count.lost,
-                                    count.sent, counted(blame.ways.size(), "way", "ways"));
+                                    count.sent, counted(location.ways.size(), "way", "ways"));
   finding.check.wanted = fmt::format("{} % at most, with nothing else on", limits.loss_percent);
-  add_evidence(context.input, blame.ways, finding);
-  context.explain(blame.ways);
+  add_evidence(context.input, location.ways, finding);
+  context.explain(location.ways);
   context.add(std::move(finding));
 }
 

@@ -86,7 +86,7 @@ using FindingsOfMembers = std::map<std::pair<MemberFault, std::string>, std::siz
 
 void report(JudgeContext& context, const BundleResult& bundle, const BadMember& bad, PathIndex way,
             FindingsOfMembers& known) {
-  const FaultLocation blame{
+  const FaultLocation location{
       .place = Place::DirectedPath, .hosts = {bad.from, bad.to}, .ways = {way}};
   const Status status = status_of(context.input.limits(), bad);
   const Evidence evidence{
@@ -100,12 +100,12 @@ void report(JudgeContext& context, const BundleResult& bundle, const BadMember& 
     if (!is_new) {
       Finding& finding = context.findings[same->second];
       finding.check.status = std::max(finding.check.status, status);
-      add_ways(context.input, blame.ways, finding);
+      add_ways(context.input, location.ways, finding);
       finding.evidence.push_back(evidence);
       return;
     }
   }
-  Finding finding = finding_of(context.input, blame, "link.member", status);
+  Finding finding = finding_of(context.input, location, "link.member", status);
   finding.check.found = found_words(context.input, bundle, bad);
   finding.check.wanted = "parallel links that are alike";
   finding.check.why =

@@ -108,14 +108,14 @@ Status status_of(const ClusterInput& input, const DirectedPath& way) {
   return input.is_wan(way) ? Status::Info : Status::Warning;
 }
 
-void report_path(JudgeContext& context, const FaultLocation& blame) {
-  const DirectedPath& way = context.input.ways()[blame.ways[0]];
-  Finding finding = finding_of(context.input, blame, "link.mtu", status_of(context.input, way));
+void report_path(JudgeContext& context, const FaultLocation& location) {
+  const DirectedPath& way = context.input.ways()[location.ways[0]];
+  Finding finding = finding_of(context.input, location, "link.mtu", status_of(context.input, way));
   const std::optional<double> ends = ends_carry(context.input, way);
   if (is_hole(context.input, way)) {
     finding.check.found = fmt::format("packets of {} bytes and more vanish, {}",
                                       *way.result->black_hole_bytes, words_for(context.input, way));
-    context.explain(blame.ways);
+    context.explain(location.ways);
   } else {
     finding.check.found =
         fmt::format("{} bytes {}", *way.result->mtu_bytes, words_for(context.input, way));

@@ -147,16 +147,17 @@ std::string found_words(const LookedUp& look) {
 }
 
 // The hosts that resolve wrongly, the hosts whose names are resolved wrongly, or both.
-std::string subject_of_names(const ClusterInput& input, const FaultLocation& blame) {
-  switch (blame.place) {
+std::string subject_of_names(const ClusterInput& input, const FaultLocation& location) {
+  switch (location.place) {
     case Place::Port:
-      return blame.receives ? "name " + input.name(blame.hosts[0])
-                            : input.name(blame.hosts[0]) + "'s resolver";
+      return location.receives ? "name " + input.name(location.hosts[0])
+                               : input.name(location.hosts[0]) + "'s resolver";
     case Place::DirectedPath:
-      return fmt::format("name {} on {}", input.name(blame.hosts[1]), input.name(blame.hosts[0]));
+      return fmt::format("name {} on {}", input.name(location.hosts[1]),
+                         input.name(location.hosts[0]));
     case Place::Pair:
-      return fmt::format("names of {} and {} on each other", input.name(blame.hosts[0]),
-                         input.name(blame.hosts[1]));
+      return fmt::format("names of {} and {} on each other", input.name(location.hosts[0]),
+                         input.name(location.hosts[1]));
     default:
       break;
   }
@@ -174,7 +175,7 @@ class Names {
   void judge_all(const Kind& kind, Wrong wrong, std::string_view why_own);
   void judge_own(const Kind& kind, Wrong wrong, std::string_view why);
   void judge_kind(const Kind& kind, Wrong wrong);
-  void report(const Kind& kind, const FaultLocation& blame);
+  void report(const Kind& kind, const FaultLocation& location);
 
   JudgeContext& context_;
   const ClusterInput& input_;
@@ -182,18 +183,18 @@ class Names {
   std::vector<bool> reported_ = {};  // by host: this kind's finding is of its name or its resolver
 };
 
-void Names::report(const Kind& kind, const FaultLocation& blame) {
-  const LookedUp& look = looks_[blame.ways[0]];
+void Names::report(const Kind& kind, const FaultLocation& location) {
+  const LookedUp& look = looks_[location.ways[0]];
   // Wrong for one who asks, and right for the others: it is the one who asks.
-  const bool by_one =
-      blame.place == Place::DirectedPath || (blame.place == Place::Port && !blame.receives);
+  const bool by_one = location.place == Place::DirectedPath ||
+                      (location.place == Place::Port && !location.receives);
   const std::string& asked = input_.name(look.asked);
   Finding finding{.place = Place::Name};
-  finding.hosts = by_one ? std::vector{look.asker} : blame.hosts;
+  finding.hosts = by_one ? std::vector{look.asker} : location.hosts;
   finding.check = {
       .id = by_one && look.wrong == Wrong::Elsewhere ? kDiffers.id : kind.id,
       .status = kind.status,
-      .subject = subject_of_names(input_, blame),
+      .subject = subject_of_names(input_, location),
       .found =
           fmt::format("{}: {}, asked on {}", asked, found_words(look), input_.name(look.asker)),
       .wanted = input_.host(look.asked).address,
@@ -202,9 +203,9 @@ void Names::report(const Kind& kind, const FaultLocation& blame) {
           with_note(on_host(input_.name(look.asker), "getent ahosts " + shell_word(asked)),
                     fmt::format("fix /etc/hosts there, or the name server: {} is {}",
                                 shell_word(asked), shell_word(input_.host(look.asked).address)))};
-  if (blame.ways.size() > 1) {
+  if (location.ways.size() > 1) {
     finding.check.found +=
-        fmt::format(", and {} more", counted(blame.ways.size() - 1, "answer", "answers"));
+        fmt::format(", and {} more", counted(location.ways.size() - 1, "answer", "answers"));
   }
   context_.add(std::move(finding));
 }

@@ -140,11 +140,11 @@ bool is_rate_known(const JudgeContext& context) {
 
 void report(JudgeContext& context, const Groups& groups, const Crossing& crossing,
             const CutResult* cut) {
-  const FaultLocation blame{.place = Place::Uplink,
-                            .hosts = groups.first,
-                            .others = groups.second,
-                            .ways = crossing.slow};
-  Finding finding = finding_of(context.input, blame, "uplink.oversubscribed", Status::Warning);
+  const FaultLocation location{.place = Place::Uplink,
+                               .hosts = groups.first,
+                               .others = groups.second,
+                               .ways = crossing.slow};
+  Finding finding = finding_of(context.input, location, "uplink.oversubscribed", Status::Warning);
   if (cut != nullptr) {
     add_cut(context, *cut, finding);
   } else {
@@ -214,8 +214,8 @@ void judge_other_cuts(JudgeContext& context) {
   if (worst == nullptr) {
     return;
   }
-  const FaultLocation blame{.place = Place::Cluster};
-  Finding finding = finding_of(context.input, blame, "uplink.oversubscribed", Status::Warning);
+  const FaultLocation location{.place = Place::Cluster};
+  Finding finding = finding_of(context.input, location, "uplink.oversubscribed", Status::Warning);
   add_cut(context, *worst, finding);
   finding.check.why =
       "each pair is well alone: something that all share carries less than they ask for together";
@@ -248,25 +248,25 @@ void judge_uplinks(JudgeContext& context) {
 }
 
 void judge_sharing(JudgeContext& context) {
-  FaultLocation blame{.place = Place::Cluster};
+  FaultLocation location{.place = Place::Cluster};
   std::size_t known = 0;
   for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
     const Speed speed = context.speeds.speed[index];
     known += speed != Speed::Unknown ? 1 : 0;
     if (speed == Speed::Shared && !context.explained[index] &&
         !is_bound_by_processor(context.input, *context.input.ways()[index].result)) {
-      blame.ways.push_back(index);
+      location.ways.push_back(index);
     }
   }
-  if (blame.ways.empty() || context.has("uplink.oversubscribed", Status::Info)) {
+  if (location.ways.empty() || context.has("uplink.oversubscribed", Status::Info)) {
     return;
   }
-  const bool many = is_rate_known(context) && static_cast<double>(blame.ways.size()) >
+  const bool many = is_rate_known(context) && static_cast<double>(location.ways.size()) >
                                                   kManyShared * static_cast<double>(known);
   Finding finding =
-      finding_of(context.input, blame, "link.shared", many ? Status::Warning : Status::Info);
+      finding_of(context.input, location, "link.shared", many ? Status::Warning : Status::Info);
   finding.check.found = fmt::format("{} of {} reach their rate only with nothing else on",
-                                    counted(blame.ways.size(), "way", "ways"), known);
+                                    counted(location.ways.size(), "way", "ways"), known);
   finding.check.wanted = "the same while other pairs are at it";
   finding.check.why = "no two groups of hosts explain it: the switch itself, or a busy host";
   context.add(std::move(finding));
