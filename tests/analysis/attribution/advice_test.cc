@@ -1,3 +1,5 @@
+// What a verdict advises, with the figures of its own path: judgement.cc and the findings of
+// causes.def.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Where the other address family has the better path: route.cc through a whole diagnosis.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,5 @@
+// A job on one host without a network: gpu_copies.cc, hosts.cc and step_accounts.cc in one
+// diagnosis.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

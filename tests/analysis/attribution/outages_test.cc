@@ -1,3 +1,4 @@
+// Losses beside an interface that went down: network.cc and hosts.cc in one diagnosis.
 #include <gtest/gtest.h>
 
 #include "analysis/attribution/findings.h"

@@ -1,3 +1,4 @@
+// Texts of strangers in every format of export: CSV, JSON, Prometheus.
 #include "base/cli/text.h"
 
 #include <gtest/gtest.h>

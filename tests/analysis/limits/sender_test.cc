@@ -1,3 +1,4 @@
+// What limits a sender, over limit_timeline.cc and path_pace.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Records on disk read into memory, over run_data.cc, node_loader.cc and connections.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Collectives beside computing, over overlap.cc and steps.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,5 @@
+// The lines on which collectives follow each other, which overlap.cc makes its times of.
+// use.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Which collectives of several nodes are one: exchanges.cc, before it looks at their times.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Who came last to a meeting of connections: lateness.cc without a library's messages.
 #include <gtest/gtest.h>
 
 #include "analysis/phases/lateness.h"

@@ -1,3 +1,4 @@
+// Predictions held against what was measured: the errors' figures of predict.cc.
 #include <gtest/gtest.h>
 
 #include "analysis/predict/predict.h"

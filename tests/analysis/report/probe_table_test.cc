@@ -1,3 +1,4 @@
+// Probes beside what the job reached: the table of path_picture.h.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

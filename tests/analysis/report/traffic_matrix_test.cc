@@ -1,3 +1,4 @@
+// Who sent how much to whom: the matrix of flow_table.h.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

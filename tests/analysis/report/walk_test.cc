@@ -1,3 +1,4 @@
+// Every number of a record stands in its report, over all sources of analysis/report.
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 

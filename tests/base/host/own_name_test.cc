@@ -1,3 +1,4 @@
+// A host's own name, of the running host and of a copy of it: part of inventory.cc.
 #include <gtest/gtest.h>
 
 #include "base/host/inventory.h"

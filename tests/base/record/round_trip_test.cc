@@ -1,3 +1,4 @@
+// All that a record holds comes back as it was written, over writer.cc, schema.cc and reader.cc.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// Samplers of the whole host: cpu_samplers.cc, other_processes.cc, protocol_samplers.cc,
+// quota_sampler.cc.
 #include <fmt/format.h>
 
 #include "tests/capture/counter/watching.h"

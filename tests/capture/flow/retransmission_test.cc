@@ -1,3 +1,4 @@
+// Why a segment was sent again, over tcp.cc, tcp_data.cc and loss.cc.
 #include <gtest/gtest.h>
 
 #include "tests/capture/flow/conversation.h"

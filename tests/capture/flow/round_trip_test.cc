@@ -1,3 +1,4 @@
+// Round trips out of acknowledgements and timestamps, over tcp.cc and sent_log.cc.
 #include <gtest/gtest.h>
 
 #include "tests/capture/flow/conversation.h"

@@ -1,3 +1,4 @@
+// A stream's bytes in order, over tcp_data.cc and flow.cc.
 #include <gtest/gtest.h>
 
 #include "tests/capture/flow/conversation.h"

@@ -1,3 +1,4 @@
+// Receive windows and who waits for them, over tcp.cc and flow.cc.
 #include <gtest/gtest.h>
 
 #include "tests/capture/flow/conversation.h"

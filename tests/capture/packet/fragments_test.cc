@@ -1,3 +1,4 @@
+// IP fragments, over ip.cc and transport.cc.
 #include <gtest/gtest.h>
 
 #include "tests/capture/packet/decoded.h"

@@ -1,3 +1,4 @@
+// RoCE inside UDP, over transport.cc and roce_operation.h.
 #include <gtest/gtest.h>
 
 #include "tests/capture/packet/decoded.h"

@@ -1,3 +1,4 @@
+// Frames that stand for several segments on the wire: packet.h through the decoder.
 #include <gtest/gtest.h>
 
 #include "capture/packet/packet.h"

@@ -1,3 +1,4 @@
+// TCP's header and options, over transport.cc through the decoder.
 #include <gtest/gtest.h>
 
 #include "tests/capture/packet/decoded.h"

@@ -1,3 +1,4 @@
+// Packets inside packets, over ip.cc, link.cc and transport.cc.
 #include <gtest/gtest.h>
 
 #include "tests/capture/packet/decoded.h"

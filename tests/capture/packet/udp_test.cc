@@ -1,3 +1,4 @@
+// UDP's header, over transport.cc through the decoder.
 #include <gtest/gtest.h>
 
 #include "tests/capture/packet/decoded.h"

@@ -1,3 +1,4 @@
+// Sequence numbers of a queue pair: losses and repetitions that tracker.cc finds in them.
 #include <gtest/gtest.h>
 
 #include "tests/capture/roce/sender.h"

@@ -1,3 +1,4 @@
+// Pauses of a job that are no stall, over monitor.cc and rank_watch.cc.
 #include <gtest/gtest.h>
 
 #include "capture/stall/monitor.h"

@@ -1,3 +1,5 @@
+// Steps out of bursts of traffic, over traffic_period.cc, period_search.cc and
+// collective_cycle.cc.
 #include <gmock/gmock.h>
 
 #include <random>

@@ -1,3 +1,4 @@
+// Agents that lie, dawdle or break off, over all sources of preflight/agents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// The list for a scheduler: a part of document.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

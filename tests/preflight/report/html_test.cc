@@ -1,3 +1,4 @@
+// The page for a browser and the reduced document inside it, over document.cc and base/page.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// PCI links on whole hosts: base/checks/pci_checks.cc as doctor asks it.
 #include "base/checks/pci_checks.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Copies between GPUs: a part of findings.cc.
 #include <gmock/gmock.h>
 
 #include "probe/pcie/findings.h"

@@ -1,3 +1,4 @@
+// Both sides send at once, over bandwidth.cc and test.cc.
 #include <gmock/gmock.h>
 
 #include "tests/rdma/perf/pair.h"

@@ -1,3 +1,4 @@
+// The plan's arithmetic, over plan.cc, loops.cc and test.cc.
 #include <gmock/gmock.h>
 
 #include "rdma/perf/loops.h"

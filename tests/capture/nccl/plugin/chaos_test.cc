@@ -1,3 +1,4 @@
+// Calls of NCCL in any order: all sources of the plugin stay whole.
 #include <gmock/gmock.h>
 
 #include <bit>
