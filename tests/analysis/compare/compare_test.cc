@@ -1,7 +1,8 @@
 // Which test is taken, what is marked, and what is said to have grown.
+#include "analysis/compare/compare.h"
+
 #include <gtest/gtest.h>
 
-#include "analysis/compare/compare.h"
 #include "tests/analysis/compare/made_comparison.h"
 
 namespace chokepoint::analysis {

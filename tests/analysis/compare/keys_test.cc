@@ -1,7 +1,8 @@
 // What makes rows, in which order they stand, and what they are called.
+#include "analysis/compare/keys.h"
+
 #include <gtest/gtest.h>
 
-#include "analysis/compare/keys.h"
 #include "tests/analysis/compare/made_comparison.h"
 
 namespace chokepoint::analysis {

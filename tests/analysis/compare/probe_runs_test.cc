@@ -1,10 +1,11 @@
 // Documents of probes side by side: what makes a row of them, their figures, and the facts about
 // their hosts.
+#include "analysis/compare/probe_runs.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "analysis/compare/compare.h"
-#include "analysis/compare/probe_runs.h"
 
 namespace chokepoint::analysis {
 namespace {

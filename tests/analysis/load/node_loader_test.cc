@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "analysis/load/node_loader.h"
+
+#include <gtest/gtest.h>
 
 namespace chokepoint::analysis {
 namespace {

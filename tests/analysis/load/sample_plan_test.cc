@@ -1,7 +1,8 @@
+#include "analysis/load/sample_plan.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/load/sample_plan.h"
 #include "tests/analysis/run_maker.h"
 
 namespace chokepoint::analysis {

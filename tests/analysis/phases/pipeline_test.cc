@@ -1,3 +1,5 @@
+#include "analysis/phases/pipeline.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -5,7 +7,6 @@
 #include <map>
 
 #include "analysis/phases/lateness.h"
-#include "analysis/phases/pipeline.h"
 #include "tests/analysis/phases/pipelines.h"
 
 namespace chokepoint::analysis {

@@ -1,8 +1,9 @@
 // Replayed runs of two ranks whose every moment is known, so that what a change makes of a step can
 // be worked out by hand.
+#include "analysis/replay/replay.h"
+
 #include <gtest/gtest.h>
 
-#include "analysis/replay/replay.h"
 #include "base/math/tcp_rate.h"
 #include "tests/analysis/phases/timelines.h"
 

@@ -1,6 +1,7 @@
+#include "analysis/report/report.h"
+
 #include <gmock/gmock.h>
 
-#include "analysis/report/report.h"
 #include "base/record/names.h"
 #include "tests/analysis/made_run.h"
 

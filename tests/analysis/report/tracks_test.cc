@@ -1,9 +1,9 @@
+#include "analysis/report/tracks.h"
+
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <limits>
-
-#include "analysis/report/tracks.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -1,8 +1,8 @@
+#include "capture/commands/findings.h"
+
 #include <gtest/gtest.h>
 
 #include <sstream>
-
-#include "capture/commands/findings.h"
 
 namespace chokepoint::capture {
 namespace {

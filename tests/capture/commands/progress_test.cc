@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "capture/commands/progress.h"
+
+#include <gtest/gtest.h>
 
 namespace chokepoint::capture {
 namespace {

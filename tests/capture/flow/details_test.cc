@@ -1,5 +1,5 @@
-// The small parts that flows are made of: ranges and holes of loss.h, the log of sent_log.h, spreads.
-// flow.h.
+// The small parts that flows are made of: ranges and holes of loss.h, the log of sent_log.h,
+// spreads. flow.h.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,3 +1,5 @@
+#include "capture/gloo/message.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -6,7 +8,6 @@
 
 #include "base/record/samples.h"
 #include "capture/gloo/collectives.h"
-#include "capture/gloo/message.h"
 #include "tests/capture/gloo/made_header.h"
 
 namespace chokepoint::capture::gloo {

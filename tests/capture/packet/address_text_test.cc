@@ -1,6 +1,7 @@
+#include "capture/packet/address_text.h"
+
 #include <gtest/gtest.h>
 
-#include "capture/packet/address_text.h"
 #include "tests/capture/packet/decoded.h"
 
 namespace chokepoint::capture::packet {

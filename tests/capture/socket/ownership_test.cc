@@ -1,6 +1,7 @@
+#include "capture/socket/ownership.h"
+
 #include <gtest/gtest.h>
 
-#include "capture/socket/ownership.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::capture::socket {

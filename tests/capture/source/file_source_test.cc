@@ -1,7 +1,8 @@
+#include "capture/source/file_source.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "capture/source/file_source.h"
 #include "tests/capture/source/reading.h"
 
 namespace chokepoint::capture::source {

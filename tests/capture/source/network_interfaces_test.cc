@@ -1,7 +1,8 @@
+#include "capture/source/network_interfaces.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "capture/source/network_interfaces.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::capture::source {

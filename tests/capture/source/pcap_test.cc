@@ -1,8 +1,9 @@
+#include "capture/source/pcap.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "capture/source/file_source.h"
-#include "capture/source/pcap.h"
 #include "tests/capture/source/bytes.h"
 #include "tests/capture/source/reading.h"
 

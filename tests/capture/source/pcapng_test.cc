@@ -1,8 +1,9 @@
+#include "capture/source/pcapng.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "capture/source/file_source.h"
-#include "capture/source/pcapng.h"
 #include "tests/capture/source/bytes.h"
 #include "tests/capture/source/reading.h"
 

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "probe/commands/reports.h"
+
+#include <gtest/gtest.h>
 
 namespace chokepoint::probe {
 namespace {

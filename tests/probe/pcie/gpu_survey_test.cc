@@ -1,10 +1,11 @@
+#include "probe/pcie/gpu_survey.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 
-#include "probe/pcie/gpu_survey.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::probe::pcie {

@@ -1,8 +1,9 @@
+#include "probe/pcie/slots.h"
+
 #include <gmock/gmock.h>
 
 #include <map>
 
-#include "probe/pcie/slots.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::probe::pcie {

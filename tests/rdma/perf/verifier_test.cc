@@ -1,9 +1,10 @@
 // What goes wrong with the data on its way is found by those who ask for it.
+#include "rdma/perf/verifier.h"
+
 #include <gmock/gmock.h>
 
 #include <cstring>
 
-#include "rdma/perf/verifier.h"
 #include "tests/rdma/perf/pair.h"
 
 namespace chokepoint::rdma::perf {
