@@ -14,6 +14,7 @@
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
+#include "base/control/test_driver.h"
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
 #include "probe/commands/commands.h"
@@ -30,7 +31,6 @@ using std::chrono::seconds;
 
 // Stopping a load and awaiting late answers takes time, too.
 constexpr seconds kLoadMargin{10};
-constexpr seconds kLongestQueue{3600};
 // Both figures of a load are stable after eleven intervals at the earliest.
 constexpr int kIntervals = 12;
 
@@ -129,9 +129,8 @@ class ProbeLatencyCommand final : public cli::Command {
     TRY(control::Client client, connect(peer_, context, interrupt));
     const latency::LoadRequest request{
         .time = whole_time(), .streams = load_streams(), .congestion = congestion_};
-    const Result<control::Json> ready =
-        client.request("responsiveness", body_of(request),
-                       net::Deadline::of(kLongestQueue, interrupt), waiting(context));
+    const Result<control::Json> ready = request_test(client, latency::kResponsivenessKind,
+                                                     body_of(request), interrupt, waiting(context));
     if (ready) {
       return std::optional(std::move(client));
     }
@@ -193,15 +192,6 @@ class ProbeLatencyCommand final : public cli::Command {
     return {};
   }
 
-  // Where the server ended the test it says why, and the connections only end.
-  static Error told_by_server(control::Client& loader, const Error& seen, int interrupt) {
-    const auto told =
-        loader.channel().expect(control::Type::Result, net::Deadline::of(seconds(1), interrupt));
-    const bool says_why = !told && told.error().kind != ErrorKind::Timeout &&
-                          told.error().kind != ErrorKind::Interrupted;
-    return says_why ? told.error() : seen;
-  }
-
   // The first number for the foreign probes of the next load.
   Result<int> measure_loaded(latency::Prober& prober, LatencyMeasured& measured,
                              control::Client& loader, const latency::LoadPlan& plan, int interrupt,
@@ -229,7 +219,7 @@ class ProbeLatencyCommand final : public cli::Command {
     }
     latency::LoadResult result = load->result();
     if (result.error) {
-      result.error = told_by_server(loader, *result.error, interrupt);
+      result.error = reason_of_server(loader, *result.error, interrupt);
     }
     if (result.error && result.connections == 0) {
       return std::unexpected(*result.error);

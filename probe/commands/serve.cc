@@ -276,10 +276,10 @@ control::Services own_services(const std::string& program, Admitted admitted) {
   if (quic::can_quic()) {
     services.push_back(quic::quic_service());
   }
-  services.push_back(
-      rpc::rpc_service(program, admitted == Admitted::Local || admitted == Admitted::WithTheKey));
-  services.push_back(std::make_unique<latency::LatencyService>());
-  services.push_back(std::make_unique<latency::ResponsivenessService>());
+  services.push_back(rpc::rpc_service(
+      program, admitted == Admitted::Local || admitted == Admitted::WithTheKey));
+  services.push_back(latency::latency_service());
+  services.push_back(latency::responsiveness_service());
   services.push_back(std::make_unique<collective::RankService>());
   services.push_back(std::make_unique<baseline::FactsService>());
   return services;

@@ -46,7 +46,6 @@ using control::Type;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kAnswering{10};
 constexpr seconds kExtraTime{10};
 constexpr milliseconds kLook{200};
 // As many as a test of the longest time can send.
@@ -127,8 +126,8 @@ class Responder {
 
   Result<Json> run() {
     session_.expect_streams(request_.streams + kMostProbes);
-    TRY(session_.channel().send({Type::Ready}, session_.deadline(kAnswering)));
-    TRY(control::until_stopped(session_, "responsiveness", patience_, [this] { return answer(); }));
+    TRY(session_.send(Type::Ready));
+    TRY(until_stopped(session_, kResponsivenessKind, patience_, [this] { return answer(); }));
     return Json::object();
   }
 
@@ -180,24 +179,33 @@ class Responder {
   std::vector<std::unique_ptr<Bearer>> bearers_;
 };
 
+// Heavy: it has the path for itself.
+class ResponsivenessService final : public control::TestService<LoadRequest, load_request_in> {
+ public:
+  std::string_view kind() const override { return kResponsivenessKind; }
+
+ private:
+  Result<control::Demand> demand(const LoadRequest& asked,
+                                 const control::Limits& limits) const override {
+    TRY(control::check_time(limits, asked.time));
+    TRY(control::check_streams(limits, asked.streams));
+    if (limits.rate_bits_per_s) {
+      return fail(ErrorKind::Refused, "", "a load that fills the path",
+                  "this server grants " + math::format_rate(*limits.rate_bits_per_s) + " at most",
+                  "measure with --idle-only");
+    }
+    return control::Demand(control::Weight::Heavy, asked.streams, asked.streams * kStreamBytes);
+  }
+
+  Result<Json> run(Session& session, const LoadRequest& request) override {
+    return Responder(session, request).run();
+  }
+};
+
 }  // namespace
 
-Result<control::Demand> ResponsivenessService::check(const Json& parameters,
-                                                     const control::Limits& limits) const {
-  TRY(const LoadRequest asked, load_request_in(parameters));
-  TRY(control::check_time(limits, asked.time));
-  TRY(control::check_streams(limits, asked.streams));
-  if (limits.rate_bits_per_s) {
-    return fail(ErrorKind::Refused, "", "a load that fills the path",
-                "this server grants " + math::format_rate(*limits.rate_bits_per_s) + " at most",
-                "measure with --idle-only");
-  }
-  return control::Demand(control::Weight::Heavy, asked.streams, asked.streams * kStreamBytes);
-}
-
-Result<Json> ResponsivenessService::serve(Session& session, const Json& body) {
-  TRY(LoadRequest request, load_request_in(body));
-  return Responder(session, std::move(request)).run();
+std::unique_ptr<control::Service> responsiveness_service() {
+  return std::make_unique<ResponsivenessService>();
 }
 
 }  // namespace chokepoint::probe::latency

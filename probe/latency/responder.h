@@ -1,10 +1,10 @@
 // The server's end of a responsiveness test (load.h draws what both ends say): fills what it is
 // asked to fill, and answers small requests. A load connection gets a thread; the connections of
-// foreign probes, which are as many as there are probes, are all served by the session's. There is
-// one ResponsivenessService for all sessions.
+// foreign probes, which are as many as there are probes, are all served by the session's.
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -13,6 +13,8 @@
 #include "base/sys/error.h"
 
 namespace chokepoint::probe::latency {
+
+inline constexpr std::string_view kResponsivenessKind = "responsiveness";
 
 struct LoadRequest {
   std::chrono::nanoseconds time = std::chrono::seconds(60);  // after which the server gives up
@@ -23,13 +25,6 @@ struct LoadRequest {
 control::Json body_of(const LoadRequest& request);
 Result<LoadRequest> load_request_in(const control::Json& body);
 
-// Heavy: it has the path for itself.
-class ResponsivenessService final : public control::Service {
- public:
-  std::string_view kind() const override { return "responsiveness"; }
-  Result<control::Demand> check(const control::Json& parameters,
-                                const control::Limits& limits) const override;
-  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
-};
+std::unique_ptr<control::Service> responsiveness_service();
 
 }  // namespace chokepoint::probe::latency

@@ -34,6 +34,7 @@ namespace {
 
 using control::Client;
 using control::Json;
+using control::kAnswer;
 using control::Session;
 using control::Type;
 using net::Deadline;
@@ -44,14 +45,9 @@ using udp::kExchangeBytes;
 using udp::PacketHead;
 using udp::PacketKind;
 
-constexpr seconds kMaxQueueTime{3600};
-constexpr seconds kMeeting{3};
+constexpr std::string_view kKind = "latency";
 
-Result<Json> request(Client& client, const Parameters& parameters, int interrupt,
-                     const control::Waiting& waiting) {
-  return client.request("latency", body_of(parameters), Deadline::of(kMaxQueueTime, interrupt),
-                        waiting);
-}
+constexpr seconds kMeeting{3};
 
 // The server waits for a proof that UDP passes; a message without one ends the wait.
 Result<> give_up_udp(Client& client, int interrupt) {
@@ -204,7 +200,7 @@ class Mirror {
     if (udp) {
       TRY(flows_, udp::meet_client(session_, udp::Parameters{}));
     } else {
-      TRY(session_.channel().send({Type::Ready}, patience_));
+      TRY(session_.send(Type::Ready));
     }
     TRY(std::vector<sys::Descriptor> streams, session_.streams(session_.deadline(kAnswer)));
     tcp_ = std::move(streams.front());
@@ -212,9 +208,8 @@ class Mirror {
     return net::apply({.no_delay = true}, tcp_.get(), session_.peer().address.family());
   }
 
-  Result<Json> until_stopped() {
-    TRY(control::until_stopped(session_, "latency", patience_, [this] { return answer(); }));
-    return Json::object();
+  Result<> run() {
+    return until_stopped(session_, kKind, patience_, [this] { return answer(); });
   }
 
  private:
@@ -239,13 +234,34 @@ class Mirror {
   std::optional<udp::Flows> flows_;
 };
 
+// A light test (control::Weight): it costs so little that it runs beside the load whose effect it
+// measures.
+class LatencyService final : public control::TestService<Parameters, parameters_in> {
+ public:
+  std::string_view kind() const override { return kKind; }
+
+ private:
+  Result<control::Demand> demand(const Parameters& parameters,
+                                 const control::Limits& limits) const override {
+    TRY(control::check_time(limits, parameters.time));
+    return control::Weight::Light;
+  }
+
+  Result<Json> run(Session& session, const Parameters& parameters) override {
+    Mirror mirror(session, parameters);
+    TRY(mirror.open(parameters.udp));
+    TRY(mirror.run());
+    return Json::object();
+  }
+};
+
 }  // namespace
 
 Result<Test> Test::open(Client& client, const Parameters& parameters,
                         const net::SocketOptions& options, int interrupt,
                         const control::Waiting& waiting) {
   Parameters asked = parameters;
-  TRY(const Json ready, request(client, asked, interrupt, waiting));
+  TRY(const Json ready, request_test(client, kKind, body_of(asked), interrupt, waiting));
   std::optional<udp::Flows> flows;
   std::optional<Error> problem;
   if (asked.udp) {
@@ -259,7 +275,7 @@ Result<Test> Test::open(Client& client, const Parameters& parameters,
       TRY(give_up_udp(client, interrupt));
       problem = met.error();
       asked.udp = false;
-      TRY(request(client, asked, interrupt, waiting));
+      TRY(request_test(client, kKind, body_of(asked), interrupt, waiting));
     }
   }
   net::SocketOptions prompt = options;
@@ -269,9 +285,7 @@ Result<Test> Test::open(Client& client, const Parameters& parameters,
 }
 
 Result<> Test::close() {
-  const Deadline deadline = Deadline::of(kAnswer);
-  TRY(client_->channel().send({Type::Stop}, deadline));
-  TRY(client_->channel().expect(Type::Result, deadline));
+  TRY(stop_test(*client_));
   return {};
 }
 
@@ -280,18 +294,6 @@ Result<std::unique_ptr<Phase>> Prober::run(std::uint16_t number, std::chrono::na
   return PhaseRun(sockets_, gap_, number, pending_).run(time, interrupt, counting);
 }
 
-Result<control::Demand> LatencyService::check(const Json& parameters,
-                                              const control::Limits& limits) const {
-  TRY(const Parameters asked, parameters_in(parameters));
-  TRY(control::check_time(limits, asked.time));
-  return control::Weight::Light;
-}
-
-Result<Json> LatencyService::serve(Session& session, const Json& body) {
-  TRY(const Parameters parameters, parameters_in(body));
-  Mirror mirror(session, parameters);
-  TRY(mirror.open(parameters.udp));
-  return mirror.until_stopped();
-}
+std::unique_ptr<control::Service> latency_service() { return std::make_unique<LatencyService>(); }
 
 }  // namespace chokepoint::probe::latency

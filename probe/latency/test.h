@@ -1,5 +1,5 @@
 // A latency test over a control connection, at both ends. The client's Test opens connections, its
-// Prober sends pings over them, and the server's LatencyService sends them back, over one TCP
+// Prober sends pings over them, and the server's end sends them back, over one TCP
 // connection and, where both ends can reach each other by UDP, one UDP flow. The load whose effect
 // is measured is a test of its own (load.h).
 //
@@ -12,7 +12,7 @@
 //     ◄───────────────────────────────────── Result {}
 //
 // The Test borrows the client and owns the sockets, which the Prober borrows; each is called from
-// one thread. There is one LatencyService for all sessions; serve() runs on a session's thread.
+// one thread. The service runs on a session's thread.
 #pragma once
 
 #include <chrono>
@@ -30,9 +30,6 @@
 #include "probe/udp/rendezvous.h"
 
 namespace chokepoint::probe::latency {
-
-// How long either end waits for the other's next message.
-inline constexpr std::chrono::seconds kAnswer{10};
 
 struct Parameters {
   std::chrono::nanoseconds time = std::chrono::seconds(30);  // after which the server gives up
@@ -113,14 +110,6 @@ class Prober {
   std::vector<std::byte> pending_;
 };
 
-// A light test (control::Weight): it costs so little that it runs beside the load whose effect it
-// measures.
-class LatencyService final : public control::Service {
- public:
-  std::string_view kind() const override { return "latency"; }
-  Result<control::Demand> check(const control::Json& parameters,
-                                const control::Limits& limits) const override;
-  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
-};
+std::unique_ptr<control::Service> latency_service();
 
 }  // namespace chokepoint::probe::latency

@@ -1,6 +1,6 @@
-// A UDP test over a control connection, at both ends: the client's Test and the server's
-// service. A test is requested once and then run as often as needed; the client keeps its turn
-// at the server until the end. In each run, after the rendezvous (rendezvous.h):
+// A UDP test over a control connection, at both ends: the client's Test and the server's service. A
+// test is requested once and then run as often as needed; the client keeps its turn at the server
+// until the end. In each run, after the rendezvous (rendezvous.h):
 //
 //   client                                           server
 //     Begin {run, packet_bytes, rate, time, …} ───────►
@@ -11,9 +11,8 @@
 //                                                          now: the other shall stop sending, too
 //     ◄──────────────────────────────── Note {report}      once all its flows have ended
 //
-// A Test borrows the client and is used by one thread. The service
-// runs on a session's thread, and the flows on threads of their own that end before it
-// returns.
+// A Test borrows the client and is used by one thread. The service runs on a session's thread, and
+// the flows on threads of their own that end before it returns.
 #pragma once
 
 #include <functional>

@@ -15,8 +15,8 @@ using control::Client;
 
 control::Services services() {
   control::Services all;
-  all.push_back(std::make_unique<LatencyService>());
-  all.push_back(std::make_unique<ResponsivenessService>());
+  all.push_back(latency_service());
+  all.push_back(responsiveness_service());
   return all;
 }
 
@@ -249,7 +249,7 @@ INSTANTIATE_TEST_SUITE_P(WithAndWithoutKey, Responsive, testing::Bool());
 
 TEST(Responsiveness, AnOlderServerKnowsNoSuchTest) {
   control::Services old;
-  old.push_back(std::make_unique<LatencyService>());
+  old.push_back(latency_service());
   const fakes::ProbeServer server(std::move(old));
   Result<Client> client = server.client();
   ASSERT_TRUE(client);
