@@ -270,8 +270,8 @@ class ServeCommand final : public cli::Command {
 control::Services own_services(const std::string& program, Admitted admitted) {
   control::Services services;
   services.push_back(tcp::tcp_service());
-  services.push_back(std::make_unique<path::PathService>());
-  services.push_back(std::make_unique<paths::PathsService>());
+  services.push_back(path::path_service());
+  services.push_back(paths::paths_service());
   services.push_back(udp::udp_service());
   if (quic::can_quic()) {
     services.push_back(quic::quic_service());

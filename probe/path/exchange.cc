@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <string_view>
 
 #include "base/control/bodies.h"
+#include "base/control/test_driver.h"
 #include "base/net/socket.h"
 
 namespace chokepoint {
@@ -120,57 +120,49 @@ constexpr seconds kIntroduction{15};
 // For the client to finish after the server.
 constexpr seconds kDrain{10};
 
-// Readable once the client sends something, leaves, or the server shall end.
-Result<sys::Descriptor> either_of(Session& session) {
-  sys::Descriptor both(epoll_create1(EPOLL_CLOEXEC));
-  for (const int fd : {session.context().stop, session.channel().descriptor()}) {
-    epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
-    if (fd >= 0 && epoll_ctl(both.get(), EPOLL_CTL_ADD, fd, &event) < 0) {
-      return fail(from_errno(errno, "watch", "session"));
-    }
-  }
-  return both;
-}
-
 Result<UdpGreeter> start_greeter(Session& session) {
   TRY(sys::Descriptor socket, net::bind_udp({.address = session.local().address}, {}));
   TRY(const net::Endpoint local, net::local_endpoint(socket.get()));
   const std::string token = control::random_id();
-  const Message ready{Type::Ready,
-                      json::to_json(Invitation{.udp_port = local.port, .token = token})};
-  TRY(session.channel().send(ready, session.deadline(kAnswer)));
+  TRY(session.send(Type::Ready, json::to_json(Invitation{.udp_port = local.port, .token = token})));
   return UdpGreeter(std::move(socket), session.peer().address, token);
 }
 
-// Sent once this end is ready for the client's probes.
-Result<> send_begin(Session& session) {
-  return session.channel().send({Type::Begin}, session.deadline(kAnswer));
-}
+// Answers greetings until the client says Begin, and whether UDP passes.
+class AwaitBegin final : public control::TestEnd {
+ public:
+  AwaitBegin(Session& session, UdpGreeter& greeter)
+      : TestEnd(session.channel(), kKind), greeter_(greeter) {}
 
-// Answers greetings until the client says Begin. True where UDP passes, as the client says.
-Result<bool> wait_for_begin(Session& session, UdpGreeter& greeter) {
-  const net::Deadline deadline = session.deadline(kIntroduction);
-  while (!deadline.over()) {
-    TRY(const std::optional<Message> message, session.channel().poll());
-    if (message && message->type == Type::Begin) {
-      TRY(const bool udp, json::field_in<bool>(message->body, "udp", "path begin"));
-      return udp && greeter.met();
-    }
+  Result<bool> turn(const net::Deadline& deadline) override {
     const Result<> greeted =
-        net::wait_for(greeter.descriptor(), POLLIN, deadline.at_most(kLookForMessage), "wait for",
-                      session.channel().peer());
+        net::wait_for(greeter_.descriptor(), POLLIN, deadline.at_most(kLookForMessage), "wait for",
+                      channel().peer());
     if (greeted) {
-      greeter.answer();
+      greeter_.answer();
     } else if (greeted.error().kind != ErrorKind::Timeout) {
       return std::unexpected(greeted.error());
     }
+    return true;
   }
-  return fail(ErrorKind::Timeout, "wait for", session.channel().peer(), "it never began");
-}
+  Result<> receive(const Message& message) override {
+    if (message.type != Type::Begin) {
+      return fail_out_of_turn(message);
+    }
+    TRY(const bool udp, json::field_in<bool>(message.body, "udp", "path begin"));
+    has_begun_ = true;
+    udp_passes_ = udp && greeter_.met();
+    return {};
+  }
+  Result<> look(net::Deadline& /*deadline*/) override { return {}; }
+  bool is_done() const override { return has_begun_; }
+  bool udp_passes() const { return udp_passes_; }
 
-Result<> report(Session& session, const Survey& survey) {
-  return session.channel().send({Type::Report, body_of(survey)}, session.deadline(kAnswer));
-}
+ private:
+  UdpGreeter& greeter_;
+  bool has_begun_ = false;
+  bool udp_passes_ = false;
+};
 
 // Keeps echoing until the client says Stop, leaves, or time is up.
 void echo_until_stopped(UdpProber& flow, std::chrono::nanoseconds wait) {
@@ -184,12 +176,12 @@ Result<> survey_together(Session& session, UdpGreeter& greeter, const Parameters
   TRY(sys::Descriptor socket, greeter.release());
   const sys::Clock& clock = session.context().clock;
   TRY(UdpProber flow, UdpProber::adopt(std::move(socket), interrupt, clock));
-  TRY(send_begin(session));
+  TRY(session.send(Type::Begin));
   SurveyOptions options = survey_options(parameters);
   options.origin = {.source = session.local().address, .interrupt = interrupt};
   TRY(const Survey found,
       survey(flow, options, clock, clock.monotonic_ns() + parameters.time.count()));
-  TRY(report(session, found));
+  TRY(session.send(Type::Report, body_of(found)));
   echo_until_stopped(flow, parameters.time + kDrain);
   return {};
 }
@@ -197,7 +189,7 @@ Result<> survey_together(Session& session, UdpGreeter& greeter, const Parameters
 // Where UDP does not pass between the two, the path is traced by connection attempts to the
 // client's address and the port that it named.
 Result<> survey_alone(Session& session, const Parameters& parameters, int interrupt) {
-  TRY(send_begin(session));
+  TRY(session.send(Type::Begin));
   const sys::Clock& clock = session.context().clock;
   Parameters by_tcp = parameters;
   by_tcp.protocol = Protocol::Tcp;
@@ -206,8 +198,31 @@ Result<> survey_alone(Session& session, const Parameters& parameters, int interr
   options.origin = {.source = session.local().address, .interrupt = interrupt};
   TRY(const Survey found, survey(session.peer().address, options, clock,
                                  clock.monotonic_ns() + parameters.time.count()));
-  return report(session, found);
+  return session.send(Type::Report, body_of(found));
 }
+
+class PathService final : public control::TestService<Parameters, parameters_in> {
+ public:
+  std::string_view kind() const override { return kKind; }
+
+ private:
+  Result<control::Demand> demand(const Parameters& parameters,
+                                 const control::Limits& limits) const override {
+    TRY(path::check(parameters, limits));
+    return control::Weight::Light;
+  }
+
+  Result<Json> run(Session& session, const Parameters& parameters) override {
+    TRY(UdpGreeter greeter, start_greeter(session));
+    AwaitBegin begin(session, greeter);
+    TRY(drive(begin, session.deadline(kIntroduction)));
+    TRY(const sys::Descriptor interrupt, session.end_signal(EPOLLIN));
+    TRY(begin.udp_passes() ? survey_together(session, greeter, parameters, interrupt.get())
+                           : survey_alone(session, parameters, interrupt.get()));
+    TRY(session.channel().expect(Type::Stop, session.deadline(parameters.time + kDrain)));
+    return Json::object();
+  }
+};
 
 }  // namespace
 
@@ -305,22 +320,6 @@ Result<sys::Descriptor> UdpGreeter::release() {
   return std::move(socket_);
 }
 
-Result<control::Demand> PathService::check(const Json& parameters,
-                                           const control::Limits& limits) const {
-  TRY(const Parameters read, parameters_in(parameters));
-  TRY(path::check(read, limits));
-  return control::Weight::Light;
-}
-
-Result<Json> PathService::serve(Session& session, const Json& body) {
-  TRY(const Parameters parameters, parameters_in(body));
-  TRY(UdpGreeter greeter, start_greeter(session));
-  TRY(const bool udp, wait_for_begin(session, greeter));
-  TRY(const sys::Descriptor interrupt, either_of(session));
-  TRY(udp ? survey_together(session, greeter, parameters, interrupt.get())
-          : survey_alone(session, parameters, interrupt.get()));
-  TRY(session.channel().expect(Type::Stop, session.deadline(parameters.time + kDrain)));
-  return Json::object();
-}
+std::unique_ptr<control::Service> path_service() { return std::make_unique<PathService>(); }
 
 }  // namespace chokepoint::probe::path

@@ -19,12 +19,14 @@
 // connection, the token that it got there, and never more than it received: nobody can make it
 // flood a third party. Sizes and counts in a peer's messages are bounded.
 //
-// Functions block up to their deadlines; one thread per test. There is one PathService for all
-// sessions; serve() runs on a session's thread.
+// Functions block up to their deadlines; one thread per test. The service runs on a session's
+// thread.
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/control/limits.h"
 #include "base/control/message.h"
@@ -37,8 +39,9 @@
 
 namespace chokepoint::probe::path {
 
-// How long either end waits for the other's next message, and how often it looks for one.
-inline constexpr std::chrono::seconds kAnswer{10};
+inline constexpr std::string_view kKind = "path";
+
+// How often either end looks for a message.
 inline constexpr std::chrono::milliseconds kLookForMessage{50};
 
 struct Parameters {
@@ -94,12 +97,6 @@ class UdpGreeter {
   net::Endpoint from_ = {};
 };
 
-class PathService final : public control::Service {
- public:
-  std::string_view kind() const override { return "path"; }
-  Result<control::Demand> check(const control::Json& parameters,
-                                const control::Limits& limits) const override;
-  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
-};
+std::unique_ptr<control::Service> path_service();
 
 }  // namespace chokepoint::probe::path

@@ -1,10 +1,9 @@
 #include "probe/path/outcome.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <vector>
 
+#include "base/control/test_driver.h"
 #include "base/net/socket.h"
 #include "probe/path/udp_prober.h"
 
@@ -13,16 +12,15 @@ namespace {
 
 using control::Client;
 using control::Json;
-using control::Message;
+using control::kAnswer;
 using control::Type;
 using net::Deadline;
 using std::chrono::seconds;
 
 constexpr seconds kGreetingTime{2};
-constexpr seconds kAfterInterrupt{3};
 
 Result<Invitation> ask(Client& client, const Parameters& parameters, int interrupt) {
-  TRY(const Json ready, client.request("path", body_of(parameters),
+  TRY(const Json ready, client.request(std::string(kKind), body_of(parameters),
                                        Deadline::of(kAnswer, interrupt), [](const auto&) {}));
   return invitation_in(ready);
 }
@@ -43,16 +41,6 @@ Result<> begin(Client& client, bool udp) {
   return {};
 }
 
-Result<Survey> understand(const Message& message, const std::string& peer) {
-  if (message.type == Type::Report) {
-    return survey_in(message.body);
-  }
-  if (message.type == Type::Failed || message.type == Type::Refused) {
-    return fail(control::error_in(message.body, peer));
-  }
-  return fail(ErrorKind::Malformed, "read message", peer, "a report was expected");
-}
-
 // Where UDP does not pass: by connection attempts to the server's port.
 Result<Survey> survey_by_tcp(const Client& client, SurveyOptions options, const sys::Clock& clock,
                              std::int64_t until_ns) {
@@ -62,42 +50,40 @@ Result<Survey> survey_by_tcp(const Client& client, SurveyOptions options, const 
   return survey(client.peer().address, options, clock, until_ns);
 }
 
-// Where there is a flow it echoes the server's probes meanwhile.
-Result<Survey> wait_for_report(Client& client, UdpProber* flow, int interrupt,
-                               const Deadline& deadline) {
-  while (!deadline.over()) {
-    TRY(const std::optional<Message> message, client.channel().poll());
-    if (message) {
-      return understand(*message, client.channel().peer());
-    }
-    if (flow != nullptr) {
-      TRY(flow->collect(kLookForMessage));
-      continue;
-    }
-    const Deadline slice = Deadline::of(kLookForMessage, interrupt);
-    const Result<> waited = net::wait_for(client.channel().descriptor(), POLLIN, slice, "wait for",
-                                          client.channel().peer());
-    if (!waited && waited.error().kind != ErrorKind::Timeout) {
-      return std::unexpected(waited.error());
-    }
-  }
-  return fail(ErrorKind::Timeout, "wait for", client.channel().peer(), "it did not report in time");
-}
+// Until the server has reported the reverse path, or what it has found of it when the user
+// interrupts. Where there is a flow it echoes the server's probes meanwhile.
+class ReverseEnd final : public control::ClientEnd {
+ public:
+  ReverseEnd(Client& client, UdpProber* flow)
+      : ClientEnd(client, kKind, Ending::ByStop), flow_(flow) {}
 
-// After an interrupt: asks the server for what it has found so far.
-Result<Survey> cut_short(Client& client) {
-  const Deadline deadline = Deadline::of(kAfterInterrupt);
-  TRY(client.channel().send({Type::Stop}, deadline));
-  TRY(const Message report, client.channel().receive(deadline));
-  return understand(report, client.channel().peer());
-}
-
-// Asks the server to stop, and waits until it has, so that the connection can be used again.
-void stop(Client& client) {
-  if (client.channel().send({Type::Stop}, Deadline::of(kAnswer))) {
-    std::ignore = client.channel().expect(Type::Result, Deadline::of(kAnswer));
+  bool has_survey() const { return survey_.has_value(); }
+  Result<Survey> survey() {
+    return survey_ ? Result<Survey>(*std::move(survey_))
+                   : fail(ErrorKind::Malformed, kKind, channel().peer(), "it reported nothing");
   }
-}
+
+ private:
+  Result<bool> turn(const Deadline& deadline) override {
+    if (flow_ == nullptr || is_stopped()) {
+      return wait_for_message(deadline, kLookForMessage);
+    }
+    const auto collected = flow_->collect(kLookForMessage);
+    if (!collected && collected.error().kind != ErrorKind::Interrupted) {
+      return std::unexpected(collected.error());
+    }
+    return true;
+  }
+  Result<> take_report(const Json& body) override {
+    TRY(survey_, survey_in(body));
+    return {};
+  }
+  bool has_ended() const override { return is_stopped() || survey_; }
+  void stop() override {}
+
+  UdpProber* flow_;
+  std::optional<Survey> survey_ = {};
+};
 
 // Surveys the path from both ends at once: this end the forward path, while the server surveys and
 // reports the reverse one. An error where not even the forward path could be surveyed.
@@ -112,13 +98,10 @@ Result<> survey_both(Client& client, const LookOptions& options, const sys::Cloc
       flow ? survey(*flow, own, clock, until_ns) : survey_by_tcp(client, own, clock, until_ns));
   into.udp_passes = flow.has_value();
   const std::int64_t left_ns = std::max<std::int64_t>(until_ns - clock.monotonic_ns(), 0);
-  const Deadline deadline = Deadline::of(std::chrono::nanoseconds(left_ns) + kAnswer);
-  Result<Survey> reverse = wait_for_report(client, flow ? &*flow : nullptr, interrupt, deadline);
-  if (!reverse && reverse.error().kind == ErrorKind::Interrupted) {
-    reverse = cut_short(client);
-  } else {
-    stop(client);
-  }
+  const Deadline deadline = Deadline::of(std::chrono::nanoseconds(left_ns) + kAnswer, interrupt);
+  ReverseEnd end(client, flow ? &*flow : nullptr);
+  const Result<> driven = drive(end, deadline);
+  Result<Survey> reverse = driven || end.has_survey() ? end.survey() : fail(driven.error());
   if (reverse) {
     into.reverse = std::move(*reverse);
   } else {

@@ -88,7 +88,7 @@ Result<> until_stopped(Session& session, const net::Deadline& deadline, std::vec
   std::vector<pollfd> watched{{session.channel().descriptor(), POLLIN, 0},
                               {session.context().stop, POLLIN, 0}};
   watched.insert(watched.end(), sockets.begin(), sockets.end());
-  return control::until_stopped(session, "paths", deadline, [&]() -> Result<> {
+  return control::until_stopped(session, kKind, deadline, [&]() -> Result<> {
     poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
     take(std::span(watched).subspan(2));
     return {};
@@ -145,9 +145,8 @@ class Responder {
     udp::ask_for_room(socket_.get(), kRoomBytes);
     TRY(udp::prepare_receiving(socket_.get()));
     TRY(const net::Endpoint local, net::local_endpoint(socket_.get()));
-    return session_.channel().send(
-        {Type::Ready, json::to_json(ServerReady{.test = test_, .udp_port = local.port})},
-        session_.deadline(kAnswer));
+    return session_.send(Type::Ready,
+                         json::to_json(ServerReady{.test = test_, .udp_port = local.port}));
   }
 
   Result<Json> serve() {
@@ -205,10 +204,8 @@ class Sink {
         patience_(session.deadline(parameters.time + kWindUp)) {}
 
   Result<> open() {
-    session_.expect_streams(flows_);
-    TRY(session_.channel().send({Type::Ready}, session_.deadline(kAnswer)));
-    TRY(streams_, session_.streams(session_.deadline(2 * kAnswer)));
-    return session_.channel().send({Type::Begin}, session_.deadline(kAnswer));
+    TRY(streams_, take_streams(session_, flows_));
+    return session_.send(Type::Begin);
   }
 
   Result<Json> serve() {
@@ -240,6 +237,35 @@ class Sink {
   std::vector<std::byte> buffer_ = std::vector<std::byte>(kSinkBytes);
 };
 
+// A light test: it costs as little as the rate that its client chose. By TCP a heavy one.
+class PathsService final : public control::TestService<Parameters, parameters_in> {
+ public:
+  std::string_view kind() const override { return kKind; }
+
+ private:
+  Result<control::Demand> demand(const Parameters& parameters,
+                                 const control::Limits& limits) const override {
+    TRY(control::check_time(limits, parameters.time));
+    TRY(control::check_rate(limits, parameters.bits_per_s));
+    if (!parameters.tcp) {
+      return control::Weight::Light;
+    }
+    TRY(control::check_streams(limits, parameters.flows));
+    return control::Demand(control::Weight::Heavy, 1, kSinkBytes);
+  }
+
+  Result<Json> run(Session& session, const Parameters& parameters) override {
+    if (parameters.tcp) {
+      Sink sink(session, parameters);
+      TRY(sink.open());
+      return sink.serve();
+    }
+    Responder responder(session, parameters);
+    TRY(responder.open());
+    return responder.serve();
+  }
+};
+
 }  // namespace
 
 Json body_of(const Parameters& parameters) { return json::to_json(parameters); }
@@ -268,28 +294,6 @@ Result<ServerCounts> counts_in(const Json& body, const Parameters& parameters) {
   return counts;
 }
 
-Result<control::Demand> PathsService::check(const Json& parameters,
-                                            const control::Limits& limits) const {
-  TRY(const Parameters read, parameters_in(parameters));
-  TRY(control::check_time(limits, read.time));
-  TRY(control::check_rate(limits, read.bits_per_s));
-  if (!read.tcp) {
-    return control::Weight::Light;
-  }
-  TRY(control::check_streams(limits, read.flows));
-  return control::Demand(control::Weight::Heavy, 1, kSinkBytes);
-}
-
-Result<Json> PathsService::serve(Session& session, const Json& body) {
-  TRY(const Parameters parameters, parameters_in(body));
-  if (parameters.tcp) {
-    Sink sink(session, parameters);
-    TRY(sink.open());
-    return sink.serve();
-  }
-  Responder responder(session, parameters);
-  TRY(responder.open());
-  return responder.serve();
-}
+std::unique_ptr<control::Service> paths_service() { return std::make_unique<PathsService>(); }
 
 }  // namespace chokepoint::probe::paths

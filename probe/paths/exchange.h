@@ -14,11 +14,13 @@
 // which went over the sealed connection: nobody can have packets sent to an address that is not
 // theirs. What it counts is bounded by what was requested.
 //
-// There is one PathsService for all sessions; serve() runs on a session's thread.
+// The service runs on a session's thread.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/control/limits.h"
@@ -28,8 +30,7 @@
 
 namespace chokepoint::probe::paths {
 
-// How long either end waits for the other's next message.
-inline constexpr std::chrono::seconds kAnswer{10};
+inline constexpr std::string_view kKind = "paths";
 
 inline constexpr int kMinFlows = 4;
 inline constexpr int kMaxFlows = 256;
@@ -83,13 +84,6 @@ constexpr std::uint32_t round_of(std::uint64_t sequence) {
   return static_cast<std::uint32_t>(sequence);
 }
 
-// A light test: it costs as little as the rate that its client chose. By TCP a heavy one.
-class PathsService final : public control::Service {
- public:
-  std::string_view kind() const override { return "paths"; }
-  Result<control::Demand> check(const control::Json& parameters,
-                                const control::Limits& limits) const override;
-  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
-};
+std::unique_ptr<control::Service> paths_service();
 
 }  // namespace chokepoint::probe::paths

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "base/control/test_driver.h"
 #include "base/math/units.h"
 #include "base/net/deadline.h"
 #include "base/net/socket.h"
@@ -21,7 +22,6 @@ namespace {
 
 using net::Deadline;
 
-constexpr std::chrono::hours kMaxWait{1};  // for the turn
 constexpr std::array<std::byte, std::size_t{64} * 1024> kPiece{};
 // Not yet sent, of a connection: what is handed to the kernel is sent soon after the slice.
 constexpr int kUnsentBytes = 128 * 1024;
@@ -69,22 +69,22 @@ std::optional<math::Halves> rates_of(const RateRecord& flow) {
 
 Result<RateSweep> RateSweep::open(control::Client& client, const Parameters& parameters,
                                   int interrupt, const control::Waiting& waiting) {
-  TRY(client.request("paths", body_of(parameters), Deadline::of(kMaxWait, interrupt), waiting));
+  TRY(request_test(client, kKind, body_of(parameters), interrupt, waiting));
   net::SocketOptions options;
   if (parameters.bits_per_s > 0) {
     options.pacing_bytes_per_s =
         static_cast<std::uint64_t>(std::max(1.0, parameters.bits_per_s / math::kBits));
   }
-  std::vector<sys::Descriptor> connections;
-  for (int i = 0; i < parameters.flows; ++i) {
-    TRY(sys::Descriptor fd, client.attach(i, options, Deadline::of(kAnswer, interrupt)));
+  const Deadline deadline = Deadline::of(control::kAnswer, interrupt);
+  TRY(std::vector<sys::Descriptor> connections,
+      attach_streams(client, parameters.flows, options, deadline));
+  for (const sys::Descriptor& fd : connections) {
     if (setsockopt(fd.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof(kUnsentBytes)) <
         0) {
       return fail(from_errno(errno, "set", "unsent bytes of a connection"));
     }
-    connections.push_back(std::move(fd));
   }
-  TRY(client.channel().expect(control::Type::Begin, Deadline::of(kAnswer, interrupt)));
+  TRY(client.channel().expect(control::Type::Begin, deadline));
   RateSweep sweep(client, std::move(connections));
   for (std::size_t flow = 0; flow < sweep.connections_.size(); ++flow) {
     TRY(const net::Endpoint local, net::local_endpoint(sweep.connections_[flow].get()));
@@ -165,9 +165,7 @@ Result<std::vector<RateRecord>> RateSweep::close() {
       records_[flow].min_rtt_ms = info->min_rtt_ms;
     }
   }
-  const Deadline deadline = Deadline::of(kAnswer);
-  TRY(client_->channel().send({control::Type::Stop}, deadline));
-  TRY(client_->channel().expect(control::Type::Result, deadline));
+  TRY(stop_test(*client_));
   return std::move(records_);
 }
 

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <random>
 
+#include "base/control/test_driver.h"
 #include "base/math/units.h"
 #include "base/net/deadline.h"
 #include "base/net/socket.h"
@@ -27,7 +28,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using udp::PacketKind;
 
-constexpr seconds kMaxQueueTime{3600};
 constexpr seconds kFirstAnswer{3};
 constexpr milliseconds kRepeatPing{200};
 constexpr std::int64_t kLatePongsNs = 1'000'000'000;
@@ -90,8 +90,8 @@ std::chrono::nanoseconds duration(const Parameters& parameters, net::Family fami
 Result<Sweep> Sweep::open(Client& client, const Parameters& parameters, std::uint16_t first_port,
                           const std::string& interface, int interrupt,
                           const control::Waiting& waiting) {
-  TRY(const control::Json body, client.request("paths", body_of(parameters),
-                                               Deadline::of(kMaxQueueTime, interrupt), waiting));
+  TRY(const control::Json body,
+      request_test(client, kKind, body_of(parameters), interrupt, waiting));
   TRY(const ServerReady ready, ready_in(body));
   Sweep sweep(client, parameters, ready);
   TRY(sweep.bind_sockets(first_port, interface));
@@ -224,7 +224,8 @@ Result<> Sweep::receive_until(std::int64_t until_ns, int interrupt) {
     record_.interrupted |= watched[1].revents != 0;
     if (watched[2].revents != 0) {
       // No message is due: the server gave up, or is gone.
-      TRY(client_->channel().expect(control::Type::Result, Deadline::of(kAnswer, interrupt)));
+      TRY(client_->channel().expect(control::Type::Result,
+                                    Deadline::of(control::kAnswer, interrupt)));
       return fail(ErrorKind::Malformed, "paths", client_->peer().text(), "it ended the test");
     }
     std::array<epoll_event, 64> ready{};
@@ -290,10 +291,8 @@ Result<> Sweep::run(int interrupt, const std::function<void(std::uint64_t sent)>
 }
 
 Result<SweepRecord> Sweep::close() {
-  const Deadline deadline = Deadline::of(kAnswer);
-  TRY(client_->channel().send({control::Type::Stop}, deadline));
-  TRY(const control::Message result, client_->channel().expect(control::Type::Result, deadline));
-  TRY(const ServerCounts counts, counts_in(result.body, parameters_));
+  TRY(const control::Json result, stop_test(*client_));
+  TRY(const ServerCounts counts, counts_in(result, parameters_));
   for (std::size_t flow = 0; flow < sockets_.size(); ++flow) {
     take_pongs(flow);
     FlowRecord& record = record_.flows[flow];

@@ -23,7 +23,7 @@ using udp::PacketKind;
 
 control::Services services() {
   control::Services all;
-  all.push_back(std::make_unique<PathsService>());
+  all.push_back(paths_service());
   return all;
 }
 
@@ -57,9 +57,9 @@ TEST(Paths, RequestsAreBounded) {
 
 TEST(Paths, LimitsAreTheServers) {
   const control::Limits limits{.longest_test = 10s, .rate_bits_per_s = 1e6};
-  EXPECT_FALSE(PathsService().check(body_of(kFew), limits));
-  EXPECT_TRUE(PathsService().check(body_of({.time = 10s, .bits_per_s = 1e6}), limits));
-  EXPECT_FALSE(PathsService().check(body_of({.time = 11s, .bits_per_s = 1e6}), limits));
+  EXPECT_FALSE(paths_service()->check(body_of(kFew), limits));
+  EXPECT_TRUE(paths_service()->check(body_of({.time = 10s, .bits_per_s = 1e6}), limits));
+  EXPECT_FALSE(paths_service()->check(body_of({.time = 11s, .bits_per_s = 1e6}), limits));
 }
 
 TEST(Paths, CountsThatCannotBeAreRefused) {
@@ -215,10 +215,10 @@ TEST(Paths, ByTcpAnInterruptEndsIt) {
 }
 
 TEST(Paths, ByTcpLimitsAreThoseOfStreams) {
-  EXPECT_TRUE(PathsService().check(body_of(kTcp), {.streams = 4}));
-  EXPECT_FALSE(PathsService().check(body_of(kTcp), {.streams = 3}));
-  EXPECT_EQ(PathsService().check(body_of(kTcp), {})->weight, control::Weight::Heavy);
-  EXPECT_EQ(PathsService().check(body_of(kFew), {})->weight, control::Weight::Light);
+  EXPECT_TRUE(paths_service()->check(body_of(kTcp), {.streams = 4}));
+  EXPECT_FALSE(paths_service()->check(body_of(kTcp), {.streams = 3}));
+  EXPECT_EQ(paths_service()->check(body_of(kTcp), {})->weight, control::Weight::Heavy);
+  EXPECT_EQ(paths_service()->check(body_of(kFew), {})->weight, control::Weight::Light);
 }
 
 }  // namespace
