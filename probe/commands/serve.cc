@@ -280,7 +280,7 @@ control::Services own_services(const std::string& program, Admitted admitted) {
       program, admitted == Admitted::Local || admitted == Admitted::WithTheKey));
   services.push_back(latency::latency_service());
   services.push_back(latency::responsiveness_service());
-  services.push_back(std::make_unique<collective::RankService>());
+  services.push_back(collective::rank_service());
   services.push_back(std::make_unique<baseline::FactsService>());
   return services;
 }

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/control/message.h"
+#include "base/control/test_driver.h"
 #include "base/sys/descriptor.h"
 #include "probe/collective/launch/children.h"
 
@@ -17,7 +18,6 @@ using control::Json;
 using control::Message;
 using control::Type;
 using net::Deadline;
-using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -26,7 +26,6 @@ constexpr milliseconds kSettle{400};
 constexpr milliseconds kCheckWhileSettling{50};
 
 constexpr seconds kConnect{10};
-constexpr hours kMaxQueueing{1};
 constexpr seconds kGoodbye{5};
 
 // Ranks on other hosts: one connection to the server of each.
@@ -172,8 +171,7 @@ Result<std::unique_ptr<StartedRanks>> start_remote_ranks(
   for (auto& [name, host] : connected) {
     RanksWanted here = wanted;
     here.first = host.first * wanted.count;
-    TRY(host.second.request(std::string(kCollectiveKind), body_of(here),
-                            Deadline::of(kMaxQueueing, interrupt), waiting));
+    TRY(request_test(host.second, kCollectiveKind, body_of(here), interrupt, waiting));
     there->add(std::move(host.second));
   }
   return there;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/control/bodies.h"
+#include "base/control/test_driver.h"
 #include "base/host/network.h"
 #include "probe/collective/data_path.h"
 #include "probe/collective/launch/children.h"
@@ -67,11 +68,9 @@ namespace chokepoint::probe::collective {
 namespace {
 
 using control::Json;
-using control::Message;
 using control::Session;
 using control::Type;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 // An interface, an address or an algorithm, and nothing that could be taken for a flag.
 bool is_plain(const std::string& text) {
@@ -84,13 +83,16 @@ bool is_plain(const std::string& text) {
 }
 
 Result<RanksWanted> ranks_wanted_in(const Json& body) {
+  // Each test of ranks takes the host's memory for itself.
+  if (body.contains("share")) {
+    return fail(ErrorKind::Usage, "", "ranks", "share no host with other tests");
+  }
   TRY(auto wanted, json::from_json<RanksWanted>(body, "ranks"));
   TRY(wanted.options, json::from_json<RankOptions>(body, "ranks"));
   return wanted;
 }
 
 constexpr milliseconds kReportEvery{50};
-constexpr seconds kAnswer{10};
 
 RankPlacement placement_of(const RanksWanted& wanted, int index, const Session& session) {
   const net::Address peer = session.peer().address.unmapped();
@@ -127,41 +129,56 @@ Result<> report_ends(Session& session, Children& children) {
     if (end.status == sys::ExitStatus{}) {
       continue;
     }
-    TRY(session.channel().send({Type::Report, json::to_json(end)}, session.deadline(kAnswer)));
+    TRY(session.send(Type::Report, json::to_json(end)));
   }
   return {};
-}
-
-// True once the client has sent Stop.
-Result<bool> has_stop(Session& session) {
-  TRY(const std::optional<Message> message, session.channel().poll());
-  if (message && message->type != Type::Stop) {
-    return fail(ErrorKind::Malformed, "read message", session.channel().peer(),
-                "it came while ranks were running");
-  }
-  return message.has_value();
 }
 
 // Until the client sends Stop, even if all ranks have ended, or the time is over.
 Result<Json> watch(Session& session, Children& children) {
   const net::Deadline deadline = session.deadline(session.limits().longest_test);
-  while (true) {
+  const auto look = [&]() -> Result<> {
     const Result<> waited = net::wait_for(session.channel().descriptor(), POLLIN,
                                           deadline.at_most(kReportEvery), "wait", "ranks");
     if (!waited && waited.error().kind == ErrorKind::Interrupted) {
-      return std::unexpected(waited.error());
+      return waited;
     }
     TRY(report_ends(session, children));
-    TRY(const bool stop, has_stop(session));
-    if (stop) {
-      return Json::object();
-    }
-    if (deadline.over()) {
-      return fail(ErrorKind::Timeout, "", "ranks", "took longer than this server's longest test",
-                  "start it with a larger --max-time");
-    }
-  }
+    return deadline.over() ? fail(ErrorKind::Timeout, "", "ranks",
+                                  "took longer than this server's longest test",
+                                  "start it with a larger --max-time")
+                           : Result<>{};
+  };
+  TRY(until_stopped(session, kCollectiveKind, deadline, look));
+  return Json::object();
 }
+
+class RankService final : public control::TestService<RanksWanted, ranks_wanted_in> {
+ public:
+  explicit RankService(std::string program) : program_(std::move(program)) {}
+
+  std::string_view kind() const override { return kCollectiveKind; }
+
+ private:
+  Result<control::Demand> demand(const RanksWanted& wanted,
+                                 const control::Limits& limits) const override {
+    TRY(control::check_streams(limits, wanted.count));
+    return control::Demand(control::Weight::Alone, wanted.count);
+  }
+
+  Result<Json> run(Session& session, const RanksWanted& wanted) override {
+    Children children(session.context().clock, true);
+    const std::vector<std::string> command =
+        command_of(program_, with_interface(wanted.options, session));
+    for (int i = 0; i < wanted.count; ++i) {
+      TRY(children.start(command, placement_of(wanted, i, session), wanted.count));
+    }
+    TRY(session.send(Type::Ready));
+    return watch(session, children);
+  }
+
+  std::string program_;
+};
 
 }  // namespace
 
@@ -198,27 +215,8 @@ Result<ChildEnd> child_end_in(const Json& body) {
   return json::from_json<ChildEnd>(body, "rank's end");
 }
 
-Result<control::Demand> RankService::check(const Json& parameters,
-                                           const control::Limits& limits) const {
-  // Each test of ranks takes the host's memory for itself.
-  if (parameters.contains("share")) {
-    return fail(ErrorKind::Usage, "", "ranks", "share no host with other tests");
-  }
-  TRY(const RanksWanted wanted, ranks_wanted_in(parameters));
-  TRY(control::check_streams(limits, wanted.count));
-  return control::Demand(control::Weight::Alone, wanted.count);
-}
-
-Result<Json> RankService::serve(Session& session, const Json& parameters) {
-  TRY(const RanksWanted wanted, ranks_wanted_in(parameters));
-  Children children(session.context().clock, true);
-  const std::vector<std::string> command =
-      command_of(program_, with_interface(wanted.options, session));
-  for (int i = 0; i < wanted.count; ++i) {
-    TRY(children.start(command, placement_of(wanted, i, session), wanted.count));
-  }
-  TRY(session.channel().send({Type::Ready}, session.deadline(kAnswer)));
-  return watch(session, children);
+std::unique_ptr<control::Service> rank_service(std::string program) {
+  return std::make_unique<RankService>(std::move(program));
 }
 
 }  // namespace chokepoint::probe::collective

@@ -9,11 +9,12 @@
 //     ◄─────────────────────────────────────── Result {}
 //
 // The ranks meet where the client is: at the address of its connection, at the port in its request.
-// A heavy test. One object for all sessions; serve() runs on a session's thread. What a client
-// sends becomes a command line and is checked here.
+// A heavy test. The service runs on a session's thread. What a client sends becomes a command line
+// and is checked here.
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,18 +62,7 @@ Result<ChildEnd> child_end_in(const control::Json& body);
 
 inline constexpr const char* kOwnProgram = "/proc/self/exe";
 
-class RankService final : public control::Service {
- public:
-  // `program`: the one that is started; tests have another one.
-  explicit RankService(std::string program = kOwnProgram) : program_(std::move(program)) {}
-
-  std::string_view kind() const override { return kCollectiveKind; }
-  Result<control::Demand> check(const control::Json& parameters,
-                                const control::Limits& limits) const override;
-  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
-
- private:
-  std::string program_;
-};
+// `program`: the one that is started; tests have another one.
+std::unique_ptr<control::Service> rank_service(std::string program = kOwnProgram);
 
 }  // namespace chokepoint::probe::collective

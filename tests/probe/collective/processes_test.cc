@@ -209,15 +209,15 @@ TEST_F(Processes, RanksWhoseLeaderIsInterruptedAreSilent) {
   EXPECT_EQ(text("1.err"), "");
 }
 
-control::Services rank_service() {
+control::Services services() {
   control::Services services;
-  services.push_back(std::make_unique<RankService>(CHOKEPOINT_RANKS));
+  services.push_back(rank_service(CHOKEPOINT_RANKS));
   return services;
 }
 
 TEST_F(Processes, ServersOfOtherHostsStartThem) {
-  const fakes::ProbeServer one(rank_service());
-  const fakes::ProbeServer two(rank_service());
+  const fakes::ProbeServer one(services());
+  const fakes::ProbeServer two(services());
   const std::string hosts = "127.0.0.1:" + std::to_string(one.endpoint().port) +
                             ",127.0.0.1:" + std::to_string(two.endpoint().port);
   sys::Process job = start("job", {"--hosts", hosts, "--ranks-per-host", "2", "--bytes", "64",
@@ -227,7 +227,7 @@ TEST_F(Processes, ServersOfOtherHostsStartThem) {
 }
 
 TEST_F(Processes, WhatAServerStartedEndsWithItsClient) {
-  const fakes::ProbeServer server(rank_service());
+  const fakes::ProbeServer server(services());
   sys::Process job = start("job", {"--hosts", "127.0.0.1:" + std::to_string(server.endpoint().port),
                                    "--ranks-per-host", "2", "--bytes", "64", "--time", "60"});
   const std::vector<pid_t> ranks = [&] {
@@ -247,10 +247,10 @@ TEST_F(Processes, WhatAServerStartedEndsWithItsClient) {
 }
 
 TEST(RankService, StartsNothingButRanks) {
-  const RankService service;
+  const std::unique_ptr<control::Service> service = rank_service();
   const RanksWanted good{
       .options = {.backend = "gloo"}, .job = "j", .port = 4711, .ranks = 2, .count = 2};
-  EXPECT_TRUE(service.check(body_of(good), {}));
+  EXPECT_TRUE(service->check(body_of(good), {}));
   const auto with = [&](const char* name, control::Json value) {
     control::Json body = body_of(good);
     body[name] = std::move(value);
@@ -261,9 +261,9 @@ TEST(RankService, StartsNothingButRanks) {
         with("algorithm", "$(id)"), with("algorithm", std::string(65, 'a')), with("count", 65),
         with("count", 3), with("port", 0), with("first", 1), with("secret", "beef"),
         with("timeout_s", 999'999), with("gpu", "0;"), with("share", true)}) {
-    EXPECT_FALSE(service.check(bad, {})) << bad;
+    EXPECT_FALSE(service->check(bad, {})) << bad;
   }
-  EXPECT_FALSE(service.check(body_of(good), {.streams = 1}));
+  EXPECT_FALSE(service->check(body_of(good), {.streams = 1}));
   EXPECT_EQ(body_of(good).dump(),
             R"({"backend":"gloo","interface":"","algorithm":"","gpu":null,"timeout_s":60,)"
             R"("job":"j","secret":")" +
