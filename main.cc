@@ -17,7 +17,7 @@ namespace {
 using namespace chokepoint;
 
 std::unique_ptr<control::Service> rdma_service() {
-  return std::make_unique<rdma::session::RdmaService>(rdma::verbs::live_library);
+  return rdma::session::rdma_service(rdma::verbs::live_library);
 }
 
 std::unique_ptr<control::Service> preflight_service() {

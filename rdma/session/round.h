@@ -56,8 +56,7 @@ class Watch final : public perf::Attention {
   bool explained_ = false;  // the peer has sent its error; later ones only follow from it
 };
 
-inline constexpr std::chrono::seconds kSetUp{5};    // a step of the set-up
-inline constexpr std::chrono::seconds kAnswer{10};  // a message that the peer has to compute
+inline constexpr std::chrono::seconds kSetUp{5};  // a step of the set-up
 inline constexpr std::chrono::seconds kBetweenRounds{
     60};                                           // two rounds: checking GPU memory is slow
 inline constexpr std::chrono::seconds kSlack{20};  // beyond the time of a test

@@ -68,13 +68,9 @@ class ServerTest {
   }
 
  private:
-  Result<> send(Type type, Json body) {
-    return session_.channel().send({type, std::move(body)}, session_.deadline(kAnswer));
-  }
-
   // The client gets this side's facts even if the two do not fit, so that it can report why itself.
   Result<> set_up() {
-    TRY(send(Type::Ready, {{"side", body_of(endpoint_->facts())}}));
+    TRY(session_.send(Type::Ready, {{"side", body_of(endpoint_->facts())}}));
     TRY(agreement_, negotiate(request_.parameters, request_.client, endpoint_->facts(),
                               {.client = session_.client().host, .server = "this host"}));
     TRY(const std::uint64_t bytes, memory_for(agreement_, session_.limits()));
@@ -96,7 +92,7 @@ class ServerTest {
     TRY(set_up_round(plan, client, watch));
     Result<SideResult> own = measure(plan, watch);
     endpoint_->close_queues();
-    return own ? send(Type::Report, body_of(*own)) : std::unexpected(own.error());
+    return own ? session_.send(Type::Report, body_of(*own)) : std::unexpected(own.error());
   }
 
   Result<> set_up_round(Plan& plan, const SideAddresses& client, Watch& watch) {
@@ -104,8 +100,8 @@ class ServerTest {
     endpoint_->set_remote(client.memory);
     TRY(request_.parameters.by_cm ? accept() : endpoint_->connect(client, path()));
     TRY(get_ready(*endpoint_, plan, role_, watch));
-    TRY(send(Type::Begin, {{"server", body_of(endpoint_->addresses())}}));
-    TRY(session_.channel().expect(Type::Note, session_.deadline(kAnswer)));
+    TRY(session_.send(Type::Begin, {{"server", body_of(endpoint_->addresses())}}));
+    TRY(session_.channel().expect(Type::Note, session_.deadline(control::kAnswer)));
     return {};
   }
 
@@ -124,7 +120,7 @@ class ServerTest {
     const net::Address address = cm_address(endpoint_->facts(), session_.local().address);
     TRY(const std::unique_ptr<verbs::CmListener> listener, verbs::listen_by_cm({address, 0}));
     const verbs::CmPeer cm_peer{.address = {address, listener->port()}, .token = listener->token()};
-    TRY(send(Type::Note, {{"cm", body_of(cm_peer)}}));
+    TRY(session_.send(Type::Note, {{"cm", body_of(cm_peer)}}));
     return endpoint_->accept(*listener, path(), session_.deadline(kSetUp));
   }
 
@@ -153,6 +149,46 @@ class ServerTest {
   Agreement agreement_;
 };
 
+// Each queue pair sends from, receives into and checks against memory of its own, beside its
+// queues.
+std::int64_t most_memory_of(const Parameters& parameters) {
+  constexpr std::int64_t kUsualDepth = 128;
+  constexpr std::int64_t kUsualReceiveDepth = 512;
+  constexpr std::int64_t kEntryBytes = 256;
+  const auto largest = std::int64_t{*std::ranges::max_element(parameters.sizes)};
+  const std::int64_t entries = parameters.depth.value_or(kUsualDepth) +
+                               parameters.receive_depth.value_or(kUsualReceiveDepth);
+  return parameters.queue_pairs * (3 * largest + entries * kEntryBytes);
+}
+
+class RdmaService final : public control::TestService<Request, request_in> {
+ public:
+  explicit RdmaService(OpenLibrary open) : open_(std::move(open)) {}
+
+  std::string_view kind() const override { return kKind; }
+
+ private:
+  Result<control::Demand> demand(const Request& request,
+                                 const control::Limits& limits) const override {
+    TRY(session::check(request.parameters));
+    TRY(session::check(request.parameters, limits));
+    return control::Demand(control::Weight::Alone, 1, most_memory_of(request.parameters));
+  }
+
+  Result<Json> run(Session& session, const Request& request) override {
+    TRY(check_gid(request.client.gid, request.client, session));
+    TRY(std::unique_ptr<LocalEndpoint> endpoint,
+        open_here(session.context().root, open_(), wish_of(request), session.local().address,
+                  request.parameters.transport));
+    Result<Json> result = ServerTest(session, request, std::move(endpoint)).run();
+    // Whatever step the stop has interrupted.
+    return !result && result.error().kind == ErrorKind::Interrupted ? fail(being_stopped())
+                                                                    : std::move(result);
+  }
+
+  OpenLibrary open_;
+};
+
 }  // namespace
 
 Result<> check_unproved_gid(const verbs::Gid& gid, const SideFacts& client,
@@ -169,39 +205,8 @@ Result<> check_unproved_gid(const verbs::Gid& gid, const SideFacts& client,
               "address");
 }
 
-namespace {
-
-// Each queue pair sends from, receives into and checks against memory of its own, beside its
-// queues.
-std::int64_t most_memory_of(const Parameters& parameters) {
-  constexpr std::int64_t kUsualDepth = 128;
-  constexpr std::int64_t kUsualReceiveDepth = 512;
-  constexpr std::int64_t kEntryBytes = 256;
-  const auto largest = std::int64_t{*std::ranges::max_element(parameters.sizes)};
-  const std::int64_t entries = parameters.depth.value_or(kUsualDepth) +
-                               parameters.receive_depth.value_or(kUsualReceiveDepth);
-  return parameters.queue_pairs * (3 * largest + entries * kEntryBytes);
-}
-
-}  // namespace
-
-Result<control::Demand> RdmaService::check(const Json& body, const control::Limits& limits) const {
-  TRY(const Request request, request_in(body));
-  TRY(session::check(request.parameters));
-  TRY(session::check(request.parameters, limits));
-  return control::Demand(control::Weight::Alone, 1, most_memory_of(request.parameters));
-}
-
-Result<Json> RdmaService::serve(Session& session, const Json& body) {
-  TRY(const Request request, request_in(body));
-  TRY(check_gid(request.client.gid, request.client, session));
-  TRY(std::unique_ptr<LocalEndpoint> endpoint,
-      open_here(session.context().root, open_(), wish_of(request), session.local().address,
-                request.parameters.transport));
-  Result<Json> result = ServerTest(session, request, std::move(endpoint)).run();
-  // Whatever step the stop has interrupted.
-  return !result && result.error().kind == ErrorKind::Interrupted ? fail(being_stopped())
-                                                                  : std::move(result);
+std::unique_ptr<control::Service> rdma_service(OpenLibrary open) {
+  return std::make_unique<RdmaService>(std::move(open));
 }
 
 }  // namespace chokepoint::rdma::session

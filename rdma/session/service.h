@@ -15,12 +15,13 @@
 //     Stop {} ─────────────────────────────────────►
 //     ◄─────────────────────────── Result {counters}
 //
-// All that the peer can reach of this host is one buffer, registered while the test lasts. serve()
-// runs on the session's thread.
+// All that the peer can reach of this host is one buffer, registered while the test lasts. The
+// service runs on the session's thread.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "base/control/service.h"
 #include "base/net/address.h"
@@ -28,6 +29,8 @@
 #include "rdma/verbs/device.h"
 
 namespace chokepoint::rdma::session {
+
+inline constexpr std::string_view kKind = "rdma";
 
 // Called for each test, on its own thread.
 using OpenLibrary = std::function<std::unique_ptr<verbs::Library>()>;
@@ -39,17 +42,6 @@ using OpenLibrary = std::function<std::unique_ptr<verbs::Library>()>;
 Result<> check_unproved_gid(const verbs::Gid& gid, const SideFacts& client,
                             const net::Address& client_address);
 
-class RdmaService final : public control::Service {
- public:
-  explicit RdmaService(OpenLibrary open) : open_(std::move(open)) {}
-
-  std::string_view kind() const override { return "rdma"; }
-  Result<control::Demand> check(const control::Json& parameters,
-                                const control::Limits& limits) const override;
-  Result<control::Json> serve(control::Session& session, const control::Json& parameters) override;
-
- private:
-  OpenLibrary open_;
-};
+std::unique_ptr<control::Service> rdma_service(OpenLibrary open);
 
 }  // namespace chokepoint::rdma::session

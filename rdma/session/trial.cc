@@ -1,5 +1,6 @@
 #include "rdma/session/trial.h"
 
+#include "base/control/test_driver.h"
 #include "base/net/socket.h"
 #include "rdma/session/local_endpoint.h"
 #include "rdma/session/round.h"
@@ -15,8 +16,6 @@ using control::Type;
 using net::Deadline;
 using perf::Plan;
 using perf::Role;
-
-constexpr std::chrono::hours kMaxQueueing{1};
 
 // The client's end of one test.
 class ClientTest {
@@ -74,7 +73,7 @@ class ClientTest {
     Json request = body_of(trial_.parameters);
     request["side"] = body_of(trial_.client);
     TRY(const Json ready,
-        client_.request("rdma", std::move(request), deadline(kMaxQueueing), listener_.waiting));
+        request_test(client_, kKind, std::move(request), here_.interrupt, listener_.waiting));
     TRY(trial_.server, side_in(object_in(ready, "side")));
     TRY(trial_.agreement,
         negotiate(trial_.parameters, trial_.client, trial_.server,
@@ -118,7 +117,7 @@ class ClientTest {
     if (const Result<> joined = trial_.parameters.by_cm ? connect_by_cm() : Result<>{}; !joined) {
       return fail(watch.reason(joined.error()));
     }
-    TRY(const Message begin, expect(Type::Begin, deadline(kAnswer)));
+    TRY(const Message begin, expect(Type::Begin, deadline(control::kAnswer)));
     TRY(const SideAddresses server,
         side_addresses_in(object_in(begin.body, "server"), plan.queue_pairs));
     endpoint_->set_remote(server.memory);
@@ -140,7 +139,7 @@ class ClientTest {
 
   // By rdma_cm: the server listens, and says where.
   Result<> connect_by_cm() {
-    TRY(const Message note, expect(Type::Note, deadline(kAnswer)));
+    TRY(const Message note, expect(Type::Note, deadline(control::kAnswer)));
     TRY(verbs::CmPeer cm_peer, cm_peer_in(object_in(note.body, "cm")));
     const net::Address own = address_of(trial_.client.gid);
     if (trial_.client.ethernet && !own.is_link_local()) {
@@ -165,9 +164,8 @@ class ClientTest {
   }
 
   Result<> end() {
-    TRY(send(Type::Stop, Json::object()));
-    TRY(const Message result, expect(Type::Result, Deadline::of(kAnswer)));
-    TRY(trial_.server_counters, fabric::changes_in(object_in(result.body, "counters")));
+    TRY(const Json result, stop_test(client_));
+    TRY(trial_.server_counters, fabric::changes_in(object_in(result, "counters")));
     trial_.client_counters = fabric_.changes();
     return {};
   }

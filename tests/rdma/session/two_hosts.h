@@ -29,8 +29,7 @@ class TwoHosts : public testing::Test {
  protected:
   control::Services services() {
     control::Services services;
-    services.push_back(
-        std::make_unique<RdmaService>([this] { return fabric_.library({"fake1"}); }));
+    services.push_back(rdma_service([this] { return fabric_.library({"fake1"}); }));
     return services;
   }
 
