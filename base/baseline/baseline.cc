@@ -143,8 +143,7 @@ Result<control::Demand> FactsService::check(const control::Json& /*parameters*/,
 Result<control::Json> FactsService::serve(control::Session& session,
                                           const control::Json& /*parameters*/) {
   const host::Settings settings = host::read_settings(session.context().root);
-  TRY(session.channel().send({control::Type::Ready, {{"settings", settings}}},
-                             session.deadline(kPeersPatience)));
+  TRY(session.send(control::Type::Ready, {{"settings", settings}}));
   return control::Json::object();
 }
 

@@ -28,7 +28,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kBetweenRequests{60};
-constexpr seconds kAnswer{10};
 constexpr seconds kMaxQueueTime{3600};
 constexpr milliseconds kRetryTurn{50};
 constexpr seconds kAdmission{5};
@@ -102,8 +101,7 @@ Result<> wait_for_turn(Session& session, TestQueue& test_queue, TestQueue::Turn&
     }
     if (taken.error().reason != reported) {
       reported = taken.error().reason;
-      const Message queued{Type::Queued, control::body_of(taken.error())};
-      TRY(session.channel().send(queued, session.deadline(kAnswer)));
+      TRY(session.send(Type::Queued, control::body_of(taken.error())));
     }
     const Result<> waited = net::wait_for(session.channel().descriptor(), POLLIN,
                                           deadline.at_most(kRetryTurn), "wait", "turn");
@@ -153,8 +151,9 @@ bool answer(Session& session, const Services& services, TestQueue& test_queue, c
               : std::unexpected(request.error());
   log(fmt::format("{}: {}: {}", session.peer().address.text(), request ? request->kind : "request",
                   result ? "done" : describe(result.error())));
-  const Message said = result ? Message{Type::Result, *result} : control::failed(result.error());
-  return session.channel().send(said, session.deadline(kAnswer)).has_value() && request;
+  const Result<> sent = result ? session.send(Type::Result, *result)
+                               : session.send(Type::Failed, control::body_of(result.error()));
+  return sent && request;
 }
 
 }  // namespace
@@ -240,8 +239,7 @@ void Server::converse(Guest& guest) {
     guest.idle_since_ns = kBusy;
     if (!message && message.error().kind == ErrorKind::Malformed) {
       // The client may still listen, so it gets the reason why the server hangs up.
-      std::ignore =
-          session.channel().send(control::failed(message.error()), session.deadline(kAnswer));
+      std::ignore = session.send(Type::Failed, control::body_of(message.error()));
     }
     if (!message || message->type == Type::Bye ||
         !answer(session, services_, test_queue_, log_, *message)) {
