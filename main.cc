@@ -1,4 +1,7 @@
 // Names the commands and calls dispatch; no logic.
+#include <algorithm>
+#include <iterator>
+
 #include "analysis/commands/commands.h"
 #include "base/cli/dispatch.h"
 #include "base/sys/process.h"
@@ -8,6 +11,7 @@
 #include "probe/collective/gloo/gloo.h"
 #include "probe/collective/nccl/nccl.h"
 #include "probe/commands/commands.h"
+#include "probe/commands/kinds.h"
 #include "rdma/commands/commands.h"
 #include "rdma/session/service.h"
 #include "rdma/verbs/device.h"
@@ -24,12 +28,19 @@ std::unique_ptr<control::Service> preflight_service() {
   return std::make_unique<preflight::PreflightService>();
 }
 
-cli::CommandFactory rdma_test(rdma::Verb verb) {
-  return rdma::rdma_test_command(verb, rdma::verbs::live_library);
-}
-
-std::vector<probe::collective::Backend> collective_backends() {
-  return {probe::collective::gloo_backend(), probe::collective::nccl_backend()};
+cli::Registry before_a_job() {
+  cli::Registry commands{
+      probe::doctor_command(), preflight::preflight_command(), preflight::ask_command(),
+      probe::serve_command(std::vector<probe::ServiceFactory>{rdma_service, preflight_service})};
+  std::ranges::copy(
+      probe::kind_commands({probe::collective::gloo_backend(), probe::collective::nccl_backend()}),
+      std::back_inserter(commands));
+  for (const rdma::Verb verb :
+       {rdma::Verb::Write, rdma::Verb::Read, rdma::Verb::Send, rdma::Verb::Atomic}) {
+    commands.push_back(rdma::rdma_test_command(verb, rdma::verbs::live_library));
+  }
+  commands.push_back(rdma::devices_command());
+  return commands;
 }
 
 }  // namespace
@@ -43,31 +54,7 @@ int main(int argc, char** argv) {
       .purpose = "finds what holds a distributed training job back",
       .sections =
           {
-              {.title = "Before a job",
-               .commands =
-                   {
-                       probe::doctor_command(),
-                       preflight::preflight_command(),
-                       preflight::ask_command(),
-                       probe::serve_command(
-                           std::vector<probe::ServiceFactory>{rdma_service, preflight_service}),
-                       probe::tcp_command(),
-                       probe::udp_command(),
-                       probe::quic_command(),
-                       probe::rpc_command(),
-                       probe::latency_command(),
-                       probe::path_command(),
-                       probe::paths_command(),
-                       probe::pcie_command(),
-                       probe::processor_command(),
-                       probe::storage_command(),
-                       probe::collective_command(collective_backends()),
-                       rdma_test(rdma::Verb::Write),
-                       rdma_test(rdma::Verb::Read),
-                       rdma_test(rdma::Verb::Send),
-                       rdma_test(rdma::Verb::Atomic),
-                       rdma::devices_command(),
-                   }},
+              {.title = "Before a job", .commands = before_a_job()},
               {.title = "During a job",
                .commands =
                    {

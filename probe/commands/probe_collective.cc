@@ -20,7 +20,7 @@
 #include "probe/collective/launch/placement.h"
 #include "probe/collective/launch/rank_thread.h"
 #include "probe/commands/collective_run.h"
-#include "probe/commands/commands.h"
+#include "probe/commands/kinds.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -17,7 +17,7 @@
 #include "base/control/test_driver.h"
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
-#include "probe/commands/commands.h"
+#include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
 #include "probe/latency/load.h"
 #include "probe/latency/responder.h"

@@ -8,7 +8,7 @@
 #include "base/cli/command.h"
 #include "base/control/client.h"
 #include "base/sys/signals.h"
-#include "probe/commands/commands.h"
+#include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
 
 namespace chokepoint::probe {

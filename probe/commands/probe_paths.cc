@@ -13,7 +13,7 @@
 #include "base/math/units.h"
 #include "base/sys/process.h"
 #include "base/sys/signals.h"
-#include "probe/commands/commands.h"
+#include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
 #include "probe/paths/hops.h"
 #include "probe/paths/rates.h"

@@ -11,7 +11,7 @@
 #include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
-#include "probe/commands/commands.h"
+#include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
 #include "probe/pcie/findings.h"
 

@@ -12,7 +12,7 @@
 #include "base/json/codec.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
-#include "probe/commands/commands.h"
+#include "probe/commands/kinds.h"
 #include "probe/local/processor.h"
 
 namespace chokepoint {

@@ -17,7 +17,7 @@
 #include "base/sys/signals.h"
 #include "base/trials/figures.h"
 #include "base/trials/trials.h"
-#include "probe/commands/commands.h"
+#include "probe/commands/kinds.h"
 #include "probe/commands/directions.h"
 #include "probe/commands/reports.h"
 

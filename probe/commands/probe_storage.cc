@@ -19,7 +19,7 @@
 #include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
-#include "probe/commands/commands.h"
+#include "probe/commands/kinds.h"
 #include "probe/local/storage.h"
 
 namespace chokepoint {

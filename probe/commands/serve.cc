@@ -22,7 +22,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/flags.h"
 #include "base/cli/text.h"
@@ -37,26 +36,18 @@
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "base/sys/thread.h"
-#include "probe/collective/launch/rank_service.h"
 #include "probe/commands/commands.h"
+#include "probe/commands/kinds.h"
 #include "probe/iperf3/iperf3.h"
 #include "probe/iperf3/protocol.h"
-#include "probe/latency/responder.h"
-#include "probe/latency/test.h"
 #include "probe/nuttcp/nuttcp.h"
 #include "probe/nuttcp/protocol.h"
-#include "probe/path/exchange.h"
-#include "probe/paths/exchange.h"
 #include "probe/peer/acceptor.h"
 #include "probe/quic/connection.h"
 #include "probe/quic/perf.h"
-#include "probe/quic/test.h"
-#include "probe/rpc/test.h"
 #include "probe/serve/process.h"
 #include "probe/serve/server.h"
 #include "probe/tcp/parameters.h"
-#include "probe/tcp/trial.h"
-#include "probe/udp/test.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -234,6 +225,7 @@ class ServeCommand final : public cli::Command {
     ForeignServers foreign;
   };
 
+  control::Services all_services(const ServiceContext& context) const;
   bool open_to_all() const { return insecure_open_ || leash_ || !key_file_.empty(); }
   Result<> check_flags() const;
   // Empty where clients need none.
@@ -266,23 +258,16 @@ class ServeCommand final : public cli::Command {
   ForeignServerFlags foreign_;
 };
 
-// `admitted`: where everybody is, or a host has a key of its own, no worker calls another server.
-control::Services own_services(const std::string& program, Admitted admitted) {
-  control::Services services;
-  services.push_back(tcp::tcp_service());
-  services.push_back(path::path_service());
-  services.push_back(paths::paths_service());
-  services.push_back(udp::udp_service());
-  if (quic::can_quic()) {
-    services.push_back(quic::quic_service());
-  }
-  services.push_back(rpc::rpc_service(
-      program, admitted == Admitted::Local || admitted == Admitted::WithTheKey));
-  services.push_back(latency::latency_service());
-  services.push_back(latency::responsiveness_service());
-  services.push_back(collective::rank_service());
-  services.push_back(std::make_unique<baseline::FactsService>());
-  return services;
+// Where everybody is admitted, or a host has a key of its own, no worker calls another server.
+bool may_call_others(Admitted admitted) {
+  return admitted == Admitted::Local || admitted == Admitted::WithTheKey;
+}
+
+std::vector<std::string> kinds_of(const control::Services& services) {
+  std::vector<std::string> kinds;
+  std::ranges::transform(services, std::back_inserter(kinds),
+                         [](const auto& service) { return std::string(service->kind()); });
+  return kinds;
 }
 
 struct Withheld {
@@ -313,11 +298,13 @@ Result<control::Services> chosen(control::Services services, const std::string& 
     wanted.emplace(part.begin(), part.end());
   }
   wanted.erase("");
+  if (!quic::can_quic()) {
+    std::erase_if(services, [](const auto& service) { return service->kind() == "quic"; });
+  }
+  const std::vector<std::string> kinds = kinds_of(services);
   control::Services result;
-  std::vector<std::string> kinds;
   for (auto& service : services) {
     const std::string kind(service->kind());
-    kinds.push_back(kind);
     const std::optional<Withheld> why_not = withheld(kind, admitted);
     if (why_not && wanted.contains(kind)) {
       return fail(ErrorKind::Usage, "", "--offer " + kind, why_not->reason,
@@ -338,6 +325,13 @@ Result<control::Services> chosen(control::Services services, const std::string& 
 std::vector<net::Endpoint> everywhere(std::uint16_t port, bool loopback) {
   return {{net::Address::parse(loopback ? "127.0.0.1" : "0.0.0.0").value(), port},
           {net::Address::parse(loopback ? "::1" : "::").value(), port}};
+}
+
+control::Services ServeCommand::all_services(const ServiceContext& context) const {
+  control::Services services = kind_services(context);
+  std::ranges::transform(others_, std::back_inserter(services),
+                         [](const ServiceFactory& make) { return make(); });
+  return services;
 }
 
 cli::Summary ServeCommand::summary() const {
@@ -375,11 +369,11 @@ void ServeCommand::define(cli::Flags& flags) {
       .toggle("exclusive", &exclusive_,
               "one client at a time: refuse other clients instead of queueing them")
       .option("offer", &offer_, "KINDS",
-              "tests to offer, with commas: "
-              "tcp,path,paths,udp,quic,rpc,latency,responsiveness (latency under load),collective,"
-              "rdma,preflight, and facts, how this host is set up; default: "
-              "all of them, with --insecure-open without collective and preflight, which start "
-              "programs here")
+              fmt::format("tests to offer, with commas: {}; responsiveness is latency under load, "
+                          "facts is how this host is set up; default: all of them, with "
+                          "--insecure-open without collective and preflight, which start programs "
+                          "here",
+                          fmt::join(kinds_of(all_services({})), ",")))
       .option("max-clients", &most_clients_, "N", "clients at once", 1, 10000)
       .option("max-streams", &most_streams_, "N", "connections of one test", 1, 1024)
       .option(
@@ -551,11 +545,10 @@ Result<cli::ExitCode> ServeCommand::serve(const Keys& keys, int stop,
     }
   };
   const Admitted admitted = admitted_by(keys);
-  control::Services all = own_services("chokepoint " + context.version, admitted);
-  for (const ServiceFactory& make : others_) {
-    all.push_back(make());
-  }
-  TRY(const control::Services services, chosen(std::move(all), offer_, admitted));
+  TRY(const control::Services services,
+      chosen(all_services({.program = "chokepoint " + context.version,
+                           .may_call_others = may_call_others(admitted)}),
+             offer_, admitted));
   TRY(Open opened, open(context, log));
   sys::raise_descriptor_limit();  // one per stream
   const control::ServerContext shared{.clock = context.clock,

@@ -2,6 +2,7 @@
 // this program again.
 #include "base/cli/dispatch.h"
 #include "probe/commands/commands.h"
+#include "probe/commands/kinds.h"
 #include "tests/probe/collective/fakes/store_backend.h"
 
 int main(int argc, char** argv) {
