@@ -17,8 +17,8 @@
 #include "base/sys/signals.h"
 #include "base/trials/figures.h"
 #include "base/trials/trials.h"
-#include "probe/commands/kinds.h"
 #include "probe/commands/directions.h"
+#include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
 
 namespace chokepoint::probe {

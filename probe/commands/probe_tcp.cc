@@ -14,9 +14,9 @@
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
-#include "probe/commands/kinds.h"
 #include "probe/commands/directions.h"
 #include "probe/commands/foreign_peer.h"
+#include "probe/commands/kinds.h"
 #include "probe/tcp/outcome.h"
 
 namespace chokepoint {
