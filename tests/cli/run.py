@@ -15,6 +15,9 @@ an empty one:
   NOT       a text that must not stand in standard output
   JSON      a Python expression over `d`, the document on standard output
 
+A command that ends with 1 or 2 must write `chokepoint: …` to standard error and, where the case asks
+for no OUT, NOT or JSON, nothing to standard output. Of a message the shortest stable part is asked
+for, its subject: the flag, the path. Its sentence stands in the unit test of what makes it.
 Standard output that is a document with a `schema` must be what docs/reference/schemas says of it.
 """
 
@@ -70,6 +73,9 @@ def failures(case, done):
     wanted = int(next((text for word, text in case if word == "EXIT"), 0))
     if done.returncode != wanted:
         yield f"exit code {done.returncode} instead of {wanted}"
+    if wanted in (1, 2) and not {"OUT", "NOT", "JSON"} & {word for word, _ in case}:
+        yield holds("-", done.stdout, "standard output")
+        yield holds("chokepoint: ", done.stderr, "standard error")
     for word, text in case:
         if word == "OUT":
             yield holds(text, done.stdout, "standard output")
