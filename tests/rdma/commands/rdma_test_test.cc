@@ -1,7 +1,7 @@
+#include "rdma/commands/rdma_test.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "rdma/commands/rdma_test.h"
 
 namespace chokepoint::rdma {
 namespace {
