@@ -373,7 +373,7 @@ void ServeCommand::define(cli::Flags& flags) {
                           "facts is how this host is set up; default: all of them, with "
                           "--insecure-open without collective and preflight, which start programs "
                           "here",
-                          fmt::join(kinds_of(all_services({})), ",")))
+                          fmt::join(kinds_of(all_services({})), ", ")))
       .option("max-clients", &most_clients_, "N", "clients at once", 1, 10000)
       .option("max-streams", &most_streams_, "N", "connections of one test", 1, 1024)
       .option(
