@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/analysis/compare/made_records.h"
+#include "tests/fakes/golden.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -51,7 +52,7 @@ class Compare : public testing::Test {
   record::PrivateFolder place_ = std::move(*record::PrivateFolder::make());
 };
 
-TEST_F(Compare, NamesTheCauseOfARegression) {
+TEST_F(Compare, PictureOfARegressionWithItsCause) {
   add_five({{"net", "1G"}}, 100, 40);
   add_five({{"net", "2G"}}, 120, 60);
   const json told = document();
@@ -62,10 +63,8 @@ TEST_F(Compare, NamesTheCauseOfARegression) {
   EXPECT_EQ(difference["is_worse"], true);
   EXPECT_EQ(difference.at("causes").at(0).at("account"), "latency");
   EXPECT_NEAR(difference["causes"].at(0)["share_percent"], 100, 15);
-  EXPECT_THAT(difference["sentence"].get<std::string>(),
-              AllOf(HasSubstr("2G: step 120.00 ms instead of 100.00 (1G), +20.0 % worse"),
-                    HasSubstr(": 20.0 ms more latency (100 % of it)")));
-  EXPECT_THAT(compare().out, AllOf(HasSubstr("+20.0 % worse"), HasSubstr("\ndifferences\n")));
+  EXPECT_NEAR(difference["change_percent"], 20, 0.1);
+  EXPECT_GOLDEN("compare", compare().out);
 }
 
 TEST_F(Compare, TheExitCodeTellsARegression) {
@@ -168,7 +167,7 @@ TEST_F(Compare, RunsThatTellNothing) {
   EXPECT_EQ(told["groups"].at(1)["difference"]["change_percent"], nullptr);
   EXPECT_EQ(told["groups"].at(1)["verdict"]["lost_ms_per_step"], nullptr);
   EXPECT_THAT(compare({"--by", "path", "--show", "step_ms,change,verdict"}).out,
-              HasSubstr("no steps are known"));
+              HasSubstr("no steps"));
 }
 
 TEST_F(Compare, ColumnsThatWereAskedForStandEvenWhereNobodyTells) {

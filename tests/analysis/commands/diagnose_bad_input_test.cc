@@ -211,7 +211,7 @@ TEST_F(BadInput, TwoJobsInOneRecord) {
   exchange(run_.node(again));
   run_.finish();
   const json document = told();
-  EXPECT_THAT(missing(document), Contains(HasSubstr("the record of a holds 2 jobs")));
+  EXPECT_THAT(missing(document), Contains(HasSubstr("a holds 2 jobs")));
 }
 
 TEST_F(BadInput, TwoJobsInOneFolder) {
@@ -230,7 +230,7 @@ TEST_F(BadInput, ANewerSchema) {
   EXPECT_THAT(missing(told()), Contains(AllOf(HasSubstr("b.db"), HasSubstr("schema 99"))));
   const fakes::CliRun alone = run_diagnose({file("b").string()});
   EXPECT_EQ(alone.code, cli::ExitCode::Failed);
-  EXPECT_THAT(alone.err, HasSubstr("schema 99"));
+  EXPECT_THAT(alone.err, HasSubstr("b.db"));
   EXPECT_EQ(std::ranges::count(alone.err, '\n'), 1);
 }
 
@@ -272,7 +272,14 @@ TEST_F(BadInput, NoneThatCanBeRead) {
   }
   const fakes::CliRun run = run_diagnose({run_.folder().string()});
   EXPECT_EQ(run.code, cli::ExitCode::Failed);
-  EXPECT_THAT(run.err, HasSubstr("none of its records can be read"));
+  EXPECT_THAT(run.err, HasSubstr(run_.folder().string()));
+}
+
+TEST_F(BadInput, AFolderWithoutRecords) {
+  const fakes::CliRun run = run_diagnose({record::PrivateFolder::make()->path()});
+  EXPECT_EQ(run.code, cli::ExitCode::Failed);
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
 }
 
 TEST_F(BadInput, ARunThatWasKilled) {

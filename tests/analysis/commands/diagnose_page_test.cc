@@ -6,14 +6,19 @@
 #include "analysis/commands/diagnose.h"
 #include "base/cli/text.h"
 #include "tests/analysis/commands/made_diagnosis.h"
+#include "tests/fakes/golden.h"
+#include "tests/fakes/page_rows.h"
 
 namespace chokepoint::analysis {
 namespace {
 
+using fakes::labels_of;
+using fakes::row;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-using testing::SizeIs;
+using testing::Optional;
 using testing::StartsWith;
 
 constexpr cli::Terminal kWide{.width = 400};
@@ -56,13 +61,10 @@ Diagnosis tested_link() {
   return diagnosis;
 }
 
-TEST(DiagnosePage, SaysWhatTestsAfterTheJobSay) {
-  EXPECT_THAT(page_of(tested_link()),
-              AllOf(HasSubstr("  tested     confirmed: probe tcp carries 198 Mb/s alone\n"),
-                    HasSubstr("  confidence 97 %, 92 % without the tests; ")));
-  EXPECT_THAT(details_of(tested_link()),
-              AllOf(HasSubstr("throughput"), HasSubstr("for      probe tcp carries"),
-                    HasSubstr("no route")));
+TEST(DiagnosePage, PictureInBrief) { EXPECT_GOLDEN("diagnose", page_of(tested_link(), kNarrow)); }
+
+TEST(DiagnosePage, PictureOfDetails) {
+  EXPECT_GOLDEN("diagnose_all", details_of(tested_link(), kNarrow));
 }
 
 TEST(DiagnosePage, OfAnUnknownVerdictSaysWhichTestsMayTell) {
@@ -70,29 +72,16 @@ TEST(DiagnosePage, OfAnUnknownVerdictSaysWhichTestsMayTell) {
   diagnosis.verdict = {};
   diagnosis.plan = {{.on = "a", .time_s = 2, .command = "chokepoint ask 10.0.0.1 tcp"},
                     {.on = "b", .time_s = 1}};
-  EXPECT_THAT(page_of(diagnosis),
-              HasSubstr("  test       2 tests on a, b may show the cause, in 3 s: chokepoint "
-                        "diagnose runs/a --confirm\n"));
-  EXPECT_THAT(details_of(diagnosis), HasSubstr("chokepoint ask 10.0.0.1 tcp"));
+  const std::string tests = row(page_of(diagnosis), "test").value_or("");
+  for (const char* field : {"2 tests", "a, b", "3 s", "chokepoint diagnose runs/a --confirm"}) {
+    EXPECT_THAT(tests, HasSubstr(field));
+  }
+  EXPECT_THAT(details_of(diagnosis), HasSubstr(diagnosis.plan[0].command));
 }
 
 TEST(DiagnosePage, IsFiveLines) {
-  const std::vector<std::string> lines = lines_of(page_of(full_link()));
-  ASSERT_THAT(lines, SizeIs(5));
-  EXPECT_EQ(lines[0],
-            "lan-bandwidth: the link from a to b is full; 143 ms of a step's 206 ms (70 %)");
-  EXPECT_EQ(lines[1],
-            "  step       205.5 ms = 143.0 link full + 60.0 computing + 2.5 latency; "
-            "412 steps from marks");
-  EXPECT_EQ(lines[2],
-            "  why        throughput from a to b 197 Mb/s, the link carries 200 Mb/s "
-            "(socket samples of a)");
-  EXPECT_EQ(lines[3],
-            "  do         a faster link; estimate the gain from 1 Gb/s: "
-            "chokepoint predict --from DIR --link 1G");
-  EXPECT_EQ(lines[4],
-            "  confidence 92 %; no packets were captured on a (and 1 more); all details: "
-            "chokepoint diagnose runs/a --all");
+  EXPECT_THAT(labels_of(page_of(full_link())),
+              ElementsAre("lan-bandwidth:", "step", "why", "do", "confidence"));
 }
 
 TEST(DiagnosePage, FitsANarrowTerminalWithCommandsInOnePiece) {
@@ -114,46 +103,35 @@ TEST(DiagnosePage, AHealthyRunRaisesNoAlarm) {
   (*diagnosis.accounting)[Account::Compute] = 98;
   (*diagnosis.accounting)[Account::Latency] = 2;
   const std::string page = page_of(diagnosis, {.color = true, .width = 400});
-  EXPECT_THAT(page, AllOf(StartsWith("\033[32mcompute\033[0m: computing fills the step"),
-                          HasSubstr("everything else takes 2.00 ms of a step's 100 ms (2 %)"),
-                          HasSubstr("no change to the network")));
+  EXPECT_THAT(page, StartsWith("\033[32mcompute\033[0m: "));
+  EXPECT_THAT(lines_of(page).front(), HasSubstr("2.00 ms of a step's 100 ms (2 %)"));
 }
 
 TEST(DiagnosePage, WhatIsNotKnownIsNotSaid) {
   const std::string page = page_of({.run = "runs/a"});
-  EXPECT_THAT(lines_of(page), SizeIs(5));
-  EXPECT_THAT(page, AllOf(StartsWith("unknown: the records tell too little"),
-                          HasSubstr("no steps were found"), Not(HasSubstr(" ms"))));
+  EXPECT_THAT(labels_of(page), ElementsAre("unknown:", "step", "why", "do", "confidence"));
+  EXPECT_THAT(page, Not(HasSubstr(" ms")));
 }
 
 TEST(DiagnosePage, WhereThereIsNoEvidenceItSaysWhatIsMissing) {
   const std::string page =
       page_of({.run = "runs/a", .missing = {"no steps were found on a", "no record of rank 1"}});
-  EXPECT_THAT(page, AllOf(HasSubstr("  why        no steps were found on a; no record of rank 1\n"),
-                          HasSubstr("  confidence 0 %; all details: chokepoint")));
+  EXPECT_EQ(row(page, "why"), "no steps were found on a; no record of rank 1");
+  EXPECT_THAT(row(page, "confidence"), Optional(StartsWith("0 %;")));
 }
 
 TEST(DiagnosePage, NothingLostIsNotTold) {
   Diagnosis diagnosis = full_link();
   diagnosis.verdict = {
       .verdict = VerdictClass::Unknown, .cause = Cause::RankGone, .where = {.rank = 1}};
-  EXPECT_THAT(page_of(diagnosis), StartsWith("unknown: rank 1 ended before the job did\n"));
+  EXPECT_THAT(lines_of(page_of(diagnosis)).front(),
+              AllOf(StartsWith("unknown: rank 1 "), Not(HasSubstr(" ms"))));
 }
 
 TEST(DiagnosePage, HasColourOnATerminalOnly) {
   EXPECT_THAT(page_of(full_link()), Not(HasSubstr("\033")));
   EXPECT_THAT(page_of(full_link(), {.color = true, .width = 400}),
               StartsWith("\033[31mlan-bandwidth\033[0m: the link"));
-}
-
-TEST(DiagnosePage, DetailsHaveAllThatIsBehindIt) {
-  const std::string details = details_of(full_link());
-  EXPECT_THAT(details,
-              AllOf(HasSubstr("link full"), HasSubstr("69.6 %"),
-                    HasSubstr("█████████████████████\n"), HasSubstr("round trip while it was full"),
-                    HasSubstr("packets of b"), HasSubstr("a probe from a to b that carries more"),
-                    HasSubstr("compress gradients"), HasSubstr("lan-latency"),
-                    HasSubstr("waiting for others"), HasSubstr("no sockets were read on b")));
 }
 
 TEST(DiagnosePage, DetailsOfNothingAreEmpty) { EXPECT_EQ(details_of({}), ""); }
@@ -204,7 +182,7 @@ TEST(DiagnoseDetails, OfManyRanksThoseThatComputeLongestAreShown) {
   }
   const std::string details = details_of(diagnosis);
   EXPECT_THAT(details, HasSubstr("480 ms"));
-  EXPECT_THAT(details, HasSubstr("the 16 of 64 ranks that compute longest"));
+  EXPECT_THAT(details, HasSubstr("16 of 64 ranks"));
   EXPECT_THAT(details, Not(HasSubstr("  63  ")));
 }
 

@@ -5,6 +5,7 @@
 #include "analysis/commands/live.h"
 #include "base/cli/text.h"
 #include "tests/analysis/commands/made_diagnosis.h"
+#include "tests/fakes/golden.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -63,24 +64,19 @@ TEST(LivePage, FitsAnyTerminal) {
   }
 }
 
-TEST(LivePage, ShowsVerdictStepAndNodesIn24Rows) {
-  const auto lines = drawn(two_nodes(), 80, 24);
-  ASSERT_EQ(lines.size(), 24U);
-  EXPECT_THAT(lines.front(), StartsWith("chokepoint-runs/812 · 00:03:12 · 2 of 2 nodes run"));
-  EXPECT_THAT(lines, Contains(StartsWith("so far   lan-bandwidth: ")));
-  EXPECT_THAT(lines, Contains(StartsWith("do       a faster link; ")));
-  EXPECT_THAT(lines, Contains(StartsWith("step     190 ms, median 189 ms; number 152 by marks")));
-  EXPECT_THAT(lines, Contains(AllOf(StartsWith("a "), HasSubstr(" 96.7"), HasSubstr("<0.01 %"))));
-  EXPECT_THAT(lines, Contains(AllOf(StartsWith("node"), Not(HasSubstr("state")))));
-  EXPECT_THAT(lines.back(), StartsWith("q quit"));
+TEST(LivePage, PictureOf24Rows) {
+  std::string page;
+  for (const std::string& line : drawn(two_nodes(), 80, 24)) {
+    page += line + '\n';
+  }
+  EXPECT_GOLDEN("live", page);
 }
 
 TEST(LivePage, LowTerminalsKeepTheVerdictTheStepAndNodes) {
   const auto lines = drawn(two_nodes(), 60, 7);
-  EXPECT_THAT(lines, Contains(StartsWith("so far   lan-bandwidth")));
-  EXPECT_THAT(lines, Contains(StartsWith("step     190 ms")));
-  EXPECT_THAT(lines, Contains(StartsWith("a ")));
-  EXPECT_THAT(lines, Contains(StartsWith("b ")));
+  for (const char* label : {"so far ", "step ", "a ", "b "}) {
+    EXPECT_THAT(lines, Contains(StartsWith(label)));
+  }
 }
 
 TEST(LivePage, ScrollsToTheLastNodeAndNoFurther) {
@@ -107,9 +103,9 @@ TEST(LivePage, SaysWhichNodeIsGoneOrStands) {
 
 TEST(LivePage, SaysForHowLongNoStepEnded) {
   LiveView view = two_nodes();
-  EXPECT_THAT(drawn(view, 80, 24), Each(Not(HasSubstr("none for"))));
+  EXPECT_THAT(drawn(view, 80, 24), Each(Not(AllOf(StartsWith("step "), HasSubstr("for")))));
   view.nodes[0].since_step_s = 9;
-  EXPECT_THAT(drawn(view, 80, 24), Contains(HasSubstr("; none for 9.00 s")));
+  EXPECT_THAT(drawn(view, 80, 24), Contains(AllOf(StartsWith("step "), HasSubstr("for 9.00 s"))));
 }
 
 TEST(LivePage, SaysWhoWaitsForWhom) {
@@ -117,9 +113,8 @@ TEST(LivePage, SaysWhoWaitsForWhom) {
   view.diagnosis->ranks = {{.rank = 0, .node = "a", .computing_ms = 180, .waiting_ms = 1},
                            {.rank = 1, .node = "b", .computing_ms = 100, .waiting_ms = 81}};
   const auto lines = drawn(view, 100, 24);
-  EXPECT_THAT(lines,
-              Contains(StartsWith("waits    rank 1 on b waits 81.0 ms a step for others; rank 0 "
-                                  "on a waits 1.00 ms, computes 180 ms")));
+  EXPECT_THAT(lines, Contains(AllOf(StartsWith("waits "), HasSubstr("rank 1 on b waits 81.0 ms"),
+                                    HasSubstr("on a waits 1.00 ms, computes 180 ms"))));
 }
 
 TEST(LivePage, NamesOfOthersMoveNoCursor) {
@@ -137,7 +132,7 @@ TEST(LivePage, LeavesOutWhatNobodyKnows) {
   const LiveView view{.run = "r", .nodes = {{.name = "a"}}, .no_diagnosis = "none from metrics"};
   const auto lines = draw(view, {.columns = 80, .rows = 0}, {});
   EXPECT_THAT(lines, Contains("verdict  none from metrics"));
-  EXPECT_THAT(lines, Contains("step     none has ended yet"));
+  EXPECT_THAT(lines, Contains(StartsWith("step     none ")));
   EXPECT_THAT(lines, Contains("node"));
   EXPECT_THAT(lines, Not(Contains(StartsWith("q quit")))) << "as text there are no keys";
 }

@@ -59,12 +59,9 @@ TEST(ReportCommand, WritesWhatTheFilesEndingSays) {
 TEST(ReportCommand, TextAndMarkdownGoToStandardOutput) {
   MadePair pair;
   const fakes::CliRun text = report({pair.folder(), "--format", "text"});
-  EXPECT_THAT(text.out, AllOf(StartsWith("lan-bandwidth: the link from b to a"),
-                              HasSubstr("Where a step's time goes"), HasSubstr("Paths"),
-                              HasSubstr("What was not measured")));
+  EXPECT_THAT(text.out, AllOf(StartsWith("lan-bandwidth: "), HasSubstr("\nPaths: ")));
   const fakes::CliRun markdown = report({pair.folder(), "--format", "markdown"});
-  EXPECT_THAT(markdown.out,
-              AllOf(HasSubstr("## Where a step's time goes"), HasSubstr("| link full | ")));
+  EXPECT_THAT(markdown.out, AllOf(HasSubstr("\n## Paths: "), HasSubstr("| link full | ")));
 }
 
 TEST(ReportCommand, OneFolderTakesThePagesOfSeveralRuns) {
@@ -106,7 +103,7 @@ TEST(ReportCommand, NeverTakesTheRecordsPlace) {
   const std::string before = content_of(record);
   const fakes::CliRun run = report({pair.folder(), "-o", record});
   EXPECT_EQ(run.code, cli::ExitCode::Usage);
-  EXPECT_THAT(run.err, HasSubstr("is the name of a run's record"));
+  EXPECT_THAT(run.err, HasSubstr(record));
   EXPECT_EQ(content_of(record), before);
 }
 
