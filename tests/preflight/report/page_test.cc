@@ -6,16 +6,20 @@
 #include <algorithm>
 
 #include "base/cli/text.h"
+#include "tests/fakes/golden.h"
+#include "tests/fakes/page_rows.h"
 #include "tests/preflight/report/made_cluster.h"
 #include "tests/preflight/report/quiet_context.h"
 
 namespace chokepoint::preflight {
 namespace {
 
+using fakes::row;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::Optional;
 using testing::Pair;
 using testing::StartsWith;
 
@@ -40,31 +44,20 @@ std::size_t widest(const std::string& text) {
   return width;
 }
 
-TEST(PreflightPage, TheVerdictIsItsFirstLine) {
-  EXPECT_THAT(page("two", 110), StartsWith("CRITICAL  2 hosts, 1 pair: gpu0 to gpu1: 944 Mb/s"));
-  EXPECT_THAT(page("clean"), StartsWith("PASS  4 hosts, 6 pairs: nothing wrong was found\n"));
-}
+TEST(PreflightPage, Picture) { EXPECT_GOLDEN("preflight", page("eight", 110)); }
 
-TEST(PreflightPage, FindingsStandBeforeTheMapWithTheirCommands) {
-  const std::string text = page("four");
-  const auto finding = text.find("WARNING   mtu.host  gpu3 eth0");
-  const auto command = text.find("do      ssh gpu3 ip link set eth0 mtu 9000\n");
-  const auto map = text.find("Throughput, Gb/s: rows send, columns receive");
-  EXPECT_LT(finding, command);
-  EXPECT_LT(command, map);
-  EXPECT_NE(map, std::string::npos);
+TEST(PreflightPage, TheVerdictIsItsFirstLine) {
+  EXPECT_THAT(page("two"), StartsWith("CRITICAL  2 hosts, 1 pair: "));
+  EXPECT_THAT(page("clean"), StartsWith("PASS  4 hosts, 6 pairs: "));
 }
 
 TEST(PreflightPage, NumbersSayWithoutColourWhatIsSlow) {
-  EXPECT_THAT(page("two"), AllOf(HasSubstr("gpu0     -  0.94!\n"), HasSubstr("gpu1  9.45     -\n"),
-                                 HasSubstr("* below 80 %, ! below 50 % of what both links give")));
+  EXPECT_THAT(page("two"), HasSubstr("\ngpu0     -  0.94!\ngpu1  9.45     -\n"));
 }
 
 TEST(PreflightPage, LettersDoWhereThereIsNoRoom) {
   const std::string text = page("eight", 40);
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("        1 2 3 4 5 6 8\n"), HasSubstr("4 gpu3  2 2 2 - 2 2 2\n"),
-                    HasSubstr("0 to 7 tens of percent")));
+  EXPECT_EQ(row(text, "4 gpu3"), "2 2 2 - 2 2 2");
 }
 
 TEST(PreflightPage, ColourOnlyWhereItIsWelcome) {
@@ -76,19 +69,19 @@ TEST(PreflightPage, ColourOnlyWhereItIsWelcome) {
 
 TEST(PreflightPage, OfManyHostsThoseThatSufferAreShown) {
   const std::string text = page("racks");
-  EXPECT_THAT(text, AllOf(HasSubstr("\ngpu21  2.10! 2.10! "), HasSubstr("\ngpu40  9.46 "),
-                          HasSubstr("… and 51 hosts more, of which no more ways stand out")));
+  EXPECT_THAT(row(text, "gpu21"), Optional(StartsWith("2.10! 2.10! ")));
+  EXPECT_THAT(row(text, "gpu40"), Optional(StartsWith("9.46 ")));
+  EXPECT_THAT(row(text, "…"), Optional(StartsWith("and 51 hosts")));
   EXPECT_LE(widest(text.substr(text.find("Throughput"))), 100U);
 }
 
-TEST(PreflightPage, WhoIsNotThereIsNamedWithTheReason) {
-  EXPECT_THAT(page("eight"), HasSubstr("gpu6       unreachable  connect: 10.0.0.7: no route"));
+TEST(PreflightPage, WhoIsNotThereIsNamedWithTheTestThatItLeft) {
   EXPECT_THAT(page("full", 120), HasSubstr("(during throughput to gpu4)"));
   EXPECT_THAT(page("clean"), Not(HasSubstr("not there")));
 }
 
 TEST(PreflightPage, WhatWasNotTestedIsSaid) {
-  EXPECT_THAT(page("full"), HasSubstr("\nleft out    the collective: the time limit of 20 s\n"));
+  EXPECT_EQ(row(page("full"), "left out"), made_cluster_named("full").measured.left_out.front());
 }
 
 TEST(PreflightPage, WithoutAnyPairThereIsNoMap) {
