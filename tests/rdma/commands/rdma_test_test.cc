@@ -47,7 +47,7 @@ TEST(RdmaFlagsTest, IterationsTakeTimesPlace) {
   EXPECT_EQ(counted->iterations, 1000U);
   EXPECT_EQ(counted->time, std::nullopt);
   EXPECT_THAT(refusal(Verb::Send, {"bw", "--iterations", "10", "--time", "1"}),
-              HasSubstr("give only one of them"));
+              HasSubstr("--iterations, --time"));
 }
 
 TEST(RdmaFlagsTest, EachVerbHasItsOperations) {
@@ -70,7 +70,7 @@ TEST(RdmaFlagsTest, FlowsAreTestedOneAfterTheOther) {
   const Result<Parameters> each = asked(Verb::Write, {"bw", "--flows", "24"});
   ASSERT_TRUE(each) << describe(each.error());
   EXPECT_EQ(each->time, std::chrono::milliseconds(250));
-  EXPECT_THAT(refusal(Verb::Write, {"bw", "--flows", "5"}), HasSubstr("13 or more"));
+  EXPECT_THAT(refusal(Verb::Write, {"bw", "--flows", "5"}), HasSubstr("--flows"));
   for (const char* other : {"--sweep", "--both", "--cm"}) {
     EXPECT_THAT(refusal(Verb::Write, {"bw", "--flows", "24", other}), HasSubstr(other));
   }
@@ -78,17 +78,17 @@ TEST(RdmaFlagsTest, FlowsAreTestedOneAfterTheOther) {
 }
 
 TEST(RdmaFlagsTest, WhatIsUnknownIsRefusedByName) {
-  EXPECT_THAT(refusal(Verb::Write, {"throughput"}), HasSubstr("bw (bandwidth) or lat (latency)"));
+  EXPECT_THAT(refusal(Verb::Write, {"throughput"}), HasSubstr("'throughput'"));
   EXPECT_THAT(refusal(Verb::Write, {"bw", "--memory", "disk"}), HasSubstr("memory 'disk'"));
   EXPECT_THAT(refusal(Verb::Write, {"bw", "--peer-device", "mlx5_0/x"}),
-              HasSubstr("--peer-device mlx5_0/x: no port of a device"));
-  EXPECT_THAT(refusal(Verb::Write, {"bw", "--bytes", "2G"}), HasSubstr("1 GiB at most"));
+              HasSubstr("--peer-device mlx5_0/x"));
+  EXPECT_THAT(refusal(Verb::Write, {"bw", "--bytes", "2G"}), HasSubstr("1 GiB"));
   EXPECT_THAT(refusal(Verb::Write, {"bw", "--mtu", "1500"}), HasSubstr("1024"));
 }
 
 TEST(RdmaFlagsTest, TheTransportIsWrittenSmall) {
   EXPECT_EQ(asked(Verb::Send, {"bw", "--transport", "ud"})->transport, verbs::Transport::Ud);
-  EXPECT_THAT(refusal(Verb::Read, {"bw", "--transport", "ud"}), HasSubstr("UD carries send alone"));
+  EXPECT_THAT(refusal(Verb::Read, {"bw", "--transport", "ud"}), HasSubstr("over UD"));
 }
 
 TEST(RdmaFlagsTest, WhatIsCheckedIsWrittenInOrder) {
