@@ -83,7 +83,7 @@ std::optional<Accounting> uncertainty_of(const std::vector<StepAccounts>& steps)
   return uncertainty;
 }
 
-// Also where there are no steps, and so no limit_timeline.
+// Also where there are no steps, and so no limits of connections.
 void advise(const RunData& run, const DiagnoseOptions& options, const Inquiry& inquiry,
             Verdict& verdict) {
   const LimitTimeline none;

@@ -142,7 +142,7 @@ bool has_samples(const DirectionView& view) {
          !view.best().packets.at(side_of(view)).empty();
 }
 
-// All but the figures that need the connection's life or the limit_timeline.
+// All but the figures that need the connection's life or what limited it.
 FlowWay flow_way(const RunData& run, const DirectionView& view) {
   const Totals totals(run, view);
   FlowWay way{.bytes = totals.sent(&FlowTotal::bytes),

@@ -1,5 +1,5 @@
 // The agents on all hosts, as the coordinator of a preflight uses them: tasks go out, and events
-// come back in the order in which they happen. Behind it are connections (pool.h), or made-up
+// come back in the order in which they happen. Behind it are connections (agent_pool.h), or made-up
 // hosts. One thread.
 //
 //   coordinator                                        agent: the `preflight` service of serve

@@ -83,7 +83,7 @@ class ForeignServers {
   ForeignServers& operator=(ForeignServers&&) = delete;
   ~ForeignServers();
 
-  // `log` is called from the servers' threads; it and the test_queue outlive them.
+  // `log` is called from the servers' threads; it and the test queue outlive them.
   Result<> start(const control::Limits& limits, const sys::Root& root,
                  control::TestQueue& test_queue, const Log& log);
 
@@ -557,7 +557,7 @@ Result<cli::ExitCode> ServeCommand::serve(const Keys& keys, int stop,
                                       .stop = stop,
                                       .key = keys.text};
   serve::Server server(server_options(context, keys), shared, services, log);
-  ForeignServers foreign = std::move(opened.foreign);  // ends before the server's test_queue does
+  ForeignServers foreign = std::move(opened.foreign);  // ends before the server's test queue does
   TRY(foreign.start(shared.limits, shared.root, server.test_queue(), log));
   serve::tell_ready(context.environment("NOTIFY_SOCKET"));
   TRY(server.run(std::move(opened.listeners)));

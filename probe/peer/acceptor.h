@@ -1,4 +1,4 @@
-// Acceptor of a server of a foreign protocol. It accepts connections and reads what each
+// The acceptor of a server of a foreign protocol. It accepts connections and reads what each
 // client sends first, of all visitors at once on one thread, so that a visitor that is slow, silent
 // or not a client at all delays nobody. A visitor that has sent enough is handed on, usually into
 // the waiting room, from which the thread that runs the tests takes it.
