@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/control/message.h"
+#include "base/json/codec.h"
 #include "base/net/address.h"
 #include "base/net/resolver.h"
 #include "base/net/socket.h"
@@ -252,14 +253,18 @@ Result<Client> connect(const PeerFlags& peer, const cli::Context& context, int i
   return Client::connect(options, net::Deadline::of(kConnect, interrupt));
 }
 
-Json peer_body(const PeerFlags& peer, const Client& client) {
+documents::Peer peer_of(const PeerFlags& peer, const Client& client) {
   const net::Endpoint& endpoint = client.peer();
-  return {{"host", peer.host},
-          {"address", endpoint.address.text()},
-          {"family", net::name_of(endpoint.address.family())},
-          {"port", endpoint.port},
-          {"name", client.admittance().server.host},
-          {"software", client.admittance().server.program}};
+  return {.host = peer.host,
+          .address = endpoint.address.text(),
+          .family = endpoint.address.family(),
+          .port = endpoint.port,
+          .name = client.admittance().server.host,
+          .software = client.admittance().server.program};
+}
+
+Json peer_body(const PeerFlags& peer, const Client& client) {
+  return chokepoint::json::to_json(peer_of(peer, client));
 }
 
 }  // namespace chokepoint::control

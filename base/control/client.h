@@ -13,6 +13,7 @@
 #include "base/cli/flags.h"
 #include "base/control/channel.h"
 #include "base/control/handshake.h"
+#include "base/documents/peer.h"
 #include "base/net/address.h"
 #include "base/net/deadline.h"
 #include "base/net/socket.h"
@@ -108,7 +109,8 @@ Result<ClientOptions> client_options(const PeerFlags& peer, const cli::Context& 
 // Connects within ten seconds. `interrupt`: readable once the user wants it to end.
 Result<Client> connect(const PeerFlags& peer, const cli::Context& context, int interrupt);
 
-// "peer" of the probes' documents: {host, address, family, port}.
+// The other end, as the probes' documents name it.
+documents::Peer peer_of(const PeerFlags& peer, const Client& client);
 Json peer_body(const PeerFlags& peer, const Client& client);
 
 }  // namespace chokepoint::control

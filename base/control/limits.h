@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/control/message.h"
+#include "base/documents/values.h"
 #include "base/json/fields.h"
 #include "base/sys/error.h"
 
@@ -30,9 +31,7 @@ Result<> check_streams(const Limits& limits, std::int64_t asked);
 Result<> check_buffer(const Limits& limits, std::int64_t bytes);
 Result<> check_rate(const Limits& limits, double bits_per_s);
 
-// Which way a test goes, as its client sees it: Send means from the client to the server. A value.
-
-enum class Direction { Send, Receive, Both };
+using documents::Direction;
 
 }  // namespace chokepoint::control
 
@@ -48,12 +47,4 @@ struct chokepoint::Fields<chokepoint::control::Limits> {
             "highest rate of a paced test, bit/s; null: whatever the path carries")
           .between(0, 1e15),
       field("buffer_bytes", &L::buffer_bytes, "largest buffer of one socket").at_least(0)};
-};
-
-template <>
-struct chokepoint::EnumNames<chokepoint::control::Direction> {
-  using enum control::Direction;
-  static constexpr std::string_view kWhat = "send, receive or both";
-  static constexpr auto kNames = std::to_array<EnumName<control::Direction>>(
-      {{Send, "send"}, {Receive, "receive"}, {Both, "both"}});
 };

@@ -1,0 +1,16 @@
+#include "base/documents/document.h"
+
+#include <nlohmann/json.hpp>
+
+namespace chokepoint::documents {
+
+bool is_of_schema(const Json& document, std::string_view schema) {
+  if (!document.is_object()) {
+    return false;
+  }
+  const auto found = document.find("schema");
+  return found != document.end() && found->is_string() &&
+         found->get_ref<const std::string&>() == schema;
+}
+
+}  // namespace chokepoint::documents

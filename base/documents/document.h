@@ -1,0 +1,51 @@
+// A JSON document of the contract (docs/reference/documents.md): one struct with its Fields, from
+// which the writer, the checked readers, the JSON Schema and the list of fields in the docs follow.
+//
+//   template <> struct chokepoint::Fields<documents::ProbeTcp> {
+//     static constexpr std::string_view kSchema = "chokepoint.probe.tcp/1";
+//     static constexpr const char* kCommand = "probe tcp";
+//     static constexpr std::tuple kList{…};
+//   };
+//
+// The head (schema, host, started_at) and what `--record` and `--repeat` add is not in the struct.
+// A reader passes over fields that it does not know. A field that an older version of the document
+// lacks is or_default(). Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/json/codec.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::documents {
+
+using json::Json;
+
+template <class T>
+concept Document = Described<T> && requires {
+  std::string_view(Fields<T>::kSchema);
+  std::string_view(Fields<T>::kCommand);
+};
+
+// Whether the document says that it is of this schema.
+bool is_of_schema(const Json& document, std::string_view schema);
+
+// A document of another schema, and one with a wrong value in it, is an Error that says so.
+template <Document T>
+Result<T> read(const Json& document) {
+  if (!is_of_schema(document, Fields<T>::kSchema)) {
+    return fail(ErrorKind::Malformed, "read document", "schema",
+                "wanted " + std::string(Fields<T>::kSchema));
+  }
+  return json::from_json<T>(document, Fields<T>::kSchema);
+}
+
+// Of a text that somebody else wrote into a file, of json::kMaxTextBytes at most.
+template <Document T>
+Result<T> read_text(std::string_view text) {
+  TRY(const Json document, json::parse_object(text, json::kMaxTextBytes, Fields<T>::kSchema));
+  return read<T>(document);
+}
+
+}  // namespace chokepoint::documents
