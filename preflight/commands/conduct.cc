@@ -64,7 +64,7 @@ LaunchWanted launch_wanted(const Conduct& conduct, int interrupt, const cli::Con
                       .tarball = conduct.tarball,
                       .version = context.version,
                       .interrupt = interrupt,
-                      .tell = [&context](const std::string& words) { tell(context, words); }};
+                      .report = [&context](const std::string& words) { tell(context, words); }};
   for (const coordinator::HostWanted& host : conduct.wanted.hosts) {
     wanted.hosts.push_back(host.user.empty() ? host.name : host.user + "@" + host.name);
   }

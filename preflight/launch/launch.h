@@ -25,7 +25,7 @@ struct LaunchWanted {
   std::string tarball = {};  // copied to hosts without one; empty: made of this installation
   std::string version = {};  // of this program: copies are named by it and by their content
   int interrupt = -1;        // readable once the user wants it to end
-  std::function<void(const std::string&)> tell = {};  // progress, in words
+  std::function<void(const std::string&)> report = {};  // progress, in words
 };
 
 class Launch {

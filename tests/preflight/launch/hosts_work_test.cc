@@ -1,4 +1,4 @@
-#include "preflight/launch/hosts.h"
+#include "preflight/launch/hosts_work.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ class Hosts : public testing::Test {
   std::unique_ptr<Launch> launch(LaunchWanted wanted, const fs::path& own = "/nowhere/chokepoint") {
     wanted.port = 5210;
     wanted.key = "the key";
-    wanted.tell = [this](const std::string& words) { told_.push_back(words); };
+    wanted.report = [this](const std::string& words) { reported_.push_back(words); };
     return LaunchThread::start(std::make_unique<HostsWork>(launch_method_of(Launcher::Ssh), wanted,
                                                            own, clock_, root_),
                                wanted, clock_)
@@ -49,7 +49,7 @@ class Hosts : public testing::Test {
   FakeHosts hosts_;
   sys::SystemClock clock_;
   sys::Root root_;
-  std::vector<std::string> told_;
+  std::vector<std::string> reported_;
 };
 
 TEST_F(Hosts, AgentsHaveTheKeyFromStandardInputAndGoWithTheLaunch) {
@@ -115,15 +115,15 @@ TEST_F(Hosts, ThisInstallationIsCopiedOnceToWhereNoneIs) {
   ASSERT_TRUE(begins("old"));
   EXPECT_THAT(text_of(hosts_.at("none/begun")), HasSubstr("/.cache/chokepoint/agents/1-"));
   launched->trouble(0);
-  EXPECT_THAT(told_, testing::Contains("copying chokepoint to none"));
+  EXPECT_THAT(reported_, testing::Contains("copying chokepoint to none"));
   launched.reset();
 
   fs::remove(hosts_.at("none/begun"));
-  told_.clear();
+  reported_.clear();
   launched = launch({.hosts = {"none"}, .version = "1"}, own);
   ASSERT_TRUE(begins("none"));
   launched->trouble(0);
-  EXPECT_THAT(told_, IsEmpty());
+  EXPECT_THAT(reported_, IsEmpty());
 }
 
 TEST_F(Hosts, AnotherContentIsAnotherCopy) {
@@ -169,71 +169,6 @@ TEST_F(Hosts, ManyHostsAllStart) {
   for (const std::string& name : names) {
     ASSERT_TRUE(begins(name)) << name;
   }
-}
-
-std::string why(std::initializer_list<std::string_view> lines) {
-  LauncherOutput output;
-  for (const std::string_view line : lines) {
-    output.add(line);
-  }
-  return describe(output.why("ssh", "gpu1", {.code = 255}));
-}
-
-TEST(LauncherOutput, TheLastWordsCount) {
-  EXPECT_EQ(why({"welcome to gpu1", "it all went wrong\r", "  \r"}),
-            "ssh: gpu1: it all went wrong");
-}
-
-TEST(LauncherOutput, KnownWordsCountMoreThanLaterOnesAndHaveANextStep) {
-  EXPECT_EQ(why({"ssh: connect to host gpu1 port 22: Connection refused\r", "goodbye"}),
-            "ssh: gpu1: connect to host gpu1 port 22: Connection refused; does sshd run there?");
-  EXPECT_EQ(why({"chokepoint: serve: no", "Connection to gpu1 closed."}), "ssh: gpu1: serve: no");
-}
-
-TEST(LauncherOutput, SomeWordsAreTheLast) {
-  LauncherOutput output;
-  output.add("srun: Job 100 step creation temporarily disabled, retrying");
-  EXPECT_FALSE(output.is_over());
-  output.add(
-      "srun: error: Task launch for StepId=100.0 failed on node gpu1: Communication failure");
-  EXPECT_TRUE(output.is_over());
-}
-
-TEST(LauncherOutput, SilenceLeavesTheExitStatus) {
-  EXPECT_EQ(why({}), "ssh: gpu1: the agent ended, exit status 255");
-}
-
-TEST(LauncherOutput, OneLineStaysOneLineThatMovesNoCursor) {
-  EXPECT_EQ(why({"red \x1b[31m\xff"}), "ssh: gpu1: red ·[31m·");
-  EXPECT_LT(why({std::string(10000, 'x')}).size(), 400U);
-}
-
-TEST(Names, OfHostsPass) {
-  EXPECT_TRUE(check_names({"gpu1", "root@gpu-2.site", "10.0.0.1", "fe80::1%eth0", "my_alias"}));
-}
-
-TEST(Names, WhatAShellOrAnOptionCouldBeIsRefused) {
-  for (const std::string name : {"-oProxyCommand=x", "a b", "a;b", "$(b)", "`b`", "a'b", "a\nb", "",
-                                 "a,b", "u@", "u@-x", "a/b", "a\\b", "[a]", "a\xff"}) {
-    const Result<> checked = check_names({"fine", name});
-    ASSERT_FALSE(checked) << name;
-    EXPECT_EQ(checked.error().kind, ErrorKind::Usage);
-  }
-  EXPECT_THAT(describe(check_names({"a\x1b[31m"}).error()), HasSubstr("'a·[31m'"));
-  EXPECT_FALSE(check_names({std::string(256, 'a')}));
-}
-
-TEST(Names, ThisHostIsKnownByItsNamesAndAddresses) {
-  host::Addresses own;
-  own.addresses = {{"eth0", net::Address::parse("10.0.0.7").value()}};
-  for (const std::string name :
-       {"gpu7", "gpu7.site", "localhost", "10.0.0.7", "127.0.0.1", "127.0.1.1", "::1"}) {
-    EXPECT_TRUE(is_this_host(name, "gpu7.site", own)) << name;
-  }
-  for (const std::string name : {"gpu", "gpu8", "root@gpu7", "10.0.0.8", ""}) {
-    EXPECT_FALSE(is_this_host(name, "gpu7.site", own)) << name;
-  }
-  EXPECT_FALSE(is_this_host("10.0.0.7", "gpu7", {}));
 }
 
 }  // namespace
