@@ -8,8 +8,10 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/documents/host_facts.h"
 #include "base/host/inventory.h"
 #include "base/host/settings.h"
+#include "base/json/codec.h"
 #include "base/record/writer.h"
 
 namespace chokepoint::baseline {
@@ -52,9 +54,9 @@ void add_host_facts(Finding& finding, const cli::Context& context) {
   if (finding.kind == "doctor") {
     return;  // its checks are about them
   }
-  cli::Json facts{{"own", finding.facts ? host::settings_of(*finding.facts)
-                                        : host::read_settings(context.root)},
-                  {"peer", nullptr}};
+  cli::Json facts =
+      json::to_json(documents::HostFacts{.own = finding.facts ? host::settings_of(*finding.facts)
+                                                              : host::read_settings(context.root)});
   if (const auto asked = finding.document.find(kHostFacts); asked != finding.document.end()) {
     facts.update(*asked);
     finding.document.erase(kHostFacts);

@@ -75,4 +75,17 @@ Json& write_property(Json& object, std::string_view name, bool is_required) {
   return object["properties"][std::string(name)];
 }
 
+void write_together(Json& object, const Bounds& bounds,
+                    void (*describe)(Json& fields, const Bounds& bounds)) {
+  Json fields;
+  describe(fields, bounds);
+  object["properties"].update(fields["properties"]);
+  Json required = fields.value("required", Json::array());
+  if (required.size() > 1) {
+    const std::string first = required.front();
+    required.erase(0);
+    object["dependentRequired"][first] = std::move(required);
+  }
+}
+
 }  // namespace chokepoint::json::detail

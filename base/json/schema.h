@@ -28,6 +28,9 @@ void write_number(Json& at, bool is_whole, const Bounds& bounds, bool is_nullabl
 void write_text(Json& at, const Bounds& bounds, bool is_nullable);
 Json& write_list(Json& at, const Bounds& bounds, bool is_nullable);  // where its items' schema goes
 Json& write_map(Json& at, bool is_nullable);                         // likewise
+// The fields that `describe` writes, of which an object has all or none.
+void write_together(Json& object, const Bounds& bounds,
+                    void (*describe)(Json& fields, const Bounds& bounds));
 // Where the field's schema goes.
 Json& write_property(Json& object, std::string_view name, bool is_required);
 
@@ -37,6 +40,11 @@ void describe_value(Json& at, const Bounds& bounds, bool is_nullable);
 // `is_certain`: every document has those that have no or_default().
 template <class T>
 void describe_fields(Json& at, const Bounds& bounds, bool is_certain);
+
+template <class T>
+void describe_certain_fields(Json& at, const Bounds& bounds) {
+  describe_fields<T>(at, bounds, true);
+}
 
 // With those that the type implies: that of 32 or 64 bits only whether it has a sign.
 template <class T>
@@ -56,7 +64,7 @@ void describe_field(Json& object, const F& field, const Bounds& bounds, bool is_
   if constexpr (kIsSpread<F>) {
     using Member = typename F::Member;
     if constexpr (kIsOptional<Member>) {
-      describe_fields<typename Member::value_type>(object, bounds, false);
+      write_together(object, bounds, describe_certain_fields<typename Member::value_type>);
     } else {
       describe_fields<Member>(object, bounds, is_certain);
     }
@@ -79,6 +87,11 @@ void describe_field(Json& object, const F& field, const Bounds& bounds, bool is_
     if constexpr (kIsDuration<Member>) {
       if (field.is_in_seconds) {
         return write_number(at, false, own, false);
+      }
+    }
+    if constexpr (kIsOptional<Member>) {
+      if (field.is_omitted_if_unknown) {
+        return describe_value<typename Member::value_type>(at, own, false);
       }
     }
     describe_value<Member>(at, own, is_written_null);

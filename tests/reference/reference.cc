@@ -26,22 +26,12 @@
 #include "base/json/schema.h"
 #include "base/record/series_table.h"
 #include "base/record/tables.h"
+#include "document_pages.h"
 #include "preflight/report/document.h"
+#include "tables.h"
 
-namespace chokepoint {
+namespace chokepoint::reference {
 namespace {
-
-constexpr std::string_view kMade =
-    "<!-- Made by scripts/reference from the tables in the sources: edit those. -->\n";
-
-// A cell of a table: bars are escaped.
-std::string cell(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    escaped += c == '|' ? "\\|" : std::string(1, c);
-  }
-  return escaped;
-}
 
 std::string_view folding(Fold fold) {
   switch (fold) {
@@ -240,27 +230,6 @@ std::string traps_page() {
   return page;
 }
 
-// The schema of a document whose parts behind the head have this one.
-std::string document_schema(std::string_view name, const char* command, const json::Json& parts) {
-  json::Json schema = {{"$schema", parts["$schema"]},
-                       {"title", name},
-                       {"description", fmt::format("what `chokepoint {} --json` prints", command)},
-                       {"type", "object"}};
-  schema["properties"] = {
-      {"schema", {{"description", "the document and its version"}, {"const", name}}},
-      {"host", {{"description", "the host that printed it"}, {"type", "string"}}},
-      {"started_at",
-       {{"description", "when the command began; RFC 3339, UTC"},
-        {"type", "string"},
-        {"format", "date-time"}}}};
-  schema["required"] = {"schema", "host", "started_at"};
-  schema["properties"].update(parts["properties"]);
-  for (const json::Json& each : parts["required"]) {
-    schema["required"].push_back(each);
-  }
-  return schema.dump(2) + "\n";
-}
-
 json::Json doctor_schema() {
   json::Json check = json::schema_of<checks::Check>();
   const json::Json dialect = check["$schema"];
@@ -288,24 +257,29 @@ json::Json live_schema() {
           {"required", {"run", "nodes", "diagnosis"}}};
 }
 
+// Every document that a struct describes.
+std::vector<Schema> described_documents() {
+  return {schema_of_parts("chokepoint.doctor/1", "doctor", doctor_schema()),
+          schema_of_parts(preflight::kSchema, "preflight", preflight::document_schema()),
+          schema_of_parts("chokepoint.diagnosis/1", "diagnose", analysis::diagnosis_schema()),
+          schema_of_parts("chokepoint.live/1", "live", live_schema())};
+}
+
 std::string content_of(const std::filesystem::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 int run(const std::filesystem::path& folder, bool is_check) {
-  const std::vector<std::pair<const char*, std::string>> pages{
-      {"record.md", record_page()},
-      {"series.md", series_page()},
-      {"causes.md", causes_page()},
-      {"traps.md", traps_page()},
-      {"schemas/doctor.schema.json",
-       document_schema("chokepoint.doctor/1", "doctor", doctor_schema())},
-      {"schemas/preflight.schema.json",
-       document_schema(preflight::kSchema, "preflight", preflight::document_schema())},
-      {"schemas/live.schema.json", document_schema("chokepoint.live/1", "live", live_schema())},
-      {"schemas/diagnosis.schema.json",
-       document_schema("chokepoint.diagnosis/1", "diagnose", analysis::diagnosis_schema())}};
+  const std::vector<Schema> schemas = described_documents();
+  std::vector<std::pair<std::string, std::string>> pages{{"record.md", record_page()},
+                                                         {"series.md", series_page()},
+                                                         {"causes.md", causes_page()},
+                                                         {"traps.md", traps_page()},
+                                                         {"fields.md", fields_page(schemas)}};
+  for (const Schema& each : schemas) {
+    pages.emplace_back(each.file, each.content.dump(2) + "\n");
+  }
   int different = 0;
   for (const auto& [name, text] : pages) {
     const auto path = folder / name;
@@ -324,7 +298,7 @@ int run(const std::filesystem::path& folder, bool is_check) {
 }
 
 }  // namespace
-}  // namespace chokepoint
+}  // namespace chokepoint::reference
 
 int main(int count, char** arguments) {
   const bool is_check = count == 3 && std::string_view(arguments[1]) == "--check";
@@ -332,5 +306,5 @@ int main(int count, char** arguments) {
     fmt::print(stderr, "usage: reference [--check] FOLDER\n");
     return 2;
   }
-  return chokepoint::run(arguments[count - 1], is_check);
+  return chokepoint::reference::run(arguments[count - 1], is_check);
 }

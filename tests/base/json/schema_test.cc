@@ -44,6 +44,12 @@ struct Answer {
   Moment moment = {};
 };
 
+struct Journey {
+  Moment start = {};
+  std::optional<Spread> heights = {};
+  std::optional<double> note = {};
+};
+
 }  // namespace
 
 template <>
@@ -95,6 +101,13 @@ struct Fields<Answer> {
           "megabytes", [](const Answer&) -> std::optional<double> { return 1.5; }, "10^6 bytes"),
       computed<Answer>("names", [](const Answer&) { return std::vector<std::string_view>{"a"}; }),
   };
+};
+
+template <>
+struct Fields<Journey> {
+  static constexpr std::tuple kList{
+      spread<Journey>(&Journey::start), spread<Journey>(&Journey::heights),
+      field("note", &Journey::note, "where there is one").omitted_if_unknown()};
 };
 
 namespace {
@@ -160,6 +173,18 @@ TEST(Schema, OnlyWhatADocumentMayLackIsNotRequired) {
   EXPECT_EQ(required.size(), kFieldCount<Answer> - 1);
   EXPECT_EQ(std::ranges::count(required, Json("pause_s")), 0);
   EXPECT_EQ(std::ranges::count(required, Json("error")), 1);
+}
+
+TEST(Schema, OfAnOptionalMembersOwnFieldsADocumentHasAllOrNone) {
+  const Json schema = schema_of<Journey>();
+  EXPECT_EQ(schema["required"], parsed(R"(["at_s", "retransmits"])"));
+  EXPECT_EQ(schema["dependentRequired"], parsed(R"({"low": ["count"]})"));
+  EXPECT_EQ(schema["properties"]["low"], parsed(R"({"type": "number"})"));
+}
+
+TEST(Schema, WhatIsLeftOutWhereUnknownIsNeverNull) {
+  EXPECT_EQ(schema_of<Journey>()["properties"]["note"],
+            parsed(R"({"description": "where there is one", "type": "number"})"));
 }
 
 }  // namespace

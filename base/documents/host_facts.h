@@ -1,0 +1,34 @@
+// How the hosts of a test were set up, at the end of what probes and RDMA tests print.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/json/fields.h"
+
+namespace chokepoint {
+
+namespace documents {
+
+// As in a run record's facts: subject, key, value.
+using Settings = std::map<std::string, std::map<std::string, std::string>>;
+
+struct HostFacts {
+  Settings own = {};
+  std::optional<Settings> peer = {};
+  std::optional<std::map<std::string, Settings>> peers = {};
+};
+
+}  // namespace documents
+
+template <>
+struct Fields<documents::HostFacts> {
+  using H = documents::HostFacts;
+  static constexpr std::tuple kList{
+      field("own", &H::own, "of the host that printed it"),
+      field("peer", &H::peer, "null: it has none, or did not tell"),
+      field("peers", &H::peers, "of a collective's other hosts, by name").omitted_if_unknown()};
+};
+
+}  // namespace chokepoint

@@ -1,0 +1,195 @@
+#include "document_pages.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/documents/host_facts.h"
+#include "tables.h"
+
+namespace chokepoint::reference {
+namespace {
+
+using json::Json;
+
+std::string file_of(std::string_view schema) {
+  constexpr std::string_view kProgram = "chokepoint.";
+  schema.remove_prefix(kProgram.size());
+  return fmt::format("schemas/{}.schema.json", schema.substr(0, schema.find('/')));
+}
+
+// "number", "text or null", "list".
+std::string type_text(const Json& schema) {
+  const auto word = [](const Json& type) -> std::string {
+    return type == "string"    ? "text"
+           : type == "integer" ? "whole number"
+           : type == "boolean" ? "true or false"
+           : type == "array"   ? "list"
+                               : type.get<std::string>();
+  };
+  const Json type = schema.value("type", Json());
+  if (type.is_array()) {
+    return fmt::format("{} or null", word(type.front()));
+  }
+  return type.is_string() ? word(type) : "";
+}
+
+std::string names_text(const Json& schema) {
+  std::vector<std::string> names;
+  for (const Json& each : schema.value("enum", Json::array())) {
+    if (each.is_string()) {
+      names.push_back(fmt::format("`{}`", each.get<std::string>()));
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string range_text(const Json& schema) {
+  const bool has_least = schema.contains("minimum") && schema["minimum"] != 0;
+  if (!schema.contains("maximum")) {
+    return has_least ? fmt::format("{} or more", schema["minimum"].dump()) : "";
+  }
+  return fmt::format("{} to {}", schema.contains("minimum") ? schema["minimum"].dump() : "",
+                     schema["maximum"].dump());
+}
+
+std::string explained(const Json& schema) {
+  std::vector<std::string> parts;
+  for (const std::string& part :
+       {schema.value("description", std::string()), names_text(schema), range_text(schema)}) {
+    if (!part.empty()) {
+      parts.push_back(part);
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+bool is_distribution(const Json& schema) {
+  const Json inner = schema.value("properties", Json::object());
+  return inner.size() == 6 && inner.contains("p99") && inner.contains("count");
+}
+
+// A line for each field, those of an object or of a list's items behind it. Fields that were listed
+// before are referred to: those of `send` may be the document's own.
+class FieldTable {
+ public:
+  std::string of(const Json& object) {
+    own_ = object.value("properties", Json::object());
+    add(object, "");
+    return "| field | is | says |\n|---|---|---|\n" + lines_;
+  }
+
+ private:
+  void add(const Json& object, const std::string& above) {
+    for (const auto& [name, schema] : object.value("properties", Json::object()).items()) {
+      add_field(schema, above + name);
+    }
+  }
+  void add_field(const Json& schema, const std::string& path) {
+    const std::string seen = is_distribution(schema) ? "" : seen_before(schema, path);
+    lines_ += fmt::format(
+        "| `{}` | {} | {} |\n", path,
+        is_distribution(schema) ? "a distribution" + null_text(schema) : type_text(schema),
+        cell(seen.empty() ? explained(schema) : explained(schema) + seen));
+    if (seen.empty() && !is_distribution(schema)) {
+      add_inner(schema, path);
+    }
+  }
+  void add_inner(const Json& schema, const std::string& path) {
+    if (schema.contains("items")) {
+      add(schema["items"], path + "[].");
+    } else if (schema.contains("additionalProperties")) {
+      add(schema["additionalProperties"], path + "{}.");
+    } else {
+      add(schema, path + ".");
+    }
+  }
+  static std::string null_text(const Json& schema) {
+    return schema["type"].is_array() ? " or null" : "";
+  }
+  // An object of many fields is listed once.
+  std::string seen_before(const Json& schema, const std::string& path) {
+    const Json& object = schema.contains("items") ? schema["items"] : schema;
+    const Json inner = object.value("properties", Json::object());
+    if (inner.size() < 3) {
+      return "";
+    }
+    const auto is_own = [&](const auto& field) {
+      return own_.value(field.key(), Json()) == field.value();
+    };
+    if (const auto fields = inner.items(); std::ranges::all_of(fields, is_own)) {
+      return "; the document's own fields";
+    }
+    const auto [at, is_new] = seen_.emplace(inner.dump(), path);
+    return is_new ? "" : fmt::format("; as `{}`", at->second);
+  }
+
+  Json own_;
+  std::string lines_;
+  std::map<std::string, std::string> seen_;
+};
+
+Json without_head(const Json& schema) {
+  Json parts = schema;
+  for (const char* each : {"schema", "host", "started_at", "host_facts"}) {
+    parts["properties"].erase(each);
+  }
+  return parts;
+}
+
+}  // namespace
+
+Schema schema_of_parts(std::string_view name, std::string_view command, const Json& parts) {
+  Json schema = {{"$schema", parts["$schema"]},
+                 {"title", name},
+                 {"description", fmt::format("what `chokepoint {} --json` prints", command)},
+                 {"type", "object"}};
+  schema["properties"] = {
+      {"schema", {{"description", "the document and its version"}, {"const", name}}},
+      {"host", {{"description", "the host that printed it"}, {"type", "string"}}},
+      {"started_at",
+       {{"description", "when the command began; RFC 3339, UTC"},
+        {"type", "string"},
+        {"format", "date-time"}}}};
+  schema["required"] = {"schema", "host", "started_at"};
+  schema["properties"].update(parts["properties"]);
+  for (const Json& each : parts.value("required", Json::array())) {
+    schema["required"].push_back(each);
+  }
+  if (parts.contains("dependentRequired")) {
+    schema["dependentRequired"] = parts["dependentRequired"];
+  }
+  return {.file = file_of(name), .content = std::move(schema)};
+}
+
+Schema with_host_facts(Schema schema) {
+  Json facts = json::schema_of<documents::HostFacts>();
+  facts.erase("$schema");
+  facts["description"] =
+      "how the hosts were set up: subject, key, value, as in a run record's facts";
+  schema.content["properties"]["host_facts"] = std::move(facts);
+  schema.content["required"].push_back("host_facts");
+  return schema;
+}
+
+std::string fields_page(const std::vector<Schema>& schemas) {
+  std::string page = fmt::format(
+      "# Fields of the JSON documents\n{}\nWhat each document has beside its head (`schema`, "
+      "`host`, "
+      "`started_at`) and, of probes and RDMA tests, `host_facts`: "
+      "[documents.md](documents.md) says what all have in common. `a[].b` is the field `b` of each "
+      "item of the list `a`, `a{{}}.b` that of each member of `a`. A distribution has `min`, "
+      "`median`, `p99`, `max`, `mean` and `count`.\n",
+      kMade);
+  for (const Schema& each : schemas) {
+    page += fmt::format("\n## {}\n[JSON Schema]({}): {}.\n\n{}",
+                        each.content["title"].get<std::string>(), each.file,
+                        each.content["description"].get<std::string>(),
+                        FieldTable().of(without_head(each.content)));
+  }
+  return page;
+}
+
+}  // namespace chokepoint::reference

@@ -1,0 +1,41 @@
+// What follows from the description of a document: its JSON Schema and its list of fields. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/documents/document.h"
+#include "base/json/schema.h"
+
+namespace chokepoint::reference {
+
+// "schemas/probe.tcp.schema.json" and the schema itself.
+struct Schema {
+  std::string file = {};
+  json::Json content = {};
+};
+
+// Of a document whose parts behind the head have this schema.
+Schema schema_of_parts(std::string_view name, std::string_view command, const json::Json& parts);
+
+// `has_host_facts`: what `--record` and `compare` use stands at the document's end.
+Schema with_host_facts(Schema schema);
+
+template <documents::Document T>
+Schema document_schema() {
+  return schema_of_parts(Fields<T>::kSchema, Fields<T>::kCommand, json::schema_of<T>());
+}
+
+// What a probe or another test prints.
+template <documents::Document T>
+Schema test_schema() {
+  return with_host_facts(document_schema<T>());
+}
+
+// docs/reference/fields.md
+std::string fields_page(const std::vector<Schema>& schemas);
+
+}  // namespace chokepoint::reference
