@@ -193,12 +193,6 @@ Error explained(Error error) {
   return error;
 }
 
-namespace {
-
-constexpr std::chrono::seconds kConnect{10};
-
-}  // namespace
-
 Result<std::optional<net::Family>> family_of(bool ipv4, bool ipv6) {
   if (ipv4 && ipv6) {
     return fail(ErrorKind::Usage, "", "--ipv4, --ipv6", "give only one of them",

@@ -9,7 +9,6 @@ namespace {
 
 using net::Deadline;
 
-constexpr std::chrono::hours kQueue{1};
 // An interrupted test still collects what both ends measured, but the user does not wait long.
 constexpr std::chrono::seconds kAfterInterrupt{3};
 // For all data connections of a test; a client has less for each.
@@ -121,7 +120,7 @@ Result<> ServerEnd::look(Deadline& deadline) {
 
 Result<Json> request_test(Client& client, std::string_view kind, Json parameters, int interrupt,
                           const Waiting& waiting) {
-  return client.request(std::string(kind), std::move(parameters), Deadline::of(kQueue, interrupt),
+  return client.request(std::string(kind), std::move(parameters), Deadline::of(kMaxQueueTime, interrupt),
                         waiting);
 }
 

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/control/channel.h"
 #include "base/json/codec.h"
 
 namespace chokepoint::preflight {
@@ -152,7 +153,7 @@ Result<Task> task_in(const control::Json& body) {
 
 milliseconds longest(const Task& task) {
   constexpr seconds kDoctor{25};      // drivers of devices that nobody used may be slow
-  constexpr seconds kAnswer{10};      // to connect, and to receive the result
+  using control::kAnswer;             // to connect, and to receive the result
   constexpr seconds kSlowAnswer{45};  // the same, with queue pairs and their memory
   constexpr seconds kRouters{10};     // of each flow
   constexpr seconds kMeeting{2};      // until all ranks have connected to each other

@@ -32,7 +32,6 @@ constexpr std::string_view kKind = "rpc";
 constexpr seconds kDrain{40};
 // Longer than a client waits for its last answers.
 constexpr seconds kLinger{60};
-constexpr seconds kConnectNext{10};
 // Two chains that need each other's workers would wait for ever.
 constexpr seconds kTurnOfNext{20};
 constexpr seconds kReportEvery{1};
@@ -153,7 +152,7 @@ Result<Next> ask_next(Session& session, const Parameters& parameters, const Next
   if (!session.context().key.empty()) {
     options.key = control::secret_of(session.context().key);
   }
-  TRY(Client client, Client::connect(options, Deadline::of(kConnectNext, end)));
+  TRY(Client client, Client::connect(options, Deadline::of(control::kConnect, end)));
   Parameters rest = parameters;
   rest.next.erase(rest.next.begin());
   std::string waited_for;

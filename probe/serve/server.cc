@@ -28,7 +28,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kBetweenRequests{60};
-constexpr seconds kMaxQueueTime{3600};
 constexpr milliseconds kRetryTurn{50};
 constexpr seconds kAdmission{5};
 
@@ -90,7 +89,7 @@ Result<> still_waiting(Session& session) {
 }
 
 Result<> wait_for_turn(Session& session, TestQueue& test_queue, TestQueue::Turn& turn) {
-  const net::Deadline deadline = session.deadline(kMaxQueueTime);
+  const net::Deadline deadline = session.deadline(control::kMaxQueueTime);
   std::string reported;
   while (true) {
     const Result<> taken = turn.take();

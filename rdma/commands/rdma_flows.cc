@@ -30,7 +30,6 @@ using session::FlowVerdict;
 using session::SlowFlows;
 using session::Trial;
 
-constexpr std::chrono::seconds kConnect{10};
 
 // The control connection is not RDMA's: where it does not come about no flow is slow.
 Error no_flows_fault(Error error) {
@@ -56,7 +55,7 @@ class FlowRunner {
 
   Result<Trial> test(const session::Parameters& parameters) {
     Result<control::Client> client =
-        control::Client::connect(peer_, net::Deadline::of(kConnect, here_.interrupt));
+        control::Client::connect(peer_, net::Deadline::of(control::kConnect, here_.interrupt));
     if (!client) {
       return fail(no_flows_fault(client.error()));
     }

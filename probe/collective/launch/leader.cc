@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "base/control/channel.h"
 #include "base/control/message.h"
 #include "base/control/test_driver.h"
 #include "base/sys/descriptor.h"
@@ -25,7 +26,6 @@ using std::chrono::seconds;
 constexpr milliseconds kSettle{400};
 constexpr milliseconds kCheckWhileSettling{50};
 
-constexpr seconds kConnect{10};
 constexpr seconds kGoodbye{5};
 
 // Ranks on other hosts: one connection to the server of each.
@@ -80,7 +80,7 @@ using SortedHosts = std::map<std::pair<std::string, net::Endpoint>, std::pair<in
 Result<SortedHosts> connect_to(const std::vector<control::ClientOptions>& hosts, int interrupt) {
   SortedHosts sorted;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    TRY(Client client, Client::connect(hosts[i], Deadline::of(kConnect, interrupt)));
+    TRY(Client client, Client::connect(hosts[i], Deadline::of(control::kConnect, interrupt)));
     std::pair name(client.admittance().server.host, client.peer());
     const auto [at, is_new] =
         sorted.try_emplace(std::move(name), static_cast<int>(i), std::move(client));

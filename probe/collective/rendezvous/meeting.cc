@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "base/control/channel.h"
 #include "base/control/message.h"
 #include "base/json/codec.h"
 #include "base/net/socket.h"
@@ -35,7 +36,6 @@ using std::chrono::seconds;
 
 // The conductor's and each rank's own deadlines are shorter.
 constexpr hours kMaxService{24};
-constexpr seconds kAnswer{10};
 constexpr seconds kLastWord{1};
 // A value's digits and the JSON around them.
 constexpr std::size_t kMaxBody = 2 * Hub::kMaxValueLength + 1024;
@@ -71,7 +71,7 @@ class RankSession {
 
  private:
   Result<> send(const Message& message) {
-    return session_.channel().send(message, net::Deadline::of(kAnswer));
+    return session_.channel().send(message, net::Deadline::of(control::kAnswer));
   }
 
   // Reads nothing: the next message is for run().

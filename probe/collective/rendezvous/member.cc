@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/control/channel.h"
 #include "base/control/message.h"
 #include "base/net/socket.h"
 #include "probe/collective/communicator.h"
@@ -21,10 +22,7 @@ using std::chrono::seconds;
 
 constexpr hours kMaxWait{20};
 constexpr milliseconds kRetryInterval{100};
-constexpr seconds kSend{10};
 constexpr seconds kLastWords{1};
-// Beyond the wait that was asked for: the time an answer itself may take.
-constexpr seconds kAnswerTime{10};
 
 // Whether to try the next port: another job, maybe with another key, or another program is at this
 // one.
@@ -129,16 +127,16 @@ Result<std::unique_ptr<Member>> Member::join(const MemberOptions& options) {
 
 Result<> Member::set(const std::string& key, const std::string& value) {
   return client_.channel().send({Type::Report, {{"key", key}, {"value", to_hex(value)}}},
-                                Deadline::of(kSend, options_.interrupt));
+                                Deadline::of(control::kAnswer, options_.interrupt));
 }
 
 Result<std::string> Member::ask(const std::string& key, bool take, std::chrono::nanoseconds wait) {
   const std::lock_guard lock(reading_);
   const auto wait_ms = std::chrono::duration_cast<milliseconds>(wait).count();
   TRY(client_.channel().send({Type::Note, {{"key", key}, {"take", take}, {"wait_ms", wait_ms}}},
-                             Deadline::of(kSend, options_.interrupt)));
+                             Deadline::of(control::kAnswer, options_.interrupt)));
   TRY(const Message answer,
-      client_.channel().receive(Deadline::of(wait + kAnswerTime, options_.interrupt)));
+      client_.channel().receive(Deadline::of(wait + control::kAnswer, options_.interrupt)));
   if (answer.type == Type::Failed) {
     failure_ = control::error_in(answer.body, client_.channel().peer());
     return chokepoint::fail(*failure_);
