@@ -1,4 +1,4 @@
-#include "document_pages.h"
+#include "tests/reference/document_pages.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/documents/host_facts.h"
-#include "tables.h"
+#include "tests/reference/tables.h"
 
 namespace chokepoint::reference {
 namespace {

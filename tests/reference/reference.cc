@@ -26,9 +26,9 @@
 #include "base/json/schema.h"
 #include "base/record/series_table.h"
 #include "base/record/tables.h"
-#include "document_pages.h"
 #include "preflight/report/document.h"
-#include "tables.h"
+#include "tests/reference/document_pages.h"
+#include "tests/reference/tables.h"
 
 namespace chokepoint::reference {
 namespace {

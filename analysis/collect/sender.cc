@@ -1,4 +1,4 @@
-#include "analysis/commands/sender.h"
+#include "analysis/collect/sender.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -18,18 +18,18 @@ namespace chokepoint::analysis {
 namespace {
 
 // From the end of its output to its own; ssh takes some round trips.
-constexpr std::chrono::seconds kEndPatience{10};
+constexpr std::chrono::seconds kMaxEnd{10};
 
 }  // namespace
 
-Result<Sender> Sender::start(std::vector<std::string> command, const SenderDeadline& patience) {
+Result<Sender> Sender::start(std::vector<std::string> command, const SenderDeadline& deadline) {
   sys::Spawn spawn{.command = std::move(command)};
   // Another program would hand the tie on to a chokepoint that is not this one's child.
   if (spawn.command.front() == kOwnProgram) {
     spawn.environment = {sys::tie_to_this_process()};
   }
   TRY(sys::ChildOutput child, sys::start_child(std::move(spawn), "collect"));
-  return Sender(std::move(child), patience);
+  return Sender(std::move(child), deadline);
 }
 
 Sender::~Sender() { end(); }
@@ -57,7 +57,7 @@ Result<> Sender::wait(std::span<pollfd> watched, Moment until) const {
   }
   if (ready == 0) {
     return fail(ErrorKind::Timeout, "", "",
-                fmt::format("nothing came for {}", math::format_duration(patience_.silence)),
+                fmt::format("nothing came for {}", math::format_duration(deadline_.silence)),
                 "see whether ssh to it and the disk there answer, and collect again: what came is "
                 "kept; --patience waits longer");
   }
@@ -65,11 +65,11 @@ Result<> Sender::wait(std::span<pollfd> watched, Moment until) const {
 }
 
 Result<std::size_t> Sender::read(std::span<char> into) {
-  const Moment until = std::chrono::steady_clock::now() + patience_.silence;
+  const Moment until = std::chrono::steady_clock::now() + deadline_.silence;
   for (;;) {
     std::array<pollfd, 3> watched{pollfd{child_.out.descriptor(), POLLIN, 0},
                                   pollfd{child_.err.descriptor(), POLLIN, 0},
-                                  pollfd{patience_.interrupt, POLLIN, 0}};
+                                  pollfd{deadline_.interrupt, POLLIN, 0}};
     TRY(wait(watched, until));
     child_.err.take_last(message_);
     if (watched[0].revents == 0) {
@@ -84,12 +84,12 @@ Result<std::size_t> Sender::read(std::span<char> into) {
 std::string Sender::message() {
   child_.out.close();
   const Moment until = std::chrono::steady_clock::now() +
-                       std::min<std::chrono::nanoseconds>(kEndPatience, patience_.silence);
+                       std::min<std::chrono::nanoseconds>(kMaxEnd, deadline_.silence);
   // What it started in the background may keep its standard error open for ever.
   for (bool is_over = false; !is_over;) {
     std::array<pollfd, 3> watched{pollfd{child_.process.descriptor(), POLLIN, 0},
                                   pollfd{child_.err.descriptor(), POLLIN, 0},
-                                  pollfd{patience_.interrupt, POLLIN, 0}};
+                                  pollfd{deadline_.interrupt, POLLIN, 0}};
     is_over = !wait(watched, until) || (watched[0].revents != 0 && watched[1].revents == 0);
     child_.err.take_last(message_);
   }

@@ -26,7 +26,7 @@ struct SenderDeadline {
 
 class Sender {
  public:
-  static Result<Sender> start(std::vector<std::string> command, const SenderDeadline& patience);
+  static Result<Sender> start(std::vector<std::string> command, const SenderDeadline& deadline);
   Sender(Sender&&) noexcept = default;
   Sender& operator=(Sender&&) = delete;
   // Kills it where it has not ended.
@@ -40,8 +40,8 @@ class Sender {
   bool has_failed() const { return has_failed_; }
 
  private:
-  Sender(sys::ChildOutput child, const SenderDeadline& patience)
-      : child_(std::move(child)), patience_(patience) {}
+  Sender(sys::ChildOutput child, const SenderDeadline& deadline)
+      : child_(std::move(child)), deadline_(deadline) {}
 
   using Moment = std::chrono::steady_clock::time_point;
   // Until one of the program's descriptors is readable.
@@ -49,7 +49,7 @@ class Sender {
   void end();
 
   sys::ChildOutput child_;
-  SenderDeadline patience_;
+  SenderDeadline deadline_;
   std::string message_;
   bool has_failed_ = false;
   bool has_ended_ = false;
