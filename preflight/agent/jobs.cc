@@ -148,14 +148,14 @@ Result<std::optional<Json>> Child::look() {
     return std::nullopt;
   }
   std::string reason = fmt::format("was ended after {} s", longest_.count() / 1000);
-  if (const std::string said = last_line(words_, command_name(task_.kind)); !said.empty()) {
-    reason += "; the last it said: " + said;
+  if (const std::string message = last_line(words_, command_name(task_.kind)); !message.empty()) {
+    reason += "; the last it said: " + message;
   }
   return failed(ErrorKind::Timeout, reason);
 }
 
 Result<Json> Child::answer(const sys::ExitStatus& status) const {
-  const std::string said = last_line(words_, command_name(task_.kind));
+  const std::string message = last_line(words_, command_name(task_.kind));
   if (status.signal != 0) {
     return failed(ErrorKind::Io, fmt::format("was ended by signal {}", status.signal));
   }
@@ -163,8 +163,8 @@ Result<Json> Child::answer(const sys::ExitStatus& status) const {
     return failed(ErrorKind::Io, "was interrupted on that host");
   }
   const bool is_done = status.code == 0 || status.code == kFound;
-  if (!is_done && !said.empty()) {
-    return failed(kind_of(status.code, said), said);
+  if (!is_done && !message.empty()) {
+    return failed(kind_of(status.code, message), message);
   }
   Json document = json::parse_object(document_, kMaxDocument, "document").value_or(Json());
   const auto schema = document.is_object() ? document.find("schema") : document.end();

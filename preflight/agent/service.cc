@@ -212,12 +212,12 @@ Result<CoordinatorLock::Guard> CoordinatorLock::take(const Coordinator& coordina
 }
 
 Result<Json> Conversation::hold(const HostFacts& facts) {
-  if (const Result<> said = say({Type::Ready, {{"facts", json::to_json(facts)}}}); !said) {
-    return std::unexpected(said.error());
+  if (const Result<> sent = send({Type::Ready, {{"facts", json::to_json(facts)}}}); !sent) {
+    return std::unexpected(sent.error());
   }
   while (true) {
     TRY(wait());
-    const Result<bool> is_over = hear();
+    const Result<bool> is_over = receive();
     if (!is_over || *is_over) {
       return is_over ? Result<Json>(Json::object()) : std::unexpected(is_over.error());
     }
@@ -241,21 +241,21 @@ Result<> Conversation::wait() const {
              : fail(ErrorKind::Interrupted, "preflight", "", "this server was stopped");
 }
 
-Result<bool> Conversation::hear() {
-  for (int message = 0; message < kMessagesInTurn; ++message) {
-    const Result<std::optional<Message>> said = session_.channel().poll();
-    if (!said || !*said) {
-      return said ? Result<bool>(false) : std::unexpected(said.error());
+Result<bool> Conversation::receive() {
+  for (int count = 0; count < kMessagesInTurn; ++count) {
+    const Result<std::optional<Message>> message = session_.channel().poll();
+    if (!message || !*message) {
+      return message ? Result<bool>(false) : std::unexpected(message.error());
     }
-    if ((*said)->type == Type::Stop) {
+    if ((*message)->type == Type::Stop) {
       return true;
     }
-    TRY(hear(**said));
+    TRY(receive(**message));
   }
   return false;
 }
 
-Result<> Conversation::hear(const Message& message) {
+Result<> Conversation::receive(const Message& message) {
   if (message.type == Type::Begin) {
     return begin(message.body);
   }
@@ -320,10 +320,10 @@ Result<> Conversation::report(Number number, const Result<Json>& result) {
   } else {
     body["error"] = control::body_of(result.error());
   }
-  return say({Type::Report, std::move(body)});
+  return send({Type::Report, std::move(body)});
 }
 
-Result<> Conversation::say(const Message& message) {
+Result<> Conversation::send(const Message& message) {
   return session_.channel().send(message, session_.deadline(kAnswer));
 }
 

@@ -96,13 +96,13 @@ class Conversation {
   // Until there may be news, or it is time to look anyhow.
   Result<> wait() const;
   // Handles some of the messages that have arrived. True once the coordinator has sent Stop.
-  Result<bool> hear();
-  Result<> hear(const control::Message& message);
+  Result<bool> receive();
+  Result<> receive(const control::Message& message);
   Result<> begin(const control::Json& body);
   Result<std::unique_ptr<Job>> start(const Task& task) const;
   Result<> look();
   Result<> report(Number number, const Result<control::Json>& result);
-  Result<> say(const control::Message& message);
+  Result<> send(const control::Message& message);
 
   control::Session& session_;
   std::string program_;

@@ -17,7 +17,11 @@
 namespace chokepoint::preflight {
 namespace {
 
+using Stage = AgentProtocol::Stage;
+
 constexpr std::uint64_t kLookups = UINT64_MAX;
+// One that never stops sending has its turn, and then the others have theirs.
+constexpr int kReadsInTurn = 16;
 constexpr std::chrono::milliseconds kLook{100};
 constexpr std::chrono::milliseconds kHeldUp{500};
 
@@ -69,12 +73,12 @@ AgentPool::~AgentPool() {
     if (link.protocol && link.outgoing.empty()) {
       const std::string goodbye = link.protocol->goodbye();
       std::ignore =
-          send(link.fd.get(), goodbye.data(), goodbye.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+          ::send(link.fd.get(), goodbye.data(), goodbye.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     }
   }
 }
 
-Result<std::optional<Event>> AgentPool::next(const net::Deadline& patience) {
+Result<std::optional<Event>> AgentPool::next(const net::Deadline& deadline) {
   if (!called_) {
     call_all();
   }
@@ -86,23 +90,23 @@ Result<std::optional<Event>> AgentPool::next(const net::Deadline& patience) {
     }
     if (batch_at_ < batch_size_) {
       handle(batch_.at(batch_at_++));
-    } else if (const Result<bool> waited = wait(patience); !waited) {
+    } else if (const Result<bool> waited = wait(deadline); !waited) {
       return std::unexpected(waited.error());
-    } else if (!*waited && events_.empty() && patience.over()) {
+    } else if (!*waited && events_.empty() && deadline.over()) {
       return std::nullopt;
     }
   }
 }
 
-int AgentPool::interrupt_of(const net::Deadline& patience) const {
-  return patience.interrupt >= 0 ? patience.interrupt : options_.interrupt;
+int AgentPool::interrupt_of(const net::Deadline& deadline) const {
+  return deadline.interrupt >= 0 ? deadline.interrupt : options_.interrupt;
 }
 
 // Whether anything came of it.
-Result<bool> AgentPool::wait(const net::Deadline& patience) {
+Result<bool> AgentPool::wait(const net::Deadline& deadline) {
   const Result<> ready = net::wait_for(
       epoll_.get(), POLLIN,
-      {.until = std::min(patience.until, next_look_), .interrupt = interrupt_of(patience)},
+      {.until = std::min(deadline.until, next_look_), .interrupt = interrupt_of(deadline)},
       "preflight", "");
   if (!ready && ready.error().kind != ErrorKind::Timeout) {
     return std::unexpected(ready.error());
@@ -141,7 +145,7 @@ void AgentPool::handle(HostIndex host, std::uint32_t events) {
         flush(host);
       }
       if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0U) {
-        hear(host);
+        receive(host);
       }
       break;
     default:
@@ -162,7 +166,7 @@ void AgentPool::ask(HostIndex host, TaskNumber number, const Task& task) {
     return;
   }
   link.deadline = Clock::now() + options_.longest(task) + options_.beyond_task;
-  say(host, link.protocol->begin(number, task));
+  send(host, link.protocol->begin(number, task));
 }
 
 void AgentPool::give_up(HostIndex host, TaskNumber number) {
@@ -175,13 +179,13 @@ void AgentPool::give_up(HostIndex host, TaskNumber number) {
     return;
   }
   link.deadline = Clock::time_point::max();
-  say(host, link.protocol->give_up(number));
+  send(host, link.protocol->give_up(number));
 }
 
 void AgentPool::look_at_deadlines(Clock::time_point now) {
   for (HostIndex host = 0; host < links_.size(); ++host) {
     const Link& link = links_[host];
-    if (link.deadline <= now || link.speak_by <= now) {
+    if (link.deadline <= now || link.answer_by <= now) {
       too_late(host, now);
     }
   }
@@ -211,7 +215,7 @@ void AgentPool::too_late(HostIndex host, Clock::time_point now) {
       queue_.push_back(host);
       break;
     case State::Talking:
-      if (link.speak_by > now && link.protocol->task()) {
+      if (link.answer_by > now && link.protocol->task()) {
         task_is_late(host, now);
       } else {
         end(host, link.protocol->silent());
@@ -231,8 +235,8 @@ void AgentPool::task_is_late(HostIndex host, Clock::time_point now) {
                .document = fail(ErrorKind::Timeout, "wait", link.protocol->peer(),
                                 "its agent did not answer in the time that the test may take")});
   link.deadline = Clock::time_point::max();
-  link.speak_by = now + options_.giving_up;
-  say(host, link.protocol->give_up(number));
+  link.answer_by = now + options_.giving_up;
+  send(host, link.protocol->give_up(number));
 }
 
 void AgentPool::no_longer_opening(Link& link) {
@@ -359,7 +363,7 @@ void AgentPool::opened(HostIndex host) {
                                       peer.address.text() + " port " + std::to_string(peer.port));
   link.trouble.reset();
   watch(host, EPOLLIN, EPOLL_CTL_MOD);
-  say(host, link.protocol->hello());
+  send(host, link.protocol->hello());
 }
 
 void AgentPool::watch(HostIndex host, std::uint32_t events, int operation) const {
@@ -368,6 +372,84 @@ void AgentPool::watch(HostIndex host, std::uint32_t events, int operation) const
   event.data.u64 = host;
   // Fails only where memory does; then its deadline ends it.
   std::ignore = epoll_ctl(epoll_.get(), operation, links_[host].fd.get(), &event);
+}
+
+void AgentPool::receive(HostIndex host) {
+  for (int reads = 0; reads < kReadsInTurn && events_.empty(); ++reads) {
+    Link& link = links_[host];
+    const std::span<std::byte> into = link.protocol->wanted();
+    const ssize_t got = recv(link.fd.get(), into.data(), into.size(), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      return;
+    }
+    if (got < 0) {
+      end(host, link.protocol->failed(from_errno(errno, "receive", link.protocol->peer())));
+      return;
+    }
+    if (got == 0) {
+      end(host, link.protocol->closed());
+      return;
+    }
+    if (!take(host, static_cast<std::size_t>(got))) {
+      return;
+    }
+  }
+}
+
+// Whether the connection goes on.
+bool AgentPool::take(HostIndex host, std::size_t count) {
+  Link& link = links_[host];
+  const Stage before = link.protocol->stage();
+  std::expected<AgentProtocol::Step, Ending> step = link.protocol->took(count);
+  if (!step) {
+    end(host, std::move(step.error()));
+    return false;
+  }
+  const Stage after = link.protocol->stage();
+  link.answer_by = step->is_whole ? Clock::time_point::max() : link.answer_by;
+  if (before != after && after == Stage::Requesting) {
+    link.deadline = Clock::now() + options_.getting_ready;
+    no_longer_opening(link);
+  } else if (before != after && after == Stage::Idle) {
+    link.deadline = Clock::time_point::max();
+  }
+  if (step->event) {
+    events_.push_back(std::move(*step->event));
+  }
+  if (!step->answer.empty()) {
+    send(host, std::move(step->answer));
+  }
+  return links_[host].state == State::Talking;
+}
+
+void AgentPool::send(HostIndex host, std::string bytes) {
+  Link& link = links_[host];
+  link.outgoing = link.outgoing.empty() ? std::move(bytes) : link.outgoing + bytes;
+  flush(host);
+}
+
+void AgentPool::flush(HostIndex host) {
+  Link& link = links_[host];
+  while (!link.outgoing.empty()) {
+    const ssize_t sent = ::send(link.fd.get(), link.outgoing.data(), link.outgoing.size(),
+                                MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) {
+      continue;
+    }
+    // Any other error shows when the connection is read, after the messages that were sent before.
+    if (sent < 0) {
+      break;
+    }
+    link.outgoing.erase(0, static_cast<std::size_t>(sent));
+  }
+  if (link.outgoing.empty()) {
+    link.outgoing = {};
+  }
+  const bool waits = !link.outgoing.empty();
+  if (waits != link.waits_to_send) {
+    link.waits_to_send = waits;
+    watch(host, waits ? EPOLLIN | EPOLLOUT : EPOLLIN, EPOLL_CTL_MOD);
+  }
 }
 
 }  // namespace chokepoint::preflight

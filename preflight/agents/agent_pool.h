@@ -44,7 +44,7 @@ class AgentPool final : public Agents {
 
   void ask(HostIndex host, TaskNumber number, const Task& task) override;
   void give_up(HostIndex host, TaskNumber number) override;
-  Result<std::optional<Event>> next(const net::Deadline& patience) override;
+  Result<std::optional<Event>> next(const net::Deadline& deadline) override;
 
  private:
   using Clock = net::Deadline::Clock;
@@ -56,8 +56,8 @@ class AgentPool final : public Agents {
     bool waits_to_send = false;
     std::uint16_t tried = 0;  // of its addresses
     sys::Descriptor fd = {};
-    Clock::time_point deadline = Clock::time_point::max();  // of what it is at
-    Clock::time_point speak_by = Clock::time_point::max();  // after it was given up for lateness
+    Clock::time_point deadline = Clock::time_point::max();   // of what it is at
+    Clock::time_point answer_by = Clock::time_point::max();  // after it was given up for lateness
     std::vector<net::Address> addresses = {};
     std::unique_ptr<Error> trouble = {};  // with the first address that failed
     std::unique_ptr<AgentProtocol> protocol = {};
@@ -74,12 +74,12 @@ class AgentPool final : public Agents {
   void open_failed(HostIndex host, Error error);
   void opened(HostIndex host);
 
-  Result<bool> wait(const net::Deadline& patience);
+  Result<bool> wait(const net::Deadline& deadline);
   void handle(const epoll_event& event);
   void handle(HostIndex host, std::uint32_t events);
-  void hear(HostIndex host);
+  void receive(HostIndex host);
   bool take(HostIndex host, std::size_t count);
-  void say(HostIndex host, std::string bytes);
+  void send(HostIndex host, std::string bytes);
   void flush(HostIndex host);
   void watch(HostIndex host, std::uint32_t events, int operation) const;
 
@@ -90,7 +90,7 @@ class AgentPool final : public Agents {
   void no_longer_opening(Link& link);
   void end(HostIndex host, Ending ending);
   net::Endpoint endpoint(HostIndex host) const;
-  int interrupt_of(const net::Deadline& patience) const;
+  int interrupt_of(const net::Deadline& deadline) const;
 
   AgentPoolOptions options_;
   NameLookups lookups_;

@@ -1,9 +1,7 @@
 #include "preflight/agents/agent_protocol.h"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
 
-#include <cerrno>
 #include <utility>
 
 #include "base/control/client.h"
@@ -35,9 +33,6 @@ Presence presence_of(ErrorKind kind) {
   }
 }
 
-// One that never stops sending has its turn, and then the others have theirs.
-constexpr int kReadsInTurn = 16;
-
 using Stage = AgentProtocol::Stage;
 
 }  // namespace
@@ -61,14 +56,14 @@ std::expected<AgentProtocol::Step, Ending> AgentProtocol::took(std::size_t count
   if (!*message) {
     return Step{};
   }
-  std::expected<Step, Ending> step = hear(std::move(**message));
+  std::expected<Step, Ending> step = receive(std::move(**message));
   if (step) {
-    step->heard = true;
+    step->is_whole = true;
   }
   return step;
 }
 
-std::expected<AgentProtocol::Step, Ending> AgentProtocol::hear(Message message) {
+std::expected<AgentProtocol::Step, Ending> AgentProtocol::receive(Message message) {
   if (message.type == Type::Refused || message.type == Type::Failed) {
     return std::unexpected(refused(message.body));
   }
@@ -94,7 +89,7 @@ std::expected<AgentProtocol::Step, Ending> AgentProtocol::welcomed(const Message
   stage_ = Stage::Proving;
   outgoing_.emplace(handshake_->keys().to_server);
   reader_.seal(control::Seal(handshake_->keys().to_client));
-  return Step{.say = sealed(*proof)};
+  return Step{.answer = sealed(*proof)};
 }
 
 std::expected<AgentProtocol::Step, Ending> AgentProtocol::admitted(const Message& message) {
@@ -106,7 +101,7 @@ std::expected<AgentProtocol::Step, Ending> AgentProtocol::admitted(const Message
   handshake_.reset();
   reader_.allow(kMaxFacts);
   stage_ = Stage::Requesting;
-  return Step{.say = sealed(
+  return Step{.answer = sealed(
                   {Type::Request,
                    {{"kind", "preflight"}, {"parameters", {{"preflight", options_.preflight}}}}})};
 }
@@ -261,84 +256,6 @@ Ending AgentProtocol::strange(std::string reason) const {
                     .subject = peer_,
                     .reason = std::move(reason),
                     .next_step = std::string(kSameVersion)}};
-}
-
-void AgentPool::hear(HostIndex host) {
-  for (int reads = 0; reads < kReadsInTurn && events_.empty(); ++reads) {
-    Link& link = links_[host];
-    const std::span<std::byte> into = link.protocol->wanted();
-    const ssize_t got = recv(link.fd.get(), into.data(), into.size(), MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-      return;
-    }
-    if (got < 0) {
-      end(host, link.protocol->failed(from_errno(errno, "receive", link.protocol->peer())));
-      return;
-    }
-    if (got == 0) {
-      end(host, link.protocol->closed());
-      return;
-    }
-    if (!take(host, static_cast<std::size_t>(got))) {
-      return;
-    }
-  }
-}
-
-// Whether the conversation goes on.
-bool AgentPool::take(HostIndex host, std::size_t count) {
-  Link& link = links_[host];
-  const Stage before = link.protocol->stage();
-  std::expected<AgentProtocol::Step, Ending> step = link.protocol->took(count);
-  if (!step) {
-    end(host, std::move(step.error()));
-    return false;
-  }
-  const Stage after = link.protocol->stage();
-  link.speak_by = step->heard ? Clock::time_point::max() : link.speak_by;
-  if (before != after && after == Stage::Requesting) {
-    link.deadline = Clock::now() + options_.getting_ready;
-    no_longer_opening(link);
-  } else if (before != after && after == Stage::Idle) {
-    link.deadline = Clock::time_point::max();
-  }
-  if (step->event) {
-    events_.push_back(std::move(*step->event));
-  }
-  if (!step->say.empty()) {
-    say(host, std::move(step->say));
-  }
-  return links_[host].state == State::Talking;
-}
-
-void AgentPool::say(HostIndex host, std::string bytes) {
-  Link& link = links_[host];
-  link.outgoing = link.outgoing.empty() ? std::move(bytes) : link.outgoing + bytes;
-  flush(host);
-}
-
-void AgentPool::flush(HostIndex host) {
-  Link& link = links_[host];
-  while (!link.outgoing.empty()) {
-    const ssize_t sent = send(link.fd.get(), link.outgoing.data(), link.outgoing.size(),
-                              MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && errno == EINTR) {
-      continue;
-    }
-    // Any other error shows when the connection is read, after the messages that were sent before.
-    if (sent < 0) {
-      break;
-    }
-    link.outgoing.erase(0, static_cast<std::size_t>(sent));
-  }
-  if (link.outgoing.empty()) {
-    link.outgoing = {};
-  }
-  const bool waits = !link.outgoing.empty();
-  if (waits != link.waits_to_send) {
-    link.waits_to_send = waits;
-    watch(host, waits ? EPOLLIN | EPOLLOUT : EPOLLIN, EPOLL_CTL_MOD);
-  }
 }
 
 }  // namespace chokepoint::preflight

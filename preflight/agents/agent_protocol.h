@@ -74,8 +74,8 @@ class AgentProtocol {
  public:
   enum class Stage : std::uint8_t { Greeting, Proving, Requesting, Idle, Working };
   struct Step {
-    bool heard = false;  // a whole message
-    std::string say = {};
+    bool is_whole = false;  // a message came to its end
+    std::string answer = {};
     std::optional<Event> event = {};
   };
 
@@ -106,7 +106,7 @@ class AgentProtocol {
   Ending failed(Error error) const;
 
  private:
-  std::expected<Step, Ending> hear(control::Message message);
+  std::expected<Step, Ending> receive(control::Message message);
   std::expected<Step, Ending> welcomed(const control::Message& message);
   std::expected<Step, Ending> admitted(const control::Message& message);
   std::expected<Step, Ending> ready(const control::Message& message);

@@ -20,18 +20,18 @@ class Channel {
   int descriptor() const { return fd_.get(); }
   const std::string& peer() const { return peer_; }
 
-  Result<> send(std::span<const std::byte> raw, const net::Deadline& patience);
-  Result<> send(State state, const net::Deadline& patience);
-  Result<> send(const ServerError& error, const net::Deadline& patience);
-  Result<> send_json(const std::string& json, const net::Deadline& patience);
+  Result<> send(std::span<const std::byte> raw, const net::Deadline& deadline);
+  Result<> send(State state, const net::Deadline& deadline);
+  Result<> send(const ServerError& error, const net::Deadline& deadline);
+  Result<> send_json(const std::string& json, const net::Deadline& deadline);
 
-  Result<State> receive(const net::Deadline& patience);
+  Result<State> receive(const net::Deadline& deadline);
   // An error if the peer sends another state.
-  Result<> expect(State state, const net::Deadline& patience);
-  Result<std::string> receive_json(std::size_t most, const net::Deadline& patience);
+  Result<> expect(State state, const net::Deadline& deadline);
+  Result<std::string> receive_json(std::size_t most, const net::Deadline& deadline);
 
   // The error that this unexpected state stands for; reads what follows ServerError.
-  Error error_for(State state, const net::Deadline& patience);
+  Error error_for(State state, const net::Deadline& deadline);
 
  private:
   sys::Descriptor fd_;

@@ -42,9 +42,9 @@ constexpr int kQuietTicks = 3;
 constexpr std::chrono::hours kUntilNextClient{24 * 365};
 
 // A peer that accepts no byte has closed the connection.
-void deny(const peer::Visitor& visitor) {
+void deny(const peer::PendingConnection& connection) {
   const State state = State::AccessDenied;
-  static_cast<void>(send(visitor.fd.get(), &state, sizeof(state), MSG_NOSIGNAL | MSG_DONTWAIT));
+  static_cast<void>(send(connection.fd.get(), &state, sizeof(state), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
 // The connections that wait for the test's thread: the next client, and the streams of the client
@@ -53,28 +53,28 @@ void deny(const peer::Visitor& visitor) {
 class Lobby {
  public:
   static Result<std::unique_ptr<Lobby>> make() {
-    TRY(Room clients, peer::WaitingRoom::make(1));
-    TRY(Room streams, peer::WaitingRoom::make(std::size_t{2} * kMaxStreams));
+    TRY(Queue clients, peer::ConnectionQueue::make(1));
+    TRY(Queue streams, peer::ConnectionQueue::make(std::size_t{2} * kMaxStreams));
     return std::unique_ptr<Lobby>(new Lobby(std::move(clients), std::move(streams)));
   }
 
-  void arrive(peer::Visitor visitor) {
+  void arrive(peer::PendingConnection connection) {
     const std::lock_guard lock(mutex_);
     const bool first = !cookie_;
     if (first) {
-      cookie_ = visitor.received;
+      cookie_ = connection.received;
     }
-    if (visitor.received != *cookie_ || !(first ? clients_ : streams_)->enter(visitor)) {
-      deny(visitor);
+    if (connection.received != *cookie_ || !(first ? clients_ : streams_)->push(connection)) {
+      deny(connection);
     }
   }
 
-  Result<peer::Visitor> next_client(const net::Deadline& patience) {
-    return clients_->next(patience);
+  Result<peer::PendingConnection> next_client(const net::Deadline& deadline) {
+    return clients_->next(deadline);
   }
 
-  Result<peer::Visitor> next_stream(const net::Deadline& patience) {
-    return streams_->next(patience);
+  Result<peer::PendingConnection> next_stream(const net::Deadline& deadline) {
+    return streams_->next(deadline);
   }
 
   void free() {
@@ -84,11 +84,12 @@ class Lobby {
   }
 
  private:
-  using Room = std::unique_ptr<peer::WaitingRoom>;
-  Lobby(Room clients, Room streams) : clients_(std::move(clients)), streams_(std::move(streams)) {}
+  using Queue = std::unique_ptr<peer::ConnectionQueue>;
+  Lobby(Queue clients, Queue streams)
+      : clients_(std::move(clients)), streams_(std::move(streams)) {}
 
-  Room clients_;
-  Room streams_;
+  Queue clients_;
+  Queue streams_;
   std::mutex mutex_;
   std::optional<std::string> cookie_;  // of the client that is served
 };
@@ -155,7 +156,7 @@ std::uint64_t bytes_of(const EndResults& results) {
 // most. Belongs to the test's thread.
 class ServerSession {
  public:
-  ServerSession(peer::Visitor client, Lobby& lobby, std::optional<Turn>& turn,
+  ServerSession(peer::PendingConnection client, Lobby& lobby, std::optional<Turn>& turn,
                 const ServerOptions& options, int stop)
       : channel_(std::move(client.fd), client.from.text()),
         from_(client.from),
@@ -194,9 +195,9 @@ class ServerSession {
 
  private:
   Result<Parameters> receive_parameters() {
-    const Deadline patience = Deadline::of(kStep, stop_);
-    TRY(channel_.send(State::ParamExchange, patience));
-    TRY(const std::string json, channel_.receive_json(kMaxParameterBytes, patience));
+    const Deadline deadline = Deadline::of(kStep, stop_);
+    TRY(channel_.send(State::ParamExchange, deadline));
+    TRY(const std::string json, channel_.receive_json(kMaxParameterBytes, deadline));
     Result<Parameters> parameters = decode_parameters(json);
     if (!parameters) {
       return refuse(refusal_for(parameters.error()), parameters.error());
@@ -228,12 +229,12 @@ class ServerSession {
   }
 
   Result<std::unique_ptr<Traffic>> collect_tcp(const Parameters& parameters) {
-    const Deadline patience = Deadline::of(kStep, stop_);
+    const Deadline deadline = Deadline::of(kStep, stop_);
     const tcp::Parameters engine = engine_parameters(parameters, true);
-    TRY(channel_.send(State::CreateStreams, patience));
+    TRY(channel_.send(State::CreateStreams, deadline));
     std::vector<tcp::Connection> streams;
     for (int i = 0; i < connections(parameters); ++i) {
-      TRY(peer::Visitor stream, lobby_.next_stream(patience));
+      TRY(peer::PendingConnection stream, lobby_.next_stream(deadline));
       TRY(net::apply(tcp::socket_options(engine), stream.fd.get(), stream.from.address.family()));
       streams.push_back({std::move(stream.fd),
                          client_sends(parameters, i) ? tcp::Role::Receive : tcp::Role::Send});
@@ -243,13 +244,13 @@ class ServerSession {
   }
 
   Result<std::unique_ptr<Traffic>> collect_udp(const Parameters& parameters) {
-    const Deadline patience = Deadline::of(kStep, stop_);
+    const Deadline deadline = Deadline::of(kStep, stop_);
     TRY(sys::Descriptor waiting, open_udp(parameters));
-    TRY(channel_.send(State::CreateStreams, patience));
+    TRY(channel_.send(State::CreateStreams, deadline));
     std::vector<peer::DatagramSocket> streams;
     const int count = connections(parameters);
     for (int i = 0; i < count; ++i) {
-      TRY(sys::Descriptor fd, await_greeting(waiting, parameters, i + 1 == count, patience));
+      TRY(sys::Descriptor fd, await_greeting(waiting, parameters, i + 1 == count, deadline));
       streams.push_back(
           {std::move(fd), client_sends(parameters, i) ? peer::Role::Receive : peer::Role::Send});
     }
@@ -268,13 +269,13 @@ class ServerSession {
   // Waits for the client's greeting. The socket that it came to is connected to the sender and
   // becomes the stream's; `waiting` gets a new one for the next stream, unless this is the last.
   Result<sys::Descriptor> await_greeting(sys::Descriptor& waiting, const Parameters& parameters,
-                                         bool last, const net::Deadline& patience) const {
+                                         bool last, const net::Deadline& deadline) const {
     while (true) {
       // Packets of others may keep coming.
-      if (patience.over()) {
+      if (deadline.over()) {
         return fail(ErrorKind::Timeout, "greet", from_.text(), "no greeting came in time");
       }
-      TRY(net::wait_for(waiting.get(), POLLIN, patience, "greet", from_.text()));
+      TRY(net::wait_for(waiting.get(), POLLIN, deadline, "greet", from_.text()));
       std::array<std::byte, kGreetingBytes + 1> packet{};
       sockaddr_storage source{};
       socklen_t length = sizeof(source);
@@ -293,7 +294,7 @@ class ServerSession {
       if (!last) {
         TRY(waiting, open_udp(parameters));
       }
-      TRY(net::send_all(stream.get(), *answer, patience, from_.text()));
+      TRY(net::send_all(stream.get(), *answer, deadline, from_.text()));
       return stream;
     }
   }
@@ -304,15 +305,15 @@ class ServerSession {
     const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
     const auto longest = amount ? Clock::duration(options_.limits.longest_test)
                                 : seconds(parameters.time_s + parameters.omit_s);
-    const Deadline patience = Deadline::of(longest + kServerWaits, stop_);
+    const Deadline deadline = Deadline::of(longest + kServerWaits, stop_);
     while (true) {
-      const Result<> heard = net::wait_for(channel_.descriptor(), POLLIN, patience.at_most(kTick),
+      const Result<> heard = net::wait_for(channel_.descriptor(), POLLIN, deadline.at_most(kTick),
                                            "serve", channel_.peer());
       traffic.tick();
       if (heard) {
         return channel_.expect(State::TestEnd, Deadline::of(kStep, stop_));
       }
-      if (heard.error().kind != ErrorKind::Timeout || patience.over()) {
+      if (heard.error().kind != ErrorKind::Timeout || deadline.over()) {
         static_cast<void>(channel_.send(State::ServerTerminate, Deadline::of(kStep)));
         return heard;
       }
@@ -320,10 +321,10 @@ class ServerSession {
   }
 
   Result<EndResults> exchange(const Parameters& parameters, Traffic& traffic) {
-    const Deadline patience = Deadline::of(kStep, stop_);
+    const Deadline deadline = Deadline::of(kStep, stop_);
     traffic.stop_sending();
-    TRY(channel_.send(State::ExchangeResults, patience));
-    TRY(const std::string json, channel_.receive_json(kMaxResultBytes, patience));
+    TRY(channel_.send(State::ExchangeResults, deadline));
+    TRY(const std::string json, channel_.receive_json(kMaxResultBytes, deadline));
     TRY(const EndResults client, decode_results(json));
     // The client has stopped sending: waits for as much as it reports to have sent, or until no
     // more arrives. With a warm-up (omit) that amount is not known.
@@ -344,11 +345,11 @@ class ServerSession {
     }
     traffic.end();
     EndResults own = traffic.results();
-    TRY(channel_.send_json(encode(own), patience));
-    TRY(channel_.send(State::DisplayResults, patience));
+    TRY(channel_.send_json(encode(own), deadline));
+    TRY(channel_.send(State::DisplayResults, deadline));
     // For the client the test is over: it may start the next one while IPERF_DONE is on its way.
     leave();
-    TRY(channel_.expect(State::IperfDone, patience));
+    TRY(channel_.expect(State::IperfDone, deadline));
     return own;
   }
 
@@ -374,7 +375,8 @@ control::TestQueue::Test test_of(const net::Endpoint& client) {
 
 void run_tests(Lobby& lobby, const ServerOptions& options, int stop) {
   while (true) {
-    Result<peer::Visitor> client = lobby.next_client(Deadline::of(kUntilNextClient, stop));
+    Result<peer::PendingConnection> client =
+        lobby.next_client(Deadline::of(kUntilNextClient, stop));
     if (!client) {
       return;
     }
@@ -405,13 +407,13 @@ void run_tests(Lobby& lobby, const ServerOptions& options, int stop) {
 Result<> serve(std::vector<sys::Descriptor> listeners, const ServerOptions& options, int stop) {
   TRY(const std::unique_ptr<Lobby> lobby, Lobby::make());
   TRY(std::thread tests, sys::start_thread("iperf3", [&] { run_tests(*lobby, options, stop); }));
-  peer::Acceptor door(std::move(listeners),
-                      {.wants = wants, .on_ready = [&](peer::Visitor visitor) {
-                         if (is_cookie(std::as_bytes(std::span(visitor.received)))) {
-                           lobby->arrive(std::move(visitor));
-                         }
-                       }});
-  const Result<> done = door.run(stop);
+  peer::Acceptor acceptor(std::move(listeners),
+                          {.wants = wants, .on_ready = [&](peer::PendingConnection connection) {
+                             if (is_cookie(std::as_bytes(std::span(connection.received)))) {
+                               lobby->arrive(std::move(connection));
+                             }
+                           }});
+  const Result<> done = acceptor.run(stop);
   tests.join();
   return done;
 }

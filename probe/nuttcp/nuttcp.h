@@ -49,7 +49,7 @@ Result<UdpTest> run_udp(const ClientOptions& options, const Parameters& paramete
 // the path, of nuttcp's or of another kind, waits for its turn. Connections that send nothing, or
 // what is no nuttcp greeting, stay with the acceptor and delay no test.
 //
-//   run() ── acceptor's thread ──► waiting room ──► test's thread ── ServerSession
+//   run() ── acceptor's thread ──► ConnectionQueue ──► test's thread ── ServerSession
 //
 // Data connections and UDP come from and go to the address of the client's control connection
 // alone.

@@ -152,7 +152,7 @@ control::TestQueue::Test test_of(const net::Endpoint& client) {
 // to the test's thread.
 class ServerSession {
  public:
-  ServerSession(peer::Visitor client, const ServerOptions& options, int stop)
+  ServerSession(peer::PendingConnection client, const ServerOptions& options, int stop)
       : channel_(std::move(client.fd), client.from.text(),
                  client.received.substr(client.received.find('\n') + 1)),
         from_(client.from),
@@ -174,14 +174,14 @@ class ServerSession {
   // A client that is not greeted yet waits, as it does for a server that serves another one. With
   // `exclusive` it is refused, for which the protocol has words only after the parameters.
   Result<> wait_for_turn() {
-    const Deadline patience = Deadline::of(kMaxQueueTime, stop_);
+    const Deadline deadline = Deadline::of(kMaxQueueTime, stop_);
     while (true) {
       const Result<> taken = turn_.take();
-      if (taken || options_.test_queue.exclusive() || patience.over()) {
+      if (taken || options_.test_queue.exclusive() || deadline.over()) {
         return taken;
       }
       const Result<> gone = net::wait_for(channel_.descriptor(), POLLRDHUP,
-                                          patience.at_most(kRetryTurn), "wait", from_.text());
+                                          deadline.at_most(kRetryTurn), "wait", from_.text());
       if (gone || gone.error().kind != ErrorKind::Timeout) {
         return gone ? fail(ErrorKind::Interrupted, "wait", from_.text(), "it gave up") : gone;
       }
@@ -192,9 +192,9 @@ class ServerSession {
     if (!turn && turn.error().kind == ErrorKind::Interrupted) {
       return std::unexpected(turn.error());
     }
-    const Deadline patience = Deadline::of(kStep, stop_);
-    TRY(channel_.send(hello_line(), patience));
-    TRY(const std::string line, channel_.line(patience));
+    const Deadline deadline = Deadline::of(kStep, stop_);
+    TRY(channel_.send(hello_line(), deadline));
+    TRY(const std::string line, channel_.line(deadline));
     Result<Parameters> parameters = decode_parameters(line);
     Result<> granted =
         parameters ? check(*parameters, options_.limits) : std::unexpected(parameters.error());
@@ -255,16 +255,16 @@ class ServerSession {
 
   Result<std::vector<tcp::Connection>> accept_streams(
       const Parameters& parameters, std::vector<sys::Descriptor> listeners) const {
-    const Deadline patience = Deadline::of(kStep, stop_);
+    const Deadline deadline = Deadline::of(kStep, stop_);
     const tcp::Role role = role_of(parameters);
     std::vector<tcp::Connection> streams;
     while (streams.size() < listeners.size()) {
       const int listener = listeners[streams.size()].get();
       // Connections of others may keep coming.
-      if (patience.over()) {
+      if (deadline.over()) {
         return fail(ErrorKind::Timeout, "accept", from_.text(), "it did not connect in time");
       }
-      TRY(net::wait_for(listener, POLLIN, patience, "accept", from_.text()));
+      TRY(net::wait_for(listener, POLLIN, deadline, "accept", from_.text()));
       TRY(std::optional<sys::Descriptor> fd, net::accept(listener));
       if (!fd) {
         continue;
@@ -278,7 +278,7 @@ class ServerSession {
   }
 
   Result<std::vector<tcp::Connection>> connect_streams(const Parameters& parameters) const {
-    const Deadline patience = Deadline::of(kStep, stop_);
+    const Deadline deadline = Deadline::of(kStep, stop_);
     const tcp::Role role = role_of(parameters);
     net::SocketOptions socket = tcp::socket_options(engine_parameters(parameters, options_.limits));
     const Result<net::Endpoint> local = net::local_endpoint(channel_.descriptor());
@@ -286,18 +286,18 @@ class ServerSession {
       socket.source = local->address;
     }
     static_cast<void>(
-        net::wait_for(-1, 0, patience.at_most(kClientListens), "connect", from_.text()));
+        net::wait_for(-1, 0, deadline.at_most(kClientListens), "connect", from_.text()));
     std::vector<tcp::Connection> streams;
     for (int i = 0; i < parameters.streams; ++i) {
       const auto port = static_cast<std::uint16_t>(parameters.data_port + i);
-      TRY(sys::Descriptor fd, peer::dial_soon({from_.address, port}, socket, patience));
+      TRY(sys::Descriptor fd, peer::dial_soon({from_.address, port}, socket, deadline));
       streams.push_back({std::move(fd), role});
     }
     return streams;
   }
 
   Result<Tally> flow(const Parameters& parameters, tcp::Endpoint& endpoint) {
-    const Deadline patience =
+    const Deadline deadline =
         Deadline::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
     Result<> reported;
     const auto on_interval = [&](const tcp::IntervalMeasure& interval) {
@@ -308,9 +308,9 @@ class ServerSession {
     };
     TRY(endpoint.begin());
     while (!endpoint.done()) {
-      const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "serve", from_.text());
+      const Result<> ticked = net::wait_for(-1, 0, deadline.at_most(kTick), "serve", from_.text());
       endpoint.tick(on_interval);
-      if (ticked.error().kind == ErrorKind::Interrupted || patience.over() || !reported) {
+      if (ticked.error().kind == ErrorKind::Interrupted || deadline.over() || !reported) {
         return std::unexpected(reported ? ticked.error() : reported.error());
       }
     }
@@ -369,12 +369,12 @@ class ServerSession {
 
   Result<> flow(const Parameters& parameters, peer::DatagramMeter& meter) const {
     const bool sends = server_sends(parameters);
-    const Deadline patience =
+    const Deadline deadline =
         Deadline::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
     while (!(sends ? meter.sent() : meter.ended())) {
-      const Result<> ticked = net::wait_for(-1, 0, patience.at_most(kTick), "serve", from_.text());
+      const Result<> ticked = net::wait_for(-1, 0, deadline.at_most(kTick), "serve", from_.text());
       meter.tick();
-      if (ticked.error().kind == ErrorKind::Interrupted || patience.over()) {
+      if (ticked.error().kind == ErrorKind::Interrupted || deadline.over()) {
         return ticked;
       }
     }
@@ -401,9 +401,9 @@ std::size_t wants(const std::string& said) {
   return complete ? 0 : kMaxHelloBytes - said.size();
 }
 
-void run_tests(peer::WaitingRoom& room, const ServerOptions& options, int stop) {
+void run_tests(peer::ConnectionQueue& queue, const ServerOptions& options, int stop) {
   while (true) {
-    Result<peer::Visitor> client = room.next(Deadline::of(kUntilNextClient, stop));
+    Result<peer::PendingConnection> client = queue.next(Deadline::of(kUntilNextClient, stop));
     if (!client) {
       return;
     }
@@ -420,15 +420,15 @@ void run_tests(peer::WaitingRoom& room, const ServerOptions& options, int stop) 
 }  // namespace
 
 Result<> serve(std::vector<sys::Descriptor> listeners, const ServerOptions& options, int stop) {
-  TRY(const std::unique_ptr<peer::WaitingRoom> room, peer::WaitingRoom::make(kMaxWaiting));
-  TRY(std::thread tests, sys::start_thread("nuttcp", [&] { run_tests(*room, options, stop); }));
-  peer::Acceptor door(std::move(listeners),
-                      {.wants = wants, .on_ready = [&](peer::Visitor visitor) {
-                         if (read_hello(visitor.received)) {
-                           room->enter(visitor);
-                         }
-                       }});
-  const Result<> done = door.run(stop);
+  TRY(const std::unique_ptr<peer::ConnectionQueue> queue, peer::ConnectionQueue::make(kMaxWaiting));
+  TRY(std::thread tests, sys::start_thread("nuttcp", [&] { run_tests(*queue, options, stop); }));
+  peer::Acceptor acceptor(std::move(listeners),
+                          {.wants = wants, .on_ready = [&](peer::PendingConnection connection) {
+                             if (read_hello(connection.received)) {
+                               queue->push(connection);
+                             }
+                           }});
+  const Result<> done = acceptor.run(stop);
   tests.join();
   return done;
 }

@@ -21,13 +21,13 @@ constexpr std::chrono::milliseconds kLookForLate{500};
 constexpr std::chrono::milliseconds kRest{50};
 
 std::vector<pollfd> watched(int stop, const std::vector<sys::Descriptor>& listeners,
-                            const std::vector<Visitor>& visitors) {
+                            const std::vector<PendingConnection>& pending) {
   std::vector<pollfd> all{{stop, POLLIN, 0}};
   for (const sys::Descriptor& listener : listeners) {
     all.push_back({listener.get(), POLLIN, 0});
   }
-  for (const Visitor& visitor : visitors) {
-    all.push_back({visitor.fd.get(), POLLIN, 0});
+  for (const PendingConnection& connection : pending) {
+    all.push_back({connection.fd.get(), POLLIN, 0});
   }
   return all;
 }
@@ -36,7 +36,7 @@ std::vector<pollfd> watched(int stop, const std::vector<sys::Descriptor>& listen
 
 Result<> Acceptor::run(int stop) {
   while (true) {
-    std::vector<pollfd> all = watched(stop, listeners_, visitors_);
+    std::vector<pollfd> all = watched(stop, listeners_, pending_);
     if (poll(all.data(), all.size(), static_cast<int>(kLookForLate.count())) < 0 &&
         errno != EINTR) {
       return fail(from_errno(errno, "wait for clients", "listening sockets"));
@@ -44,15 +44,15 @@ Result<> Acceptor::run(int stop) {
     if (all[0].revents != 0) {
       return {};
     }
-    // Existing visitors first: adding new ones moves them in memory.
+    // Existing pending first: adding new ones moves them in memory.
     const std::size_t first = 1 + listeners_.size();
-    std::vector<Visitor> staying;
-    for (std::size_t i = 0; i < visitors_.size(); ++i) {
-      if (all[first + i].revents == 0 || receive_from(visitors_[i])) {
-        staying.push_back(std::move(visitors_[i]));
+    std::vector<PendingConnection> staying;
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+      if (all[first + i].revents == 0 || receive_from(pending_[i])) {
+        staying.push_back(std::move(pending_[i]));
       }
     }
-    visitors_ = std::move(staying);
+    pending_ = std::move(staying);
     remove_late();
     for (std::size_t i = 0; i < listeners_.size(); ++i) {
       if (all[1 + i].revents != 0) {
@@ -75,33 +75,34 @@ void Acceptor::accept_from(int listener) {
   if (!from) {
     return;
   }
-  if (visitors_.size() >= rules_.most_visitors) {
-    visitors_.erase(visitors_.begin());
+  if (pending_.size() >= rules_.max_pending) {
+    pending_.erase(pending_.begin());
   }
-  visitors_.push_back({.fd = std::move(**fd),
-                       .from = *from,
-                       .received = {},
-                       .deadline = Deadline::Clock::now() + rules_.time_limit});
+  pending_.push_back({.fd = std::move(**fd),
+                      .from = *from,
+                      .received = {},
+                      .deadline = Deadline::Clock::now() + rules_.time_limit});
 }
 
-bool Acceptor::receive_from(Visitor& visitor) {
+bool Acceptor::receive_from(PendingConnection& connection) {
   std::array<char, 512> buffer{};
-  const std::size_t wanted = std::min(rules_.wants(visitor.received), buffer.size());
-  const ssize_t got = recv(visitor.fd.get(), buffer.data(), wanted, MSG_DONTWAIT);
+  const std::size_t wanted = std::min(rules_.wants(connection.received), buffer.size());
+  const ssize_t got = recv(connection.fd.get(), buffer.data(), wanted, MSG_DONTWAIT);
   if (got < 0) {
     return errno == EAGAIN || errno == EINTR;
   }
-  visitor.received.append(buffer.data(), static_cast<std::size_t>(got));
-  if (got == 0 || rules_.wants(visitor.received) > 0) {
+  connection.received.append(buffer.data(), static_cast<std::size_t>(got));
+  if (got == 0 || rules_.wants(connection.received) > 0) {
     return got > 0;
   }
-  rules_.on_ready(std::move(visitor));
+  rules_.on_ready(std::move(connection));
   return false;
 }
 
 void Acceptor::remove_late() {
   const auto now = Deadline::Clock::now();
-  std::erase_if(visitors_, [&](const Visitor& visitor) { return visitor.deadline < now; });
+  std::erase_if(pending_,
+                [&](const PendingConnection& connection) { return connection.deadline < now; });
 }
 
 Result<> check_openness(const net::Endpoint& local, bool insecure_open, const std::string& flag) {
@@ -113,44 +114,44 @@ Result<> check_openness(const net::Endpoint& local, bool insecure_open, const st
               "listen on a loopback address, or say --insecure-open");
 }
 
-Result<std::unique_ptr<WaitingRoom>> WaitingRoom::make(std::size_t most) {
-  sys::Descriptor bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!bell) {
-    return fail(from_errno(errno, "prepare", "waiting room"));
+Result<std::unique_ptr<ConnectionQueue>> ConnectionQueue::make(std::size_t most) {
+  sys::Descriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event) {
+    return fail(from_errno(errno, "prepare", "queue of connections"));
   }
-  return std::unique_ptr<WaitingRoom>(new WaitingRoom(most, std::move(bell)));
+  return std::unique_ptr<ConnectionQueue>(new ConnectionQueue(most, std::move(event)));
 }
 
-bool WaitingRoom::enter(Visitor& visitor) {
+bool ConnectionQueue::push(PendingConnection& connection) {
   {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() >= most_) {
       return false;
     }
-    waiting_.push_back(std::move(visitor));
+    waiting_.push_back(std::move(connection));
   }
   const std::uint64_t one = 1;
-  static_cast<void>(write(bell_.get(), &one, sizeof(one)));
+  static_cast<void>(write(event_.get(), &one, sizeof(one)));
   return true;
 }
 
-Result<Visitor> WaitingRoom::next(const net::Deadline& deadline) {
+Result<PendingConnection> ConnectionQueue::next(const net::Deadline& deadline) {
   while (true) {
     {
       const std::lock_guard lock(mutex_);
       std::uint64_t rung = 0;
-      static_cast<void>(read(bell_.get(), &rung, sizeof(rung)));
+      static_cast<void>(read(event_.get(), &rung, sizeof(rung)));
       if (!waiting_.empty()) {
-        Visitor first = std::move(waiting_.front());
+        PendingConnection first = std::move(waiting_.front());
         waiting_.pop_front();
         return first;
       }
     }
-    TRY(net::wait_for(bell_.get(), POLLIN, deadline, "wait for", "a client"));
+    TRY(net::wait_for(event_.get(), POLLIN, deadline, "wait for", "a client"));
   }
 }
 
-void WaitingRoom::clear() {
+void ConnectionQueue::clear() {
   const std::lock_guard lock(mutex_);
   waiting_.clear();
 }

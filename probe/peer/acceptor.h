@@ -1,13 +1,13 @@
 // The acceptor of a server of a foreign protocol. It accepts connections and reads what each
-// client sends first, of all visitors at once on one thread, so that a visitor that is slow, silent
-// or not a client at all delays nobody. A visitor that has sent enough is handed on, usually into
-// the waiting room, from which the thread that runs the tests takes it.
+// client sends first, of all pending at once on one thread, so that a connection that is slow,
+// silent or not a client at all delays nobody. A connection that has sent enough is handed on,
+// usually into the queue from which the thread that runs the tests takes it.
 //
-//   accept ──► visitor ── its first bytes ──► on_ready ── enter ──► WaitingRoom ──► next
+//   accept ──► connection ── its first bytes ──► on_ready ── push ──► ConnectionQueue ──► next
 //                 └─ too slow, too long, one too many (the oldest goes) ──► closed
 //
-// The acceptor owns the listeners and the visitors' sockets until they are handed on; run() calls
-// on_ready from its thread. The waiting room may be used by any two threads: it has a mutex, and a
+// The acceptor owns the listeners and the sockets until they are handed on; run() calls
+// on_ready from its thread. The queue may be used by any two threads: it has a mutex, and a
 // descriptor to wait on.
 #pragma once
 
@@ -27,7 +27,7 @@
 
 namespace chokepoint::probe::peer {
 
-struct Visitor {
+struct PendingConnection {
   sys::Descriptor fd;
   net::Endpoint from;
   std::string received;
@@ -35,11 +35,11 @@ struct Visitor {
 };
 
 struct AcceptorRules {
-  // How many more bytes the visitor has to send; 0 once it has received enough. What follows stays
-  // unread.
+  // How many more bytes the connection has to send; 0 once it has received enough. What follows
+  // stays unread.
   std::function<std::size_t(const std::string& received)> wants;
-  std::function<void(Visitor visitor)> on_ready;
-  std::size_t most_visitors = 128;
+  std::function<void(PendingConnection connection)> on_ready;
+  std::size_t max_pending = 128;
   std::chrono::milliseconds time_limit{5000};
 };
 
@@ -54,35 +54,37 @@ class Acceptor {
  private:
   void accept_from(int listener);
   // False once it is gone or handed on.
-  bool receive_from(Visitor& visitor);
+  bool receive_from(PendingConnection& connection);
   void remove_late();
 
   std::vector<sys::Descriptor> listeners_;
   AcceptorRules rules_;
-  std::vector<Visitor> visitors_;  // the oldest first
+  std::vector<PendingConnection> pending_;  // the oldest first
 };
 
 // Without a key these servers serve every client, so they listen on loopback addresses alone unless
 // the operator opens them. `flag` names the server: "--iperf3".
 Result<> check_openness(const net::Endpoint& local, bool insecure_open, const std::string& flag);
 
-// Visitors on their way from the acceptor's thread to another one, in the order in which they came.
-class WaitingRoom {
+// Connections on their way from the acceptor's thread to another one, in the order in which they
+// came.
+class ConnectionQueue {
  public:
-  static Result<std::unique_ptr<WaitingRoom>> make(std::size_t most);
+  static Result<std::unique_ptr<ConnectionQueue>> make(std::size_t most);
 
-  // False where the room is full: the visitor then stays the caller's.
-  bool enter(Visitor& visitor);
-  Result<Visitor> next(const net::Deadline& deadline);
+  // False where the queue is full: the connection then stays the caller's.
+  bool push(PendingConnection& connection);
+  Result<PendingConnection> next(const net::Deadline& deadline);
   void clear();
 
  private:
-  WaitingRoom(std::size_t most, sys::Descriptor bell) : most_(most), bell_(std::move(bell)) {}
+  ConnectionQueue(std::size_t most, sys::Descriptor event)
+      : most_(most), event_(std::move(event)) {}
 
   std::size_t most_;
-  sys::Descriptor bell_;  // an eventfd, readable while visitors wait
+  sys::Descriptor event_;  // an eventfd, readable while connections wait
   std::mutex mutex_;
-  std::deque<Visitor> waiting_;
+  std::deque<PendingConnection> waiting_;
 };
 
 }  // namespace chokepoint::probe::peer

@@ -17,16 +17,18 @@ std::size_t wants_four(const std::string& received) {
   return received.size() < 4 ? 4 - received.size() : 0;
 }
 
-// A door that answers each visitor's four bytes with themselves.
+// A acceptor that answers each connection's four bytes with themselves.
 peers::OwnServer::Serve echoing(std::size_t most, std::chrono::milliseconds time_limit) {
   return [=](auto listeners, auto, int stop) {
-    Acceptor door(
-        std::move(listeners),
-        {.wants = wants_four,
-         .on_ready = [](Visitor visitor) { Script(std::move(visitor.fd)).say(visitor.received); },
-         .most_visitors = most,
-         .time_limit = time_limit});
-    return door.run(stop);
+    Acceptor acceptor(std::move(listeners),
+                      {.wants = wants_four,
+                       .on_ready =
+                           [](PendingConnection connection) {
+                             Script(std::move(connection.fd)).say(connection.received);
+                           },
+                       .max_pending = most,
+                       .time_limit = time_limit});
+    return acceptor.run(stop);
   };
 }
 
@@ -34,9 +36,9 @@ constexpr std::chrono::milliseconds kLong{60'000};
 
 TEST(Acceptor, HandsOnWhoHasSaidEnough) {
   const peers::OwnServer server(0, echoing(8, kLong));
-  Script visitor = Script::to(server.at());
-  visitor.say("ab").say("cd");
-  EXPECT_EQ(visitor.hear(4), "abcd");
+  Script connection = Script::to(server.at());
+  connection.say("ab").say("cd");
+  EXPECT_EQ(connection.hear(4), "abcd");
 }
 
 TEST(Acceptor, WhoSaysNothingKeepsNobodyWaiting) {
@@ -59,8 +61,8 @@ TEST(Acceptor, TheOldestGoesWhereItIsFull) {
 
 TEST(Acceptor, PatienceEnds) {
   const peers::OwnServer server(0, echoing(8, std::chrono::milliseconds(1)));
-  Script visitor = Script::to(server.at());
-  EXPECT_TRUE(visitor.is_closed());
+  Script connection = Script::to(server.at());
+  EXPECT_TRUE(connection.is_closed());
 }
 
 TEST(Acceptor, OpennessNeedsAWord) {
@@ -74,17 +76,17 @@ TEST(Acceptor, OpennessNeedsAWord) {
   EXPECT_NE(refused.error().next_step.find("--insecure-open"), std::string::npos);
 }
 
-TEST(WaitingRoom, IsLeftInTheOrderOfComing) {
-  const auto room = WaitingRoom::make(2);
-  ASSERT_TRUE(room);
+TEST(ConnectionQueue, IsLeftInTheOrderOfComing) {
+  const auto queue = ConnectionQueue::make(2);
+  ASSERT_TRUE(queue);
   for (const char* name : {"first", "second", "third"}) {
-    Visitor visitor{.fd = {}, .from = {}, .received = name, .deadline = {}};
-    EXPECT_EQ((*room)->enter(visitor), std::string(name) != "third");
+    PendingConnection connection{.fd = {}, .from = {}, .received = name, .deadline = {}};
+    EXPECT_EQ((*queue)->push(connection), std::string(name) != "third");
   }
   const net::Deadline deadline = net::Deadline::of(std::chrono::seconds(10));
-  EXPECT_EQ((*room)->next(deadline)->received, "first");
-  EXPECT_EQ((*room)->next(deadline)->received, "second");
-  EXPECT_EQ((*room)->next(net::Deadline::of({})).error().kind, ErrorKind::Timeout);
+  EXPECT_EQ((*queue)->next(deadline)->received, "first");
+  EXPECT_EQ((*queue)->next(deadline)->received, "second");
+  EXPECT_EQ((*queue)->next(net::Deadline::of({})).error().kind, ErrorKind::Timeout);
 }
 
 }  // namespace
