@@ -288,9 +288,9 @@ class Search {
  public:
   Search(std::size_t hosts, std::span<const Tested> tested, const Significance& significance,
          double false_alarm)
-      : book_(hosts, tested), significance_(significance) {
+      : counts_(hosts, tested), significance_(significance) {
     // As many as there are explanations to choose from.
-    const auto explanations = static_cast<double>(3 * book_.hosts_tested() + 2 * tested.size());
+    const auto explanations = static_cast<double>(3 * counts_.hosts_tested() + 2 * tested.size());
     false_alarm_ = false_alarm / std::max(explanations, 1.0);
   }
 
@@ -298,23 +298,23 @@ class Search {
 
  private:
   bool is_port(HostIndex host, bool sends) const {
-    const Part& part = sends ? book_.out(host) : book_.in(host);
+    const Part& part = sends ? counts_.out(host) : counts_.in(host);
     return part.suffering >= 2 && is_spread(part, kNearlyAllOfPart) &&
            significance_(part, false_alarm_) &&
-           significance_(book_.without_worst(host, sends), kRestAlarm);
+           significance_(counts_.without_worst(host, sends), kRestAlarm);
   }
   bool is_likely(const Part& part) const {
     return is_spread(part, kMostOfPart) && significance_(part, kLooseAlarm);
   }
   bool suffer_without_worst() const;
-  bool blame_all();
-  void blame_groups();
-  void blame_uplink(std::vector<HostIndex> group, std::vector<HostIndex> rest);
-  bool blame_worst_port();
-  void blame_what_is_left();
-  void blame_pair(const PathLossCounts::PairParts& pair);
+  bool locate_in_network();
+  void locate_in_groups();
+  void add_uplink(std::vector<HostIndex> group, std::vector<HostIndex> rest);
+  bool locate_in_worst_port();
+  void locate_in_remaining_pairs();
+  void add_pair(const PathLossCounts::PairParts& pair);
 
-  PathLossCounts book_;
+  PathLossCounts counts_;
   const Significance& significance_;
   double false_alarm_ = 0;
   std::vector<FaultLocation> found_ = {};
@@ -324,38 +324,38 @@ class Search {
 bool Search::suffer_without_worst() const {
   HostIndex worst = 0;
   double most = -1;
-  for (const HostIndex host : book_.suffering_hosts()) {
-    const double lost = book_.out(host).lost + book_.in(host).lost;
+  for (const HostIndex host : counts_.suffering_hosts()) {
+    const double lost = counts_.out(host).lost + counts_.in(host).lost;
     if (lost > most) {
       most = lost;
       worst = host;
     }
   }
-  const Part& all = book_.all();
-  const Part rest = book_.among_others(worst);
+  const Part& all = counts_.all();
+  const Part rest = counts_.among_others(worst);
   return rest.ways > 0 && significance_(rest, kLooseAlarm) &&
          rest.lost * all.sent >= kMostOfPart * all.lost * rest.sent;
 }
 
-bool Search::blame_all() {
-  const Part all = book_.all();
-  if (book_.hosts_tested() < 3 || !is_spread(all, kWhole) || !significance_(all, false_alarm_) ||
+bool Search::locate_in_network() {
+  const Part all = counts_.all();
+  if (counts_.hosts_tested() < 3 || !is_spread(all, kWhole) || !significance_(all, false_alarm_) ||
       !suffer_without_worst()) {
     return false;
   }
-  found_.push_back({.place = Place::Cluster, .ways = book_.take_all()});
+  found_.push_back({.place = Place::Cluster, .ways = counts_.take_all()});
   return true;
 }
 
-void Search::blame_uplink(std::vector<HostIndex> group, std::vector<HostIndex> rest) {
-  const PathLossCounts::Between between = book_.between(group, rest);
+void Search::add_uplink(std::vector<HostIndex> group, std::vector<HostIndex> rest) {
+  const PathLossCounts::Between between = counts_.between(group, rest);
   const bool there = is_spread(between.there, kWhole);
   const bool back = is_spread(between.back, kWhole);
   if ((!there && !back) || between.there.ways + between.back.ways < kMinWaysBetween ||
       !significance_(there ? between.there : between.back, false_alarm_)) {
     return;
   }
-  std::vector<PathIndex> ways = book_.take_between(group, rest);
+  std::vector<PathIndex> ways = counts_.take_between(group, rest);
   found_.push_back({.place = Place::Uplink,
                     .hosts = std::move(group),
                     .others = std::move(rest),
@@ -366,8 +366,8 @@ void Search::blame_uplink(std::vector<HostIndex> group, std::vector<HostIndex> r
 
 // Hosts that are well with each other, directly or through others, make a group. One alone is a bad
 // host.
-void Search::blame_groups() {
-  std::vector<std::vector<HostIndex>> groups = book_.groups();
+void Search::locate_in_groups() {
+  std::vector<std::vector<HostIndex>> groups = counts_.groups();
   std::erase_if(groups, [](const auto& group) { return group.size() < 2; });
   std::ranges::stable_sort(groups, {}, &std::vector<HostIndex>::size);
   if (groups.size() > kMaxGroups) {
@@ -379,17 +379,17 @@ void Search::blame_groups() {
       rest.insert(rest.end(), groups[index].begin(), groups[index].end());
     }
     std::ranges::sort(rest);
-    blame_uplink(groups.front(), std::move(rest));
+    add_uplink(groups.front(), std::move(rest));
     groups.erase(groups.begin());
   }
 }
 
-bool Search::blame_worst_port() {
+bool Search::locate_in_worst_port() {
   std::optional<HostIndex> worst;
   double most = 0;
-  for (const HostIndex host : book_.suffering_hosts()) {
-    const double lost = (is_port(host, true) ? book_.out(host).lost : 0) +
-                        (is_port(host, false) ? book_.in(host).lost : 0);
+  for (const HostIndex host : counts_.suffering_hosts()) {
+    const double lost = (is_port(host, true) ? counts_.out(host).lost : 0) +
+                        (is_port(host, false) ? counts_.in(host).lost : 0);
     if (lost > most) {
       most = lost;
       worst = host;
@@ -399,14 +399,14 @@ bool Search::blame_worst_port() {
     return false;
   }
   FaultLocation one{.place = Place::Port, .hosts = {*worst}};
-  one.sends = is_port(*worst, true) || is_likely(book_.out(*worst));
-  one.receives = is_port(*worst, false) || is_likely(book_.in(*worst));
-  one.ways = book_.take(*worst, one.sends, one.receives);
+  one.sends = is_port(*worst, true) || is_likely(counts_.out(*worst));
+  one.receives = is_port(*worst, false) || is_likely(counts_.in(*worst));
+  one.ways = counts_.take(*worst, one.sends, one.receives);
   found_.push_back(std::move(one));
   return true;
 }
 
-void Search::blame_pair(const PathLossCounts::PairParts& pair) {
+void Search::add_pair(const PathLossCounts::PairParts& pair) {
   const Part both = {.ways = 2,
                      .suffering = 2,
                      .sent = pair.there.sent + pair.back.sent,
@@ -427,20 +427,20 @@ void Search::blame_pair(const PathLossCounts::PairParts& pair) {
   }
 }
 
-void Search::blame_what_is_left() {
-  for (const PathLossCounts::PairParts& pair : book_.suffering_pairs()) {
-    blame_pair(pair);
+void Search::locate_in_remaining_pairs() {
+  for (const PathLossCounts::PairParts& pair : counts_.suffering_pairs()) {
+    add_pair(pair);
   }
 }
 
 std::vector<FaultLocation> Search::run() {
-  if (book_.all().suffering == 0 || blame_all()) {
+  if (counts_.all().suffering == 0 || locate_in_network()) {
     return std::move(found_);
   }
-  blame_groups();
-  while (blame_worst_port()) {
+  locate_in_groups();
+  while (locate_in_worst_port()) {
   }
-  blame_what_is_left();
+  locate_in_remaining_pairs();
   return std::move(found_);
 }
 

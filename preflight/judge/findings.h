@@ -117,7 +117,7 @@ void judge_clocks(JudgeContext& context);
 // What `doctor` found on the hosts: what matters to a cluster, once for all hosts that have it,
 // without what the preflight measured itself. After the ports: the counters of a port at fault
 // belong to that finding.
-void judge_doctors(JudgeContext& context);
+void judge_host_checks(JudgeContext& context);
 
 // baseline.worse, baseline.hosts: what fell behind the last time by more than runs vary, and which
 // hosts are new or missing. After all others: it marks their findings that are worse than then.

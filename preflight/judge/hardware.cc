@@ -219,11 +219,11 @@ void judge_rdma(JudgeContext& context) {
                                context.input.limits().rdma_share * *expected)
                : std::nullopt;
   });
-  const auto blamed = locate_faults(context.input.hosts(), tested);
-  for (const FaultLocation& one : blamed) {
+  const auto located = locate_faults(context.input.hosts(), tested);
+  for (const FaultLocation& one : located) {
     report_rdma(context, one);
   }
-  if (blamed.empty() && !tested.empty()) {
+  if (located.empty() && !tested.empty()) {
     context.pass("rdma.rate",
                  counted(tested.size(), "way reaches its rate", "ways reach their rate"));
   }

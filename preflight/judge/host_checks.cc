@@ -30,15 +30,15 @@ struct Covered {
   bool slot = false;
 };
 
-class Doctors {
+class HostChecks {
  public:
-  explicit Doctors(JudgeContext& context)
+  explicit HostChecks(JudgeContext& context)
       : context_(context), input_(context.input), known_(input_.hosts()) {}
 
   void run();
 
  private:
-  struct Said {
+  struct FoundCheck {
     const Check* check = nullptr;
     std::vector<HostIndex> hosts = {};
     bool differs = false;
@@ -51,18 +51,18 @@ class Doctors {
   bool is_taken(const Check& check) const;
   bool belongs_to_a_finding(HostIndex host, const Check& check);
   void take(HostIndex host, const Check& check);
-  bool is_custom(const Said& said) const;
-  void report(const Said& said);
-  std::string subject_of_said(const Said& said) const;
+  bool is_custom(const FoundCheck& found) const;
+  void report(const FoundCheck& found);
+  std::string subject_of(const FoundCheck& found) const;
 
   JudgeContext& context_;
   const ClusterInput& input_;
   std::vector<Covered> known_;
-  std::map<Key, Said> said_ = {};
+  std::map<Key, FoundCheck> found_ = {};
   std::size_t examined_ = 0;
 };
 
-void Doctors::learn_what_was_measured() {
+void HostChecks::learn_what_was_measured() {
   const auto clocks = clocks_of(input_);
   for (HostIndex host = 0; host < input_.hosts(); ++host) {
     known_[host].clock = clocks[host].has_value();
@@ -77,7 +77,7 @@ void Doctors::learn_what_was_measured() {
   }
 }
 
-bool Doctors::is_measured(HostIndex host, const Check& check) const {
+bool HostChecks::is_measured(HostIndex host, const Check& check) const {
   constexpr std::array<std::string_view, 2> kNames = {"names.own", "names.families"};
   constexpr std::array<std::string_view, 2> kBuffers = {"tcp.receive-buffer", "tcp.send-buffer"};
   constexpr std::array<std::string_view, 2> kSlots = {"pci.bandwidth", "pci.link"};
@@ -87,7 +87,7 @@ bool Doctors::is_measured(HostIndex host, const Check& check) const {
          (known.slot && is_among(check.id, kSlots) && check.subject == input_.interface_name(host));
 }
 
-bool Doctors::is_taken(const Check& check) const {
+bool HostChecks::is_taken(const Check& check) const {
   switch (input_.limits().doctor_taken) {
     case DoctorTaken::Nothing:
       return false;
@@ -100,7 +100,7 @@ bool Doctors::is_taken(const Check& check) const {
 }
 
 // Whether the check's counters belong to a finding: they show at which end a bad cable is.
-bool Doctors::belongs_to_a_finding(HostIndex host, const Check& check) {
+bool HostChecks::belongs_to_a_finding(HostIndex host, const Check& check) {
   if (!is_among(check.id, kCounters) || check.subject != input_.interface_name(host)) {
     return false;
   }
@@ -118,53 +118,55 @@ bool Doctors::belongs_to_a_finding(HostIndex host, const Check& check) {
   return false;
 }
 
-void Doctors::take(HostIndex host, const Check& check) {
+void HostChecks::take(HostIndex host, const Check& check) {
   // A host's own name stands for the host.
   const bool own = check.subject == input_.name(host) ||
                    (input_.host(host).facts && check.subject == input_.host(host).facts->host);
   const bool of_host = own || check.subject == "host";
-  Said& said = said_[{check.id, of_host ? "host" : std::string_view(check.subject), check.status}];
-  said.of_host = of_host;
-  said.differs = said.differs || (said.check != nullptr && said.check->found != check.found);
-  said.check = said.check == nullptr ? &check : said.check;
-  said.hosts.push_back(host);
+  FoundCheck& found =
+      found_[{check.id, of_host ? "host" : std::string_view(check.subject), check.status}];
+  found.of_host = of_host;
+  found.differs = found.differs || (found.check != nullptr && found.check->found != check.found);
+  found.check = found.check == nullptr ? &check : found.check;
+  found.hosts.push_back(host);
 }
 
-std::string Doctors::subject_of_said(const Said& said) const {
-  const std::string hosts = said.hosts.size() == input_.hosts() && said.hosts.size() > 2
-                                ? fmt::format("all {} hosts", said.hosts.size())
-                                : names_of(input_, said.hosts);
-  return said.of_host ? hosts : hosts + ": " + said.check->subject;
+std::string HostChecks::subject_of(const FoundCheck& found) const {
+  const std::string hosts = found.hosts.size() == input_.hosts() && found.hosts.size() > 2
+                                ? fmt::format("all {} hosts", found.hosts.size())
+                                : names_of(input_, found.hosts);
+  return found.of_host ? hosts : hosts + ": " + found.check->subject;
 }
 
 // Where no names were requested and no host's own name resolves, the cluster uses addresses:
 // reported, because Gloo resolves names by itself, but no host's fault.
-bool Doctors::is_custom(const Said& said) const {
-  return said.check->id == "names.own" && said.hosts.size() > 1 && said.hosts.size() == examined_;
+bool HostChecks::is_custom(const FoundCheck& found) const {
+  return found.check->id == "names.own" && found.hosts.size() > 1 &&
+         found.hosts.size() == examined_;
 }
 
-void Doctors::report(const Said& said) {
-  Finding finding{.check = *said.check, .place = Place::Host, .hosts = said.hosts};
-  finding.check.subject = subject_of_said(said);
-  if (is_custom(said)) {
+void HostChecks::report(const FoundCheck& found) {
+  Finding finding{.check = *found.check, .place = Place::Host, .hosts = found.hosts};
+  finding.check.subject = subject_of(found);
+  if (is_custom(found)) {
     finding.check.status = Status::Info;
     finding.place = Place::Cluster;
     finding.hosts.clear();
   }
-  const std::string& first = input_.name(said.hosts[0]);
-  if (said.differs) {
+  const std::string& first = input_.name(found.hosts[0]);
+  if (found.differs) {
     finding.check.found += fmt::format(" ({}; others differ)", first);
   }
   if (!finding.check.next_step.empty()) {
     finding.check.next_step = fmt::format("on {}: {}", first, finding.check.next_step);
-    if (said.hosts.size() > 1) {
+    if (found.hosts.size() > 1) {
       finding.check.next_step += "  # the same on the others";
     }
   }
   context_.add(std::move(finding));
 }
 
-void Doctors::run() {
+void HostChecks::run() {
   learn_what_was_measured();
   for (HostIndex host = 0; host < input_.hosts(); ++host) {
     examined_ += input_.host(host).doctor.empty() ? 0 : 1;
@@ -174,10 +176,10 @@ void Doctors::run() {
       }
     }
   }
-  for (const auto& [key, said] : said_) {
-    report(said);
+  for (const auto& [key, found] : found_) {
+    report(found);
   }
-  if (said_.empty() && examined_ > 0) {
+  if (found_.empty() && examined_ > 0) {
     context_.pass("host.doctor", fmt::format("nothing that matters here on {}",
                                              counted(examined_, "host", "hosts")));
   }
@@ -185,6 +187,6 @@ void Doctors::run() {
 
 }  // namespace
 
-void judge_doctors(JudgeContext& context) { Doctors(context).run(); }
+void judge_host_checks(JudgeContext& context) { HostChecks(context).run(); }
 
 }  // namespace chokepoint::preflight

@@ -33,7 +33,7 @@ Judgement judge(const Measured& measured, const Limits& limits, const Measured* 
   judge_sharing(context);
   judge_rdma(context);
   judge_collective(context);
-  judge_doctors(context);
+  judge_host_checks(context);
   judge_baseline(context);
   std::ranges::stable_sort(context.findings, std::greater<>(),
                            [](const Finding& one) { return one.check.status; });

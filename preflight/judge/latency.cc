@@ -99,8 +99,8 @@ void judge_latency(JudgeContext& context) {
     return way.pair->rtt_ms && !input.is_wan(way) ? std::optional(is_long(context, *way.pair))
                                                   : std::nullopt;
   });
-  const auto blamed = locate_faults(input.hosts(), tested);
-  for (const FaultLocation& one : blamed) {
+  const auto located = locate_faults(input.hosts(), tested);
+  for (const FaultLocation& one : located) {
     report_latency(context, one);
   }
   for (const FaultLocation& one : locate_faults(input.hosts(), far_in(input))) {
@@ -108,7 +108,7 @@ void judge_latency(JudgeContext& context) {
       report_far(context, one);
     }
   }
-  if (blamed.empty() && !tested.empty()) {
+  if (located.empty() && !tested.empty()) {
     std::vector<PathIndex> ways;
     std::ranges::transform(tested, std::back_inserter(ways), &Tested::way);
     context.pass("link.latency",

@@ -105,12 +105,12 @@ void judge_loss(JudgeContext& context) {
     const double expected = part.sent * limits.loss_percent / 100;
     return part.lost > 0 && chance_of_at_least(part.lost, expected) < false_alarm;
   };
-  const auto blamed =
+  const auto located =
       locate_faults(context.input.hosts(), tested, is_more, limits.loss_false_alarm);
-  for (const FaultLocation& one : blamed) {
+  for (const FaultLocation& one : located) {
     report_loss(context, one);
   }
-  if (blamed.empty() && !tested.empty()) {
+  if (located.empty() && !tested.empty()) {
     Count all;
     for (const Tested& way : tested) {
       all.sent += way.sent;

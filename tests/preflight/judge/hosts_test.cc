@@ -167,7 +167,7 @@ TEST(Clocks, ThatWereMeasuredNeedNoDoctor) {
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }
 
-TEST(Doctors, WarningsOfAllHostsAreOne) {
+TEST(HostChecks, WarningsOfAllHostsAreOne) {
   Cluster cluster({.hosts = 8});
   for (HostIndex host = 0; host < 8; ++host) {
     cluster.host(host).doctor.push_back(
@@ -176,7 +176,7 @@ TEST(Doctors, WarningsOfAllHostsAreOne) {
   EXPECT_THAT(troubles_of(cluster), ElementsAre("cpu.governor: all 8 hosts"));
 }
 
-TEST(Doctors, CriticalsNameTheirHost) {
+TEST(HostChecks, CriticalsNameTheirHost) {
   Cluster cluster({.hosts = 8});
   cluster.host(4).doctor.push_back({.id = "nic.duplex",
                                     .status = Status::Critical,
@@ -187,7 +187,7 @@ TEST(Doctors, CriticalsNameTheirHost) {
   EXPECT_EQ(judgement.findings.front().check.next_step, "on gpu4: ethtool -s eth1 duplex full");
 }
 
-TEST(Doctors, AreLeftOutByTheLimits) {
+TEST(HostChecks, AreLeftOutByTheLimits) {
   Cluster cluster({.hosts = 4});
   cluster.host(1).doctor.push_back(
       {.id = "cpu.governor", .status = Status::Warning, .subject = "host"});
