@@ -20,6 +20,8 @@ struct Peer {
   std::uint16_t port = 0;
   std::string name = {};
   std::string software = {};
+
+  const std::string& called() const { return name.empty() ? host : name; }
 };
 
 }  // namespace documents

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/documents/probe_tcp.h"
 #include "base/sys/error.h"
 #include "preflight/task/measured.h"
 #include "preflight/task/task.h"
@@ -20,11 +20,7 @@ namespace chokepoint::preflight::coordinator {
 namespace {
 
 // Upper bounds of real figures; larger ones come from an agent that invents them.
-constexpr double kMaxBytes = 1e16;
-constexpr double kMaxPackets = 1e12;
 constexpr double kMaxUs = 3.6e9;
-// A core may be counted a little over 100 % where its clock ticks are coarse.
-constexpr double kMaxPercent = 10'000;
 constexpr double kMaxTestPackets = 1e9;
 constexpr double kMaxClockMs = 1e13;  // some three hundred years
 constexpr double kMaxRanks = 1e6;
@@ -39,33 +35,6 @@ struct Times {
 
 struct LatencyDocument {
   std::optional<Times> idle_ms = {};
-};
-
-struct TcpWaits {
-  Figure receive_window = {};
-  Figure send_buffer = {};
-};
-
-struct TcpCores {
-  Figure sender_percent = {};
-  Figure receiver_percent = {};
-};
-
-struct TcpDirection {
-  Figure throughput_mbps = {};
-};
-
-struct TcpDocument {
-  Figure throughput_mbps = {};
-  std::optional<double> retransmits = {};
-  std::optional<double> sent_bytes = {};
-  std::optional<double> segment_bytes = {};
-  Figure largest_window_bytes = {};
-  std::optional<TcpWaits> limited_by = {};
-  std::optional<TcpCores> cpu = {};
-  std::optional<std::string> limit = {};
-  std::optional<TcpDirection> send = {};
-  std::optional<TcpDirection> receive = {};
 };
 
 struct UdpDirection {
@@ -128,53 +97,6 @@ struct Fields<coordinator::LatencyDocument> {
   static constexpr std::tuple kList{field("idle_ms", &coordinator::LatencyDocument::idle_ms,
                                           "round trips with nothing else on, milliseconds")
                                         .between(0, coordinator::kMaxMs)};
-};
-
-template <>
-struct Fields<coordinator::TcpWaits> {
-  using T = coordinator::TcpWaits;
-  static constexpr std::tuple kList{
-      field("receive_window", &T::receive_window, "share of the time that it waited for the window")
-          .between(0, 1),
-      field("send_buffer", &T::send_buffer, "the same for the send buffer").between(0, 1)};
-};
-
-template <>
-struct Fields<coordinator::TcpCores> {
-  using T = coordinator::TcpCores;
-  static constexpr std::tuple kList{
-      field("sender_busiest_core_percent", &T::sender_percent, "of the sender's busiest core")
-          .between(0, coordinator::kMaxPercent),
-      field("receiver_busiest_core_percent", &T::receiver_percent, "of the receiver's busiest core")
-          .between(0, coordinator::kMaxPercent)};
-};
-
-template <>
-struct Fields<coordinator::TcpDirection> {
-  static constexpr std::tuple kList{field("throughput_mbps",
-                                          &coordinator::TcpDirection::throughput_mbps,
-                                          "payload that arrived, Mb/s")
-                                        .between(0, coordinator::kMaxMbps)};
-};
-
-template <>
-struct Fields<coordinator::TcpDocument> {
-  using T = coordinator::TcpDocument;
-  static constexpr std::tuple kList{
-      field("throughput_mbps", &T::throughput_mbps, "payload that arrived, Mb/s")
-          .between(0, coordinator::kMaxMbps),
-      field("retransmits", &T::retransmits, "segments").between(0, coordinator::kMaxPackets),
-      field("sent_bytes", &T::sent_bytes, "payload").between(0, coordinator::kMaxBytes),
-      field("mss_bytes", &T::segment_bytes, "of a segment")
-          .between(0, coordinator::kMaxPacketBytes),
-      // The congestion window grows no further than it is used.
-      field("max_cwnd_bytes", &T::largest_window_bytes, "the largest congestion window")
-          .between(0, coordinator::kMaxBytes),
-      field("limited_by", &T::limited_by, "what the flow waited for"),
-      field("cpu", &T::cpu, "how busy the processors were"),
-      field("limit", &T::limit, "what limited the flow").up_to_bytes(coordinator::kMaxWordBytes),
-      field("send", &T::send, "of a test in both directions"),
-      field("receive", &T::receive, "of a test in both directions")};
 };
 
 template <>
@@ -263,41 +185,57 @@ void set_loss(const UdpDirection& direction, PathResult& way) {
   way.lost = lost > in_hosts ? lost - static_cast<std::uint32_t>(in_hosts) : 0;
 }
 
-constexpr std::string_view kTcpSchema = "chokepoint.probe.tcp/1";
+constexpr std::string_view kTcpSchema = Fields<documents::ProbeTcp>::kSchema;
 constexpr std::string_view kUdpSchema = "chokepoint.probe.udp/1";
 constexpr std::string_view kRdmaSchema = "chokepoint.rdma/1";
 
-// The verdicts of probe tcp; those that mean the network are told apart by the figures.
-constexpr std::array<std::pair<std::string_view, TcpLimit>, 9> kLimits{
-    {{"sender-cpu", TcpLimit::SenderCpu},
-     {"receiver-cpu", TcpLimit::ReceiverCpu},
-     {"application", TcpLimit::Application},
-     {"send-buffer", TcpLimit::SendBuffer},
-     {"receive-window", TcpLimit::ReceiveWindow},
-     {"loss", TcpLimit::Network},
-     {"queue", TcpLimit::Network},
-     {"path", TcpLimit::Network},
-     {"slow-start", TcpLimit::Network}}};
+// Those that mean the network are told apart by the figures.
+TcpLimit limit_of(documents::TcpLimit limit) {
+  using enum documents::TcpLimit;
+  switch (limit) {
+    case SenderCpu:
+      return TcpLimit::SenderCpu;
+    case ReceiverCpu:
+      return TcpLimit::ReceiverCpu;
+    case Application:
+      return TcpLimit::Application;
+    case SendBuffer:
+      return TcpLimit::SendBuffer;
+    case ReceiveWindow:
+      return TcpLimit::ReceiveWindow;
+    case Loss:
+    case Queue:
+    case Path:
+    case SlowStart:
+      return TcpLimit::Network;
+    case Nothing:
+    case Asked:
+      break;
+  }
+  return TcpLimit::Unknown;
+}
 
-TcpLimit limit_named(std::string_view name) {
-  const auto* at = std::ranges::find(kLimits, name, &std::pair<std::string_view, TcpLimit>::first);
-  return at == kLimits.end() ? TcpLimit::Unknown : at->second;
+template <class Number>
+Figure figure(const std::optional<Number>& number) {
+  return number ? Figure(static_cast<float>(*number)) : std::nullopt;
 }
 
 // Of segments of full size: the document does not count all that were sent.
-Figure retransmitted_percent(const TcpDocument& tcp) {
-  if (!tcp.retransmits || tcp.sent_bytes.value_or(0) <= 0 || tcp.segment_bytes.value_or(0) <= 0) {
+Figure retransmitted_percent(const documents::TcpFigures& tcp) {
+  if (!tcp.retransmits || tcp.sent_bytes == 0 || tcp.mss_bytes.value_or(0) <= 0) {
     return std::nullopt;
   }
   constexpr double kAll = 100;
-  return static_cast<float>(
-      std::min(kAll, *tcp.retransmits * *tcp.segment_bytes / *tcp.sent_bytes * kAll));
+  const double bytes = static_cast<double>(*tcp.retransmits) * static_cast<double>(*tcp.mss_bytes);
+  return static_cast<float>(std::min(kAll, bytes / static_cast<double>(tcp.sent_bytes) * kAll));
 }
 
-Result<TcpDocument> read_one_direction(const Json& document) {
-  TRY(TcpDocument tcp, read<TcpDocument>(document, kTcpSchema));
-  return tcp.throughput_mbps ? Result<TcpDocument>(std::move(tcp))
-                             : fail(malformed(kTcpSchema, "'throughput_mbps'"));
+Result<documents::TcpFigures> read_one_direction(const Json& document) {
+  TRY(documents::ProbeTcp tcp, read<documents::ProbeTcp>(document));
+  if (!tcp.ways.only) {
+    return fail(malformed(kTcpSchema, "one direction"));
+  }
+  return *std::move(tcp.ways.only);
 }
 
 }  // namespace
@@ -372,35 +310,34 @@ Result<> read_names(const Json& document, const std::vector<HostIndex>& asked, H
 }
 
 Result<> read_tcp(const Json& document, PathResult& way) {
-  TRY(const TcpDocument tcp, read_one_direction(document));
-  const TcpWaits waits = or_empty(tcp.limited_by);
-  const TcpCores cores = or_empty(tcp.cpu);
-  way.tcp_mbps = tcp.throughput_mbps;
+  TRY(const documents::TcpFigures tcp, read_one_direction(document));
+  way.tcp_mbps = static_cast<float>(tcp.throughput_mbps);
   way.retransmitted_percent = retransmitted_percent(tcp);
-  way.window_share = waits.receive_window;
-  way.send_buffer_share = waits.send_buffer;
-  way.largest_window_bytes = tcp.largest_window_bytes;
-  way.sender_cpu_percent = cores.sender_percent;
-  way.receiver_cpu_percent = cores.receiver_percent;
-  way.limit = limit_named(or_empty(tcp.limit));
+  if (tcp.limited_by) {
+    way.window_share = static_cast<float>(tcp.limited_by->receive_window);
+    way.send_buffer_share = static_cast<float>(tcp.limited_by->send_buffer);
+  }
+  // The congestion window grows no further than it is used.
+  way.largest_window_bytes = figure(tcp.max_cwnd_bytes);
+  way.sender_cpu_percent = figure(tcp.cpu.sender_busiest_core_percent);
+  way.receiver_cpu_percent = figure(tcp.cpu.receiver_busiest_core_percent);
+  way.limit = limit_of(tcp.limit);
   return {};
 }
 
 Result<> read_alone(const Json& document, PathResult& way) {
-  TRY(const TcpDocument tcp, read_one_direction(document));
-  way.alone_mbps = tcp.throughput_mbps;
+  TRY(const documents::TcpFigures tcp, read_one_direction(document));
+  way.alone_mbps = static_cast<float>(tcp.throughput_mbps);
   return {};
 }
 
 Result<> read_together(const Json& document, PathResult& sent, PathResult& received) {
-  TRY(const TcpDocument tcp, read<TcpDocument>(document, kTcpSchema));
-  const Figure to = or_empty(tcp.send).throughput_mbps;
-  const Figure from = or_empty(tcp.receive).throughput_mbps;
-  if (!to || !from) {
-    return fail(malformed(kTcpSchema, "'throughput_mbps' of each direction"));
+  TRY(const documents::ProbeTcp tcp, read<documents::ProbeTcp>(document));
+  if (!tcp.ways.send || !tcp.ways.receive) {
+    return fail(malformed(kTcpSchema, "both directions"));
   }
-  sent.together_mbps = to;
-  received.together_mbps = from;
+  sent.together_mbps = static_cast<float>(tcp.ways.send->throughput_mbps);
+  received.together_mbps = static_cast<float>(tcp.ways.receive->throughput_mbps);
   return {};
 }
 

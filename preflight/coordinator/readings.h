@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/control/message.h"
+#include "base/documents/document.h"
 #include "base/json/codec.h"
 #include "base/sys/error.h"
 #include "preflight/task/measured.h"
@@ -67,6 +68,16 @@ inline Error malformed(std::string_view schema, std::string_view wanted) {
           .subject = std::string(schema),
           .reason = fmt::format("wanted {}", wanted),
           .next_step = kNextStep};
+}
+
+template <documents::Document T>
+Result<T> read(const control::Json& document) {
+  Result<T> parsed = documents::read<T>(document);
+  if (!parsed) {
+    parsed.error().operation = "read answer";
+    parsed.error().next_step = kNextStep;
+  }
+  return parsed;
 }
 
 template <class Document>

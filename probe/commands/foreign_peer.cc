@@ -238,14 +238,13 @@ Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer
                      .interrupt = interrupt};
 }
 
-cli::Json foreign_body(const control::PeerFlags& flags, const net::Endpoint& peer,
-                       const std::string& software) {
-  return {{"host", flags.host},
-          {"address", peer.address.text()},
-          {"family", net::name_of(peer.address.family())},
-          {"port", peer.port},
-          {"name", nullptr},
-          {"software", software}};
+documents::Peer foreign_peer(const control::PeerFlags& flags, const net::Endpoint& peer,
+                             const std::string& software) {
+  return {.host = flags.host,
+          .address = peer.address.text(),
+          .family = peer.address.family(),
+          .port = peer.port,
+          .software = software};
 }
 
 Result<ForeignTrial> run_foreign(Foreign foreign, const ForeignHost& host,

@@ -11,6 +11,7 @@
 #include "base/cli/flags.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
+#include "base/documents/peer.h"
 #include "probe/peer/dial.h"
 #include "probe/tcp/trial.h"
 #include "probe/udp/parameters.h"
@@ -29,9 +30,8 @@ using ForeignHost = peer::ClientOptions;
 Result<ForeignHost> foreign_host(Foreign foreign, const control::PeerFlags& peer, int interrupt,
                                  const cli::Context& context);
 
-// "peer" of the probes' documents.
-cli::Json foreign_body(const control::PeerFlags& flags, const net::Endpoint& peer,
-                       const std::string& software);
+documents::Peer foreign_peer(const control::PeerFlags& flags, const net::Endpoint& peer,
+                             const std::string& software);
 
 struct ForeignTrial {
   tcp::Trial trial;

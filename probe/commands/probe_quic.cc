@@ -189,7 +189,7 @@ class ProbeQuicCommand final : public cli::Command {
         quic::run_perf(host, wanted, [&](quic::Side side, const quic::IntervalMeasure& each) {
           live.show(side, each);
         }));
-    document["peer"] = foreign_body(peer_, test.peer, "perf");
+    document["peer"] = json::to_json(foreign_peer(peer_, test.peer, "perf"));
     return show({.trial = std::move(test.trial)}, peer_.host, std::move(document), context);
   }
 

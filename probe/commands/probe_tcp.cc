@@ -1,15 +1,19 @@
 // chokepoint probe tcp: what a path carries over TCP, each way, and what limits it. The document
 // chokepoint.probe.tcp/1, the table for people, and one live line per interval. One thread.
+#include "base/documents/probe_tcp.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
-#include "base/control/bodies.h"
 #include "base/control/client.h"
+#include "base/json/codec.h"
 #include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
@@ -19,134 +23,10 @@
 #include "probe/commands/kinds.h"
 #include "probe/tcp/outcome.h"
 
-namespace chokepoint {
-namespace probe {
-namespace {
-
-struct CpuUse {
-  tcp::HostMeasure sender;
-  tcp::HostMeasure receiver;
-};
-
-}  // namespace
-}  // namespace probe
-
-template <>
-struct Fields<probe::CpuUse> {
-  using C = probe::CpuUse;
-  using H = probe::tcp::HostMeasure;
-  static constexpr std::tuple kList{
-      within(&C::sender, field("sender_percent", &H::cpu_percent, "of the streams' threads")),
-      within(&C::receiver, field("receiver_percent", &H::cpu_percent, "of the streams' threads")),
-      within(&C::sender, field("sender_softirq_percent", &H::softirq_percent,
-                               "handling packets, on the core that had most of it")),
-      within(&C::receiver, field("receiver_softirq_percent", &H::softirq_percent,
-                                 "handling packets, on the core that had most of it")),
-      within(&C::sender,
-             field("sender_busiest_core_percent", &H::busiest_core_percent, "of any kind of work")),
-      within(&C::receiver, field("receiver_busiest_core_percent", &H::busiest_core_percent,
-                                 "of any kind of work"))};
-};
-
-template <>
-struct Fields<probe::tcp::Shares> {
-  using S = probe::tcp::Shares;
-  static constexpr std::tuple kList{
-      field("application", &S::application, "share of the time without data to send"),
-      field("receive_window", &S::receive_window, "share in which the receive window was full"),
-      field("send_buffer", &S::send_buffer, "share in which the send buffer was too small"),
-      field("network", &S::network, "the rest: congestion window, pacing, the path")};
-};
-
-template <>
-struct Fields<probe::tcp::Interval> {
-  using I = probe::tcp::Interval;
-  static constexpr std::tuple kList{
-      field("start_s", &I::start_s, "since the test began"),
-      field("end_s", &I::end_s, "since the test began"),
-      field("bytes", &I::bytes, "payload that arrived"),
-      field("throughput_mbps", &I::throughput_mbps, "payload that arrived, 10^6 bit/s"),
-      field("retransmits", &I::retransmits, "segments retransmitted"),
-      field("cwnd_bytes", &I::cwnd_bytes, "congestion windows of all streams together"),
-      field("rtt_ms", &I::rtt_ms, "by the sender's kernel, mean over the streams")};
-};
-
-template <>
-struct Fields<probe::tcp::StreamOutcome> {
-  using S = probe::tcp::StreamOutcome;
-  using M = probe::tcp::StreamMeasure;
-  static constexpr std::tuple kList{
-      within(&S::sender, field("stream", &M::index, "number of the connection, from 0")),
-      within(&S::receiver, field("bytes", &M::bytes, "payload that arrived, without the omitted")),
-      within(&S::sender, field("sent_bytes", &M::total_bytes, "in total, by the sender's count")),
-      within(&S::receiver, field("received_bytes", &M::total_bytes, "in total, by the receiver's")),
-      field("throughput_mbps", &S::throughput_mbps, "payload that arrived, 10^6 bit/s"),
-      within(&S::sender, field("retransmits", &M::retransmits, "segments retransmitted")),
-      within(&S::sender, field("max_cwnd_bytes", &M::max_cwnd_bytes, "largest congestion window")),
-      computed<S>(
-          "rtt_ms", [](const S& stream) { return control::if_measured(stream.sender.rtt_ms); },
-          "by the sender's kernel"),
-      within(&S::sender, field("sender_cpu_percent", &M::cpu_percent, "of the stream's thread")),
-      within(&S::receiver, field("receiver_cpu_percent", &M::cpu_percent, "of its thread")),
-      computed<S>(
-          "error",
-          [](const S& stream) -> std::optional<std::string> {
-            const std::string& error =
-                stream.sender.error.empty() ? stream.receiver.error : stream.sender.error;
-            return error.empty() ? std::nullopt : std::optional(error);
-          },
-          "why the stream broke")};
-};
-
-template <>
-struct Fields<probe::tcp::Outcome> {
-  using O = probe::tcp::Outcome;
-  // The kernel's own minimum may be lower than every sample.
-  static std::optional<math::Distribution> sender_rtt(const O& outcome) {
-    auto rtt = control::if_measured(outcome.rtt_ms);
-    if (rtt) {
-      rtt->min = std::min(rtt->min, outcome.min_rtt_ms.value_or(rtt->min));
-    }
-    return rtt;
-  }
-  static constexpr std::tuple kList{
-      field("duration_s", &O::duration_s, "from the first arrival to the last"),
-      field("congestion_control", &O::congestion_control, "the sender's").null_if_empty(),
-      field("mss_bytes", &O::mss_bytes, "payload of a full segment"),
-      field("throughput_mbps", &O::throughput_mbps, "payload that arrived, 10^6 bit/s"),
-      field("peak_mbps", &O::peak_mbps, "of the best whole interval"),
-      field("bytes", &O::bytes, "payload that arrived, without the omitted start"),
-      field("sent_bytes", &O::sent_bytes, "in total, by the sender's count"),
-      field("received_bytes", &O::received_bytes, "in total, by the receiver's count"),
-      field("retransmits", &O::retransmits, "segments retransmitted"),
-      field("max_cwnd_bytes", &O::max_cwnd_bytes, "largest congestion windows of all streams"),
-      computed<O>("rtt_ms", sender_rtt, "by the sender's kernel, under load"),
-      computed<O>(
-          "receiver_rtt_ms", [](const O& o) { return control::if_measured(o.receiver_rtt_ms); },
-          "by the receiver's kernel"),
-      computed<O>(
-          "cpu", [](const O& o) { return probe::CpuUse{o.sender_host, o.receiver_host}; },
-          "100 % is one core"),
-      within(&O::sender_host,
-             field("pacing", &probe::tcp::HostMeasure::pacing,
-                   "what kept the sender to --pace: the fq queueing discipline, or TCP's own timer "
-                   "in the kernel; null without --pace and where the sender does not say")),
-      field("limited_by", &O::limited_by,
-            "the sender's time as its TCP counts it; null where its kernel does not say"),
-      computed<O>(
-          "limit", [](const O& o) { return name_of(o.verdict.limit); },
-          "what limited the test: see docs/internals/tcp.md"),
-      within(&O::verdict, field("summary", &probe::tcp::Verdict::sentence, "the limit in words")),
-      field("intervals", &O::intervals, "by the receiver's clock"),
-      field("per_stream", &O::streams, "each connection")};
-};
-
-}  // namespace chokepoint
-
 namespace chokepoint::probe {
 namespace {
 
-using cli::Json;
+using documents::TcpFigures;
 using tcp::Direction;
 
 constexpr std::chrono::seconds kTime{10};
@@ -157,29 +37,29 @@ std::string bytes_text(const std::optional<std::uint64_t>& bytes) {
   return bytes ? math::format_bytes(static_cast<double>(*bytes)) : "not known";
 }
 
-std::string rtt_text(const tcp::Outcome& outcome) {
-  if (outcome.rtt_ms.count == 0) {
+std::string rtt_text(const TcpFigures& figures) {
+  if (!figures.rtt_ms) {
     return "not measured";
   }
-  return fmt::format("{} (min {}, p99 {})", math::format_ms(outcome.rtt_ms.median),
-                     math::format_ms(outcome.min_rtt_ms.value_or(outcome.rtt_ms.min)),
-                     math::format_ms(outcome.rtt_ms.p99));
+  return fmt::format("{} (min {}, p99 {})", math::format_ms(figures.rtt_ms->median),
+                     math::format_ms(figures.rtt_ms->min), math::format_ms(figures.rtt_ms->p99));
 }
 
-std::string cpu_text(const tcp::HostMeasure& host) {
-  const std::string own = fmt::format("{:.0f} %", host.cpu_percent);
-  return host.softirq_percent ? fmt::format("{}, softirq {:.0f} % of core {}", own,
-                                            *host.softirq_percent, host.softirq_core.value_or(0))
-                              : own;
+std::string cpu_text(double percent, const std::optional<double>& softirq_percent,
+                     const std::optional<int>& softirq_core) {
+  const std::string own = fmt::format("{:.0f} %", percent);
+  return softirq_percent ? fmt::format("{}, softirq {:.0f} % of core {}", own, *softirq_percent,
+                                       softirq_core.value_or(0))
+                         : own;
 }
 
 // Of the sender's kernel (tcp_info's chrono): where a CPU is full it still counts what was under
 // way as time in the network, so this is not what limited the test.
-std::string shares_text(const tcp::Outcome& outcome) {
-  if (!outcome.limited_by) {
+std::string shares_text(const TcpFigures& figures) {
+  if (!figures.limited_by) {
     return "not known";
   }
-  const tcp::Shares& shares = *outcome.limited_by;
+  const documents::TcpShares& shares = *figures.limited_by;
   return fmt::format(
       "waited for application {:.0f} %, receive window {:.0f} %, send buffer {:.0f} %, "
       "network {:.0f} %",
@@ -187,60 +67,70 @@ std::string shares_text(const tcp::Outcome& outcome) {
       shares.network * 100);
 }
 
-std::string pacing_text(const tcp::Outcome& outcome) {
-  if (!outcome.sender_host.pacing) {
+std::string pacing_text(const TcpFigures& figures) {
+  if (!figures.pacing) {
     return "not known";
   }
-  return outcome.sender_host.pacing == tcp::Pacing::Fq ? "the fq queueing discipline"
-                                                       : "TCP's own timer";
+  return figures.pacing == tcp::Pacing::Fq ? "the fq queueing discipline" : "TCP's own timer";
 }
 
 // The rows in which operators have always reported such tests.
 DirectionRows<tcp::Outcome> tcp_rows() {
-  return {
-      {"average throughput", [](const auto& each) { return megabits(each.throughput_mbps); }},
-      {"peak throughput", [](const auto& each) { return megabits(each.peak_mbps); }},
-      {"data transferred",
-       [](const auto& each) {
-         return fmt::format("{} in {:.2f} s", math::format_bytes(static_cast<double>(each.bytes)),
-                            each.duration_s);
-       }},
-      {"retransmissions",
-       [](const auto& each) {
-         return each.retransmits ? std::to_string(*each.retransmits) : std::string("not known");
-       }},
-      {"max congestion window", [](const auto& each) { return bytes_text(each.max_cwnd_bytes); }},
-      {"round-trip time", [](const auto& each) { return rtt_text(each); }},
-      {"TX utilization", [](const auto& each) { return cpu_text(each.sender_host); }},
-      {"RX utilization", [](const auto& each) { return cpu_text(each.receiver_host); }},
-      {"TCP's own view", shares_text}};
+  return {{"average throughput",
+           [](const auto& each) { return megabits(each.figures.throughput_mbps); }},
+          {"peak throughput", [](const auto& each) { return megabits(each.figures.peak_mbps); }},
+          {"data transferred",
+           [](const auto& each) {
+             return fmt::format("{} in {:.2f} s",
+                                math::format_bytes(static_cast<double>(each.figures.bytes)),
+                                each.figures.duration_s);
+           }},
+          {"retransmissions",
+           [](const auto& each) {
+             const auto& count = each.figures.retransmits;
+             return count ? std::to_string(*count) : std::string("not known");
+           }},
+          {"max congestion window",
+           [](const auto& each) { return bytes_text(each.figures.max_cwnd_bytes); }},
+          {"round-trip time", [](const auto& each) { return rtt_text(each.figures); }},
+          {"TX utilization",
+           [](const auto& each) {
+             const documents::TcpCpu& cpu = each.figures.cpu;
+             return cpu_text(cpu.sender_percent, cpu.sender_softirq_percent,
+                             each.sender_softirq_core);
+           }},
+          {"RX utilization",
+           [](const auto& each) {
+             const documents::TcpCpu& cpu = each.figures.cpu;
+             return cpu_text(cpu.receiver_percent, cpu.receiver_softirq_percent,
+                             each.receiver_softirq_core);
+           }},
+          {"TCP's own view", [](const auto& each) { return shares_text(each.figures); }}};
 }
 
-// Into `document`, which has its head already.
-void add_to(Json& document, const tcp::Trial& test, const std::vector<tcp::Outcome>& directions) {
-  document["direction"] = name_of(test.parameters.direction);
-  document["streams"] = test.parameters.streams;
-  document["interrupted"] = test.interrupted;
-  document["zero_copy"] = test.parameters.zero_copy;
-  if (directions.size() == 1) {
-    document.update(json::to_json(directions.front()));
-    return;
-  }
+documents::ProbeTcp document_of(const tcp::Trial& test, documents::Peer peer,
+                                const std::vector<tcp::Outcome>& directions) {
+  documents::ProbeTcp document{.peer = std::move(peer),
+                               .direction = test.parameters.direction,
+                               .streams = test.parameters.streams,
+                               .interrupted = test.interrupted,
+                               .zero_copy = test.parameters.zero_copy};
   for (const tcp::Outcome& outcome : directions) {
-    document[name_of(outcome.direction)] = json::to_json(outcome);
+    document.ways.set(document.direction, outcome.direction, outcome.figures);
   }
+  return document;
 }
 
 void print_page(const cli::Context& context, const tcp::Trial& test,
                 const std::vector<tcp::Outcome>& directions) {
   DirectionRows<tcp::Outcome> rows = tcp_rows();
   if (test.parameters.pace_bits_per_s) {
-    rows.emplace_back("paced by", pacing_text);
+    rows.emplace_back("paced by", [](const auto& each) { return pacing_text(each.figures); });
   }
   print_directions(context, directions, rows);
   for (const tcp::Outcome& outcome : directions) {
     fmt::print(context.out, "{} it was limited by {}.\n", direction_text(outcome.direction),
-               outcome.verdict.sentence);
+               outcome.figures.summary);
   }
   if (test.interrupted) {
     context.out << "Interrupted: these are the results until then.\n";
@@ -302,8 +192,10 @@ std::vector<tcp::Outcome> judge_all(const tcp::Trial& test, const std::string& o
     if (test.parameters.direction == direction || test.parameters.direction == Direction::Both) {
       const bool sends = direction == Direction::Send;
       tcp::Outcome& outcome = outcomes.emplace_back(outcome_of(test, direction));
-      outcome.verdict = judge(outcome, test.parameters,
-                              {.sender = sends ? own : peer, .receiver = sends ? peer : own});
+      tcp::Verdict verdict = judge(outcome, test.parameters,
+                                   {.sender = sends ? own : peer, .receiver = sends ? peer : own});
+      outcome.figures.limit = verdict.limit;
+      outcome.figures.summary = std::move(verdict.sentence);
     }
   }
   return outcomes;
@@ -360,7 +252,7 @@ class ProbeTcpCommand final : public cli::Command {
     TRY(baseline::check(baseline_));
     TRY(tcp::Parameters wanted, parameters());
     TRY(sys::Signals signals, sys::Signals::watch_for_end());
-    cli::Json document = cli::document(context, "chokepoint.probe.tcp/1");
+    cli::Json document = cli::document(context, Fields<documents::ProbeTcp>::kSchema);
     if (const Foreign foreign = foreign_named(program_); foreign != Foreign::None) {
       return run_against(foreign, wanted, signals.descriptor(), std::move(document), context);
     }
@@ -374,8 +266,7 @@ class ProbeTcpCommand final : public cli::Command {
             [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); }));
     baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
     client.bye();
-    document["peer"] = peer_body(peer_, client);
-    return show(test, client.admittance().server.host, std::move(document), context);
+    return show(test, peer_of(peer_, client), std::move(document), context);
   }
 
  private:
@@ -427,18 +318,19 @@ class ProbeTcpCommand final : public cli::Command {
         run_foreign(foreign, host, wanted, [&](tcp::Side side, const tcp::IntervalMeasure& each) {
           live.show(side, each);
         }));
-    document["peer"] = foreign_body(peer_, test.peer, test.software);
-    return show(test.trial, peer_.host, std::move(document), context);
+    return show(test.trial, foreign_peer(peer_, test.peer, test.software), std::move(document),
+                context);
   }
 
-  // `document` names the peer already.
-  Result<cli::ExitCode> show(const tcp::Trial& test, const std::string& peer, cli::Json document,
-                             const cli::Context& context) const {
-    const std::vector<tcp::Outcome> judged = judge_all(test, sys::host_name(context.root), peer);
-    add_to(document, test, judged);
+  // `document` has its head already.
+  Result<cli::ExitCode> show(const tcp::Trial& test, const documents::Peer& peer,
+                             cli::Json document, const cli::Context& context) const {
+    const std::vector<tcp::Outcome> judged =
+        judge_all(test, sys::host_name(context.root), peer.called());
+    document.update(json::to_json(document_of(test, peer, judged)));
     return baseline::answer(context, baseline_,
                             {.kind = "tcp",
-                             .peer = peer,
+                             .peer = peer.called(),
                              .direction = std::string(name_of(test.parameters.direction)),
                              .document = std::move(document)},
                             test.interrupted, [&] { print_page(context, test, judged); });

@@ -223,7 +223,7 @@ class ProbeUdpCommand final : public cli::Command {
             bytes_.count > 0 ? static_cast<std::size_t>(bytes_.count) : kForeignPacketBytes,
         .dscp = dscp_ >= 0 ? std::optional(static_cast<int>(dscp_)) : std::nullopt};
     TRY(const ForeignUdp measured, run_foreign(foreign, host, plan));
-    document["peer"] = foreign_body(peer_, measured.peer, measured.software);
+    document["peer"] = json::to_json(foreign_peer(peer_, measured.peer, measured.software));
     add_to(document, plan, measured);
     return baseline::answer(context, baseline_,
                             {.kind = "udp",

@@ -36,7 +36,7 @@ Result<bool> tcp_beside(const BesideRun& run, std::vector<Beside>& ways) {
           run.client, wanted, run.root, run.interrupt,
           [](tcp::Side, const tcp::IntervalMeasure&) {}, [](const std::string&) {}));
   for (Beside& way : ways) {
-    way.tcp_mbps = tcp::outcome_of(trial, way.direction).throughput_mbps;
+    way.tcp_mbps = tcp::outcome_of(trial, way.direction).figures.throughput_mbps;
   }
   return trial.interrupted;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/control/message.h"
+#include "base/documents/probe_tcp.h"
 #include "base/json/fields.h"
 #include "base/math/statistics.h"
 #include "base/net/tcp_info.h"
@@ -50,11 +51,7 @@ struct IntervalMeasure {
   std::optional<double> rtt_ms = {};             // mean over the streams
 };
 
-// What keeps a sender to the pace that was asked for.
-enum class Pacing {
-  Fq,    // the queueing discipline of its interface
-  Timer  // TCP's own timer in the kernel
-};
+using Pacing = documents::TcpPacing;
 
 struct HostMeasure {
   double cpu_percent = 0;                      // of the streams' threads together
@@ -76,11 +73,3 @@ Result<IntervalMeasure> interval_in(const control::Json& body);
 Result<Half> half_in(const control::Json& body);
 
 }  // namespace chokepoint::probe::tcp
-
-template <>
-struct chokepoint::EnumNames<chokepoint::probe::tcp::Pacing> {
-  using enum probe::tcp::Pacing;
-  static constexpr std::string_view kWhat = "fq or timer";
-  static constexpr auto kNames =
-      std::to_array<EnumName<probe::tcp::Pacing>>({{Fq, "fq"}, {Timer, "timer"}});
-};

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "base/math/queue.h"
@@ -48,10 +49,12 @@ void add(std::optional<T>& sum, const std::optional<T>& value) {
 // weighted by count, the 99th percentile the largest.
 class Merged {
  public:
-  void add(const math::Distribution& one) {
+  // `least`: the kernel's own minimum may be lower than every sample.
+  void add(math::Distribution one, const std::optional<double>& least = {}) {
     if (one.count == 0) {
       return;
     }
+    one.min = std::min(one.min, least.value_or(one.min));
     const auto weight = static_cast<double>(one.count);
     const auto before = static_cast<double>(sum_.count);
     const auto mixed = [&](double old, double more) {
@@ -70,25 +73,42 @@ class Merged {
   math::Distribution sum_;
 };
 
+// A stream of which both ends have told.
+struct BothEnds {
+  const StreamMeasure& sender;
+  const StreamMeasure& receiver;
+};
+
+std::vector<BothEnds> streams_of(const Half& sender, const Half& receiver) {
+  std::vector<BothEnds> streams;
+  for (const StreamMeasure& received : receiver.streams) {
+    const StreamMeasure* sent = find(sender, Role::Send, received.index);
+    if (received.role == Role::Receive && sent != nullptr) {
+      streams.push_back({*sent, received});
+    }
+  }
+  return streams;
+}
+
 // From the first arrival of any stream to the last. Where everything arrived at once, the time
 // since the test began: the test was too short for the receiver's two timestamps.
-double duration_of(const std::vector<StreamOutcome>& streams) {
+double duration_of(const std::vector<BothEnds>& streams) {
   constexpr double kTooShort = 1e-4;
   double start_s = streams.empty() ? 0 : streams.front().receiver.start_s;
   double end_s = 0;
-  for (const StreamOutcome& stream : streams) {
+  for (const BothEnds& stream : streams) {
     start_s = std::min(start_s, stream.receiver.start_s);
     end_s = std::max(end_s, stream.receiver.end_s);
   }
   return end_s - start_s > kTooShort ? end_s - start_s : end_s;
 }
 
-std::optional<Shares> shares_of(const std::vector<StreamOutcome>& streams) {
+std::optional<Shares> shares_of(const std::vector<BothEnds>& streams) {
   double wall = 0;
   double busy = 0;
   double starved = 0;
   Shares time;
-  for (const StreamOutcome& stream : streams) {
+  for (const BothEnds& stream : streams) {
     const auto& chrono = stream.sender.chrono;
     if (!chrono || stream.sender.chrono_us <= 0) {
       return std::nullopt;
@@ -152,82 +172,93 @@ double peak_of(const std::vector<Interval>& intervals, double interval_s, double
   return std::max(peak, average);
 }
 
-void add_streams(Outcome& outcome, const Half& sender, const Half& receiver) {
-  for (const StreamMeasure& received : receiver.streams) {
-    const StreamMeasure* sent = find(sender, Role::Send, received.index);
-    if (received.role == Role::Receive && sent != nullptr) {
-      outcome.streams.push_back(
-          {.sender = *sent,
-           .receiver = received,
-           .throughput_mbps = mbps(received.bytes, received.end_s - received.start_s)});
-    }
-  }
+documents::TcpStream stream_of(const BothEnds& ends) {
+  const auto& [sent, received] = ends;
+  return {.stream = sent.index,
+          .bytes = received.bytes,
+          .sent_bytes = sent.total_bytes,
+          .received_bytes = received.total_bytes,
+          .throughput_mbps = mbps(received.bytes, received.end_s - received.start_s),
+          .retransmits = sent.retransmits,
+          .max_cwnd_bytes = sent.max_cwnd_bytes,
+          .rtt_ms = documents::if_measured(sent.rtt_ms),
+          .sender_cpu_percent = sent.cpu_percent,
+          .receiver_cpu_percent = received.cpu_percent,
+          .error = sent.error.empty() ? received.error : sent.error};
 }
 
-void add_up(Outcome& outcome) {
+void add_up(Outcome& outcome, const std::vector<BothEnds>& streams) {
+  documents::TcpFigures& figures = outcome.figures;
   Merged sender_rtt;
   Merged receiver_rtt;
-  for (const StreamOutcome& stream : outcome.streams) {
-    outcome.bytes += stream.receiver.bytes;
-    outcome.sent_bytes += stream.sender.total_bytes;
-    outcome.received_bytes += stream.receiver.total_bytes;
-    add(outcome.retransmits, stream.sender.retransmits);
-    add(outcome.max_cwnd_bytes, stream.sender.max_cwnd_bytes);
-    outcome.max_send_window_bytes =
-        std::max(outcome.max_send_window_bytes, stream.sender.send_window_bytes);
-    sender_rtt.add(stream.sender.rtt_ms);
-    receiver_rtt.add(stream.receiver.rtt_ms);
-    const auto& least = stream.sender.min_rtt_ms;
-    if (least && (!outcome.min_rtt_ms || *least < *outcome.min_rtt_ms)) {
-      outcome.min_rtt_ms = least;
-    }
+  for (const auto& [sent, received] : streams) {
+    figures.bytes += received.bytes;
+    figures.sent_bytes += sent.total_bytes;
+    figures.received_bytes += received.total_bytes;
+    add(figures.retransmits, sent.retransmits);
+    add(figures.max_cwnd_bytes, sent.max_cwnd_bytes);
+    outcome.max_send_window_bytes = std::max(outcome.max_send_window_bytes, sent.send_window_bytes);
+    sender_rtt.add(sent.rtt_ms, sent.min_rtt_ms);
+    receiver_rtt.add(received.rtt_ms);
   }
-  outcome.rtt_ms = sender_rtt.sum();
-  outcome.receiver_rtt_ms = receiver_rtt.sum();
+  figures.rtt_ms = documents::if_measured(sender_rtt.sum());
+  figures.receiver_rtt_ms = documents::if_measured(receiver_rtt.sum());
 }
+
+// As the sentence speaks of it.
+struct Host {
+  const std::string& name;
+  std::string_view does;
+  double thread_percent = 0;  // of the busiest stream's thread
+  std::optional<double> softirq_percent = {};
+  std::optional<double> busiest_core_percent = {};
+  std::optional<int> softirq_core = {};
+
+  // In percent. A stream's thread and the handling of its packets mostly share a core, so their sum
+  // says how much of the core is left.
+  double core_percent() const {
+    const double softirq = softirq_percent.value_or(0);
+    return std::min(thread_percent + softirq,
+                    std::max({busiest_core_percent.value_or(100), thread_percent, softirq}));
+  }
+};
 
 struct Facts {
   const Outcome& outcome;
+  const documents::TcpFigures& figures;
   const Parameters& parameters;
-  const Ends& ends;
+  Host sender;
+  Host receiver;
   double rate_bits_per_s = 0;
   double loss = 0;
-  double sender_thread = 0;
-  double receiver_thread = 0;
+  math::Distribution rtt_ms = {};
 };
 
-double busiest_thread(const Outcome& outcome, StreamMeasure StreamOutcome::* side) {
+double busiest_thread(const documents::TcpFigures& figures,
+                      double documents::TcpStream::* cpu_percent) {
   double most = 0;
-  for (const StreamOutcome& stream : outcome.streams) {
-    most = std::max(most, (stream.*side).cpu_percent);
+  for (const documents::TcpStream& stream : figures.per_stream) {
+    most = std::max(most, stream.*cpu_percent);
   }
   return most;
 }
 
-double loss_of(const Outcome& outcome) {
-  const double mss = static_cast<double>(outcome.mss_bytes.value_or(0));
-  if (!outcome.retransmits || mss <= 0 || outcome.bytes == 0) {
+double loss_of(const documents::TcpFigures& figures) {
+  const double mss = static_cast<double>(figures.mss_bytes.value_or(0));
+  if (!figures.retransmits || mss <= 0 || figures.bytes == 0) {
     return 0;
   }
-  return static_cast<double>(*outcome.retransmits) / (static_cast<double>(outcome.bytes) / mss);
+  return static_cast<double>(*figures.retransmits) / (static_cast<double>(figures.bytes) / mss);
 }
 
 std::string rate(const Facts& facts) { return math::format_rate(facts.rate_bits_per_s); }
 
-// In percent. A stream's thread and the handling of its packets mostly share a core, so their sum
-// says how much of the core is left.
-double cpu_use(const HostMeasure& host, double thread) {
-  return std::min(thread + host.softirq_percent.value_or(0),
-                  std::max({host.busiest_core_percent.value_or(100), thread,
-                            host.softirq_percent.value_or(0)}));
-}
-
-std::string cpu_sentence(const std::string& host, const HostMeasure& measure, double thread,
-                         std::string_view what) {
+std::string cpu_sentence(const Host& host) {
   return fmt::format(
       "the CPU of {}, which {}: a stream's thread used {:.0f} % of a core and the "
       "handling of packets {:.0f} % of core {}",
-      host, what, thread, measure.softirq_percent.value_or(0), measure.softirq_core.value_or(0));
+      host.name, host.does, host.thread_percent, host.softirq_percent.value_or(0),
+      host.softirq_core.value_or(0));
 }
 
 std::optional<Verdict> asked(const Facts& facts) {
@@ -240,18 +271,13 @@ std::optional<Verdict> asked(const Facts& facts) {
 }
 
 std::optional<Verdict> cpu(const Facts& facts) {
-  const Outcome& outcome = facts.outcome;
-  const double sender = cpu_use(outcome.sender_host, facts.sender_thread);
-  const double receiver = cpu_use(outcome.receiver_host, facts.receiver_thread);
+  const double sender = facts.sender.core_percent();
+  const double receiver = facts.receiver.core_percent();
   if (std::max(sender, receiver) < kCpuFull) {
     return std::nullopt;
   }
-  if (receiver > sender) {
-    return Verdict{Limit::ReceiverCpu, cpu_sentence(facts.ends.receiver, outcome.receiver_host,
-                                                    facts.receiver_thread, "receives")};
-  }
-  return Verdict{Limit::SenderCpu, cpu_sentence(facts.ends.sender, outcome.sender_host,
-                                                facts.sender_thread, "sends")};
+  return receiver > sender ? Verdict{Limit::ReceiverCpu, cpu_sentence(facts.receiver)}
+                           : Verdict{Limit::SenderCpu, cpu_sentence(facts.sender)};
 }
 
 std::string window_advice(const Facts& facts, std::string_view sysctl, const std::string& host) {
@@ -262,55 +288,50 @@ std::string window_advice(const Facts& facts, std::string_view sysctl, const std
 }
 
 std::optional<Verdict> receive_window(const Facts& facts) {
-  if (!facts.outcome.limited_by || facts.outcome.limited_by->receive_window < kMainShare) {
+  if (!facts.figures.limited_by || facts.figures.limited_by->receive_window < kMainShare) {
     return std::nullopt;
   }
   return Verdict{
       Limit::ReceiveWindow,
       fmt::format(
-          "the receive window of {}, {} over a round trip of {}: {}", facts.ends.receiver,
+          "the receive window of {}, {} over a round trip of {}: {}", facts.receiver.name,
           math::format_bytes(static_cast<double>(facts.outcome.max_send_window_bytes.value_or(0))),
-          math::format_ms(facts.outcome.rtt_ms.median),
-          window_advice(facts, "tcp_rmem", facts.ends.receiver))};
+          math::format_ms(facts.rtt_ms.median),
+          window_advice(facts, "tcp_rmem", facts.receiver.name))};
 }
 
 std::optional<Verdict> send_buffer(const Facts& facts) {
-  if (!facts.outcome.limited_by || facts.outcome.limited_by->send_buffer < kMainShare) {
+  if (!facts.figures.limited_by || facts.figures.limited_by->send_buffer < kMainShare) {
     return std::nullopt;
   }
   return Verdict{Limit::SendBuffer,
                  fmt::format("the send buffer of {}, smaller than bandwidth times delay at a "
                              "round trip of {}: {}",
-                             facts.ends.sender, math::format_ms(facts.outcome.rtt_ms.median),
-                             window_advice(facts, "tcp_wmem", facts.ends.sender))};
+                             facts.sender.name, math::format_ms(facts.rtt_ms.median),
+                             window_advice(facts, "tcp_wmem", facts.sender.name))};
 }
 
 std::optional<Verdict> application(const Facts& facts) {
-  if (!facts.outcome.limited_by || facts.outcome.limited_by->application < kMainShare) {
+  if (!facts.figures.limited_by || facts.figures.limited_by->application < kMainShare) {
     return std::nullopt;
   }
   return Verdict{Limit::Application,
                  fmt::format("the sending program on {}: it had nothing to send for {:.0f} % of "
                              "the time",
-                             facts.ends.sender, facts.outcome.limited_by->application * 100)};
-}
-
-bool queue_built_up(const Outcome& outcome) {
-  return math::has_queue(outcome.rtt_ms.median, outcome.min_rtt_ms.value_or(0),
-                         math::kTestQueueFactor);
+                             facts.sender.name, facts.figures.limited_by->application * 100)};
 }
 
 // Looks at whole intervals only: what drains after the last one says nothing about the speed.
-bool still_growing(const Outcome& outcome, std::chrono::nanoseconds interval) {
+bool still_growing(const documents::TcpFigures& figures, std::chrono::nanoseconds interval) {
   const double least_s = std::chrono::duration<double>(interval).count() / 2;
   std::vector<double> whole;
-  for (const Interval& each : outcome.intervals) {
+  for (const Interval& each : figures.intervals) {
     if (each.end_s - each.start_s > least_s) {
       whole.push_back(each.throughput_mbps);
     }
   }
   const std::size_t count = whole.size();
-  return count >= 2 && outcome.retransmits.value_or(0) == 0 &&
+  return count >= 2 && figures.retransmits.value_or(0) == 0 &&
          whole[count - 1] > whole[count - 2] * kStillGrowing;
 }
 
@@ -319,31 +340,39 @@ std::string pluralised(std::uint64_t count, std::string_view what) {
 }
 
 Verdict network(const Facts& facts) {
-  const Outcome& outcome = facts.outcome;
-  const double least = outcome.min_rtt_ms.value_or(0);
-  if (queue_built_up(outcome)) {
-    return {
-        Limit::Queue,
-        fmt::format("the path, full at {}: its queue made {} of round trip out of {}", rate(facts),
-                    math::format_ms(outcome.rtt_ms.median), math::format_ms(least))};
+  const documents::TcpFigures& figures = facts.figures;
+  const math::Distribution& rtt_ms = facts.rtt_ms;
+  if (math::has_queue(rtt_ms.median, rtt_ms.min, math::kTestQueueFactor)) {
+    return {Limit::Queue,
+            fmt::format("the path, full at {}: its queue made {} of round trip out of {}",
+                        rate(facts), math::format_ms(rtt_ms.median), math::format_ms(rtt_ms.min))};
   }
   if (facts.loss >= kLossMatters) {
     return {Limit::Loss,
             fmt::format("loss on the path: {}, {:.3f} % of what was sent, held {}'s window at {} "
                         "at most{}",
-                        pluralised(outcome.retransmits.value_or(0), "retransmission"),
-                        facts.loss * 100, outcome.congestion_control,
-                        math::format_bytes(static_cast<double>(outcome.max_cwnd_bytes.value_or(0))),
-                        least >= kWideAreaRttMs ? "; more streams or bbr suffer less" : "")};
+                        pluralised(figures.retransmits.value_or(0), "retransmission"),
+                        facts.loss * 100, figures.congestion_control,
+                        math::format_bytes(static_cast<double>(figures.max_cwnd_bytes.value_or(0))),
+                        rtt_ms.min >= kWideAreaRttMs ? "; more streams or bbr suffer less" : "")};
   }
-  if (still_growing(outcome, facts.parameters.interval)) {
+  if (still_growing(figures, facts.parameters.interval)) {
     return {Limit::SlowStart,
             "its own start: the connection was still gaining speed at the end; give it a longer "
             "--time"};
   }
   return {Limit::Path,
           fmt::format("the path: {} with the sender always ready, no queue and {}", rate(facts),
-                      outcome.retransmits.value_or(0) == 0 ? "no loss" : "hardly loss")};
+                      figures.retransmits.value_or(0) == 0 ? "no loss" : "hardly loss")};
+}
+
+documents::TcpCpu cpu_of(const HostMeasure& sender, const HostMeasure& receiver) {
+  return {.sender_percent = sender.cpu_percent,
+          .receiver_percent = receiver.cpu_percent,
+          .sender_softirq_percent = sender.softirq_percent,
+          .receiver_softirq_percent = receiver.softirq_percent,
+          .sender_busiest_core_percent = sender.busiest_core_percent,
+          .receiver_busiest_core_percent = receiver.busiest_core_percent};
 }
 
 }  // namespace
@@ -352,42 +381,55 @@ Outcome outcome_of(const Trial& trial, Direction direction) {
   const bool sends = direction == Direction::Send;
   const Half& sender = sends ? trial.client : trial.server;
   const Half& receiver = sends ? trial.server : trial.client;
-  Outcome outcome{
-      .direction = direction, .sender_host = sender.host, .receiver_host = receiver.host};
-  add_streams(outcome, sender, receiver);
-  add_up(outcome);
-  outcome.duration_s = duration_of(outcome.streams);
-  outcome.throughput_mbps = mbps(outcome.bytes, outcome.duration_s);
-  outcome.limited_by = shares_of(outcome.streams);
+  const std::vector<BothEnds> streams = streams_of(sender, receiver);
+  Outcome outcome{.direction = direction,
+                  .figures = {.duration_s = duration_of(streams),
+                              .cpu = cpu_of(sender.host, receiver.host),
+                              .pacing = sender.host.pacing,
+                              .limited_by = shares_of(streams)},
+                  .sender_softirq_core = sender.host.softirq_core,
+                  .receiver_softirq_core = receiver.host.softirq_core};
+  add_up(outcome, streams);
+  documents::TcpFigures& figures = outcome.figures;
+  figures.throughput_mbps = mbps(figures.bytes, figures.duration_s);
   const double omit_s = std::chrono::duration<double>(trial.parameters.omit).count();
   const double interval_s = std::chrono::duration<double>(trial.parameters.interval).count();
-  outcome.intervals = intervals_of(sender, receiver, omit_s);
-  outcome.peak_mbps = peak_of(outcome.intervals, interval_s, outcome.throughput_mbps);
-  if (!outcome.streams.empty()) {
-    outcome.congestion_control = outcome.streams.front().sender.congestion;
-    outcome.mss_bytes = outcome.streams.front().sender.mss_bytes;
+  figures.intervals = intervals_of(sender, receiver, omit_s);
+  figures.peak_mbps = peak_of(figures.intervals, interval_s, figures.throughput_mbps);
+  std::ranges::transform(streams, std::back_inserter(figures.per_stream), stream_of);
+  if (!streams.empty()) {
+    figures.congestion_control = streams.front().sender.congestion;
+    figures.mss_bytes = streams.front().sender.mss_bytes;
   }
   return outcome;
 }
 
-std::string_view name_of(Limit limit) {
-  constexpr std::array<std::string_view, 11> kNames{
-      "nothing",        "asked", "sender-cpu", "receiver-cpu", "application", "send-buffer",
-      "receive-window", "loss",  "queue",      "path",         "slow-start"};
-  return kNames.at(static_cast<std::size_t>(limit));
-}
-
 Verdict judge(const Outcome& outcome, const Parameters& parameters, const Ends& ends) {
-  if (outcome.bytes == 0 || outcome.duration_s <= 0) {
+  const documents::TcpFigures& figures = outcome.figures;
+  if (figures.bytes == 0 || figures.duration_s <= 0) {
     return {Limit::Nothing, "nothing arrived, so nothing can be said"};
   }
-  const Facts facts{.outcome = outcome,
-                    .parameters = parameters,
-                    .ends = ends,
-                    .rate_bits_per_s = outcome.throughput_mbps * 1e6,
-                    .loss = loss_of(outcome),
-                    .sender_thread = busiest_thread(outcome, &StreamOutcome::sender),
-                    .receiver_thread = busiest_thread(outcome, &StreamOutcome::receiver)};
+  using Stream = documents::TcpStream;
+  const documents::TcpCpu& cpu = figures.cpu;
+  const Facts facts{
+      .outcome = outcome,
+      .figures = figures,
+      .parameters = parameters,
+      .sender = {.name = ends.sender,
+                 .does = "sends",
+                 .thread_percent = busiest_thread(figures, &Stream::sender_cpu_percent),
+                 .softirq_percent = cpu.sender_softirq_percent,
+                 .busiest_core_percent = cpu.sender_busiest_core_percent,
+                 .softirq_core = outcome.sender_softirq_core},
+      .receiver = {.name = ends.receiver,
+                   .does = "receives",
+                   .thread_percent = busiest_thread(figures, &Stream::receiver_cpu_percent),
+                   .softirq_percent = cpu.receiver_softirq_percent,
+                   .busiest_core_percent = cpu.receiver_busiest_core_percent,
+                   .softirq_core = outcome.receiver_softirq_core},
+      .rate_bits_per_s = figures.throughput_mbps * 1e6,
+      .loss = loss_of(figures),
+      .rtt_ms = figures.rtt_ms.value_or(math::Distribution{})};
   for (const auto look : {asked, cpu, receive_window, send_buffer, application}) {
     if (std::optional<Verdict> verdict = look(facts)) {
       return std::move(*verdict);

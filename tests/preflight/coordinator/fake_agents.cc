@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/documents/probe_tcp.h"
 #include "base/json/codec.h"
+#include "tests/fakes/printed.h"
 
 namespace chokepoint::preflight {
 namespace {
@@ -11,15 +13,14 @@ using control::Json;
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
 
-Json tcp_way(double mbps) {
-  return {{"throughput_mbps", mbps},
-          {"retransmits", 1},
-          {"sent_bytes", 1'448'000},
-          {"mss_bytes", 1448},
-          {"limit", "path"},
-          {"max_cwnd_bytes", 65536},
-          {"cpu", {{"sender_busiest_core_percent", 20.0}}},
-          {"limited_by", nullptr}};
+documents::TcpFigures tcp_way(double mbps) {
+  return {.mss_bytes = 1448,
+          .throughput_mbps = mbps,
+          .sent_bytes = 1'448'000,
+          .retransmits = 1,
+          .max_cwnd_bytes = 65536,
+          .cpu = {.sender_busiest_core_percent = 20},
+          .limit = documents::TcpLimit::Path};
 }
 
 Json udp_way() {
@@ -34,11 +35,12 @@ Json with_schema(const char* schema, Json body) {
   return body;
 }
 
-Json tcp(const Task& task) {
+documents::ProbeTcp tcp(const Task& task) {
   if (task.sends && task.receives) {
-    return {{"send", tcp_way(400)}, {"receive", tcp_way(300)}};
+    return {.direction = documents::Direction::Both,
+            .ways = {.send = tcp_way(400), .receive = tcp_way(300)}};
   }
-  return tcp_way(940);
+  return {.ways = {.only = tcp_way(940)}};
 }
 
 Json names(const Task& task) {
@@ -85,7 +87,7 @@ Json document_for(const Task& task) {
     case TaskKind::Path:
       return with_schema("chokepoint.probe.path/1", path());
     case TaskKind::Tcp:
-      return with_schema("chokepoint.probe.tcp/1", tcp(task));
+      return fakes::printed(tcp(task));
     case TaskKind::Flows:
       return with_schema("chokepoint.probe.paths/1",
                          {{"verdict", "alike"},
