@@ -15,6 +15,7 @@
 #include "base/cli/output.h"
 #include "base/control/client.h"
 #include "base/control/test_driver.h"
+#include "base/json/codec.h"
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
 #include "probe/commands/kinds.h"
@@ -76,13 +77,13 @@ class ProbeLatencyCommand final : public cli::Command {
     TRY(baseline::check(baseline_));
     TRY(check());
     TRY(sys::Signals signals, sys::Signals::watch_for_end());
-    cli::Json document = cli::document(context, "chokepoint.probe.latency/1");
+    cli::Json document = cli::document(context, Fields<documents::ProbeLatency>::kSchema);
     // Before the pings: its turn may have to be waited for.
     TRY(std::optional<control::Client> loader, open_load(signals.descriptor(), context));
     TRY(control::Client client, connect(peer_, context, signals.descriptor()));
     TRY(latency::Test test, latency::Test::open(client, {.time = whole_time(), .udp = !no_udp_}, {},
                                                 signals.descriptor(), waiting(context)));
-    TRY(const LatencyMeasured measured,
+    TRY(LatencyMeasured measured,
         measure(test, loader ? &*loader : nullptr, signals.descriptor(), context));
     if (const Result<> closed = test.close(); closed) {
       baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
@@ -91,7 +92,8 @@ class ProbeLatencyCommand final : public cli::Command {
     if (loader) {
       std::ignore = loader->channel().send({control::Type::Stop}, net::Deadline::of(seconds(1)));
     }
-    return show(measured, client, std::move(document), context);
+    measured.document.peer = peer_of(peer_, client);
+    return show(measured, std::move(document), context);
   }
 
  private:
@@ -155,20 +157,25 @@ class ProbeLatencyCommand final : public cli::Command {
 
   Result<LatencyMeasured> measure(const latency::Test& test, control::Client* loader, int interrupt,
                                   const cli::Context& context) const {
-    LatencyMeasured measured{.gap = gap_, .udp = test.udp() >= 0};
+    LatencyMeasured measured;
+    measured.document.gap_ms = std::chrono::duration<double, std::milli>(gap_).count();
+    if (test.udp() >= 0) {
+      measured.document.udp.emplace();
+    }
     if (test.udp_problem()) {
-      measured.udp_problem = describe(*test.udp_problem());
+      measured.document.udp_problem = describe(*test.udp_problem());
     }
     latency::Prober prober({.tcp = test.tcp(), .udp = test.udp(), .test = test.id()}, gap_);
     TRY(measure_idle(prober, measured, interrupt, context));
     int first_probe = load_streams();
     for (const control::Direction direction : loads()) {
-      if (!measured.interrupted) {
+      if (!measured.document.interrupted) {
         latency::LoadPlan plan = plan_of(direction);
         plan.first_probe = first_probe;
         TRY(first_probe, measure_loaded(prober, measured, *loader, plan, interrupt, context));
       }
     }
+    add_figures(measured);
     return measured;
   }
 
@@ -188,7 +195,7 @@ class ProbeLatencyCommand final : public cli::Command {
     cli::show_progress(context, "idle");
     TRY(const auto phase, prober.run(1, idle_, interrupt, [] { return latency::Pinging::Count; }));
     measured.idle = {.tcp = spread_of(phase->tcp), .udp = spread_of(phase->udp)};
-    measured.interrupted = phase->interrupted;
+    measured.document.interrupted = phase->interrupted;
     return {};
   }
 
@@ -226,21 +233,21 @@ class ProbeLatencyCommand final : public cli::Command {
     }
     (both         ? measured.both
      : plan.sends ? measured.send
-                  : measured.receive) = latency::loaded(**phase, std::move(result), measured.idle);
-    measured.interrupted = (*phase)->interrupted;
+                  : measured.receive) = latency::loaded(**phase, result, measured.idle);
+    measured.document.interrupted = (*phase)->interrupted;
     return load->next_probe();
   }
 
-  Result<cli::ExitCode> show(const LatencyMeasured& measured, const control::Client& client,
-                             cli::Json document, const cli::Context& context) const {
-    document["peer"] = peer_body(peer_, client);
-    add_to(document, measured);
+  // `document` has its head already.
+  Result<cli::ExitCode> show(const LatencyMeasured& measured, cli::Json document,
+                             const cli::Context& context) const {
+    document.update(json::to_json(measured.document));
     return baseline::answer(context, baseline_,
                             {.kind = "latency",
-                             .peer = client.admittance().server.host,
+                             .peer = measured.document.peer.called(),
                              .direction = idle_only_ ? "" : "both",
                              .document = std::move(document)},
-                            measured.interrupted, [&] { print_page(context, measured); });
+                            measured.document.interrupted, [&] { print_page(context, measured); });
   }
 
   control::PeerFlags peer_;

@@ -11,6 +11,7 @@
 #include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
+#include "base/documents/probe_latency.h"
 #include "base/net/address.h"
 #include "base/sys/root.h"
 #include "probe/latency/outcome.h"
@@ -72,23 +73,19 @@ class UdpLive {
   udp::Live last_ = {};
 };
 
-// What `probe latency` measured, as its document chokepoint.probe.latency/1 and as the page for
-// people. Values and pure functions.
+// What `probe latency` measured, and its page for people. Values and pure functions.
 
 struct LatencyMeasured {
-  std::chrono::nanoseconds gap = {};
-  bool udp = false;
-  std::string udp_problem = {};
+  documents::ProbeLatency document = {};
   latency::Idle idle = {};
   // By where the load went; `both`: both ways at once.
   std::optional<latency::Loaded> send = {};
   std::optional<latency::Loaded> receive = {};
   std::optional<latency::Loaded> both = {};
-  bool interrupted = false;
 };
 
-// Into `document`, which has its head already.
-void add_to(cli::Json& document, const LatencyMeasured& measured);
+// Into the document what follows from the rest.
+void add_figures(LatencyMeasured& measured);
 void print_page(const cli::Context& context, const LatencyMeasured& measured);
 
 // What 'chokepoint probe path' found and how it is shown (path_page.cc): the document

@@ -87,10 +87,13 @@ LoadResult Load::result() {
   const std::lock_guard lock(mutex_);
   LoadResult result = result_;
   if (!result.responsiveness.rpm) {
-    result.responsiveness = responsiveness_of(recent());
+    const ProbeTimes times = recent();
+    result.responsiveness = responsiveness_of(times);
+    result.path_p90_ms = path_p90_ms(times);
   }
-  result.goodput_confidence = goodput_saturation_.confidence();
-  result.confidence = responsiveness_saturation_.confidence();
+  result.responsiveness.goodput_confidence = goodput_saturation_.confidence();
+  result.responsiveness.confidence = responsiveness_saturation_.confidence();
+  result.responsiveness.failed_probes = failed_probes_;
   result.send_mbps = mean_rate(sent_mbps_);
   result.receive_mbps = mean_rate(received_mbps_);
   return result;
@@ -227,7 +230,7 @@ void Load::run_prober() {
     if (time) {
       intervals_.back().foreign.push_back(*time);
     } else if (!stopping_) {
-      ++result_.failed_probes;
+      ++failed_probes_;
     }
   }
 }
@@ -302,9 +305,11 @@ void Load::look_at_goodput(double mbps) {
 }
 
 void Load::look_at_responsiveness() {
-  const Responsiveness now = responsiveness_of(recent());
+  const ProbeTimes times = recent();
+  const Responsiveness now = responsiveness_of(times);
   if (now.rpm) {
     result_.responsiveness = now;
+    result_.path_p90_ms = path_p90_ms(times);
     responsiveness_saturation_.add(*now.rpm);
   }
   if (responsiveness_saturation_.is_reached()) {

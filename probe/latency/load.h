@@ -49,12 +49,11 @@ struct LoadPlan {
 
 struct LoadResult {
   int connections = 0;
-  Confidence goodput_confidence = Confidence::Low;
-  std::optional<double> send_mbps = {};  // of the last four intervals
+  // Of the last four intervals.
+  std::optional<double> send_mbps = {};
   std::optional<double> receive_mbps = {};
-  Confidence confidence = Confidence::Low;
-  Responsiveness responsiveness = {};  // of the last four intervals
-  std::size_t failed_probes = 0;
+  Responsiveness responsiveness = {};
+  std::optional<double> path_p90_ms = {};
   std::optional<Error> error = {};  // of the first connection that failed
 };
 
@@ -131,6 +130,7 @@ class Load {
   Saturation responsiveness_saturation_ = {};
   double probes_per_second_ = 0;
   LoadResult result_ = {};
+  std::size_t failed_probes_ = 0;
 
   std::minstd_rand random_{std::random_device()()};
   std::vector<std::thread> threads_ = {};  // the conductor's alone, until it has ended

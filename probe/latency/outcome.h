@@ -6,18 +6,16 @@
 #include <string>
 #include <string_view>
 
-#include "base/math/statistics.h"
+#include "base/documents/probe_latency.h"
 #include "probe/latency/load.h"
 #include "probe/latency/test.h"
 
 namespace chokepoint::probe::latency {
 
-// In milliseconds.
 struct Spread {
-  math::Distribution values = {};
-  double p90 = 0;
+  std::optional<documents::RoundTrips> trips = {};
   std::uint64_t sent = 0;
-  std::uint64_t lost() const { return sent > values.count ? sent - values.count : 0; }
+  std::uint64_t lost() const;
   // nullopt where nothing was sent.
   std::optional<double> loss_percent() const;
 };
@@ -30,24 +28,21 @@ struct Idle {
 };
 
 struct Loaded {
+  documents::UnderLoad figures = {};
   Spread tcp = {};
   Spread udp = {};
-  LoadResult load = {};
-  // The median round trip less the idle one: what the queues add.
-  std::optional<double> bufferbloat_ms = {};
+  // Of the load.
+  std::optional<double> send_mbps = {};
+  std::optional<double> receive_mbps = {};
 };
 
-Loaded loaded(const Phase& phase, LoadResult load, const Idle& idle);
-
-enum class Bloat { Unknown, None, Some, Much };
-std::string_view name_of(Bloat bloat);
-Bloat judge(const Idle& idle, const Loaded& loaded);
+Loaded loaded(const Phase& phase, const LoadResult& load, const Idle& idle);
 
 // Sentences without a full stop. `doing`: "sending".
 
 // "sending 94 Mb/s adds …"
 std::string sentence_of(const Idle& idle, const Loaded& loaded, std::string_view doing);
 // "sending: 230 RPM (poor, …)", and where a request within the load spends its time.
-std::string responsiveness_sentence(const LoadResult& load, std::string_view doing);
+std::string responsiveness_sentence(const documents::Responsiveness& is, std::string_view doing);
 
 }  // namespace chokepoint::probe::latency

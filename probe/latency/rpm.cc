@@ -71,14 +71,12 @@ std::optional<double> trimmed_mean(std::vector<double> values) {
 }
 
 Responsiveness responsiveness_of(const ProbeTimes& times) {
-  const std::vector<double> path = path_times(times.self);
   Responsiveness result{
       .tcp_ms = trimmed_mean(column(times.foreign, &ForeignTime::tcp_ms)),
       .handshake_ms = trimmed_mean(column(times.foreign, &ForeignTime::handshake_ms)),
       .request_ms = trimmed_mean(column(times.foreign, &ForeignTime::request_ms)),
       .self_ms = trimmed_mean(column(times.self, &SelfTime::took_ms)),
-      .self_path_ms = trimmed_mean(path),
-      .self_path_p90_ms = math::quantile(path, kNinety),
+      .self_path_ms = trimmed_mean(path_times(times.self)),
       .foreign_probes = times.foreign.size(),
       .self_probes = times.self.size()};
   if (result.tcp_ms && result.handshake_ms && result.request_ms) {
@@ -91,25 +89,20 @@ Responsiveness responsiveness_of(const ProbeTimes& times) {
   if (result.foreign_rpm && result.self_rpm) {
     result.rpm = (*result.foreign_rpm + *result.self_rpm) / 2;
   }
+  if (result.self_ms && result.self_path_ms) {
+    result.self_buffer_ms = std::max(*result.self_ms - *result.self_path_ms, 0.0);
+  }
   return result;
 }
 
-std::optional<double> self_buffer_ms(const Responsiveness& responsiveness) {
-  if (!responsiveness.self_ms || !responsiveness.self_path_ms) {
-    return std::nullopt;
-  }
-  return std::max(*responsiveness.self_ms - *responsiveness.self_path_ms, 0.0);
+std::optional<double> path_p90_ms(const ProbeTimes& times) {
+  return math::quantile(path_times(times.self), kNinety);
 }
 
 std::string_view rating_of(double rpm) {
   const auto* const rating =
       std::ranges::find_if(kRatings, [&](const Rating& each) { return rpm < each.below_rpm; });
   return rating == kRatings.end() ? "excellent" : rating->name;
-}
-
-std::string_view name_of(Confidence confidence) {
-  constexpr std::array<std::string_view, 3> kNames{"low", "medium", "high"};
-  return kNames.at(static_cast<std::size_t>(confidence));
 }
 
 void Saturation::add(double value) { keep_last(values_, value); }

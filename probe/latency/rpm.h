@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/documents/probe_latency.h"
 #include "probe/latency/carrier.h"
 
 namespace chokepoint::probe::latency {
@@ -38,33 +39,16 @@ struct ProbeTimes {
 // Of the smallest `kTrimmedShare` of the values; nullopt without any.
 std::optional<double> trimmed_mean(std::vector<double> values);
 
-// Times are trimmed means; nullopt where there was no such probe.
-struct Responsiveness {
-  std::optional<double> tcp_ms = {};
-  std::optional<double> handshake_ms = {};
-  std::optional<double> request_ms = {};
-  std::optional<double> self_ms = {};
-  std::optional<double> self_path_ms = {};
-  std::optional<double> self_path_p90_ms = {};  // of all, untrimmed
-  std::optional<double> foreign_rpm = {};
-  std::optional<double> self_rpm = {};
-  std::optional<double> rpm = {};  // the mean of both
-  std::size_t foreign_probes = 0;
-  std::size_t self_probes = 0;
-};
+using documents::Confidence;
+using documents::Responsiveness;
 
 Responsiveness responsiveness_of(const ProbeTimes& times);
 
-// What waits in the sending end's buffer: what a request within a load takes beyond the path's
-// round trip. nullopt where either is unknown.
-std::optional<double> self_buffer_ms(const Responsiveness& responsiveness);
+// Of the round trips of the load's own connections, by the sender's kernel.
+std::optional<double> path_p90_ms(const ProbeTimes& times);
 
 // "poor", "fair", "good" or "excellent", by the draft's bounds.
 std::string_view rating_of(double rpm);
-
-// How far a stage has come: less than four intervals, four of them without agreement, agreement.
-enum class Confidence { Low, Medium, High };
-std::string_view name_of(Confidence confidence);
 
 // Whether a figure has become stable: the standard deviation of the last four values is at most 5 %
 // of the newest. One value for each interval.

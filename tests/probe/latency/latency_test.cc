@@ -183,7 +183,7 @@ TEST_P(Responsive, MeasuresBothWaysAtOnce) {
   EXPECT_GT(*is.handshake_ms, 0);
   EXPECT_GT(*is.request_ms, 0);
   EXPECT_GT(is.self_path_ms.value_or(0), 0);
-  EXPECT_EQ(result.failed_probes, 0U);
+  EXPECT_EQ(is.failed_probes, 0U);
   EXPECT_GT((*load)->next_probe(), kStreams);
 }
 

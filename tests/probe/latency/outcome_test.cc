@@ -7,6 +7,7 @@
 namespace chokepoint::probe::latency {
 namespace {
 
+using documents::Bloat;
 using testing::HasSubstr;
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
@@ -26,33 +27,33 @@ LoadResult load() { return {.connections = 3, .send_mbps = 90}; }
 
 TEST(Spread, IsInMilliseconds) {
   const Spread spread = spread_of(phase(10, 30)->tcp);
-  EXPECT_NEAR(spread.values.median, 10, 0.1);
-  EXPECT_NEAR(spread.p90, 10, 0.1);
-  EXPECT_NEAR(spread.values.p99, 30, 0.3);
-  EXPECT_EQ(spread.values.max, 30);
+  EXPECT_NEAR(spread.trips->median, 10, 0.1);
+  EXPECT_NEAR(spread.trips->p90, 10, 0.1);
+  EXPECT_NEAR(spread.trips->p99, 30, 0.3);
+  EXPECT_EQ(spread.trips->max, 30);
   EXPECT_EQ(spread.lost(), 2U);
-  EXPECT_EQ(spread_of({}).values.count, 0U);
+  EXPECT_FALSE(spread_of({}).trips);
 }
 
 TEST(Loaded, BloatIsTheDifference) {
-  EXPECT_NEAR(*loaded(*phase(50, 60), load(), idle(10)).bufferbloat_ms, 40, 0.5);
+  EXPECT_NEAR(*loaded(*phase(50, 60), load(), idle(10)).figures.bufferbloat_ms, 40, 0.5);
 }
 
 TEST(Loaded, OfNothingIsUnknown) {
   const Phase nothing;
   const Loaded result = loaded(nothing, load(), idle(10));
-  EXPECT_FALSE(result.bufferbloat_ms);
-  EXPECT_EQ(judge(idle(10), result), Bloat::Unknown);
+  EXPECT_FALSE(result.figures.bufferbloat_ms);
+  EXPECT_EQ(result.figures.bloat, Bloat::Unknown);
   EXPECT_THAT(sentence_of(idle(10), result, "sending"), HasSubstr("not measured"));
 }
 
 TEST(Loaded, ALoadThatNeverCameTellsNothing) {
-  EXPECT_EQ(judge(idle(1), loaded(*phase(50, 60), {}, idle(1))), Bloat::Unknown);
+  EXPECT_EQ(loaded(*phase(50, 60), {}, idle(1)).figures.bloat, Bloat::Unknown);
 }
 
 TEST(Judge, WhatTheQueueAdds) {
   const auto judged = [](std::uint64_t idle_ms, std::uint64_t loaded_ms) {
-    return judge(idle(idle_ms), loaded(*phase(loaded_ms, loaded_ms), load(), idle(idle_ms)));
+    return loaded(*phase(loaded_ms, loaded_ms), load(), idle(idle_ms)).figures.bloat;
   };
   EXPECT_EQ(judged(1, 2), Bloat::None);
   EXPECT_EQ(judged(100, 110), Bloat::None) << "a tenth of a long way";
@@ -73,18 +74,17 @@ TEST(Judge, BbrIsAdvisedOnlyWhereOneConnectionFillsThePath) {
 }
 
 TEST(Responsiveness, TheSentenceSaysWhereTheTimeGoes) {
-  LoadResult result = load();
-  EXPECT_THAT(responsiveness_sentence(result, "sending"), HasSubstr("no RPM"));
-  result.responsiveness =
+  EXPECT_THAT(responsiveness_sentence({}, "sending"), HasSubstr("no RPM"));
+  documents::Responsiveness is =
       responsiveness_of({.foreign = {{20, 20, 20}}, .self = {{.took_ms = 600, .path_ms = 200}}});
-  EXPECT_EQ(responsiveness_sentence(result, "sending"),
+  EXPECT_EQ(responsiveness_sentence(is, "sending"),
             "sending: 1550 RPM (good, low confidence); a request within the load takes 600 ms, of "
             "it 200 ms on the way and 400 ms in the sender's buffer, which the sysctl "
             "net.ipv4.tcp_notsent_lowat there bounds");
-  result.responsiveness.self_path_ms = 400;
-  EXPECT_THAT(responsiveness_sentence(result, "sending"),
-              HasSubstr("200 ms in the sender's buffer"));
-  EXPECT_THAT(responsiveness_sentence(result, "sending"), testing::Not(HasSubstr("sysctl")));
+  is.self_path_ms = 400;
+  is.self_buffer_ms = 200;
+  EXPECT_THAT(responsiveness_sentence(is, "sending"), HasSubstr("200 ms in the sender's buffer"));
+  EXPECT_THAT(responsiveness_sentence(is, "sending"), testing::Not(HasSubstr("sysctl")));
 }
 
 TEST(Loaded, BothWaysTellBothRates) {

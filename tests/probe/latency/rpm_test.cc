@@ -24,7 +24,7 @@ TEST(Responsiveness, IsTheMeanOfForeignAndSelf) {
   EXPECT_DOUBLE_EQ(*is.self_rpm, 60'000 / 100.0);
   EXPECT_DOUBLE_EQ(*is.rpm, (2000 + 600) / 2.0);
   EXPECT_DOUBLE_EQ(*is.self_path_ms, 40);
-  EXPECT_DOUBLE_EQ(*self_buffer_ms(is), 60);
+  EXPECT_DOUBLE_EQ(*is.self_buffer_ms, 60);
   EXPECT_EQ(is.foreign_probes, 1U);
   EXPECT_EQ(is.self_probes, 2U);
 }
@@ -36,11 +36,11 @@ TEST(Responsiveness, OfOneKindOfProbesThereIsNone) {
   const Responsiveness self = responsiveness_of({.self = {{.took_ms = 5}}});
   EXPECT_TRUE(self.self_rpm);
   EXPECT_FALSE(self.rpm);
-  EXPECT_FALSE(self_buffer_ms(self)) << "a kernel that tells no round trip";
+  EXPECT_FALSE(self.self_buffer_ms) << "a kernel that tells no round trip";
 }
 
 TEST(Responsiveness, ABufferIsNeverLessThanNothing) {
-  EXPECT_EQ(self_buffer_ms(responsiveness_of({.self = {{.took_ms = 5, .path_ms = 7}}})), 0);
+  EXPECT_EQ(responsiveness_of({.self = {{.took_ms = 5, .path_ms = 7}}}).self_buffer_ms, 0);
 }
 
 TEST(Rating, AsTheDraftHasIt) {
