@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "base/cli/table.h"
-#include "base/control/bodies.h"
 #include "base/math/units.h"
 #include "probe/iperf3/iperf3.h"
 #include "probe/iperf3/protocol.h"
@@ -18,7 +17,6 @@
 namespace chokepoint::probe {
 namespace {
 
-using control::or_null;
 using udp::Direction;
 
 // What was sent in an interval is nearly what arrived in it.
@@ -43,17 +41,23 @@ double mbps(double bytes, double duration_s) {
 std::uint64_t less(std::uint64_t all, std::uint64_t some) { return all > some ? all - some : 0; }
 
 // `size`: bytes of a datagram.
-ForeignUdpOutcome outcome_of(Direction direction, std::uint64_t sent, std::uint64_t received,
-                             double duration_s, std::size_t size) {
+udp::Outcome outcome_of(Direction direction, std::uint64_t sent, std::uint64_t received,
+                        double duration_s, std::size_t size) {
   const auto bytes = static_cast<double>(size);
-  return {.direction = direction,
-          .duration_s = duration_s,
-          .offered_mbps = mbps(static_cast<double>(sent) * bytes, duration_s),
-          .throughput_mbps = mbps(static_cast<double>(received) * bytes, duration_s),
-          .bytes = received * size,
-          .packets_sent = sent,
-          .packets_received = received,
-          .lost = less(sent, received)};
+  udp::Outcome outcome{
+      .direction = direction,
+      .figures = {.duration_s = duration_s,
+                  .throughput_mbps = mbps(static_cast<double>(received) * bytes, duration_s),
+                  .offered_mbps = mbps(static_cast<double>(sent) * bytes, duration_s),
+                  .bytes = received * size,
+                  .packets_sent = sent,
+                  .packets_received = received,
+                  .lost = less(sent, received)}};
+  if (sent > 0) {
+    outcome.figures.loss_percent =
+        math::kPercent * static_cast<double>(outcome.figures.lost) / static_cast<double>(sent);
+  }
+  return outcome;
 }
 
 // What the server reports of the streams that this end sends, or receives.
@@ -80,23 +84,23 @@ ServerCounts counts_of(const iperf3::UdpTest& test, peer::Role own_role) {
   return counts;
 }
 
-ForeignUdpOutcome sent_outcome(const iperf3::UdpTest& test, std::size_t size) {
+udp::Outcome sent_outcome(const iperf3::UdpTest& test, std::size_t size) {
   const peer::DatagramMeasure own = sum_of(test.measures, peer::Role::Send);
   const ServerCounts theirs = counts_of(test, peer::Role::Send);
-  ForeignUdpOutcome outcome = outcome_of(Direction::Send, own.packets,
-                                         less(theirs.packets, theirs.lost), own.seconds, size);
-  outcome.jitter_ms = theirs.jitter_ms;
+  udp::Outcome outcome = outcome_of(Direction::Send, own.packets, less(theirs.packets, theirs.lost),
+                                    own.seconds, size);
+  outcome.figures.jitter_ms = theirs.jitter_ms;
   return outcome;
 }
 
-ForeignUdpOutcome received_outcome(const iperf3::UdpTest& test, std::size_t size) {
+udp::Outcome received_outcome(const iperf3::UdpTest& test, std::size_t size) {
   const peer::DatagramMeasure own = sum_of(test.measures, peer::Role::Receive);
   const ServerCounts theirs = counts_of(test, peer::Role::Receive);
-  ForeignUdpOutcome outcome =
+  udp::Outcome outcome =
       outcome_of(Direction::Receive, theirs.packets, own.packets, own.seconds, size);
-  outcome.out_of_order = own.out_of_order;
-  outcome.duplicates = own.duplicates;
-  outcome.jitter_ms = own.jitter_ms;
+  outcome.figures.out_of_order = own.out_of_order;
+  outcome.figures.duplicates = own.duplicates;
+  outcome.figures.jitter_ms = own.jitter_ms;
   return outcome;
 }
 
@@ -149,48 +153,20 @@ Result<ForeignUdp> run_nuttcp(const ForeignHost& host, const ForeignUdpPlan& pla
       .interrupted = test.interrupted};
 }
 
-double loss_percent(const ForeignUdpOutcome& outcome) {
-  return outcome.packets_sent == 0 ? 0
-                                   : 100.0 * static_cast<double>(outcome.lost) /
-                                         static_cast<double>(outcome.packets_sent);
-}
-
-void add_direction(cli::Json& body, const ForeignUdpOutcome& outcome) {
-  body["duration_s"] = outcome.duration_s;
-  body["throughput_mbps"] = outcome.throughput_mbps;
-  body["offered_mbps"] = outcome.offered_mbps;
-  body["bytes"] = outcome.bytes;
-  body["packets_sent"] = outcome.packets_sent;
-  body["packets_received"] = outcome.packets_received;
-  body["lost"] = outcome.lost;
-  body["loss_percent"] = outcome.packets_sent == 0 ? cli::Json() : cli::Json(loss_percent(outcome));
-  body["out_of_order"] = or_null(outcome.out_of_order);
-  body["duplicates"] = or_null(outcome.duplicates);
-  body["jitter_ms"] = or_null(outcome.jitter_ms);
-  for (const char* unknown :
-       {"lost_in_receiver_queue", "dropped_by_sender_queue", "skipped_by_sender",
-        "sender_blocked_s", "one_way_delay_ms", "burst", "pacing", "segmentation_offload",
-        "receive_buffer_bytes", "limit", "summary"}) {
-    body[unknown] = nullptr;
-  }
-  body["intervals"] = cli::Json::array();
-  body["per_stream"] = cli::Json::array();
-}
-
-std::string count_text(const std::optional<std::uint64_t>& count) {
-  return count ? std::to_string(*count) : "not reported";
-}
-
-std::vector<cli::Cell> row_of(const ForeignUdpOutcome& outcome, const std::string& software) {
+std::vector<cli::Cell> row_of(const udp::Outcome& outcome, const std::string& software) {
+  const auto count_text = [](const std::optional<std::uint64_t>& count) {
+    return count ? std::to_string(*count) : "not reported";
+  };
   const bool sends = outcome.direction == Direction::Send;
-  return {
-      sends ? "to " + software : "from " + software,
-      math::format_rate(outcome.throughput_mbps * 1e6),
-      math::format_rate(outcome.offered_mbps * 1e6),
-      fmt::format("{} of {} ({:.4f} %)", outcome.lost, outcome.packets_sent, loss_percent(outcome)),
-      outcome.jitter_ms ? math::format_ms(*outcome.jitter_ms) : "not reported",
-      count_text(outcome.out_of_order),
-      count_text(outcome.duplicates)};
+  const documents::UdpFigures& figures = outcome.figures;
+  return {sends ? "to " + software : "from " + software,
+          math::format_rate(figures.throughput_mbps * 1e6),
+          math::format_rate(figures.offered_mbps * 1e6),
+          fmt::format("{} of {} ({:.4f} %)", figures.lost, figures.packets_sent,
+                      figures.loss_percent.value_or(0)),
+          figures.jitter_ms ? math::format_ms(*figures.jitter_ms) : "not reported",
+          count_text(figures.out_of_order),
+          count_text(figures.duplicates)};
 }
 
 std::uint16_t port_of(Foreign foreign) {
@@ -266,25 +242,6 @@ Result<ForeignUdp> run_foreign(Foreign foreign, const ForeignHost& host,
   return foreign == Foreign::Iperf3 ? run_iperf3(host, plan) : run_nuttcp(host, plan);
 }
 
-void add_to(cli::Json& document, const ForeignUdpPlan& plan, const ForeignUdp& measured) {
-  document["direction"] = name_of(plan.parameters.direction);
-  document["streams"] = plan.parameters.streams;
-  document["packet_bytes"] = plan.packet_bytes;
-  const double asked = plan.parameters.bits_per_s.value_or(0);
-  document["asked_mbps"] = asked > 0 ? cli::Json(asked / math::kMega) : cli::Json();
-  document["interrupted"] = measured.interrupted;
-  for (const char* unknown : {"search", "clock_offset_ms", "clock_uncertainty_ms", "rtt_min_ms"}) {
-    document[unknown] = nullptr;
-  }
-  if (plan.parameters.direction != udp::Direction::Both) {
-    add_direction(document, measured.directions.front());
-    return;
-  }
-  for (const ForeignUdpOutcome& outcome : measured.directions) {
-    add_direction(document[std::string(name_of(outcome.direction))], outcome);
-  }
-}
-
 void print_page(const cli::Context& context, const ForeignUdp& measured) {
   cli::Table table({{"", cli::Align::Left},
                     {"received", cli::Align::Right},
@@ -293,7 +250,7 @@ void print_page(const cli::Context& context, const ForeignUdp& measured) {
                     {"jitter", cli::Align::Right},
                     {"out of order", cli::Align::Right},
                     {"doubled", cli::Align::Right}});
-  for (const ForeignUdpOutcome& outcome : measured.directions) {
+  for (const udp::Outcome& outcome : measured.directions) {
     table.add(row_of(outcome, measured.software));
   }
   table.print(context.out, context.out_terminal);

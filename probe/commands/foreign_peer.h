@@ -14,6 +14,7 @@
 #include "base/documents/peer.h"
 #include "probe/peer/dial.h"
 #include "probe/tcp/trial.h"
+#include "probe/udp/outcome.h"
 #include "probe/udp/parameters.h"
 
 namespace chokepoint::probe {
@@ -49,23 +50,8 @@ struct ForeignUdpPlan {
   std::optional<int> dscp = {};
 };
 
-// One direction.
-struct ForeignUdpOutcome {
-  udp::Direction direction = udp::Direction::Send;
-  double duration_s = 0;
-  double offered_mbps = 0;
-  double throughput_mbps = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t packets_sent = 0;
-  std::uint64_t packets_received = 0;
-  std::uint64_t lost = 0;
-  std::optional<std::uint64_t> out_of_order = {};
-  std::optional<std::uint64_t> duplicates = {};
-  std::optional<double> jitter_ms = {};
-};
-
 struct ForeignUdp {
-  std::vector<ForeignUdpOutcome> directions;
+  std::vector<udp::Outcome> directions;
   net::Endpoint peer;
   std::string software;
   bool interrupted = false;
@@ -74,8 +60,6 @@ struct ForeignUdp {
 Result<ForeignUdp> run_foreign(Foreign foreign, const ForeignHost& host,
                                const ForeignUdpPlan& plan);
 
-// Into `document`, which has its head already.
-void add_to(cli::Json& document, const ForeignUdpPlan& plan, const ForeignUdp& measured);
 void print_page(const cli::Context& context, const ForeignUdp& measured);
 
 }  // namespace chokepoint::probe

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/control/client.h"
+#include "base/json/codec.h"
 #include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
@@ -80,7 +83,7 @@ class ProbeUdpCommand final : public cli::Command {
     TRY(baseline::check(baseline_));
     TRY(const udp::Parameters wanted, parameters());
     TRY(sys::Signals signals, sys::Signals::watch_for_end());
-    cli::Json document = cli::document(context, "chokepoint.probe.udp/1");
+    cli::Json document = cli::document(context, Fields<documents::ProbeUdp>::kSchema);
     if (const Foreign foreign = foreign_named(program_); foreign != Foreign::None) {
       return run_against(foreign, wanted, signals.descriptor(), std::move(document), context);
     }
@@ -223,30 +226,35 @@ class ProbeUdpCommand final : public cli::Command {
             bytes_.count > 0 ? static_cast<std::size_t>(bytes_.count) : kForeignPacketBytes,
         .dscp = dscp_ >= 0 ? std::optional(static_cast<int>(dscp_)) : std::nullopt};
     TRY(const ForeignUdp measured, run_foreign(foreign, host, plan));
-    document["peer"] = json::to_json(foreign_peer(peer_, measured.peer, measured.software));
-    add_to(document, plan, measured);
-    return baseline::answer(context, baseline_,
-                            {.kind = "udp",
-                             .peer = peer_.host,
-                             .direction = std::string(name_of(wanted.direction)),
-                             .document = std::move(document)},
-                            measured.interrupted, [&] { print_page(context, measured); });
+    documents::ProbeUdp figures =
+        document_of(wanted, plan.packet_bytes, wanted.bits_per_s.value_or(0), measured.directions);
+    figures.peer = foreign_peer(peer_, measured.peer, measured.software);
+    figures.interrupted = measured.interrupted;
+    return answer(figures, std::move(document), context, [&] { print_page(context, measured); });
   }
 
   Result<cli::ExitCode> show(const UdpMeasured& measured, const control::Client& client,
                              cli::Json document, const cli::Context& context) const {
-    const std::string& peer = client.admittance().server.host;
+    const documents::Peer peer = peer_of(peer_, client);
     const std::vector<udp::Outcome> judged =
-        judge_all(measured, sys::host_name(context.root), peer);
-    document["peer"] = peer_body(peer_, client);
-    add_to(document, measured, judged);
+        judge_all(measured, sys::host_name(context.root), peer.called());
+    documents::ProbeUdp figures = document_of(measured, judged);
+    figures.peer = peer;
+    return answer(figures, std::move(document), context,
+                  [&] { print_page(context, measured, judged); });
+  }
+
+  // `document` has its head already.
+  Result<cli::ExitCode> answer(const documents::ProbeUdp& figures, cli::Json document,
+                               const cli::Context& context,
+                               const std::function<void()>& print_page) const {
+    document.update(json::to_json(figures));
     return baseline::answer(context, baseline_,
                             {.kind = "udp",
-                             .peer = peer,
-                             .direction = std::string(name_of(measured.parameters.direction)),
+                             .peer = figures.peer.called(),
+                             .direction = std::string(name_of(figures.direction)),
                              .document = std::move(document)},
-                            measured.result.interrupted,
-                            [&] { print_page(context, measured, judged); });
+                            figures.interrupted, print_page);
   }
 
   control::PeerFlags peer_;

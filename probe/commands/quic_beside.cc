@@ -54,12 +54,9 @@ Result<> udp_beside(const BesideRun& run, std::vector<Beside>& ways) {
                           .time = run.time()};
   TRY(const udp::RunResult result, test.run(plan, [](const udp::Live&) {}));
   for (Beside& way : ways) {
-    const udp::Outcome outcome = udp::outcome_of(result, plan, way.direction);
-    way.udp_mbps = outcome.throughput_mbps;
-    if (outcome.packets_sent > 0) {
-      way.udp_loss_percent = math::kPercent * static_cast<double>(outcome.lost) /
-                             static_cast<double>(outcome.packets_sent);
-    }
+    const documents::UdpFigures figures = udp::outcome_of(result, plan, way.direction).figures;
+    way.udp_mbps = figures.throughput_mbps;
+    way.udp_loss_percent = figures.loss_percent;
   }
   return test.close();
 }

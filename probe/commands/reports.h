@@ -12,6 +12,7 @@
 #include "base/cli/output.h"
 #include "base/control/client.h"
 #include "base/documents/probe_latency.h"
+#include "base/documents/probe_udp.h"
 #include "base/net/address.h"
 #include "base/sys/root.h"
 #include "probe/latency/outcome.h"
@@ -30,8 +31,8 @@
 
 namespace chokepoint::probe {
 
-// What 'chokepoint probe udp' measured and how it is shown (udp_page.cc): the document
-// chokepoint.probe.udp/1, the table for people, and the live lines. One thread.
+// What 'chokepoint probe udp' measured and how it is shown (udp_page.cc): the document, the table
+// for people, and the live lines. One thread.
 
 struct UdpMeasured {
   udp::Parameters parameters = {};
@@ -49,9 +50,11 @@ struct UdpMeasured {
 std::vector<udp::Outcome> judge_all(const UdpMeasured& measured, const std::string& own,
                                     const std::string& peer);
 
-// Into `document`, which has its head already.
-void add_to(cli::Json& document, const UdpMeasured& measured,
-            const std::vector<udp::Outcome>& directions);
+// Without the peer. `bits_per_s`: 0 is as fast as it goes.
+documents::ProbeUdp document_of(const udp::Parameters& parameters, std::size_t packet_bytes,
+                                double bits_per_s, const std::vector<udp::Outcome>& directions);
+documents::ProbeUdp document_of(const UdpMeasured& measured,
+                                const std::vector<udp::Outcome>& directions);
 
 void print_page(const cli::Context& context, const UdpMeasured& measured,
                 const std::vector<udp::Outcome>& directions);

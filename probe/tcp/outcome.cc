@@ -409,27 +409,27 @@ Verdict judge(const Outcome& outcome, const Parameters& parameters, const Ends& 
   if (figures.bytes == 0 || figures.duration_s <= 0) {
     return {Limit::Nothing, "nothing arrived, so nothing can be said"};
   }
-  using Stream = documents::TcpStream;
-  const documents::TcpCpu& cpu = figures.cpu;
-  const Facts facts{
-      .outcome = outcome,
-      .figures = figures,
-      .parameters = parameters,
-      .sender = {.name = ends.sender,
-                 .does = "sends",
-                 .thread_percent = busiest_thread(figures, &Stream::sender_cpu_percent),
-                 .softirq_percent = cpu.sender_softirq_percent,
-                 .busiest_core_percent = cpu.sender_busiest_core_percent,
-                 .softirq_core = outcome.sender_softirq_core},
-      .receiver = {.name = ends.receiver,
-                   .does = "receives",
-                   .thread_percent = busiest_thread(figures, &Stream::receiver_cpu_percent),
-                   .softirq_percent = cpu.receiver_softirq_percent,
-                   .busiest_core_percent = cpu.receiver_busiest_core_percent,
-                   .softirq_core = outcome.receiver_softirq_core},
-      .rate_bits_per_s = figures.throughput_mbps * 1e6,
-      .loss = loss_of(figures),
-      .rtt_ms = figures.rtt_ms.value_or(math::Distribution{})};
+  const documents::TcpCpu& used = figures.cpu;
+  const Facts facts{.outcome = outcome,
+                    .figures = figures,
+                    .parameters = parameters,
+                    .sender = {.name = ends.sender,
+                               .does = "sends",
+                               .thread_percent = busiest_thread(
+                                   figures, &documents::TcpStream::sender_cpu_percent),
+                               .softirq_percent = used.sender_softirq_percent,
+                               .busiest_core_percent = used.sender_busiest_core_percent,
+                               .softirq_core = outcome.sender_softirq_core},
+                    .receiver = {.name = ends.receiver,
+                                 .does = "receives",
+                                 .thread_percent = busiest_thread(
+                                     figures, &documents::TcpStream::receiver_cpu_percent),
+                                 .softirq_percent = used.receiver_softirq_percent,
+                                 .busiest_core_percent = used.receiver_busiest_core_percent,
+                                 .softirq_core = outcome.receiver_softirq_core},
+                    .rate_bits_per_s = figures.throughput_mbps * 1e6,
+                    .loss = loss_of(figures),
+                    .rtt_ms = figures.rtt_ms.value_or(math::Distribution{})};
   for (const auto look : {asked, cpu, receive_window, send_buffer, application}) {
     if (std::optional<Verdict> verdict = look(facts)) {
       return std::move(*verdict);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <span>
 
 #include "base/math/units.h"
 
@@ -14,52 +14,62 @@ double mbps(double bytes, double duration_s) {
   return duration_s > 0 ? bytes * 8 / duration_s / 1e6 : 0;
 }
 
-StreamOutcome stream_of(const SentFlow& sent, const ReceivedFlow& received) {
-  StreamOutcome stream{.sent = sent, .received = received};
-  stream.offered_mbps = mbps(static_cast<double>(sent.bytes), sent.duration_s);
-  // Where all packets arrived at one moment there is no rate of arrival.
-  stream.throughput_mbps = received.bytes_per_s
-                               ? mbps(*received.bytes_per_s, 1)
-                               : mbps(static_cast<double>(received.bytes), sent.duration_s);
-  return stream;
+documents::UdpStream stream_of(const SentFlow& sent, const ReceivedFlow& received) {
+  return {// Where all packets arrived at one moment there is no rate of arrival.
+          .throughput_mbps = received.bytes_per_s
+                                 ? mbps(*received.bytes_per_s, 1)
+                                 : mbps(static_cast<double>(received.bytes), sent.duration_s),
+          .offered_mbps = mbps(static_cast<double>(sent.bytes), sent.duration_s),
+          .packets_sent = sent.packets,
+          .packets_received = received.counts.received,
+          .lost = received.lost,
+          .lost_in_receiver_queue = received.lost_in_queue,
+          .out_of_order = received.counts.out_of_order,
+          .duplicates = received.counts.duplicates,
+          .beyond_window = received.counts.ancient,
+          .ignored = received.ignored,
+          .jitter_ms = received.jitter_ms};
 }
 
-void merge(std::optional<Burst>& all, const std::optional<Burst>& one) {
-  if (!one) {
-    return;
-  }
-  Burst& most = all ? *all : all.emplace();
-  most.batch_packets = std::max(most.batch_packets, one->batch_packets);
-  most.bucket_packets = std::max(most.bucket_packets, one->bucket_packets);
-  most.hurried_ns = std::max(most.hurried_ns, one->hurried_ns);
+void merge(std::optional<documents::UdpBurst>& all, const Burst& one, std::size_t packet_bytes) {
+  documents::UdpBurst& most = all ? *all : all.emplace();
+  most.batch_packets = std::max(most.batch_packets, one.batch_packets);
+  most.batch_bytes = most.batch_packets * packet_bytes;
+  most.bucket_packets = std::max(most.bucket_packets, one.bucket_packets);
+  most.bucket_bytes = most.bucket_packets * static_cast<double>(packet_bytes);
+  most.hurried_ms = std::max(most.hurried_ms, static_cast<double>(one.hurried_ns) / math::kNsPerMs);
 }
 
-void add_sent(Outcome& outcome, const SentFlow& sent) {
-  outcome.duration_s = std::max(outcome.duration_s, sent.duration_s);
-  outcome.packets_sent += sent.packets;
-  outcome.dropped_by_sender += sent.dropped_here;
-  outcome.skipped += sent.skipped;
-  outcome.blocked_s = std::max(outcome.blocked_s, sent.blocked_s);
-  outcome.segmented |= sent.segmented;
+void add_sent(Outcome& outcome, const SentFlow& sent, std::size_t packet_bytes) {
+  documents::UdpFigures& figures = outcome.figures;
+  figures.duration_s = std::max(figures.duration_s, sent.duration_s);
+  figures.packets_sent += sent.packets;
+  *figures.dropped_by_sender_queue += sent.dropped_here;
+  *figures.skipped_by_sender += sent.skipped;
+  figures.sender_blocked_s = std::max(*figures.sender_blocked_s, sent.blocked_s);
+  figures.segmentation_offload = *figures.segmentation_offload || sent.segmented;
   outcome.error = outcome.error.empty() ? sent.error : outcome.error;
-  merge(outcome.burst, sent.burst);
+  if (sent.burst) {
+    merge(figures.burst, *sent.burst, packet_bytes);
+    figures.pacing = documents::UdpPacing::Program;
+  }
 }
 
-void add_received(Outcome& outcome, const ReceivedFlow& received) {
-  outcome.packets_received += received.counts.received;
-  outcome.bytes += received.bytes;
-  outcome.lost += received.lost;
-  outcome.lost_in_queue += received.lost_in_queue;
-  outcome.out_of_order += received.counts.out_of_order;
-  outcome.duplicates += received.counts.duplicates;
+void add_received(documents::UdpFigures& figures, const ReceivedFlow& received) {
+  figures.packets_received += received.counts.received;
+  figures.bytes += received.bytes;
+  figures.lost += received.lost;
+  *figures.lost_in_receiver_queue += received.lost_in_queue;
+  *figures.out_of_order += received.counts.out_of_order;
+  *figures.duplicates += received.counts.duplicates;
 }
 
-std::optional<double> mean_jitter(const std::vector<StreamOutcome>& streams) {
+std::optional<double> mean_jitter(const std::vector<documents::UdpStream>& streams) {
   double sum = 0;
   int count = 0;
-  for (const StreamOutcome& stream : streams) {
-    if (stream.received.jitter_ms) {
-      sum += *stream.received.jitter_ms;
+  for (const documents::UdpStream& stream : streams) {
+    if (stream.jitter_ms) {
+      sum += *stream.jitter_ms;
       ++count;
     }
   }
@@ -68,23 +78,24 @@ std::optional<double> mean_jitter(const std::vector<StreamOutcome>& streams) {
 
 // The sums of the streams' intervals, each of which begins with its stream's first arrival. The
 // last one ends when the sending did.
-std::vector<Interval> intervals_of(const Outcome& outcome, double interval_s) {
+std::vector<Interval> intervals_of(std::span<const ReceivedFlow> streams, double interval_s,
+                                   double duration_s) {
   std::vector<Interval> intervals;
-  for (const StreamOutcome& stream : outcome.streams) {
-    for (std::size_t i = 0; i < stream.received.intervals.size(); ++i) {
+  for (const ReceivedFlow& stream : streams) {
+    for (std::size_t i = 0; i < stream.intervals.size(); ++i) {
       if (intervals.size() == i) {
         const double start = static_cast<double>(i) * interval_s;
         intervals.push_back({.start_s = start, .end_s = start + interval_s});
       }
-      const FlowInterval& each = stream.received.intervals[i];
-      intervals[i].packets += each.packets;
+      const FlowInterval& each = stream.intervals[i];
+      intervals[i].packets_received += each.packets;
       intervals[i].bytes += each.bytes;
       intervals[i].lost += each.missing;
       intervals[i].jitter_ms = std::max(intervals[i].jitter_ms, each.jitter_ms);
     }
   }
-  if (!intervals.empty() && outcome.duration_s > intervals.back().start_s) {
-    intervals.back().end_s = std::min(intervals.back().end_s, outcome.duration_s);
+  if (!intervals.empty() && duration_s > intervals.back().start_s) {
+    intervals.back().end_s = std::min(intervals.back().end_s, duration_s);
   }
   for (Interval& each : intervals) {
     each.throughput_mbps = mbps(static_cast<double>(each.bytes), each.end_s - each.start_s);
@@ -98,56 +109,56 @@ constexpr double kOfferedAsAsked = 0.985;
 
 std::string rate(double mbps) { return math::format_rate(mbps * kMega); }
 
-double share(std::uint64_t part, const Outcome& outcome) {
-  return outcome.packets_sent == 0
-             ? 0
-             : static_cast<double>(part) / static_cast<double>(outcome.packets_sent);
+double percent_of(std::uint64_t part, std::uint64_t packets) {
+  return packets == 0 ? 0 : static_cast<double>(part) / static_cast<double>(packets) * kPercent;
 }
 
 Verdict lossy(const Outcome& outcome, const Circumstances& how) {
-  const double percent = outcome.loss() * kPercent;
-  if (outcome.lost_in_queue > outcome.lost / 2) {
+  const documents::UdpFigures& figures = outcome.figures;
+  const std::uint64_t in_receiver = figures.lost_in_receiver_queue.value_or(0);
+  const std::uint64_t in_sender = figures.dropped_by_sender_queue.value_or(0);
+  if (in_receiver > figures.lost / 2) {
     return {Limit::ReceiverQueue,
             fmt::format("{}'s socket queue dropped {:.2f} % of {}: that host is too slow to take "
                         "it; {} arrived",
-                        how.receiver, share(outcome.lost_in_queue, outcome) * kPercent,
-                        rate(outcome.offered_mbps), rate(outcome.throughput_mbps))};
+                        how.receiver, percent_of(in_receiver, figures.packets_sent),
+                        rate(figures.offered_mbps), rate(figures.throughput_mbps))};
   }
-  if (outcome.dropped_by_sender > outcome.lost / 2) {
+  if (in_sender > figures.lost / 2) {
     return {Limit::SenderQueue,
             fmt::format("the queue of {}'s own interface dropped {:.2f} % of {}: its line is full "
                         "at {}",
-                        how.sender, share(outcome.dropped_by_sender, outcome) * kPercent,
-                        rate(outcome.offered_mbps), rate(outcome.throughput_mbps))};
+                        how.sender, percent_of(in_sender, figures.packets_sent),
+                        rate(figures.offered_mbps), rate(figures.throughput_mbps))};
   }
-  return {Limit::Path, fmt::format("the network lost {:.2f} % of {}; {} arrived", percent,
-                                   rate(outcome.offered_mbps), rate(outcome.throughput_mbps))};
+  return {Limit::Path,
+          fmt::format("the network lost {:.2f} % of {}; {} arrived", outcome.loss() * kPercent,
+                      rate(figures.offered_mbps), rate(figures.throughput_mbps))};
 }
 
 Verdict interface_full(const Outcome& outcome, const Circumstances& how) {
   return {Limit::SenderQueue,
           fmt::format("{}'s own interface takes no more: its line is full, {} arrived", how.sender,
-                      rate(outcome.throughput_mbps))};
+                      rate(outcome.figures.throughput_mbps))};
 }
 
 Verdict short_of(const Outcome& outcome, const Circumstances& how) {
   if (outcome.interface_full()) {
     return interface_full(outcome, how);
   }
+  const std::uint64_t skipped = outcome.figures.skipped_by_sender.value_or(0);
   const std::string stalled =
-      outcome.skipped > 0
-          ? fmt::format(", and was kept from sending {} packets in time", outcome.skipped)
-          : "";
-  return {
-      Limit::Sender,
-      fmt::format("{} sent {} where {} was asked for{}: its processors give no more", how.sender,
-                  rate(outcome.offered_mbps), math::format_rate(how.asked_bits_per_s), stalled)};
+      skipped > 0 ? fmt::format(", and was kept from sending {} packets in time", skipped) : "";
+  return {Limit::Sender,
+          fmt::format("{} sent {} where {} was asked for{}: its processors give no more",
+                      how.sender, rate(outcome.figures.offered_mbps),
+                      math::format_rate(how.asked_bits_per_s), stalled)};
 }
 
 std::string beyond(const Trial& obstacle) { return math::format_rate(obstacle.bits_per_s); }
 
 Verdict found(const Outcome& outcome, const Circumstances& how) {
-  const std::string carried = rate(outcome.throughput_mbps);
+  const std::string carried = rate(outcome.figures.throughput_mbps);
   if (!how.obstacle) {
     return {Limit::Asked, fmt::format("{} arrived whole, as fast as the server grants", carried)};
   }
@@ -201,12 +212,13 @@ TrialEnd judge_steady(const Trial& trial, double max_loss) {
 }
 
 Trial trial_of(const Outcome& outcome, double bits_per_s) {
-  const double sent = std::max(static_cast<double>(outcome.packets_sent), 1.0);
+  const double sent = std::max(static_cast<double>(outcome.figures.packets_sent), 1.0);
   return {.bits_per_s = bits_per_s,
-          .offered_bits_per_s = outcome.offered_mbps * kMega,
-          .delivered_bits_per_s = outcome.throughput_mbps * kMega,
-          .loss = outcome.packets_sent == 0 ? 1 : outcome.loss(),
-          .loss_in_queue = static_cast<double>(outcome.lost_in_queue) / sent,
+          .offered_bits_per_s = outcome.figures.offered_mbps * kMega,
+          .delivered_bits_per_s = outcome.figures.throughput_mbps * kMega,
+          .loss = outcome.figures.packets_sent == 0 ? 1 : outcome.loss(),
+          .loss_in_queue =
+              static_cast<double>(outcome.figures.lost_in_receiver_queue.value_or(0)) / sent,
           .interface_full = outcome.interface_full(),
           .stalled = outcome.stalled() && !outcome.interface_full()};
 }
@@ -215,8 +227,10 @@ Trial trial_of(const Outcome& outcome, double bits_per_s) {
 
 bool Outcome::stalled() const {
   constexpr double kFeltS = 0.002;
-  const double flows = static_cast<double>(std::max<std::size_t>(streams.size(), 1));
-  const double per_second = static_cast<double>(packets_sent) / std::max(duration_s, 1e-9) / flows;
+  const double flows = static_cast<double>(std::max<std::size_t>(figures.per_stream.size(), 1));
+  const double per_second =
+      static_cast<double>(figures.packets_sent) / std::max(figures.duration_s, 1e-9) / flows;
+  const auto& burst = figures.burst;
   return burst && burst->bucket_packets - burst->batch_packets > std::max(kFeltS * per_second, 1.0);
 }
 
@@ -225,19 +239,34 @@ Outcome outcome_of(const RunResult& result, const RunPlan& plan, Direction direc
   const SideReport& sender = upstream ? result.own : result.peer;
   const SideReport& receiver = upstream ? result.peer : result.own;
   Outcome outcome{.direction = direction,
-                  .packet_bytes = plan.packet_bytes,
-                  .delay_ms = receiver.delay_ms,
-                  .room_bytes = receiver.room_bytes};
+                  .figures = {.lost_in_receiver_queue = 0,
+                              .dropped_by_sender_queue = 0,
+                              .skipped_by_sender = 0,
+                              .sender_blocked_s = 0,
+                              .out_of_order = 0,
+                              .duplicates = 0,
+                              .one_way_delay_ms = documents::if_measured(receiver.delay_ms),
+                              .segmentation_offload = false}};
+  documents::UdpFigures& figures = outcome.figures;
   const std::size_t streams = std::min(sender.sent.size(), receiver.received.size());
   for (std::size_t i = 0; i < streams; ++i) {
-    outcome.streams.push_back(stream_of(sender.sent[i], receiver.received[i]));
-    add_sent(outcome, sender.sent[i]);
-    add_received(outcome, receiver.received[i]);
-    outcome.offered_mbps += outcome.streams.back().offered_mbps;
-    outcome.throughput_mbps += outcome.streams.back().throughput_mbps;
+    add_sent(outcome, sender.sent[i], plan.packet_bytes);
+    add_received(figures, receiver.received[i]);
+    const documents::UdpStream& stream =
+        figures.per_stream.emplace_back(stream_of(sender.sent[i], receiver.received[i]));
+    figures.offered_mbps += stream.offered_mbps;
+    figures.throughput_mbps += stream.throughput_mbps;
   }
-  outcome.jitter_ms = mean_jitter(outcome.streams);
-  outcome.intervals = intervals_of(outcome, std::chrono::duration<double>(plan.interval).count());
+  if (figures.packets_sent > 0) {
+    figures.loss_percent = percent_of(figures.lost, figures.packets_sent);
+  }
+  if (receiver.room_bytes > 0) {
+    figures.receive_buffer_bytes = receiver.room_bytes;
+  }
+  figures.jitter_ms = mean_jitter(figures.per_stream);
+  figures.intervals =
+      intervals_of(std::span(receiver.received).first(streams),
+                   std::chrono::duration<double>(plan.interval).count(), figures.duration_s);
   return outcome;
 }
 
@@ -250,32 +279,27 @@ std::vector<Outcome> outcomes_of(const RunResult& result, const RunPlan& plan,
   return {outcome_of(result, plan, direction)};
 }
 
-std::string_view name_of(Limit limit) {
-  constexpr std::array<std::string_view, 6> kNames{"nothing",      "asked",          "sender",
-                                                   "sender-queue", "receiver-queue", "path"};
-  return kNames.at(static_cast<std::size_t>(limit));
-}
-
 Verdict judge(const Outcome& outcome, const Circumstances& how) {
   if (!outcome.error.empty()) {
     return {Limit::Nothing, fmt::format("{} could not send: {}", how.sender, outcome.error)};
   }
-  if (outcome.packets_received == 0) {
-    return {Limit::Nothing, outcome.packets_sent == 0
+  if (outcome.figures.packets_received == 0) {
+    return {Limit::Nothing, outcome.figures.packets_sent == 0
                                 ? "nothing was sent, so nothing can be said"
                                 : "nothing arrived: does a firewall let large UDP packets pass?"};
   }
   if (outcome.loss() > how.max_loss) {
     return lossy(outcome, how);
   }
-  if (outcome.offered_mbps * kMega < kOfferedAsAsked * how.asked_bits_per_s) {
+  if (outcome.figures.offered_mbps * kMega < kOfferedAsAsked * how.asked_bits_per_s) {
     return short_of(outcome, how);
   }
   if (how.searched) {
     return found(outcome, how);
   }
-  const std::string all = fmt::format("{} arrived, {:.4f} % of it lost",
-                                      rate(outcome.throughput_mbps), outcome.loss() * kPercent);
+  const std::string all =
+      fmt::format("{} arrived, {:.4f} % of it lost", rate(outcome.figures.throughput_mbps),
+                  outcome.loss() * kPercent);
   return how.asked_bits_per_s > 0
              ? Verdict{Limit::Asked, all + ": what was asked for, and the path may carry more"}
              : Verdict{Limit::Sender, all + fmt::format(": {} sends no faster", how.sender)};

@@ -6,42 +6,18 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/documents/probe_udp.h"
+#include "base/math/units.h"
 #include "probe/udp/parameters.h"
 #include "probe/udp/run_threads.h"
 #include "probe/udp/test.h"
 
 namespace chokepoint::probe::udp {
 
-struct Interval {
-  double start_s = 0;
-  double end_s = 0;
-  std::uint64_t packets = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t lost = 0;
-  double throughput_mbps = 0;
-  std::optional<double> jitter_ms = {};
-};
-
-struct StreamOutcome {
-  SentFlow sent = {};
-  ReceivedFlow received = {};
-  double offered_mbps = 0;
-  double throughput_mbps = 0;
-};
-
-enum class Limit {
-  Nothing,        // too little was measured to tell
-  Asked,          // everything that was asked for arrived
-  Sender,         // the sending host could not send it
-  SenderQueue,    // the sending host's interface was full, or dropped packets
-  ReceiverQueue,  // the receiving socket's queue overflowed
-  Path,           // the network lost packets, or a queue in it filled up
-};
-
-std::string_view name_of(Limit limit);
+using Limit = documents::UdpLimit;
+using Interval = documents::UdpInterval;
 
 struct Verdict {
   Limit limit = Limit::Nothing;
@@ -50,40 +26,17 @@ struct Verdict {
 
 struct Outcome {
   Direction direction = Direction::Send;
-  std::size_t packet_bytes = 0;
-  double duration_s = 0;  // of sending
-  double offered_mbps = 0;
-  double throughput_mbps = 0;
-  std::uint64_t packets_sent = 0;
-  std::uint64_t packets_received = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t lost = 0;
-  std::uint64_t lost_in_queue = 0;      // of the lost: by the receiving socket
-  std::uint64_t dropped_by_sender = 0;  // of the lost: by the sender's interface
-  std::uint64_t skipped = 0;            // never sent, since the sender was kept from sending
-  double blocked_s = 0;                 // while the sender's interface took no more
-  std::uint64_t out_of_order = 0;
-  std::uint64_t duplicates = 0;
-  std::optional<double> jitter_ms = {};
-  math::Distribution delay_ms = {};
-  std::int64_t room_bytes = 0;
-  bool segmented = false;
-  std::optional<Burst> burst = {};  // the largest of any stream
-  std::string error = {};
-  std::vector<Interval> intervals = {};
-  std::vector<StreamOutcome> streams = {};
-  Verdict verdict = {};  // set by who called judge()
+  documents::UdpFigures figures = {};  // limit and summary are set by who called judge()
+  std::string error = {};              // of the sender
 
   // For so much of the time that it limited the sender.
   bool interface_full() const {
     constexpr double kMuch = 0.02;
-    return blocked_s > kMuch * duration_s;
+    return figures.sender_blocked_s > kMuch * figures.duration_s;
   }
   // The sender stalled, and then caught up with so many packets that a queue may have overflowed.
   bool stalled() const;
-  double loss() const {  // a share
-    return packets_sent == 0 ? 0 : static_cast<double>(lost) / static_cast<double>(packets_sent);
-  }
+  double loss() const { return figures.loss_percent.value_or(0) / math::kPercent; }  // a share
 };
 
 // Send or Receive; for a run of both, each in turn.

@@ -8,31 +8,9 @@ namespace {
 using cli::Json;
 
 TEST(Documents, WhatUdpDidNotMeasureIsNull) {
-  Json document;
-  add_to(document, UdpMeasured{}, {udp::Outcome{}});
-  for (const char* key : {"asked_mbps", "search", "clock_offset_ms", "loss_percent", "jitter_ms",
-                          "one_way_delay_ms", "burst", "receive_buffer_bytes"}) {
-    EXPECT_TRUE(document.at(key).is_null()) << key;
-  }
-  EXPECT_EQ(document["limit"], "nothing");
-}
-
-TEST(Documents, UdpShowsTheBytesOfABurst) {
-  udp::Outcome outcome{.packet_bytes = 1000};
-  outcome.burst = udp::Burst{.batch_packets = 2, .bucket_packets = 2.5, .hurried_ns = 3'000'000};
-  Json document;
-  add_to(document, UdpMeasured{}, {outcome});
-  EXPECT_EQ(document["burst"].dump(),
-            R"({"batch_packets":2,"batch_bytes":2000,"bucket_packets":2.5,"bucket_bytes":2500.0,)"
-            R"("hurried_ms":3.0})");
-}
-
-TEST(Documents, BothDirectionsOfUdpHaveTheirNames) {
-  Json document;
-  add_to(document, UdpMeasured{.parameters = {.direction = udp::Direction::Both}},
-         {{.direction = udp::Direction::Send}, {.direction = udp::Direction::Receive}});
-  EXPECT_EQ(document["send"]["lost"], 0);
-  EXPECT_EQ(document["receive"]["per_stream"], Json::array());
+  const documents::ProbeUdp document = document_of(UdpMeasured{}, {udp::Outcome{}});
+  EXPECT_FALSE(document.asked_mbps || document.search || document.clock_offset_ms);
+  EXPECT_TRUE(document.ways.only);
 }
 
 TEST(Documents, PcieHasItsPairsOfGpus) {

@@ -30,23 +30,34 @@ RunResult two_streams() {
 
 TEST(Outcome, JoinsWhatBothEndsSaw) {
   const Outcome outcome = outcome_of(two_streams(), kPlan, Direction::Send);
-  EXPECT_EQ(outcome.packets_sent, 2000U);
-  EXPECT_EQ(outcome.packets_received, 1900U);
-  EXPECT_EQ(outcome.lost, 100U);
+  EXPECT_EQ(outcome.figures.packets_sent, 2000U);
+  EXPECT_EQ(outcome.figures.packets_received, 1900U);
+  EXPECT_EQ(outcome.figures.lost, 100U);
   EXPECT_DOUBLE_EQ(outcome.loss(), 0.05);
-  EXPECT_DOUBLE_EQ(outcome.offered_mbps, 8);
-  EXPECT_DOUBLE_EQ(outcome.throughput_mbps, 7.6);
-  EXPECT_DOUBLE_EQ(*outcome.jitter_ms, 0.5);
-  ASSERT_EQ(outcome.intervals.size(), 2U);
-  EXPECT_EQ(outcome.intervals[1].lost, 100U);
-  EXPECT_DOUBLE_EQ(outcome.intervals[1].throughput_mbps, 7.6);
-  EXPECT_EQ(outcome_of(two_streams(), kPlan, Direction::Receive).packets_sent, 10U);
+  EXPECT_DOUBLE_EQ(outcome.figures.offered_mbps, 8);
+  EXPECT_DOUBLE_EQ(outcome.figures.throughput_mbps, 7.6);
+  EXPECT_DOUBLE_EQ(*outcome.figures.jitter_ms, 0.5);
+  ASSERT_EQ(outcome.figures.intervals.size(), 2U);
+  EXPECT_EQ(outcome.figures.intervals[1].lost, 100U);
+  EXPECT_DOUBLE_EQ(outcome.figures.intervals[1].throughput_mbps, 7.6);
+  EXPECT_EQ(outcome_of(two_streams(), kPlan, Direction::Receive).figures.packets_sent, 10U);
+}
+
+TEST(Outcome, ItsBurstIsTheLargestOfAnyStream) {
+  RunResult result = two_streams();
+  result.own.sent[0].burst = Burst{.batch_packets = 2, .bucket_packets = 2.5};
+  result.own.sent[1].burst = Burst{.batch_packets = 1, .hurried_ns = 3'000'000};
+  const documents::UdpBurst burst =
+      outcome_of(result, kPlan, Direction::Send).figures.burst.value();
+  EXPECT_EQ(burst.batch_bytes, 2000U);
+  EXPECT_DOUBLE_EQ(burst.bucket_bytes, 2500);
+  EXPECT_DOUBLE_EQ(burst.hurried_ms, 3);
 }
 
 TEST(Outcome, OfNothingIsNothing) {
   const Outcome outcome = outcome_of({}, kPlan, Direction::Send);
   EXPECT_EQ(outcome.loss(), 0);
-  EXPECT_FALSE(outcome.jitter_ms);
+  EXPECT_FALSE(outcome.figures.jitter_ms);
   EXPECT_EQ(judge(outcome, {}).limit, Limit::Nothing);
 }
 
@@ -57,28 +68,29 @@ Verdict judged(Outcome outcome, Circumstances how = {}) {
 }
 
 Outcome lossy(std::uint64_t lost) {
-  return {.offered_mbps = 100,
-          .throughput_mbps = 95,
-          .packets_sent = 1000,
-          .packets_received = 1000 - lost,
-          .lost = lost};
+  return {.figures = {.throughput_mbps = 95,
+                      .offered_mbps = 100,
+                      .packets_sent = 1000,
+                      .packets_received = 1000 - lost,
+                      .lost = lost,
+                      .loss_percent = static_cast<double>(lost) / 10}};
 }
 
 TEST(Verdict, NamesWhoLost) {
   Outcome outcome = lossy(50);
   EXPECT_EQ(judged(outcome).limit, Limit::Path);
-  outcome.lost_in_queue = 40;
+  outcome.figures.lost_in_receiver_queue = 40;
   EXPECT_EQ(judged(outcome).limit, Limit::ReceiverQueue);
   EXPECT_THAT(judged(outcome).sentence, HasSubstr("right's socket queue dropped 4.00 %"));
-  outcome.lost_in_queue = 0;
-  outcome.dropped_by_sender = 45;
+  outcome.figures.lost_in_receiver_queue = 0;
+  outcome.figures.dropped_by_sender_queue = 45;
   EXPECT_EQ(judged(outcome).limit, Limit::SenderQueue);
   EXPECT_THAT(judged(outcome).sentence, HasSubstr("left"));
 }
 
 TEST(Verdict, NamesASenderThatFellShort) {
   Outcome outcome = lossy(0);
-  outcome.skipped = 7;
+  outcome.figures.skipped_by_sender = 7;
   const Verdict verdict = judged(outcome, {.asked_bits_per_s = 200e6});
   EXPECT_EQ(verdict.limit, Limit::Sender);
   EXPECT_THAT(verdict.sentence, HasSubstr("7 packets"));

@@ -38,13 +38,13 @@ RunPlan plan(double bits_per_s) {
 }
 
 void expect_whole(const Outcome& outcome) {
-  EXPECT_GT(outcome.packets_sent, 100U);
-  EXPECT_EQ(outcome.packets_received, outcome.packets_sent);
-  EXPECT_EQ(outcome.lost, 0U);
-  EXPECT_EQ(outcome.bytes, outcome.packets_received * 1000);
-  EXPECT_EQ(outcome.duplicates, 0U);
-  EXPECT_TRUE(outcome.jitter_ms);
-  EXPECT_TRUE(outcome.burst);
+  EXPECT_GT(outcome.figures.packets_sent, 100U);
+  EXPECT_EQ(outcome.figures.packets_received, outcome.figures.packets_sent);
+  EXPECT_EQ(outcome.figures.lost, 0U);
+  EXPECT_EQ(outcome.figures.bytes, outcome.figures.packets_received * 1000);
+  EXPECT_EQ(outcome.figures.duplicates, 0U);
+  EXPECT_TRUE(outcome.figures.jitter_ms);
+  EXPECT_TRUE(outcome.figures.burst);
 }
 
 TEST(UdpService, BothWaysAtOnceOverSeveralStreams) {
@@ -62,8 +62,8 @@ TEST(UdpService, BothWaysAtOnceOverSeveralStreams) {
   ASSERT_TRUE(result) << describe(result.error());
   for (const Outcome& outcome : outcomes_of(*result, asked, Direction::Both)) {
     expect_whole(outcome);
-    EXPECT_EQ(outcome.streams.size(), 2U);
-    EXPECT_EQ(outcome.delay_ms.count, outcome.packets_received);
+    EXPECT_EQ(outcome.figures.per_stream.size(), 2U);
+    EXPECT_EQ(outcome.figures.one_way_delay_ms->count, outcome.figures.packets_received);
   }
   EXPECT_EQ(seen.packets, outcome_of(*result, asked, Direction::Receive).packets_received);
   EXPECT_TRUE(test->close());

@@ -1,0 +1,341 @@
+// chokepoint.probe.quic/1: what a path carries over QUIC, each way, and what limits it. What only a
+// peer that is another program knows is null. Values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/documents/bounds.h"
+#include "base/documents/peer.h"
+#include "base/documents/values.h"
+#include "base/documents/ways.h"
+
+namespace chokepoint {
+
+namespace documents {
+
+enum class QuicCongestion { Cubic, Bbr, Reno };
+
+enum class QuicLimit {
+  Nothing,  // too little was measured to tell, or only another program could
+  Asked,    // the pace that the user asked for
+  SenderCpu,
+  ReceiverCpu,
+  FlowWindow,
+  SendBuffer,  // the sender's interface, or its queue, took no more
+  Loss,
+  Marks,             // packets that the path marked instead of dropping them (ECN)
+  Queue,             // the path is full: what is sent beyond its capacity waits in its queue
+  CongestionWindow,  // its control does not let it grow, though hardly anything is lost
+};
+
+// Of the time until all was sent and acknowledged.
+struct QuicShares {
+  double processor = 0;
+  double flow_window = 0;
+  double congestion_window = 0;
+  double pacing = 0;
+  double send_buffer = 0;
+  double application = 0;
+};
+
+struct QuicEcn {
+  std::optional<std::uint64_t> sent_ect0 = {};
+  std::optional<std::uint64_t> received_ect0 = {};
+  std::optional<std::uint64_t> received_ce = {};
+};
+
+struct QuicCpu {
+  std::optional<double> sender_percent = {};
+  std::optional<double> receiver_percent = {};
+  std::optional<double> sender_busy_percent = {};
+  std::optional<double> receiver_busy_percent = {};
+  std::optional<double> sender_percent_per_gbps = {};
+  std::optional<double> receiver_percent_per_gbps = {};
+  std::optional<double> sender_softirq_percent = {};
+  std::optional<double> receiver_softirq_percent = {};
+};
+
+struct QuicInterval {
+  double start_s = 0;
+  double end_s = 0;
+  std::uint64_t bytes = 0;
+  double throughput_mbps = 0;
+  std::optional<std::uint64_t> retransmits = {};
+  std::optional<std::uint64_t> cwnd_bytes = {};
+  std::optional<double> rtt_ms = {};
+};
+
+struct QuicStream {
+  int stream = 0;
+  std::uint64_t bytes = 0;
+  double throughput_mbps = 0;
+};
+
+// What TCP and UDP carried afterwards; nullopt where the user interrupted.
+struct QuicBeside {
+  std::optional<double> tcp_mbps = {};
+  std::optional<double> udp_mbps = {};
+  std::optional<double> udp_loss_percent = {};
+};
+
+// Of one direction.
+struct QuicFigures {
+  double duration_s = 0;
+  double throughput_mbps = 0;
+  double peak_mbps = 0;
+  std::uint64_t bytes = 0;
+  std::optional<std::uint64_t> sent_bytes = {};
+  std::optional<std::uint64_t> packets_sent = {};
+  std::optional<std::uint64_t> packets_received = {};
+  std::optional<std::uint64_t> lost = {};
+  std::optional<double> loss_percent = {};
+  std::optional<std::uint64_t> retransmits = {};
+  std::optional<std::uint64_t> refused = {};
+  std::optional<std::uint64_t> packet_bytes = {};
+  std::optional<std::uint64_t> max_cwnd_bytes = {};
+  std::optional<math::Distribution> rtt_ms = {};
+  std::optional<double> min_rtt_ms = {};
+  QuicEcn ecn = {};
+  std::optional<bool> segmentation_offload = {};
+  std::optional<double> packets_per_send_call = {};
+  std::optional<double> packets_per_receive_call = {};
+  QuicCpu cpu = {};
+  std::optional<QuicShares> limited_by = {};
+  QuicLimit limit = QuicLimit::Nothing;
+  std::string summary = {};
+  std::vector<QuicInterval> intervals = {};
+  std::vector<QuicStream> per_stream = {};
+  std::optional<QuicBeside> beside = {};
+};
+
+struct ProbeQuic {
+  Peer peer = {};
+  std::string library = {};
+  std::optional<std::string> peer_library = {};
+  Direction direction = Direction::Send;
+  int streams = 1;
+  bool interrupted = false;
+  QuicCongestion congestion_control = QuicCongestion::Cubic;
+  std::uint64_t window_bytes = 0;
+  bool segmentation = false;
+  double handshake_ms = 0;
+  std::optional<double> resumption_ms = {};
+  std::optional<bool> early_data_accepted = {};
+  Ways<QuicFigures> ways = {};
+};
+
+}  // namespace documents
+
+template <>
+struct EnumNames<documents::QuicCongestion> {
+  using enum documents::QuicCongestion;
+  static constexpr std::string_view kWhat = "cubic, bbr or reno";
+  static constexpr auto kNames = std::to_array<EnumName<documents::QuicCongestion>>(
+      {{Cubic, "cubic"}, {Bbr, "bbr"}, {Reno, "reno"}});
+};
+
+template <>
+struct EnumNames<documents::QuicLimit> {
+  using enum documents::QuicLimit;
+  static constexpr std::string_view kWhat = "what limited the test";
+  static constexpr documents::QuicLimit kOtherwise = Nothing;
+  static constexpr auto kNames =
+      std::to_array<EnumName<documents::QuicLimit>>({{Nothing, "nothing"},
+                                                     {Asked, "asked"},
+                                                     {SenderCpu, "sender-cpu"},
+                                                     {ReceiverCpu, "receiver-cpu"},
+                                                     {FlowWindow, "flow-window"},
+                                                     {SendBuffer, "send-buffer"},
+                                                     {Loss, "loss"},
+                                                     {Marks, "marks"},
+                                                     {Queue, "queue"},
+                                                     {CongestionWindow, "congestion-window"}});
+};
+
+template <>
+struct Fields<documents::QuicShares> {
+  using S = documents::QuicShares;
+  static constexpr std::tuple kList{
+      field("processor", &S::processor, "of the time in which the thread did not wait")
+          .between(0, 1),
+      field("flow_window", &S::flow_window, "of the time in which the receiver granted no more")
+          .between(0, 1),
+      field("congestion_window", &S::congestion_window, "of the time in which it was full")
+          .between(0, 1),
+      field("pacing", &S::pacing,
+            "of the time in which the congestion control spread packets")
+          .between(0, 1),
+      field("send_buffer", &S::send_buffer, "of the time in which the socket took nothing")
+          .between(0, 1),
+      field("application", &S::application,
+            "of the time in which a pace was kept, or nothing was left to send")
+          .between(0, 1)};
+};
+
+template <>
+struct Fields<documents::QuicEcn> {
+  using E = documents::QuicEcn;
+  static constexpr std::tuple kList{
+      field("sent_ect0", &E::sent_ect0, "packets sent as capable of ECN").at_most(kMaxCount),
+      field("received_ect0", &E::received_ect0, "of them, those that arrived unmarked")
+          .at_most(kMaxCount),
+      field("received_ce", &E::received_ce, "those that the path marked: congestion")
+          .at_most(kMaxCount)};
+};
+
+template <>
+struct Fields<documents::QuicCpu> {
+  using C = documents::QuicCpu;
+  static constexpr const char* kBusy = "of the time, in which the thread did not wait";
+  static constexpr const char* kPerGbps =
+      "of a core for each 10^9 bit/s; null where nothing arrived";
+  static constexpr const char* kSoftirq =
+      "handling packets, on the core that had most of it; null where the kernel does not say";
+  static constexpr std::tuple kList{
+      field("sender_percent", &C::sender_percent, "of a core").at_most(documents::kMaxPercent),
+      field("receiver_percent", &C::receiver_percent, "of a core").at_most(documents::kMaxPercent),
+      field("sender_busy_percent", &C::sender_busy_percent, kBusy).at_most(100),
+      field("receiver_busy_percent", &C::receiver_busy_percent, kBusy).at_most(100),
+      field("sender_percent_per_gbps", &C::sender_percent_per_gbps, kPerGbps),
+      field("receiver_percent_per_gbps", &C::receiver_percent_per_gbps, kPerGbps),
+      field("sender_softirq_percent", &C::sender_softirq_percent, kSoftirq),
+      field("receiver_softirq_percent", &C::receiver_softirq_percent, kSoftirq)};
+};
+
+template <>
+struct Fields<documents::QuicInterval> {
+  using I = documents::QuicInterval;
+  static constexpr std::tuple kList{
+      field("start_s", &I::start_s, "since the test began").between(0, documents::kMaxSeconds),
+      field("end_s", &I::end_s, "since the test began").between(0, documents::kMaxSeconds),
+      field("bytes", &I::bytes, "stream data that arrived").at_most(documents::kMaxBytes),
+      field("throughput_mbps", &I::throughput_mbps, "stream data that arrived, 10^6 bit/s")
+          .between(0, documents::kMaxMbps),
+      field("retransmits", &I::retransmits,
+            "packets declared lost in it; null where the sender does not say")
+          .at_most(kMaxCount),
+      field("cwnd_bytes", &I::cwnd_bytes,
+            "congestion window at its end; null where the sender does not say")
+          .at_most(kMaxCount),
+      field("rtt_ms", &I::rtt_ms, "smoothed, at its end; null where it was not measured")
+          .between(0, documents::kMaxMs)};
+};
+
+template <>
+struct Fields<documents::QuicStream> {
+  using S = documents::QuicStream;
+  static constexpr std::tuple kList{
+      field("stream", &S::stream, "its number, from 0").at_least(0),
+      field("bytes", &S::bytes, "stream data that arrived").at_most(documents::kMaxBytes),
+      field("throughput_mbps", &S::throughput_mbps, "stream data that arrived, 10^6 bit/s")
+          .between(0, documents::kMaxMbps)};
+};
+
+template <>
+struct Fields<documents::QuicBeside> {
+  using B = documents::QuicBeside;
+  static constexpr std::tuple kList{
+      field("tcp_mbps", &B::tcp_mbps,
+            "payload that arrived over TCP, 10^6 bit/s; null where it was interrupted")
+          .between(0, documents::kMaxMbps),
+      field("udp_mbps", &B::udp_mbps,
+            "payload that arrived over UDP, as fast as the sender could; null where it was "
+            "interrupted")
+          .between(0, documents::kMaxMbps),
+      field("udp_loss_percent", &B::udp_loss_percent,
+            "of the packets of that; null where none were sent")
+          .between(0, 100)};
+};
+
+template <>
+struct Fields<documents::QuicFigures> {
+  using F = documents::QuicFigures;
+  static constexpr std::tuple kList{
+      field("duration_s", &F::duration_s, "from the first arrival to the last")
+          .between(0, documents::kMaxSeconds),
+      field("throughput_mbps", &F::throughput_mbps, "stream data that arrived, 10^6 bit/s")
+          .between(0, documents::kMaxMbps),
+      field("peak_mbps", &F::peak_mbps, "of the best whole interval")
+          .between(0, documents::kMaxMbps),
+      field("bytes", &F::bytes,
+            "stream data that arrived; at another program: that it acknowledged")
+          .at_most(documents::kMaxBytes),
+      field("sent_bytes", &F::sent_bytes, "stream data sent, each byte once")
+          .at_most(documents::kMaxBytes),
+      field("packets_sent", &F::packets_sent, "UDP packets of all kinds, by the sender's count")
+          .at_most(kMaxCount),
+      field("packets_received", &F::packets_received,
+            "UDP packets of all kinds, by the receiver's count")
+          .at_most(kMaxCount),
+      field("lost", &F::lost, "packets sent less packets received").at_most(kMaxCount),
+      field("loss_percent", &F::loss_percent, "of the packets sent; null where none were sent")
+          .between(0, 100),
+      field("retransmits", &F::retransmits,
+            "packets that the sender's library declared lost and whose data it sent again")
+          .at_most(kMaxCount),
+      field("refused", &F::refused, "packets that the sender's kernel refused")
+          .at_most(kMaxCount),
+      field("packet_bytes", &F::packet_bytes, "UDP payload that path MTU discovery reached")
+          .at_most(kMaxCount),
+      field("max_cwnd_bytes", &F::max_cwnd_bytes, "largest congestion window").at_most(kMaxCount),
+      field("rtt_ms", &F::rtt_ms,
+            "smoothed by the sender's library, under load; null where it was not measured")
+          .between(0, documents::kMaxMs),
+      field("min_rtt_ms", &F::min_rtt_ms, "the sender's least; null where it was not measured")
+          .between(0, documents::kMaxMs),
+      field("ecn", &F::ecn, "marks in the IP headers"),
+      field("segmentation_offload", &F::segmentation_offload,
+            "the sender's kernel cut messages into packets (GSO)"),
+      field("packets_per_send_call", &F::packets_per_send_call, "mean; null where none were sent")
+          .at_least(0),
+      field("packets_per_receive_call", &F::packets_per_receive_call,
+            "mean; null where none were received")
+          .at_least(0),
+      field("cpu", &F::cpu, "of the thread that has the connection; 100 % is one core")
+          .at_least(0),
+      field("limited_by", &F::limited_by, "shares of the sender's time"),
+      field("limit", &F::limit, "what limited the test: see docs/internals/quic.md"),
+      field("summary", &F::summary, "the limit in words"),
+      field("intervals", &F::intervals, "by the receiver's clock"),
+      field("per_stream", &F::per_stream, "each stream"),
+      field("beside", &F::beside,
+            "what TCP and UDP carried afterwards, with --beside, by short tests in the same "
+            "direction; else null")};
+};
+
+template <>
+struct Fields<documents::ProbeQuic> {
+  using P = documents::ProbeQuic;
+  static constexpr std::string_view kSchema = "chokepoint.probe.quic/1";
+  static constexpr const char* kCommand = "probe quic";
+  static constexpr std::tuple kList{
+      field("peer", &P::peer, "the other end"),
+      field("library", &P::library, "the QUIC library here"),
+      field("peer_library", &P::peer_library,
+            "the QUIC library at the peer; null of another program"),
+      field("direction", &P::direction, "send: from here to the peer"),
+      field("streams", &P::streams, "each way, all of one connection").at_least(1),
+      field("interrupted", &P::interrupted, "ended before all was measured"),
+      field("congestion_control", &P::congestion_control, "the senders'"),
+      field("window_bytes", &P::window_bytes, "flow control window that a receiver grants")
+          .at_most(documents::kMaxBytes),
+      field("segmentation", &P::segmentation, "UDP_SEGMENT and UDP_GRO were asked for"),
+      field("handshake_ms", &P::handshake_ms,
+            "from the client's first packet until its handshake was complete")
+          .between(0, documents::kMaxMs),
+      field("resumption_ms", &P::resumption_ms,
+            "from the first packet of a resumed connection until the first answer to what it "
+            "carried; null where the server gave no ticket, or is another program")
+          .between(0, documents::kMaxMs),
+      field("early_data_accepted", &P::early_data_accepted,
+            "the resumed connection's first packets carried data (0-RTT); null of another program, "
+            "where it is not tried"),
+      spread(&P::ways)};
+};
+
+}  // namespace chokepoint
