@@ -167,8 +167,7 @@ struct Fields<documents::QuicShares> {
           .between(0, 1),
       field("congestion_window", &S::congestion_window, "of the time in which it was full")
           .between(0, 1),
-      field("pacing", &S::pacing,
-            "of the time in which the congestion control spread packets")
+      field("pacing", &S::pacing, "of the time in which the congestion control spread packets")
           .between(0, 1),
       field("send_buffer", &S::send_buffer, "of the time in which the socket took nothing")
           .between(0, 1),
@@ -278,8 +277,7 @@ struct Fields<documents::QuicFigures> {
       field("retransmits", &F::retransmits,
             "packets that the sender's library declared lost and whose data it sent again")
           .at_most(kMaxCount),
-      field("refused", &F::refused, "packets that the sender's kernel refused")
-          .at_most(kMaxCount),
+      field("refused", &F::refused, "packets that the sender's kernel refused").at_most(kMaxCount),
       field("packet_bytes", &F::packet_bytes, "UDP payload that path MTU discovery reached")
           .at_most(kMaxCount),
       field("max_cwnd_bytes", &F::max_cwnd_bytes, "largest congestion window").at_most(kMaxCount),
@@ -296,8 +294,7 @@ struct Fields<documents::QuicFigures> {
       field("packets_per_receive_call", &F::packets_per_receive_call,
             "mean; null where none were received")
           .at_least(0),
-      field("cpu", &F::cpu, "of the thread that has the connection; 100 % is one core")
-          .at_least(0),
+      field("cpu", &F::cpu, "of the thread that has the connection; 100 % is one core").at_least(0),
       field("limited_by", &F::limited_by, "shares of the sender's time"),
       field("limit", &F::limit, "what limited the test: see docs/internals/quic.md"),
       field("summary", &F::summary, "the limit in words"),

@@ -56,8 +56,10 @@ std::vector<quic::Outcome> judge_all(const quic::Trial& test, const std::string&
     if (test.parameters.direction == direction || test.parameters.direction == Direction::Both) {
       const bool sends = direction == Direction::Send;
       quic::Outcome& outcome = outcomes.emplace_back(quic::outcome_of(test, direction));
-      outcome.verdict = quic::judge(outcome, test.parameters,
-                                    {.sender = sends ? own : peer, .receiver = sends ? peer : own});
+      quic::Verdict verdict = quic::judge(
+          outcome, test.parameters, {.sender = sends ? own : peer, .receiver = sends ? peer : own});
+      outcome.figures.limit = verdict.limit;
+      outcome.figures.summary = std::move(verdict.sentence);
     }
   }
   return outcomes;
@@ -116,7 +118,7 @@ class ProbeQuicCommand final : public cli::Command {
     TRY(baseline::check(baseline_));
     TRY(quic::Parameters wanted, parameters());
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
-    cli::Json document = cli::document(context, "chokepoint.probe.quic/1");
+    cli::Json document = cli::document(context, Fields<documents::ProbeQuic>::kSchema);
     if (const Foreign foreign = foreign_named(program_); foreign != Foreign::None) {
       return run_against(foreign, wanted, signals.descriptor(), std::move(document), context);
     }
@@ -129,13 +131,14 @@ class ProbeQuicCommand final : public cli::Command {
             client, wanted, {.root = context.root, .interrupt = signals.descriptor()},
             [&](quic::Side side, const quic::IntervalMeasure& each) { live.show(side, each); },
             [&](const std::string& why) { fmt::print(context.err, "waiting: {}\n", why); }));
+    const documents::Peer peer = peer_of(peer_, client);
+    measured.directions = judge_all(measured.trial, sys::host_name(context.root), peer.called());
     if (beside_ && !measured.trial.interrupted) {
-      measured.beside = beside(client, measured.trial, context, signals.descriptor());
+      compare(client, measured, context, signals.descriptor());
     }
     baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
     client.bye();
-    document["peer"] = peer_body(peer_, client);
-    return show(std::move(measured), client.admittance().server.host, std::move(document), context);
+    return show(measured, peer, std::move(document), context);
   }
 
  private:
@@ -166,16 +169,15 @@ class ProbeQuicCommand final : public cli::Command {
     return parameters;
   }
 
-  // Empty where it failed: what QUIC carried is known all the same.
-  static std::vector<Beside> beside(control::Client& client, quic::Trial& trial,
-                                    const cli::Context& context, int interrupt) {
-    auto ways = run_beside(client, trial.parameters, context.root, interrupt);
-    if (ways) {
-      return *std::move(ways);
+  // Where it fails, what QUIC carried is known all the same.
+  static void compare(control::Client& client, QuicMeasured& measured, const cli::Context& context,
+                      int interrupt) {
+    const Result<> done =
+        run_beside(client, measured.trial.parameters, context.root, interrupt, measured.directions);
+    if (!done) {
+      measured.trial.interrupted = done.error().kind == ErrorKind::Interrupted;
+      fmt::print(context.err, "no comparison: {}\n", describe(done.error()));
     }
-    trial.interrupted = ways.error().kind == ErrorKind::Interrupted;
-    fmt::print(context.err, "no comparison: {}\n", describe(ways.error()));
-    return {};
   }
 
   Result<cli::ExitCode> run_against(Foreign foreign, const quic::Parameters& wanted, int interrupt,
@@ -189,18 +191,18 @@ class ProbeQuicCommand final : public cli::Command {
         quic::run_perf(host, wanted, [&](quic::Side side, const quic::IntervalMeasure& each) {
           live.show(side, each);
         }));
-    document["peer"] = json::to_json(foreign_peer(peer_, test.peer, "perf"));
-    return show({.trial = std::move(test.trial)}, peer_.host, std::move(document), context);
+    QuicMeasured measured{.trial = std::move(test.trial)};
+    measured.directions = judge_all(measured.trial, sys::host_name(context.root), peer_.host);
+    return show(measured, foreign_peer(peer_, test.peer, "perf"), std::move(document), context);
   }
 
-  // `document` names the peer already.
-  Result<cli::ExitCode> show(QuicMeasured measured, const std::string& peer, cli::Json document,
-                             const cli::Context& context) const {
-    measured.directions = judge_all(measured.trial, sys::host_name(context.root), peer);
-    add_to(document, measured);
+  // `document` has its head already.
+  Result<cli::ExitCode> show(const QuicMeasured& measured, const documents::Peer& peer,
+                             cli::Json document, const cli::Context& context) const {
+    document.update(json::to_json(document_of(measured, peer)));
     return baseline::answer(context, baseline_,
                             {.kind = "quic",
-                             .peer = peer,
+                             .peer = peer.called(),
                              .direction = std::string(name_of(measured.trial.parameters.direction)),
                              .document = std::move(document)},
                             measured.trial.interrupted, [&] { print_page(context, measured); });

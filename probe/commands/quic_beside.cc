@@ -18,6 +18,7 @@ constexpr std::chrono::seconds kBeside{3};
 struct BesideRun {
   control::Client& client;
   const quic::Parameters& parameters;
+  const std::vector<quic::Outcome>& directions;
   const sys::Root& root;
   int interrupt;
 
@@ -26,7 +27,7 @@ struct BesideRun {
   }
 };
 
-Result<bool> tcp_beside(const BesideRun& run, std::vector<Beside>& ways) {
+Result<bool> tcp_beside(const BesideRun& run, std::vector<documents::QuicBeside>& ways) {
   const tcp::Parameters wanted{.direction = run.parameters.direction,
                                .streams = run.parameters.streams,
                                .time = run.time(),
@@ -35,14 +36,14 @@ Result<bool> tcp_beside(const BesideRun& run, std::vector<Beside>& ways) {
       tcp::run(
           run.client, wanted, run.root, run.interrupt,
           [](tcp::Side, const tcp::IntervalMeasure&) {}, [](const std::string&) {}));
-  for (Beside& way : ways) {
-    way.tcp_mbps = tcp::outcome_of(trial, way.direction).figures.throughput_mbps;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    ways[i].tcp_mbps = tcp::outcome_of(trial, run.directions[i].direction).figures.throughput_mbps;
   }
   return trial.interrupted;
 }
 
 // As fast as the sender can: without a search for the rate that arrives whole.
-Result<> udp_beside(const BesideRun& run, std::vector<Beside>& ways) {
+Result<> udp_beside(const BesideRun& run, std::vector<documents::QuicBeside>& ways) {
   const udp::Parameters wanted{.direction = run.parameters.direction,
                                .time = run.time(),
                                .bits_per_s = run.parameters.pace_bits_per_s.value_or(0)};
@@ -53,31 +54,33 @@ Result<> udp_beside(const BesideRun& run, std::vector<Beside>& ways) {
                           .bits_per_s = *wanted.bits_per_s,
                           .time = run.time()};
   TRY(const udp::RunResult result, test.run(plan, [](const udp::Live&) {}));
-  for (Beside& way : ways) {
-    const documents::UdpFigures figures = udp::outcome_of(result, plan, way.direction).figures;
-    way.udp_mbps = figures.throughput_mbps;
-    way.udp_loss_percent = figures.loss_percent;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const documents::UdpFigures figures =
+        udp::outcome_of(result, plan, run.directions[i].direction).figures;
+    ways[i].udp_mbps = figures.throughput_mbps;
+    ways[i].udp_loss_percent = figures.loss_percent;
   }
   return test.close();
 }
 
 }  // namespace
 
-Result<std::vector<Beside>> run_beside(control::Client& client, const quic::Parameters& parameters,
-                                       const sys::Root& root, int interrupt) {
-  std::vector<Beside> ways;
-  for (const auto direction : {control::Direction::Send, control::Direction::Receive}) {
-    if (parameters.direction == direction || parameters.direction == control::Direction::Both) {
-      ways.push_back({.direction = direction});
-    }
-  }
-  const BesideRun run{
-      .client = client, .parameters = parameters, .root = root, .interrupt = interrupt};
+Result<> run_beside(control::Client& client, const quic::Parameters& parameters,
+                    const sys::Root& root, int interrupt, std::vector<quic::Outcome>& directions) {
+  std::vector<documents::QuicBeside> ways(directions.size());
+  const BesideRun run{.client = client,
+                      .parameters = parameters,
+                      .directions = directions,
+                      .root = root,
+                      .interrupt = interrupt};
   TRY(const bool interrupted, tcp_beside(run, ways));
   if (!interrupted) {
     TRY(udp_beside(run, ways));
   }
-  return ways;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    directions[i].figures.beside = ways[i];
+  }
+  return {};
 }
 
 }  // namespace chokepoint::probe

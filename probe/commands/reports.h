@@ -12,6 +12,7 @@
 #include "base/cli/output.h"
 #include "base/control/client.h"
 #include "base/documents/probe_latency.h"
+#include "base/documents/probe_quic.h"
 #include "base/documents/probe_udp.h"
 #include "base/net/address.h"
 #include "base/sys/root.h"
@@ -129,29 +130,19 @@ void add_to(cli::Json& document, const PathsShown& shown);
 
 void print_page(const cli::Context& context, const PathsShown& shown);
 
-// What 'chokepoint probe quic' answers: the rest of its document, its page for people, and the
-// tests of TCP and UDP beside it.
-
-// What TCP and UDP carried in one direction; nullopt where the user interrupted.
-struct Beside {
-  control::Direction direction = control::Direction::Send;
-  std::optional<double> tcp_mbps = {};
-  std::optional<double> udp_mbps = {};  // that arrived, as fast as the sender could
-  std::optional<double> udp_loss_percent = {};
-};
-
-// After the QUIC test, which has ended.
-Result<std::vector<Beside>> run_beside(control::Client& client, const quic::Parameters& parameters,
-                                       const sys::Root& root, int interrupt);
+// What 'chokepoint probe quic' answers: its document, its page for people, and the tests of TCP and
+// UDP beside it.
 
 struct QuicMeasured {
   quic::Trial trial = {};
   std::vector<quic::Outcome> directions = {};
-  std::vector<Beside> beside = {};  // empty, or for each direction
 };
 
-// Into `document`, which has its head already.
-void add_to(cli::Json& document, const QuicMeasured& measured);
+// What TCP and UDP carry, into each direction's figures. After the QUIC test, which has ended.
+Result<> run_beside(control::Client& client, const quic::Parameters& parameters,
+                    const sys::Root& root, int interrupt, std::vector<quic::Outcome>& directions);
+
+documents::ProbeQuic document_of(const QuicMeasured& measured, documents::Peer peer);
 void print_page(const cli::Context& context, const QuicMeasured& measured);
 
 // What 'chokepoint probe rpc' answers: the rest of its document, and its page for people.

@@ -3,13 +3,12 @@
 // facts. examine() blocks up to its deadline; one thread.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/json/fields.h"
+#include "base/documents/connection.h"
 #include "base/net/address.h"
 #include "base/net/deadline.h"
 #include "base/sys/error.h"
@@ -17,31 +16,7 @@
 
 namespace chokepoint::probe::path {
 
-enum class Connection {
-  Untried,      // no address, or no route to it
-  Connected,    // a program listens there
-  Refused,      // the host answers, no program listens
-  Unreachable,  // by a router's answer, or this host's routes
-  Silent,       // no answer in time
-  Failed,       // for a local reason
-};
-
-}  // namespace chokepoint::probe::path
-
-template <>
-struct chokepoint::EnumNames<chokepoint::probe::path::Connection> {
-  using E = probe::path::Connection;
-  static constexpr std::string_view kWhat = "what became of a connection";
-  static constexpr auto kNames = std::to_array<EnumName<E>>({{E::Untried, "untried"},
-                                                             {E::Connected, "connected"},
-                                                             {E::Refused, "refused"},
-                                                             {E::Unreachable, "unreachable"},
-                                                             {E::Silent, "silent"},
-                                                             {E::Failed, "failed"}});
-};
-
-namespace chokepoint::probe::path {
-
+using documents::Connection;
 using chokepoint::name_of;
 
 struct FamilyFacts {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/control/message.h"
+#include "base/documents/probe_quic.h"
 #include "base/json/fields.h"
 #include "base/math/statistics.h"
 #include "base/sys/error.h"
@@ -15,15 +16,7 @@
 
 namespace chokepoint::probe::quic {
 
-// Shares of the time until all was sent and acknowledged.
-struct Shares {
-  double processor = 0;  // the thread did not wait
-  double flow_window = 0;
-  double congestion_window = 0;
-  double pacing = 0;       // of the congestion control
-  double send_buffer = 0;  // the socket took nothing
-  double application = 0;  // the pace that was asked for, or nothing left to send
-};
+using Shares = documents::QuicShares;
 
 struct SentMeasure {
   std::uint64_t bytes = 0;  // stream data, each once
@@ -75,24 +68,6 @@ struct Half {
   std::vector<IntervalMeasure> intervals = {};
   std::string library = {};  // "ngtcp2 0.12.1"
 };
-
-}  // namespace chokepoint::probe::quic
-
-template <>
-struct chokepoint::Fields<chokepoint::probe::quic::Shares> {
-  using S = probe::quic::Shares;
-  static constexpr std::tuple kList{
-      field("processor", &S::processor, "share of the time in which the thread did not wait")
-          .between(0, 1),
-      field("flow_window", &S::flow_window, "the receiver granted no more").between(0, 1),
-      field("congestion_window", &S::congestion_window, "it was full").between(0, 1),
-      field("pacing", &S::pacing, "of the congestion control").between(0, 1),
-      field("send_buffer", &S::send_buffer, "the socket took nothing").between(0, 1),
-      field("application", &S::application, "the pace that was asked for, or nothing to send")
-          .between(0, 1)};
-};
-
-namespace chokepoint::probe::quic {
 
 // The server's Begin: the SHA-256 of the certificate that it made for this test.
 control::Json certificate_body(const Fingerprint& certificate);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <string_view>
 #include <utility>
 
 #include "base/math/queue.h"
@@ -57,90 +57,99 @@ std::vector<Interval> joined(const Half& sender, const Half& receiver) {
 }
 
 // Of whole intervals only: the last one may be too short for a rate.
-double peak_of_whole(const Outcome& outcome, double interval_s) {
-  double peak = outcome.throughput_mbps;
-  for (const Interval& each : outcome.intervals) {
+double peak_of_whole(const documents::QuicFigures& figures, double interval_s) {
+  double peak = figures.throughput_mbps;
+  for (const Interval& each : figures.intervals) {
     peak = each.end_s - each.start_s > interval_s / 2 ? std::max(peak, each.throughput_mbps) : peak;
   }
   return peak;
 }
 
-// Of an outcome whose sender is known.
+// As the sentence speaks of it; nothing is known of one that is another program's.
+struct Host {
+  const std::string& name;
+  std::string_view does;
+  std::optional<double> percent = {};
+  std::optional<double> busy_percent = {};
+  std::optional<double> softirq_percent = {};
+  std::optional<int> softirq_core = {};
+
+  bool is_full() const {
+    return busy_percent.value_or(0) >= kThreadFull || softirq_percent.value_or(0) >= kSoftirqFull;
+  }
+};
+
 struct Facts {
-  const Outcome& outcome;
-  const SentMeasure& sent;
+  const documents::QuicFigures& figures;
   const Parameters& parameters;
-  const Names& names;
+  Host sender;
+  Host receiver;
+  math::Distribution rtt_ms = {};
 };
 
 std::string rate_text(const Facts& facts) {
-  return math::format_rate(facts.outcome.throughput_mbps * math::kMega);
+  return math::format_rate(facts.figures.throughput_mbps * math::kMega);
 }
 
-std::optional<Verdict> pace_asked(const Outcome& outcome, const Parameters& parameters) {
-  const std::optional<double>& pace = parameters.pace_bits_per_s;
-  if (!pace || outcome.throughput_mbps * math::kMega < kPaceReached * *pace) {
+std::string window_text(const Facts& facts) {
+  return math::format_bytes(static_cast<double>(facts.figures.max_cwnd_bytes.value_or(0)));
+}
+
+std::optional<Verdict> pace_asked(const Facts& facts) {
+  const std::optional<double>& pace = facts.parameters.pace_bits_per_s;
+  if (!pace || facts.figures.throughput_mbps * math::kMega < kPaceReached * *pace) {
     return std::nullopt;
   }
   return Verdict{Limit::Asked, fmt::format("nothing but the pace that was asked for, {}",
                                            math::format_rate(*pace))};
 }
 
-bool is_full(const std::optional<HostMeasure>& host) {
-  return host &&
-         (host->busy_percent >= kThreadFull || host->softirq_percent.value_or(0) >= kSoftirqFull);
-}
-
-double busy_percent(const std::optional<HostMeasure>& host) {
-  return host ? host->busy_percent : 0;
-}
-
-std::string processor_text(const std::string& host, std::string_view what,
-                           const HostMeasure& measure) {
+std::string processor_text(const Host& host) {
   std::string text = fmt::format(
       "the processor of {}, which {}: the thread that has the connection was busy for {:.0f} % of "
       "the time ({:.0f} % of a core)",
-      host, what, measure.busy_percent, measure.cpu_percent);
-  if (measure.softirq_percent.value_or(0) >= kSoftirqFull) {
+      host.name, host.does, host.busy_percent.value_or(0), host.percent.value_or(0));
+  if (host.softirq_percent.value_or(0) >= kSoftirqFull) {
     text += fmt::format(", and the handling of packets took {:.0f} % of core {}",
-                        *measure.softirq_percent, measure.softirq_core.value_or(0));
+                        *host.softirq_percent, host.softirq_core.value_or(0));
   }
   return text;
 }
 
-Verdict sender_processor(const Outcome& outcome, const Names& names) {
-  return {Limit::SenderCpu, processor_text(names.sender, "sends", *outcome.sender_host)};
+Verdict sender_processor(const Facts& facts) {
+  return {Limit::SenderCpu, processor_text(facts.sender)};
 }
 
-Verdict receiver_processor(const Outcome& outcome, const Names& names) {
-  return {Limit::ReceiverCpu, processor_text(names.receiver, "receives", *outcome.receiver_host)};
+Verdict receiver_processor(const Facts& facts) {
+  return {Limit::ReceiverCpu, processor_text(facts.receiver)};
 }
 
-std::optional<Verdict> processor(const Outcome& outcome, const Names& names) {
-  const auto& sender = outcome.sender_host;
-  const auto& receiver = outcome.receiver_host;
-  if (is_full(receiver) && (!is_full(sender) || busy_percent(receiver) > busy_percent(sender))) {
-    return receiver_processor(outcome, names);
+std::optional<Verdict> processor(const Facts& facts) {
+  const bool is_busier =
+      facts.receiver.busy_percent.value_or(0) > facts.sender.busy_percent.value_or(0);
+  if (facts.receiver.is_full() && (!facts.sender.is_full() || is_busier)) {
+    return receiver_processor(facts);
   }
-  return is_full(sender) ? std::optional(sender_processor(outcome, names)) : std::nullopt;
+  return facts.sender.is_full() ? std::optional(sender_processor(facts)) : std::nullopt;
 }
 
 Verdict flow_window(const Facts& facts) {
   return {Limit::FlowWindow,
           fmt::format("the flow control window of {}, {} over a round trip of {}: give a "
                       "larger --window",
-                      facts.names.receiver,
+                      facts.receiver.name,
                       math::format_bytes(static_cast<double>(facts.parameters.window_bytes)),
-                      math::format_ms(facts.sent.rtt_ms.median))};
+                      math::format_ms(facts.rtt_ms.median))};
 }
 
 Verdict send_buffer(const Facts& facts) {
   return {Limit::SendBuffer, fmt::format("the interface of {}, which took no more than {}",
-                                         facts.names.sender, rate_text(facts))};
+                                         facts.sender.name, rate_text(facts))};
 }
 
-bool has_queue(const SentMeasure& sent) {
-  return math::has_queue(sent.rtt_ms.median, sent.min_rtt_ms.value_or(0), math::kTestQueueFactor);
+bool has_queue(const Facts& facts) {
+  return math::has_queue(facts.rtt_ms.median, facts.figures.min_rtt_ms.value_or(0),
+                         math::kTestQueueFactor);
 }
 
 double share_of_packets(std::uint64_t some, std::uint64_t all) {
@@ -148,59 +157,58 @@ double share_of_packets(std::uint64_t some, std::uint64_t all) {
 }
 
 Verdict network(const Facts& facts) {
-  const SentMeasure& sent = facts.sent;
+  const documents::QuicFigures& figures = facts.figures;
   // A round trip passes the queues of both directions: whose it was is not known.
-  if (has_queue(sent) && facts.parameters.direction == Direction::Both) {
+  if (has_queue(facts) && facts.parameters.direction == Direction::Both) {
     return {Limit::Queue,
             fmt::format("its congestion window, {} at most, while the queues of both directions "
                         "made {} of round trip out of {}",
-                        math::format_bytes(static_cast<double>(sent.max_cwnd_bytes)),
-                        math::format_ms(sent.rtt_ms.median), math::format_ms(*sent.min_rtt_ms))};
+                        window_text(facts), math::format_ms(facts.rtt_ms.median),
+                        math::format_ms(*figures.min_rtt_ms))};
   }
-  if (has_queue(sent)) {
+  if (has_queue(facts)) {
     return {Limit::Queue,
             fmt::format("the path, full at {}: its queue made {} of round trip out of "
                         "{}",
-                        rate_text(facts), math::format_ms(sent.rtt_ms.median),
-                        math::format_ms(*sent.min_rtt_ms))};
+                        rate_text(facts), math::format_ms(facts.rtt_ms.median),
+                        math::format_ms(*figures.min_rtt_ms))};
   }
-  const double loss = share_of_packets(sent.lost_packets, sent.packets);
-  const std::uint64_t marked = facts.outcome.received ? facts.outcome.received->ce_packets : 0;
-  const double marks = share_of_packets(marked, sent.packets);
+  const std::uint64_t lost = figures.retransmits.value_or(0);
+  const std::uint64_t marked = figures.ecn.received_ce.value_or(0);
+  const double loss = share_of_packets(lost, figures.packets_sent.value_or(0));
+  const double marks = share_of_packets(marked, figures.packets_sent.value_or(0));
   if (marks >= kLossMatters && marks > loss) {
-    return {Limit::Marks,
-            fmt::format(
-                "congestion that the path announced: it marked {} packets (ECN), {:.3f} % of "
-                "what was sent, which held {}'s window at {} at most",
-                marked, marks * math::kPercent, chokepoint::name_of(facts.parameters.congestion),
-                math::format_bytes(static_cast<double>(sent.max_cwnd_bytes)))};
+    return {
+        Limit::Marks,
+        fmt::format("congestion that the path announced: it marked {} packets (ECN), {:.3f} % of "
+                    "what was sent, which held {}'s window at {} at most",
+                    marked, marks * math::kPercent,
+                    chokepoint::name_of(facts.parameters.congestion), window_text(facts))};
   }
   if (loss >= kLossMatters) {
     return {Limit::Loss,
             fmt::format("loss on the path: {} packets, {:.3f} % of what was sent, held {}'s "
                         "window at {} at most",
-                        sent.lost_packets, loss * math::kPercent,
-                        chokepoint::name_of(facts.parameters.congestion),
-                        math::format_bytes(static_cast<double>(sent.max_cwnd_bytes)))};
+                        lost, loss * math::kPercent,
+                        chokepoint::name_of(facts.parameters.congestion), window_text(facts))};
   }
   return {
       Limit::CongestionWindow,
       fmt::format("the congestion window of {}, {} at most over a round trip of {}, "
                   "with {}",
-                  chokepoint::name_of(facts.parameters.congestion),
-                  math::format_bytes(static_cast<double>(sent.max_cwnd_bytes)),
-                  math::format_ms(sent.rtt_ms.median), loss > 0 ? "hardly any loss" : "no loss")};
+                  chokepoint::name_of(facts.parameters.congestion), window_text(facts),
+                  math::format_ms(facts.rtt_ms.median), loss > 0 ? "hardly any loss" : "no loss")};
 }
 
 // By what the sender waited for most; for hardly anything: by the end that was the busier.
 Verdict by_waits(const Facts& facts) {
-  const Shares& shares = facts.sent.shares;
+  const Shares& shares = *facts.figures.limited_by;
   const double network_share = shares.congestion_window + shares.pacing;
   const double most = std::max({network_share, shares.flow_window, shares.send_buffer});
   if (most < kLeastShare) {
-    return busy_percent(facts.outcome.receiver_host) > busy_percent(facts.outcome.sender_host)
-               ? receiver_processor(facts.outcome, facts.names)
-               : sender_processor(facts.outcome, facts.names);
+    return facts.receiver.busy_percent.value_or(0) > facts.sender.busy_percent.value_or(0)
+               ? receiver_processor(facts)
+               : sender_processor(facts);
   }
   if (most == shares.flow_window) {
     return flow_window(facts);
@@ -208,15 +216,56 @@ Verdict by_waits(const Facts& facts) {
   return most == shares.send_buffer ? send_buffer(facts) : network(facts);
 }
 
-void count_lost(Outcome& outcome) {
-  if (!outcome.sent || !outcome.received) {
+std::optional<double> mean(std::uint64_t packets, std::uint64_t calls) {
+  return calls > 0 ? std::optional(static_cast<double>(packets) / static_cast<double>(calls))
+                   : std::nullopt;
+}
+
+void add_sender(Outcome& outcome, const Half& sender) {
+  documents::QuicFigures& figures = outcome.figures;
+  const SentMeasure& sent = sender.sent;
+  figures.sent_bytes = sent.bytes;
+  figures.packets_sent = sent.packets;
+  figures.retransmits = sent.lost_packets;
+  figures.refused = sent.refused_packets;
+  figures.packet_bytes = sent.packet_bytes;
+  figures.max_cwnd_bytes = sent.max_cwnd_bytes;
+  figures.rtt_ms = documents::if_measured(sent.rtt_ms);
+  figures.min_rtt_ms = sent.min_rtt_ms;
+  figures.ecn.sent_ect0 = sent.ect0_packets;
+  figures.segmentation_offload = sent.segmentation;
+  figures.packets_per_send_call = mean(sent.packets, sent.calls);
+  figures.limited_by = sent.shares;
+  figures.cpu.sender_percent = sender.host.cpu_percent;
+  figures.cpu.sender_busy_percent = sender.host.busy_percent;
+  figures.cpu.sender_percent_per_gbps = per_gbps(sender.host.cpu_percent, figures.throughput_mbps);
+  figures.cpu.sender_softirq_percent = sender.host.softirq_percent;
+  outcome.sender_softirq_core = sender.host.softirq_core;
+}
+
+void add_receiver(Outcome& outcome, const Half& receiver) {
+  documents::QuicFigures& figures = outcome.figures;
+  const ReceivedMeasure& received = receiver.received;
+  figures.packets_received = received.packets;
+  figures.ecn.received_ect0 = received.ect0_packets;
+  figures.ecn.received_ce = received.ce_packets;
+  figures.packets_per_receive_call = mean(received.packets, received.calls);
+  figures.cpu.receiver_percent = receiver.host.cpu_percent;
+  figures.cpu.receiver_busy_percent = receiver.host.busy_percent;
+  figures.cpu.receiver_percent_per_gbps =
+      per_gbps(receiver.host.cpu_percent, figures.throughput_mbps);
+  figures.cpu.receiver_softirq_percent = receiver.host.softirq_percent;
+  outcome.receiver_softirq_core = receiver.host.softirq_core;
+}
+
+void count_lost(documents::QuicFigures& figures) {
+  if (!figures.packets_sent || !figures.packets_received) {
     return;
   }
-  const std::uint64_t sent = outcome.sent->packets;
-  outcome.lost = sent - std::min(sent, outcome.received->packets);
+  const std::uint64_t sent = *figures.packets_sent;
+  figures.lost = sent - std::min(sent, *figures.packets_received);
   if (sent > 0) {
-    outcome.loss_percent =
-        math::kPercent * static_cast<double>(*outcome.lost) / static_cast<double>(sent);
+    figures.loss_percent = math::kPercent * share_of_packets(*figures.lost, sent);
   }
 }
 
@@ -226,57 +275,63 @@ Outcome outcome_of(const Trial& trial, Direction direction) {
   const bool sends = direction == Direction::Send;
   const Half& sender = sends ? trial.client : trial.server;
   const Half& receiver = sends ? trial.server : trial.client;
-  Outcome outcome{.direction = direction, .bytes = receiver.received.bytes};
-  outcome.duration_s = receiver.received.end_s - receiver.received.start_s;
-  outcome.throughput_mbps = rate_mbps(outcome.bytes, outcome.duration_s);
+  Outcome outcome{.direction = direction};
+  documents::QuicFigures& figures = outcome.figures;
+  figures.bytes = receiver.received.bytes;
+  figures.duration_s = receiver.received.end_s - receiver.received.start_s;
+  figures.throughput_mbps = rate_mbps(figures.bytes, figures.duration_s);
   if (sends || !trial.is_foreign) {
-    outcome.sent = sender.sent;
-    outcome.sender_host = sender.host;
-    outcome.sender_percent_per_gbps = per_gbps(sender.host.cpu_percent, outcome.throughput_mbps);
+    add_sender(outcome, sender);
   }
   if (!sends || !trial.is_foreign) {
-    outcome.received = receiver.received;
-    outcome.receiver_host = receiver.host;
-    outcome.receiver_percent_per_gbps =
-        per_gbps(receiver.host.cpu_percent, outcome.throughput_mbps);
+    add_receiver(outcome, receiver);
   }
-  count_lost(outcome);
-  outcome.intervals = joined(sender, receiver);
-  outcome.peak_mbps =
-      peak_of_whole(outcome, std::chrono::duration<double>(trial.parameters.interval).count());
+  count_lost(figures);
+  figures.intervals = joined(sender, receiver);
+  figures.peak_mbps =
+      peak_of_whole(figures, std::chrono::duration<double>(trial.parameters.interval).count());
   for (std::size_t i = 0; i < receiver.received.stream_bytes.size(); ++i) {
     const std::uint64_t bytes = receiver.received.stream_bytes[i];
-    outcome.streams.push_back({.stream = static_cast<int>(i),
-                               .bytes = bytes,
-                               .throughput_mbps = rate_mbps(bytes, outcome.duration_s)});
+    figures.per_stream.push_back({.stream = static_cast<int>(i),
+                                  .bytes = bytes,
+                                  .throughput_mbps = rate_mbps(bytes, figures.duration_s)});
   }
   return outcome;
 }
 
-std::string_view name_of(Limit limit) {
-  constexpr std::array<std::string_view, 10> kNames{
-      "nothing",     "asked", "sender-cpu", "receiver-cpu", "flow-window",
-      "send-buffer", "loss",  "marks",      "queue",        "congestion-window"};
-  return kNames.at(static_cast<std::size_t>(limit));
-}
-
 Verdict judge(const Outcome& outcome, const Parameters& parameters, const Names& names) {
-  if (outcome.bytes == 0 || outcome.duration_s <= 0) {
+  const documents::QuicFigures& figures = outcome.figures;
+  if (figures.bytes == 0 || figures.duration_s <= 0) {
     return {Limit::Nothing, "nothing arrived, so nothing can be said"};
   }
-  if (std::optional<Verdict> verdict = pace_asked(outcome, parameters)) {
+  const documents::QuicCpu& cpu = figures.cpu;
+  const Facts facts{.figures = figures,
+                    .parameters = parameters,
+                    .sender = {.name = names.sender,
+                               .does = "sends",
+                               .percent = cpu.sender_percent,
+                               .busy_percent = cpu.sender_busy_percent,
+                               .softirq_percent = cpu.sender_softirq_percent,
+                               .softirq_core = outcome.sender_softirq_core},
+                    .receiver = {.name = names.receiver,
+                                 .does = "receives",
+                                 .percent = cpu.receiver_percent,
+                                 .busy_percent = cpu.receiver_busy_percent,
+                                 .softirq_percent = cpu.receiver_softirq_percent,
+                                 .softirq_core = outcome.receiver_softirq_core},
+                    .rtt_ms = figures.rtt_ms.value_or(math::Distribution{})};
+  if (std::optional<Verdict> verdict = pace_asked(facts)) {
     return std::move(*verdict);
   }
-  if (std::optional<Verdict> verdict = processor(outcome, names)) {
+  if (std::optional<Verdict> verdict = processor(facts)) {
     return std::move(*verdict);
   }
-  if (!outcome.sent) {
+  if (!figures.limited_by) {
     return {Limit::Nothing, fmt::format("what {} knows: it sends, and does not say what it waits "
                                         "for",
                                         names.sender)};
   }
-  return by_waits(
-      {.outcome = outcome, .sent = *outcome.sent, .parameters = parameters, .names = names});
+  return by_waits(facts);
 }
 
 }  // namespace chokepoint::probe::quic

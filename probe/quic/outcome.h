@@ -7,45 +7,16 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
+#include "base/documents/probe_quic.h"
 #include "probe/quic/measurement.h"
 #include "probe/quic/parameters.h"
 #include "probe/quic/test.h"
 
 namespace chokepoint::probe::quic {
 
-struct Interval {
-  double start_s = 0;
-  double end_s = 0;
-  std::uint64_t bytes = 0;
-  double throughput_mbps = 0;
-  std::optional<std::uint64_t> retransmits = {};
-  std::optional<std::uint64_t> cwnd_bytes = {};
-  std::optional<double> rtt_ms = {};
-};
-
-struct StreamOutcome {
-  int stream = 0;
-  std::uint64_t bytes = 0;
-  double throughput_mbps = 0;
-};
-
-enum class Limit {
-  Nothing,  // too little was measured to tell, or only another program could
-  Asked,    // the pace that the user asked for
-  SenderCpu,
-  ReceiverCpu,
-  FlowWindow,
-  SendBuffer,  // the sender's interface, or its queue, took no more
-  Loss,
-  Marks,             // packets that the path marked instead of dropping them (ECN)
-  Queue,             // the path is full: what is sent beyond its capacity waits in its queue
-  CongestionWindow,  // its control does not let it grow, though hardly anything is lost
-};
-
-std::string_view name_of(Limit limit);
+using Limit = documents::QuicLimit;
+using Interval = documents::QuicInterval;
 
 struct Verdict {
   Limit limit = Limit::Nothing;
@@ -54,21 +25,10 @@ struct Verdict {
 
 struct Outcome {
   Direction direction = Direction::Send;
-  double duration_s = 0;
-  double throughput_mbps = 0;
-  double peak_mbps = 0;
-  std::uint64_t bytes = 0;                 // that arrived
-  std::optional<std::uint64_t> lost = {};  // packets sent less packets that arrived
-  std::optional<double> loss_percent = {};
-  std::optional<SentMeasure> sent = {};
-  std::optional<ReceivedMeasure> received = {};
-  std::optional<HostMeasure> sender_host = {};
-  std::optional<HostMeasure> receiver_host = {};
-  std::optional<double> sender_percent_per_gbps = {};
-  std::optional<double> receiver_percent_per_gbps = {};
-  std::vector<Interval> intervals = {};
-  std::vector<StreamOutcome> streams = {};
-  Verdict verdict = {};  // set by who called judge()
+  documents::QuicFigures figures = {};  // limit and summary are set by who called judge()
+  // That handled most packets.
+  std::optional<int> sender_softirq_core = {};
+  std::optional<int> receiver_softirq_core = {};
 };
 
 // Send or Receive; for a test of both, each in turn.

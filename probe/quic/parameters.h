@@ -8,6 +8,7 @@
 
 #include "base/control/limits.h"
 #include "base/control/message.h"
+#include "base/documents/probe_quic.h"
 #include "base/json/fields.h"
 #include "base/sys/error.h"
 
@@ -15,7 +16,7 @@ namespace chokepoint::probe::quic {
 
 using control::Direction;
 
-enum class Congestion { Cubic, Bbr, Reno };
+using Congestion = documents::QuicCongestion;
 
 struct Parameters {
   Direction direction = Direction::Send;
@@ -29,18 +30,6 @@ struct Parameters {
   std::optional<double> pace_bits_per_s = {};  // each way, all streams
   bool share = false;                          // may run beside other tests that share
 };
-
-}  // namespace chokepoint::probe::quic
-
-template <>
-struct chokepoint::EnumNames<chokepoint::probe::quic::Congestion> {
-  using enum probe::quic::Congestion;
-  static constexpr std::string_view kWhat = "cubic, bbr or reno";
-  static constexpr auto kNames = std::to_array<EnumName<probe::quic::Congestion>>(
-      {{Cubic, "cubic"}, {Bbr, "bbr"}, {Reno, "reno"}});
-};
-
-namespace chokepoint::probe::quic {
 
 control::Json body_of(const Parameters& parameters);
 Result<Parameters> parameters_in(const control::Json& body);

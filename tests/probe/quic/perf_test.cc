@@ -201,23 +201,23 @@ TEST_F(PerfTestOverLoopback, EachDirectionIsMeasured) {
     EXPECT_EQ(test->peer.port, port_);
     EXPECT_FALSE(test->trial.interrupted);
     for (const Direction way : {Direction::Send, Direction::Receive}) {
-      const Outcome outcome = outcome_of(test->trial, way);
+      const documents::QuicFigures figures = outcome_of(test->trial, way).figures;
       if (direction != way && direction != Direction::Both) {
-        EXPECT_EQ(outcome.bytes, 0U);
+        EXPECT_EQ(figures.bytes, 0U);
         continue;
       }
-      EXPECT_GT(outcome.bytes, 0U);
-      EXPECT_FALSE(outcome.lost);
-      EXPECT_EQ(outcome.sent.has_value(), way == Direction::Send);
-      EXPECT_EQ(outcome.receiver_host.has_value(), way == Direction::Receive);
+      EXPECT_GT(figures.bytes, 0U);
+      EXPECT_FALSE(figures.lost);
+      EXPECT_EQ(figures.sent_bytes.has_value(), way == Direction::Send);
+      EXPECT_EQ(figures.packets_received.has_value(), way == Direction::Receive);
       std::uint64_t of_streams = 0;
-      for (const StreamOutcome& stream : outcome.streams) {
+      for (const documents::QuicStream& stream : figures.per_stream) {
         EXPECT_GT(stream.bytes, 0U);
         of_streams += stream.bytes;
       }
-      EXPECT_EQ(of_streams, outcome.bytes);
+      EXPECT_EQ(of_streams, figures.bytes);
       if (way == Direction::Send) {
-        EXPECT_EQ(outcome.bytes, outcome.sent->bytes) << "all that was sent is acknowledged";
+        EXPECT_EQ(figures.bytes, figures.sent_bytes) << "all that was sent is acknowledged";
       }
     }
   }
@@ -243,7 +243,7 @@ TEST_F(PerfTestOverLoopback, WhileOneClientIsServedAnotherIsRefused) {
       interrupt.get());
   ASSERT_TRUE(test) << describe(test.error());
   EXPECT_TRUE(test->trial.interrupted);
-  EXPECT_GT(outcome_of(test->trial, Direction::Send).bytes, 0U);
+  EXPECT_GT(outcome_of(test->trial, Direction::Send).figures.bytes, 0U);
   EXPECT_THAT(refusal, HasSubstr("busy"));
 }
 

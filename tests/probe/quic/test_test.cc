@@ -50,16 +50,16 @@ TEST_F(QuicTest, EachDirectionArrivesWhole) {
     EXPECT_FALSE(trial->interrupted);
     EXPECT_TRUE(trial->times.early_data_accepted);
     for (const Direction way : {Direction::Send, Direction::Receive}) {
-      const Outcome outcome = outcome_of(*trial, way);
+      const documents::QuicFigures figures = outcome_of(*trial, way).figures;
       if (direction != way && direction != Direction::Both) {
-        EXPECT_EQ(outcome.bytes, 0U);
+        EXPECT_EQ(figures.bytes, 0U);
         continue;
       }
-      EXPECT_GT(outcome.bytes, 0U);
-      EXPECT_EQ(outcome.bytes, outcome.sent->bytes);
-      EXPECT_EQ(outcome.streams.size(), 3U);
-      EXPECT_FALSE(outcome.intervals.empty());
-      EXPECT_GE(outcome.sent->packet_bytes, 1200U);
+      EXPECT_GT(figures.bytes, 0U);
+      EXPECT_EQ(figures.bytes, figures.sent_bytes);
+      EXPECT_EQ(figures.per_stream.size(), 3U);
+      EXPECT_FALSE(figures.intervals.empty());
+      EXPECT_GE(figures.packet_bytes, 1200U);
     }
   }
 }
@@ -77,7 +77,7 @@ TEST_F(QuicTest, AnInterruptedTestIsWhatWasMeasuredUntilThen) {
       interrupt.get());
   ASSERT_TRUE(trial) << describe(trial.error());
   EXPECT_TRUE(trial->interrupted);
-  EXPECT_GT(outcome_of(*trial, Direction::Send).bytes, 0U);
+  EXPECT_GT(outcome_of(*trial, Direction::Send).figures.bytes, 0U);
   EXPECT_TRUE(run(*client, {.time = 50ms, .interval = 10ms})) << "and the next test may come";
 }
 
