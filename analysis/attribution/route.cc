@@ -406,8 +406,7 @@ void explain_failure(const RunData& run, Verdict& verdict) {
       }
     }
   }
-  const net::Family other =
-      meeting->family == net::Family::Ipv4 ? net::Family::Ipv6 : net::Family::Ipv4;
+  const net::Family other = net::other(meeting->family);
   if (offers.empty() || has_data_over(run, other)) return;
   verdict.verdict = VerdictClass::WrongPath;
   verdict.cause = Cause::MeetingFamily;
@@ -420,8 +419,7 @@ void explain_failure(const RunData& run, Verdict& verdict) {
 void remark_family(const RunData& run, Verdict& verdict) {
   const auto meeting = meeting_of(run);
   if (!meeting || verdict.cause == Cause::MeetingFamily) return;
-  const net::Family other =
-      meeting->family == net::Family::Ipv4 ? net::Family::Ipv6 : net::Family::Ipv4;
+  const net::Family other = net::other(meeting->family);
   if (!has_data_over(run, other)) return;
   verdict.evidence.push_back(met(*meeting));
   verdict.evidence.push_back(

@@ -168,14 +168,11 @@ struct EnumNames<documents::RpcLimit> {
 template <>
 struct Fields<documents::RpcTimes> {
   using T = documents::RpcTimes;
-  static constexpr std::tuple kList{field("min", &T::min),
-                                    field("median", &T::median),
-                                    field("p90", &T::p90),
-                                    field("p99", &T::p99),
-                                    field("p999", &T::p999),
-                                    field("max", &T::max),
-                                    field("mean", &T::mean),
-                                    field("count", &T::count, "calls").between(1, kMaxCount)};
+  static constexpr std::tuple kList{
+      field("min", &T::min),   field("median", &T::median),
+      field("p90", &T::p90),   field("p99", &T::p99),
+      field("p999", &T::p999), field("max", &T::max),
+      field("mean", &T::mean), field("count", &T::count, "calls").between(1, kMaxCount)};
 };
 
 template <>
@@ -228,8 +225,7 @@ struct Fields<documents::RpcHop> {
       field("held_ms", &H::held_ms, "by the worker").between(0, documents::kMaxMs),
       field("network_ms", &H::network_ms, "mean latency less mean time held")
           .between(0, documents::kMaxMs),
-      field("own_ms", &H::own_ms,
-            "mean time held less the mean latency of the worker's own calls")
+      field("own_ms", &H::own_ms, "mean time held less the mean latency of the worker's own calls")
           .between(0, documents::kMaxMs),
       field("network_percent", &H::network_percent, "network_ms of the client's mean latency")
           .at_least(0),
@@ -288,8 +284,7 @@ struct Fields<documents::ProbeRpc> {
       field("peer", &P::peer, "the other end"),
       field("request_bytes", &P::request_bytes, "of a call, there")
           .between(1, documents::kMaxBytes),
-      field("response_bytes", &P::response_bytes, "of its answer")
-          .between(1, documents::kMaxBytes),
+      field("response_bytes", &P::response_bytes, "of its answer").between(1, documents::kMaxBytes),
       field("callers", &P::callers, "a connection each").at_least(1),
       field("outstanding", &P::outstanding, "calls of a caller at once").at_least(1),
       field("pause_ms", &P::pause_ms, "of a caller, from an answer to its next call").at_least(0),
@@ -298,12 +293,10 @@ struct Fields<documents::ProbeRpc> {
       field("duration_s", &P::duration_s, "from the first call to the last answer")
           .between(0, documents::kMaxSeconds),
       field("calls", &P::calls, "that were answered").at_most(kMaxCount),
-      field("unanswered", &P::unanswered,
-            "that were under way when an interrupted test ended")
+      field("unanswered", &P::unanswered, "that were under way when an interrupted test ended")
           .at_most(kMaxCount),
       field("calls_per_s", &P::calls_per_s, "answered calls over duration_s").at_least(0),
-      field("request_mbps", &P::request_mbps,
-            "payload of the requests of these calls, 10^6 bit/s")
+      field("request_mbps", &P::request_mbps, "payload of the requests of these calls, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
       field("response_mbps", &P::response_mbps, "payload of their answers, 10^6 bit/s")
           .between(0, documents::kMaxMbps),

@@ -20,6 +20,9 @@ namespace chokepoint::net {
 enum class Family { Ipv4, Ipv6 };
 
 std::string_view name_of(Family family);  // "ipv4", "ipv6"
+constexpr Family other(Family family) {
+  return family == Family::Ipv4 ? Family::Ipv6 : Family::Ipv4;
+}
 
 class Address {
  public:

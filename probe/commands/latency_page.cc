@@ -51,7 +51,7 @@ void add_way(LatencyMeasured& measured, const LoadWay& way) {
     (*document.udp).*way.udp = udp_trips_of(loaded->udp);
   }
   document.summary.push_back(sentence_of(measured.idle, *loaded, way.doing));
-  document.summary.push_back(responsiveness_sentence(*figures.responsiveness, way.doing));
+  document.summary.push_back(latency::responsiveness_sentence(*figures.responsiveness, way.doing));
 }
 
 std::vector<cli::Cell> row(std::string title, const Spread& spread) {

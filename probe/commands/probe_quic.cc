@@ -162,7 +162,8 @@ class ProbeQuicCommand final : public cli::Command {
                                 .window_bytes = window_.count,
                                 .segmentation = segmentation_ == "on",
                                 .share = share_};
-    parameters.congestion = named<quic::Congestion>(congestion_).value_or(parameters.congestion);
+    parameters.congestion =
+        named<documents::QuicCongestion>(congestion_).value_or(parameters.congestion);
     if (pace_.bits_per_second > 0) {
       parameters.pace_bits_per_s = pace_.bits_per_second;
     }

@@ -12,6 +12,7 @@
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
+#include "base/json/codec.h"
 #include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
@@ -29,8 +30,11 @@ constexpr std::chrono::seconds kConnectRpc{10};
 constexpr std::chrono::seconds kLookAtOther{1};
 constexpr std::chrono::seconds kExamine{5};
 
-std::string family_title(net::Family family) {
-  return family == net::Family::Ipv4 ? "IPv4" : "IPv6";
+documents::RpcFamily family_of(const path::FamilyFacts& facts) {
+  return {.addresses = facts.addresses,
+          .connection = facts.connection,
+          .reason = facts.reason,
+          .connect_ms = facts.connect_ms};
 }
 
 // A line on standard error for each interval, on a terminal only.
@@ -107,24 +111,24 @@ class ProbeRpcCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(baseline::check(baseline_));
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
-    cli::Json document = cli::document(context, "chokepoint.probe.rpc/1");
+    cli::Json document = cli::document(context, Fields<documents::ProbeRpc>::kSchema);
     TRY(const control::ClientOptions options, client_options(peer_, context));
     TRY(rpc::Parameters wanted, parameters(options));
     TRY(control::Client client,
         control::Client::connect(options, net::Deadline::of(kConnectRpc, signals.descriptor())));
     fit_pace(wanted.pace_bits_per_s, client.admittance().limits, context);
-    RpcMeasured measured{.family = client.peer().address.family()};
-    TRY(measured.trial, measure(client, wanted, interval_, signals.descriptor(), context));
+    TRY(const rpc::Trial trial, measure(client, wanted, interval_, signals.descriptor(), context));
     baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
     client.bye();
-    measured.outcome = outcome_of(measured.trial, sys::host_name(context.root));
+    RpcMeasured measured{.parameters = trial.parameters,
+                         .document = outcome_of(trial, sys::host_name(context.root))};
+    measured.document.peer = peer_of(peer_, client);
     look_at_name(measured, options, signals.descriptor(), context);
-    document["peer"] = peer_body(peer_, client);
-    add_to(document, measured);
+    document.update(json::to_json(measured.document));
     return baseline::answer(
         context, baseline_,
-        {.kind = "rpc", .peer = client.admittance().server.host, .document = std::move(document)},
-        measured.trial.interrupted, [&] { print_page(context, measured); });
+        {.kind = "rpc", .peer = measured.document.peer.called(), .document = std::move(document)},
+        measured.document.interrupted, [&] { print_page(context, measured); });
   }
 
  private:
@@ -184,7 +188,7 @@ class ProbeRpcCommand final : public cli::Command {
   // The result stands without it: where it fails it says nothing.
   void look_at_name(RpcMeasured& measured, const control::ClientOptions& options, int interrupt,
                     const cli::Context& context) const {
-    if (measured.trial.interrupted || net::Address::parse(options.peer.host)) {
+    if (measured.document.interrupted || net::Address::parse(options.peer.host)) {
       return;
     }
     const auto examine = [&] {
@@ -202,9 +206,11 @@ class ProbeRpcCommand final : public cli::Command {
       return;
     }
     measured.name = *std::move(facts);
-    measured.dual_stack_finding = path::dual_stack_finding(*measured.name);
-    const net::Family other =
-        measured.family == net::Family::Ipv4 ? net::Family::Ipv6 : net::Family::Ipv4;
+    documents::ProbeRpc& document = measured.document;
+    document.families = {.ipv4 = family_of(measured.name->ipv4),
+                         .ipv6 = family_of(measured.name->ipv6)};
+    document.dual_stack_finding = path::dual_stack_finding(*measured.name);
+    const net::Family other = net::other(document.peer.family);
     if (!options.family && next_.empty() && measured.name->of(other).connects()) {
       look_at_other(measured, options, other, interrupt, context);
     }
@@ -218,30 +224,28 @@ class ProbeRpcCommand final : public cli::Command {
     if (!client) {
       return;
     }
-    rpc::Parameters wanted = measured.trial.parameters;
+    rpc::Parameters wanted = measured.parameters;
     wanted.time = std::min<std::chrono::nanoseconds>(wanted.time, kLookAtOther);
     const Result<rpc::Trial> trial = measure(*client, wanted, {}, interrupt, context);
+    std::optional<std::string>& finding = measured.document.dual_stack_finding;
     if (!trial) {
       const Error& error = trial.error();
-      if (error.kind != ErrorKind::Interrupted && !measured.dual_stack_finding) {
-        measured.dual_stack_finding =
-            fmt::format("{} resolves to IPv4 and IPv6, and over {} the same calls fail: {}",
-                        options.peer.host, family_title(other), describe(error));
+      if (error.kind != ErrorKind::Interrupted && !finding) {
+        finding = fmt::format("{} resolves to IPv4 and IPv6, and over {} the same calls fail: {}",
+                              options.peer.host, rpc::family_title(other), describe(error));
       }
       return;
     }
     client->bye();
-    const auto look = [](net::Family family, const rpc::Outcome& outcome) {
-      const rpc::Hop& hop = outcome.hops.front().hop;
-      return rpc::FamilyLook{.family = family_title(family),
-                             .address = hop.address,
-                             .calls_per_s = outcome.calls_per_s,
-                             .latency_ms = hop.latency_ms};
+    const auto look = [](const documents::ProbeRpc& outcome) {
+      return documents::RpcOtherFamily{.address = outcome.hops.front().address,
+                                       .calls_per_s = outcome.calls_per_s,
+                                       .latency_ms = outcome.latency_ms};
     };
-    measured.other_family = look(other, outcome_of(*trial, ""));
-    if (!measured.dual_stack_finding) {
-      measured.dual_stack_finding = rpc::family_difference(
-          options.peer.host, look(measured.family, measured.outcome), *measured.other_family);
+    measured.document.other_family = look(outcome_of(*trial, ""));
+    if (!finding) {
+      finding = rpc::family_difference(options.peer.host, measured.document.peer.family,
+                                       look(measured.document), *measured.document.other_family);
     }
   }
 

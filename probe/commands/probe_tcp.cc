@@ -108,8 +108,8 @@ DirectionRows<tcp::Outcome> tcp_rows() {
           {"TCP's own view", [](const auto& each) { return shares_text(each.figures); }}};
 }
 
-documents::ProbeTcp document_of(const tcp::Trial& test, documents::Peer peer,
-                                const std::vector<tcp::Outcome>& directions) {
+documents::ProbeTcp tcp_document(const tcp::Trial& test, documents::Peer peer,
+                                 const std::vector<tcp::Outcome>& directions) {
   documents::ProbeTcp document{.peer = std::move(peer),
                                .direction = test.parameters.direction,
                                .streams = test.parameters.streams,
@@ -327,7 +327,7 @@ class ProbeTcpCommand final : public cli::Command {
                              cli::Json document, const cli::Context& context) const {
     const std::vector<tcp::Outcome> judged =
         judge_all(test, sys::host_name(context.root), peer.called());
-    document.update(json::to_json(document_of(test, peer, judged)));
+    document.update(json::to_json(tcp_document(test, peer, judged)));
     return baseline::answer(context, baseline_,
                             {.kind = "tcp",
                              .peer = peer.called(),

@@ -13,6 +13,7 @@
 #include "base/control/client.h"
 #include "base/documents/probe_latency.h"
 #include "base/documents/probe_quic.h"
+#include "base/documents/probe_rpc.h"
 #include "base/documents/probe_udp.h"
 #include "base/net/address.h"
 #include "base/sys/root.h"
@@ -145,20 +146,15 @@ Result<> run_beside(control::Client& client, const quic::Parameters& parameters,
 documents::ProbeQuic document_of(const QuicMeasured& measured, documents::Peer peer);
 void print_page(const cli::Context& context, const QuicMeasured& measured);
 
-// What 'chokepoint probe rpc' answers: the rest of its document, and its page for people.
+// What 'chokepoint probe rpc' answers, and its page for people.
 
 struct RpcMeasured {
-  rpc::Trial trial = {};
-  rpc::Outcome outcome = {};
-  net::Family family = net::Family::Ipv4;  // that was used
+  rpc::Parameters parameters = {};
+  documents::ProbeRpc document = {};
   // nullopt where the peer was given as an address.
   std::optional<path::HostFacts> name = {};
-  std::optional<rpc::FamilyLook> other_family = {};
-  std::optional<std::string> dual_stack_finding = {};
 };
 
-// Into `document`, which has its head already.
-void add_to(cli::Json& document, const RpcMeasured& measured);
 void print_page(const cli::Context& context, const RpcMeasured& measured);
 
 // What 'chokepoint probe pcie' measured and how it is shown (pcie_page.cc): the document

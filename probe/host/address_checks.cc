@@ -331,7 +331,7 @@ std::optional<Family> unreachable_family(const host::OwnName& own, const Address
 // The name resolves to one family only, and the default route is of the other.
 std::optional<Family> missed_family(const host::OwnName& own, const Addresses& addresses) {
   for (const Family family : kFamilies) {
-    const Family other = family == Family::Ipv4 ? Family::Ipv6 : Family::Ipv4;
+    const Family other = net::other(family);
     if (resolves_to(own, family) && !resolves_to(own, other) &&
         !has_default_route(addresses, family) && has_default_route(addresses, other)) {
       return other;

@@ -73,7 +73,7 @@ enum class Protocol {
 };
 
 struct Tuning {
-  Congestion congestion = Congestion::Cubic;
+  documents::QuicCongestion congestion = documents::QuicCongestion::Cubic;
   std::uint64_t window_bytes = 0;
   int streams = 0;  // that the peer may open
   Protocol protocol = Protocol::Chokepoint;

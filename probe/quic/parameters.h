@@ -16,14 +16,12 @@ namespace chokepoint::probe::quic {
 
 using control::Direction;
 
-using Congestion = documents::QuicCongestion;
-
 struct Parameters {
   Direction direction = Direction::Send;
   int streams = 1;  // each way, all of one connection
   std::chrono::nanoseconds time{10'000'000'000};
   std::chrono::nanoseconds interval{1'000'000'000};
-  Congestion congestion = Congestion::Cubic;
+  documents::QuicCongestion congestion = documents::QuicCongestion::Cubic;
   // The flow control window that a receiver grants, for each stream and for the connection.
   std::uint64_t window_bytes = std::uint64_t{16} << 20;
   bool segmentation = true;                    // UDP_SEGMENT and UDP_GRO

@@ -82,6 +82,21 @@ Spread spread_of(const math::Histogram& histogram) {
           .p999 = histogram.quantile(kP999) / math::kNsPerMs};
 }
 
+std::optional<documents::RpcTimes> times_of(const Spread& spread) {
+  const math::Distribution& values = spread.values;
+  if (values.count == 0) {
+    return std::nullopt;
+  }
+  return documents::RpcTimes{.min = values.min,
+                             .median = values.median,
+                             .p90 = spread.p90,
+                             .p99 = values.p99,
+                             .p999 = spread.p999,
+                             .max = values.max,
+                             .mean = values.mean,
+                             .count = values.count};
+}
+
 control::Json body_of(const Half& half) { return json::to_json(half); }
 
 Result<Half> half_in(const control::Json& body) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/control/message.h"
+#include "base/documents/probe_rpc.h"
 #include "base/math/histogram.h"
 #include "base/math/statistics.h"
 #include "base/sys/error.h"
@@ -23,6 +24,9 @@ struct Spread {
 
 // Of nanoseconds.
 Spread spread_of(const math::Histogram& histogram);
+
+// nullopt where nothing was measured.
+std::optional<documents::RpcTimes> times_of(const Spread& spread);
 
 // The messages that an end sends, over all connections, as its kernel saw them.
 struct SentMeasure {
@@ -70,14 +74,7 @@ struct Half {
   std::vector<Hop> next = {};  // the workers behind it, in the order in which they are called
 };
 
-// An interval at the client.
-struct Interval {
-  double start_s = 0;
-  double end_s = 0;
-  std::uint64_t calls = 0;  // answered
-  std::optional<double> mean_ms = {};
-  std::optional<double> max_ms = {};
-};
+using Interval = documents::RpcInterval;  // at the client
 
 control::Json body_of(const Half& half);
 Result<Half> half_in(const control::Json& body);

@@ -40,19 +40,35 @@ double mbps_of(double messages_per_s, std::uint64_t bytes) {
 
 std::string bytes_text(double bytes) { return math::format_bytes(bytes); }
 
+struct Verdict {
+  Limit limit = Limit::Nothing;
+  std::string sentence = {};
+};
+
+// Zeros where nothing was measured.
+template <class Figures>
+Figures known(const std::optional<Figures>& figures) {
+  return figures.value_or(Figures{});
+}
+
+// The median call's, without what the worker held it.
+double median_on_the_way_ms(const documents::RpcHop& hop) {
+  return std::max(known(hop.latency_ms).median - known(hop.held_ms).median, 0.0);
+}
+
 struct Facts {
-  const Outcome& outcome;
-  const HopOutcome& at;  // the hop on whose way most time went
+  const documents::ProbeRpc& outcome;
+  const documents::RpcHop& at;  // the hop on whose way most time went
   const Parameters& parameters;
 
   // The direction that carries more.
   bool is_request() const { return parameters.request_bytes >= parameters.response_bytes; }
-  const SentMeasure& sent() const { return is_request() ? at.hop.requests : at.hop.worker.answers; }
+  const documents::RpcMessages& sent() const { return is_request() ? at.requests : at.answers; }
   std::uint64_t size() const {
     return std::max(parameters.request_bytes, parameters.response_bytes);
   }
-  const std::string& sender() const { return is_request() ? at.caller : at.hop.host; }
-  const std::string& receiver() const { return is_request() ? at.hop.host : at.caller; }
+  const std::string& sender() const { return is_request() ? at.caller : at.worker; }
+  const std::string& receiver() const { return is_request() ? at.worker : at.caller; }
   std::string message() const {
     return fmt::format("{} of {}", is_request() ? "a request" : "an answer",
                        bytes_text(static_cast<double>(size())));
@@ -61,27 +77,23 @@ struct Facts {
     return math::format_rate((is_request() ? outcome.request_mbps : outcome.response_mbps) *
                              math::kMega);
   }
-  // The median call's, without what the worker held it.
-  double on_the_way_ms() const {
-    return std::max(at.hop.latency_ms.values.median - at.hop.worker.held_ms.values.median, 0.0);
-  }
   // In a chain: whose way it is.
   std::string way() const {
-    return outcome.hops.size() == 1 ? "" : fmt::format(" from {} to {}", at.caller, at.hop.host);
+    return outcome.hops.size() == 1 ? "" : fmt::format(" from {} to {}", at.caller, at.worker);
   }
 };
 
-std::optional<double> round_trip_of(const Hop& hop) {
+std::optional<double> round_trip_of(const documents::RpcHop& hop) {
   const auto& there = hop.requests.min_rtt_ms;
-  const auto& back = hop.worker.answers.min_rtt_ms;
+  const auto& back = hop.answers.min_rtt_ms;
   return there && back ? std::optional(std::min(*there, *back)) : there ? there : back;
 }
 
-bool is_full(const HostMeasure& host) {
+bool is_full(const documents::RpcCpu& host) {
   return host.busy_percent >= kThreadFull || host.softirq_percent.value_or(0) >= kSoftirqFull;
 }
 
-std::string processor_text(const std::string& host, const HostMeasure& measure) {
+std::string processor_text(const std::string& host, const documents::RpcCpu& measure) {
   return measure.busy_percent >= kThreadFull
              ? fmt::format(
                    "the processor of {}: the thread that has the connections was busy for "
@@ -91,36 +103,34 @@ std::string processor_text(const std::string& host, const HostMeasure& measure) 
                            host, measure.softirq_percent.value_or(0));
 }
 
-std::optional<Verdict> processor(const Trial& trial, const Outcome& outcome,
-                                 const std::string& client) {
-  if (is_full(trial.client)) {
-    return Verdict{Limit::ClientCpu, processor_text(client, trial.client)};
+std::optional<Verdict> processor(const documents::ProbeRpc& outcome) {
+  if (is_full(outcome.client_cpu)) {
+    return Verdict{Limit::ClientCpu,
+                   processor_text(outcome.hops.front().caller, outcome.client_cpu)};
   }
-  for (const HopOutcome& each : outcome.hops) {
-    if (is_full(each.hop.worker.host)) {
-      return Verdict{Limit::WorkerCpu, processor_text(each.hop.host, each.hop.worker.host)};
+  for (const documents::RpcHop& each : outcome.hops) {
+    if (is_full(each.worker_cpu)) {
+      return Verdict{Limit::WorkerCpu, processor_text(each.worker, each.worker_cpu)};
     }
   }
   return std::nullopt;
 }
 
 // One that held calls for longer than any way took, and for half of their time at least.
-std::optional<Verdict> worker(const Outcome& outcome) {
-  const auto most = std::ranges::max_element(outcome.hops, {}, &HopOutcome::own_ms);
-  const auto way = std::ranges::max_element(outcome.hops, {}, &HopOutcome::network_ms);
-  const double mean = outcome.hops.front().hop.latency_ms.values.mean;
+std::optional<Verdict> worker(const documents::ProbeRpc& outcome) {
+  const auto most = std::ranges::max_element(outcome.hops, {}, &documents::RpcHop::own_ms);
+  const auto way = std::ranges::max_element(outcome.hops, {}, &documents::RpcHop::network_ms);
+  const double mean = known(outcome.latency_ms).mean;
   if (most->own_ms < way->network_ms || most->own_ms < mean / 2) {
     return std::nullopt;
   }
-  return Verdict{Limit::Worker,
-                 fmt::format("{}, which held a call for {} of its {}", most->hop.host,
-                             math::format_ms(most->own_ms), math::format_ms(mean))};
+  return Verdict{Limit::Worker, fmt::format("{}, which held a call for {} of its {}", most->worker,
+                                            math::format_ms(most->own_ms), math::format_ms(mean))};
 }
 
 std::optional<Verdict> loss(const Facts& facts) {
-  const std::uint64_t lost =
-      facts.at.hop.requests.retransmits + facts.at.hop.worker.answers.retransmits;
-  const math::Distribution& latency = facts.at.hop.latency_ms.values;
+  const std::uint64_t lost = facts.at.requests.retransmits + facts.at.answers.retransmits;
+  const documents::RpcTimes latency = known(facts.at.latency_ms);
   const double excess_ms = latency.mean - latency.median;
   // What the retransmissions may have cost at the most: each delayed all calls of one caller.
   const double explained_ms = static_cast<double>(lost) * facts.parameters.outstanding *
@@ -137,7 +147,7 @@ std::optional<Verdict> loss(const Facts& facts) {
 }
 
 std::optional<Verdict> outliers(const Facts& facts) {
-  const math::Distribution& latency = facts.at.hop.latency_ms.values;
+  const documents::RpcTimes latency = known(facts.at.latency_ms);
   if (latency.mean - latency.median < kOutlierShare * latency.mean) {
     return std::nullopt;
   }
@@ -152,7 +162,7 @@ std::optional<Verdict> outliers(const Facts& facts) {
 // Of what a program writes in parts, or several messages at once, a small segment waits until the
 // one before it is acknowledged, which the other host may delay by 40 ms.
 std::optional<Verdict> nagle(const Facts& facts) {
-  const double trip = round_trip_of(facts.at.hop).value_or(0);
+  const double trip = round_trip_of(facts.at).value_or(0);
   const double way_ms = facts.at.network_ms;  // the mean: not every message waits
   const bool waits =
       (trip >= kShortTripMs && way_ms >= kNagleTimes * trip) || way_ms - trip >= kDelayedAckMs;
@@ -169,57 +179,55 @@ std::optional<Verdict> nagle(const Facts& facts) {
 
 // What TCP's own stopwatch says of the direction that carries more.
 std::optional<Verdict> buffers(const Facts& facts) {
-  const SentMeasure& sent = facts.sent();
-  if (facts.size() <= kFirstFlightBytes || sent.busy_s <= 0) {
+  const documents::RpcShares& shares = facts.sent().limited_by;
+  if (facts.size() <= kFirstFlightBytes || !shares.receive_window || !shares.send_buffer) {
     return std::nullopt;
   }
-  const auto share = [&](double seconds) { return seconds / sent.busy_s; };
-  if (share(sent.receive_window_s) > kWindowShare && sent.receive_window_s >= sent.send_buffer_s) {
+  if (*shares.receive_window > kWindowShare && *shares.receive_window >= *shares.send_buffer) {
     return Verdict{Limit::ReceiveWindow,
                    fmt::format("the receive window of {} for {:.0f} % of the time: raise "
                                "net.ipv4.tcp_rmem there",
-                               facts.receiver(), math::kPercent * share(sent.receive_window_s))};
+                               facts.receiver(), math::kPercent * *shares.receive_window)};
   }
-  if (share(sent.send_buffer_s) > kWindowShare) {
+  if (*shares.send_buffer > kWindowShare) {
     return Verdict{Limit::SendBuffer,
                    fmt::format("the send buffer of {} for {:.0f} % of the time: raise "
                                "net.ipv4.tcp_wmem there",
-                               facts.sender(), math::kPercent * share(sent.send_buffer_s))};
+                               facts.sender(), math::kPercent * *shares.send_buffer)};
   }
   return std::nullopt;
 }
 
 std::optional<Verdict> queue(const Facts& facts) {
-  const SentMeasure& sent = facts.sent();
+  const documents::RpcMessages& sent = facts.sent();
   const Parameters& asked = facts.parameters;
   const std::uint64_t at_once = facts.size() * static_cast<std::uint64_t>(asked.outstanding) *
                                 static_cast<std::uint64_t>(asked.callers);
   const double least = sent.min_rtt_ms.value_or(0);
   if (at_once <= kFirstFlightBytes ||
-      !math::has_queue(sent.rtt_ms.median, least, math::kTestQueueFactor)) {
+      !math::has_queue(known(sent.rtt_ms).median, least, math::kTestQueueFactor)) {
     return std::nullopt;
   }
   return Verdict{
       Limit::Path,
       fmt::format("a full path{}: its queue made {} of round trip out of {}, {} segments "
                   "were retransmitted, and calls carried {} on average",
-                  facts.way(), math::format_ms(sent.rtt_ms.median), math::format_ms(least),
+                  facts.way(), math::format_ms(known(sent.rtt_ms).median), math::format_ms(least),
                   sent.retransmits, facts.rate())};
 }
 
 std::optional<Verdict> window(const Facts& facts) {
-  const SentMeasure& sent = facts.sent();
-  const double trip = round_trip_of(facts.at.hop).value_or(0);
+  const documents::RpcMessages& sent = facts.sent();
+  const double trip = round_trip_of(facts.at).value_or(0);
   const double rounds = facts.at.round_trips.value_or(0);
   if (facts.size() <= kFirstFlightBytes || trip < kShortTripMs || rounds < kMoreThanOne ||
-      sent.window_bytes.count == 0 ||
-      sent.window_bytes.median >= static_cast<double>(facts.size())) {
+      !sent.window_bytes || sent.window_bytes->median >= static_cast<double>(facts.size())) {
     return std::nullopt;
   }
   std::string sentence = fmt::format(
       "the congestion window{}: {} is larger than it, {} when the message begins, and a call takes "
       "{:.1f} round trips of {}",
-      facts.way(), facts.message(), bytes_text(sent.window_bytes.median), rounds,
+      facts.way(), facts.message(), bytes_text(sent.window_bytes->median), rounds,
       math::format_ms(trip));
   if (facts.parameters.pause >= kIdle) {
     sentence += fmt::format(
@@ -234,14 +242,15 @@ Verdict hosts(const Facts& facts, double trip) {
   return {Limit::Hosts,
           fmt::format("the two hosts{}, which take {} of a call's {} to wake up and to pass it "
                       "between network and program",
-                      facts.way(), math::format_ms(std::max(facts.on_the_way_ms() - trip, 0.0)),
-                      math::format_ms(facts.at.hop.latency_ms.values.median))};
+                      facts.way(),
+                      math::format_ms(std::max(median_on_the_way_ms(facts.at) - trip, 0.0)),
+                      math::format_ms(known(facts.at.latency_ms).median))};
 }
 
 Verdict transmission(const Facts& facts) {
   return {Limit::Path, fmt::format("the path{}, which carries {}: {} takes most of a call's {}",
                                    facts.way(), facts.rate(), facts.message(),
-                                   math::format_ms(facts.at.hop.latency_ms.values.median))};
+                                   math::format_ms(known(facts.at.latency_ms).median))};
 }
 
 Verdict round_trip(const Facts& facts, double trip) {
@@ -266,26 +275,27 @@ Verdict round_trip(const Facts& facts, double trip) {
 }
 
 Verdict by_time_on_the_way(const Facts& facts) {
-  const double trip = round_trip_of(facts.at.hop).value_or(0);
-  if (facts.on_the_way_ms() < kMoreThanOne * trip) {
+  const double trip = round_trip_of(facts.at).value_or(0);
+  if (median_on_the_way_ms(facts.at) < kMoreThanOne * trip) {
     return round_trip(facts, trip);
   }
   return facts.size() > kFirstFlightBytes ? transmission(facts) : hosts(facts, trip);
 }
 
-Verdict judge(const Trial& trial, const Outcome& outcome, const std::string& client) {
+Verdict judge(const Parameters& parameters, const documents::ProbeRpc& outcome) {
   if (outcome.calls == 0) {
     return {Limit::Nothing, "nothing that can be told: no call was answered"};
   }
-  if (std::optional<Verdict> verdict = processor(trial, outcome, client)) {
+  if (std::optional<Verdict> verdict = processor(outcome)) {
     return *std::move(verdict);
   }
   if (std::optional<Verdict> verdict = worker(outcome)) {
     return *std::move(verdict);
   }
-  const Facts facts{.outcome = outcome,
-                    .at = *std::ranges::max_element(outcome.hops, {}, &HopOutcome::network_ms),
-                    .parameters = trial.parameters};
+  const Facts facts{
+      .outcome = outcome,
+      .at = *std::ranges::max_element(outcome.hops, {}, &documents::RpcHop::network_ms),
+      .parameters = parameters};
   for (const auto look : {loss, outliers, nagle, buffers, queue, window}) {
     if (std::optional<Verdict> verdict = look(facts)) {
       return *std::move(verdict);
@@ -294,66 +304,117 @@ Verdict judge(const Trial& trial, const Outcome& outcome, const std::string& cli
   return by_time_on_the_way(facts);
 }
 
-HopOutcome hop_outcome(const std::vector<Hop>& hops, std::size_t index, const std::string& caller) {
+documents::RpcMessages messages_of(const SentMeasure& sent) {
+  const auto share = [&](double part_s) {
+    return sent.busy_s > 0 ? std::optional(part_s / sent.busy_s) : std::nullopt;
+  };
+  return {.retransmits = sent.retransmits,
+          .rtt_ms = documents::if_measured(sent.rtt_ms),
+          .min_rtt_ms = sent.min_rtt_ms,
+          .mss_bytes = sent.mss_bytes,
+          .window_bytes = documents::if_measured(sent.window_bytes),
+          .max_window_bytes = sent.max_window_bytes,
+          .limited_by = {.receive_window = share(sent.receive_window_s),
+                         .send_buffer = share(sent.send_buffer_s)}};
+}
+
+documents::RpcCpu cpu_of(const HostMeasure& host) {
+  return {.percent = host.cpu_percent,
+          .busy_percent = host.busy_percent,
+          .softirq_percent = host.softirq_percent};
+}
+
+documents::RpcHop hop_of(const std::vector<Hop>& hops, std::size_t index,
+                         const std::string& caller) {
   const Hop& hop = hops[index];
   const double held = hop.worker.held_ms.values.mean;
   const double further = index + 1 < hops.size() ? hops[index + 1].latency_ms.values.mean : 0;
   const double all = hops.front().latency_ms.values.mean;
-  HopOutcome outcome{.hop = hop,
-                     .caller = caller,
-                     .network_ms = std::max(hop.latency_ms.values.mean - held, 0.0),
-                     .own_ms = std::max(held - further, 0.0)};
+  documents::RpcHop made{.caller = caller,
+                         .worker = hop.host,
+                         .address = hop.address,
+                         .calls = hop.calls,
+                         .latency_ms = times_of(hop.latency_ms),
+                         .held_ms = times_of(hop.worker.held_ms),
+                         .network_ms = std::max(hop.latency_ms.values.mean - held, 0.0),
+                         .own_ms = std::max(held - further, 0.0),
+                         .requests = messages_of(hop.requests),
+                         .answers = messages_of(hop.worker.answers),
+                         .worker_cpu = cpu_of(hop.worker.host)};
   if (all > 0) {
-    outcome.network_percent = math::kPercent * outcome.network_ms / all;
-    outcome.own_percent = math::kPercent * outcome.own_ms / all;
+    made.network_percent = math::kPercent * made.network_ms / all;
+    made.own_percent = math::kPercent * made.own_ms / all;
   }
-  const std::optional<double> trip = round_trip_of(hop);
-  if (trip && *trip > 0 && hop.latency_ms.values.count > 0) {
-    outcome.round_trips =
-        std::max(hop.latency_ms.values.median - hop.worker.held_ms.values.median, 0.0) / *trip;
+  const std::optional<double> trip = round_trip_of(made);
+  if (trip && *trip > 0 && made.latency_ms) {
+    made.round_trips = median_on_the_way_ms(made) / *trip;
   }
-  return outcome;
+  return made;
 }
 
 }  // namespace
 
-Outcome outcome_of(const Trial& trial, const std::string& client) {
-  Outcome outcome;
+documents::ProbeRpc outcome_of(const Trial& trial, const std::string& client) {
+  const Parameters& asked = trial.parameters;
+  documents::ProbeRpc outcome{
+      .request_bytes = asked.request_bytes,
+      .response_bytes = asked.response_bytes,
+      .callers = asked.callers,
+      .outstanding = asked.outstanding,
+      .pause_ms = std::chrono::duration<double, std::milli>(asked.pause).count(),
+      .no_delay = asked.no_delay,
+      .interrupted = trial.interrupted,
+      .duration_s = trial.duration_s,
+      .unanswered = trial.unanswered,
+      .client_cpu = cpu_of(trial.client),
+      .intervals = trial.intervals};
   std::string caller = client;
   for (std::size_t i = 0; i < trial.hops.size(); ++i) {
-    outcome.hops.push_back(hop_outcome(trial.hops, i, caller));
+    outcome.hops.push_back(hop_of(trial.hops, i, caller));
     caller = trial.hops[i].host;
   }
   if (outcome.hops.empty()) {
     return outcome;
   }
-  outcome.calls = trial.hops.front().calls;
+  const documents::RpcHop& first = outcome.hops.front();
+  outcome.calls = first.calls;
   if (trial.duration_s > 0) {
     outcome.calls_per_s = static_cast<double>(outcome.calls) / trial.duration_s;
   }
-  outcome.request_mbps = mbps_of(outcome.calls_per_s, trial.parameters.request_bytes);
-  outcome.response_mbps = mbps_of(outcome.calls_per_s, trial.parameters.response_bytes);
-  outcome.verdict = judge(trial, outcome, client);
+  outcome.request_mbps = mbps_of(outcome.calls_per_s, asked.request_bytes);
+  outcome.response_mbps = mbps_of(outcome.calls_per_s, asked.response_bytes);
+  outcome.latency_ms = first.latency_ms;
+  outcome.held_ms = first.held_ms;
+  outcome.network_ms = first.network_ms;
+  outcome.round_trips = first.round_trips;
+  Verdict verdict = judge(asked, outcome);
+  outcome.limit = verdict.limit;
+  outcome.summary = std::move(verdict.sentence);
   return outcome;
 }
 
-std::optional<std::string> family_difference(const std::string& name, const FamilyLook& used,
-                                             const FamilyLook& other) {
+std::string family_title(net::Family family) {
+  return family == net::Family::Ipv4 ? "IPv4" : "IPv6";
+}
+
+std::optional<std::string> family_difference(const std::string& name, net::Family family,
+                                             const documents::RpcOtherFamily& used,
+                                             const documents::RpcOtherFamily& other) {
   constexpr double kTimes = 1.5;
   constexpr double kMinMs = 2;
-  const double mine = used.latency_ms.values.median;
-  const double its = other.latency_ms.values.median;
-  if (used.latency_ms.values.count == 0 || other.latency_ms.values.count == 0 ||
-      std::abs(mine - its) < kMinMs || std::max(mine, its) < kTimes * std::min(mine, its)) {
+  const double mine = known(used.latency_ms).median;
+  const double its = known(other.latency_ms).median;
+  if (!used.latency_ms || !other.latency_ms || std::abs(mine - its) < kMinMs ||
+      std::max(mine, its) < kTimes * std::min(mine, its)) {
     return std::nullopt;
   }
-  const FamilyLook& good = mine < its ? used : other;
   return fmt::format(
       "{0} resolves to IPv4 and IPv6, and a call takes {1} over {2} and {3} over {4}; which one a "
       "job takes is its program's choice, torch RPC's is the name's first: give {0} the address "
       "{5} "
       "alone (a line '{5} {0}' in /etc/hosts)",
-      name, math::format_ms(mine), used.family, math::format_ms(its), other.family, good.address);
+      name, math::format_ms(mine), family_title(family), math::format_ms(its),
+      family_title(net::other(family)), mine < its ? used.address : other.address);
 }
 
 }  // namespace chokepoint::probe::rpc

@@ -22,13 +22,13 @@ std::string_view alpn_of(Protocol protocol) {
   return protocol == Protocol::Perf ? "perf" : "chokepoint/1";
 }
 
-ngtcp2_cc_algo algorithm(Congestion congestion) {
+ngtcp2_cc_algo algorithm(documents::QuicCongestion congestion) {
   switch (congestion) {
-    case Congestion::Bbr:
+    case documents::QuicCongestion::Bbr:
       return NGTCP2_CC_ALGO_BBR;
-    case Congestion::Reno:
+    case documents::QuicCongestion::Reno:
       return NGTCP2_CC_ALGO_RENO;
-    case Congestion::Cubic:
+    case documents::QuicCongestion::Cubic:
       break;
   }
   return NGTCP2_CC_ALGO_CUBIC;

@@ -13,7 +13,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Tuning kTuning{.congestion = Congestion::Cubic, .window_bytes = 1 << 20, .streams = 2};
+constexpr Tuning kTuning{
+    .congestion = documents::QuicCongestion::Cubic, .window_bytes = 1 << 20, .streams = 2};
 
 constexpr std::int64_t kRoundTripNs = 1'000'000;
 

@@ -12,7 +12,7 @@ using control::Json;
 TEST(QuicParameters, TravelUnchanged) {
   const Parameters sent{.direction = Direction::Both,
                         .streams = 4,
-                        .congestion = Congestion::Bbr,
+                        .congestion = documents::QuicCongestion::Bbr,
                         .window_bytes = 1 << 20,
                         .segmentation = false,
                         .pace_bits_per_s = 1e9,

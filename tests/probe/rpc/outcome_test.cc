@@ -6,6 +6,7 @@
 namespace chokepoint::probe::rpc {
 namespace {
 
+using documents::ProbeRpc;
 using testing::HasSubstr;
 
 Spread spread(double median, double mean, std::uint64_t count = 1000) {
@@ -35,10 +36,10 @@ Trial trial(const Hop& first) {
           .hops = {first}};
 }
 
-Outcome judged(const Trial& of) { return outcome_of(of, "a"); }
+ProbeRpc judged(const Trial& of) { return outcome_of(of, "a"); }
 
 TEST(RpcOutcome, CountsCallsAndPayloadEachWay) {
-  const Outcome outcome = judged(trial(hop(40)));
+  const ProbeRpc outcome = judged(trial(hop(40)));
   EXPECT_EQ(outcome.calls, 1000U);
   EXPECT_DOUBLE_EQ(outcome.calls_per_s, 100);
   EXPECT_DOUBLE_EQ(outcome.request_mbps, 0.8);
@@ -49,9 +50,9 @@ TEST(RpcOutcome, TheMeanOfARoundIsTheSumOfItsParts) {
   Trial chain = trial(hop(100, 70));
   chain.hops.push_back(hop(60, 15));
   chain.hops.push_back(hop(10, 4));
-  const Outcome outcome = judged(chain);
+  const ProbeRpc outcome = judged(chain);
   double sum = 0;
-  for (const HopOutcome& each : outcome.hops) {
+  for (const documents::RpcHop& each : outcome.hops) {
     sum += each.network_ms + each.own_ms;
   }
   EXPECT_DOUBLE_EQ(sum, 100);
@@ -64,54 +65,54 @@ TEST(RpcOutcome, TheMeanOfARoundIsTheSumOfItsParts) {
 
 TEST(RpcVerdict, NoAnswer) {
   Hop none;
-  EXPECT_EQ(judged(trial(none)).verdict.limit, Limit::Nothing);
-  EXPECT_EQ(outcome_of({}, "a").verdict.limit, Limit::Nothing);
+  EXPECT_EQ(judged(trial(none)).limit, Limit::Nothing);
+  EXPECT_EQ(outcome_of({}, "a").limit, Limit::Nothing);
 }
 
 TEST(RpcVerdict, ARoundTripWithHowManyMoreCallsWouldHelp) {
-  const Verdict verdict = judged(trial(hop(40.3))).verdict;
-  EXPECT_EQ(verdict.limit, Limit::RoundTrip);
-  EXPECT_THAT(verdict.sentence, HasSubstr("a call costs one of 40.0 ms"));
-  EXPECT_THAT(verdict.sentence, HasSubstr("8 outstanding calls would"));
+  const ProbeRpc outcome = judged(trial(hop(40.3)));
+  EXPECT_EQ(outcome.limit, Limit::RoundTrip);
+  EXPECT_THAT(outcome.summary, HasSubstr("a call costs one of 40.0 ms"));
+  EXPECT_THAT(outcome.summary, HasSubstr("8 outstanding calls would"));
   Trial paused = trial(hop(40.3));
   paused.parameters.pause = std::chrono::milliseconds(100);
-  EXPECT_THAT(judged(paused).verdict.sentence, HasSubstr("pauses for 100 ms"));
+  EXPECT_THAT(judged(paused).summary, HasSubstr("pauses for 100 ms"));
 }
 
 TEST(RpcVerdict, AProcessorBeforeAnythingElse) {
   Trial full = trial(hop(40.3));
   full.client.busy_percent = 95;
-  EXPECT_EQ(judged(full).verdict.limit, Limit::ClientCpu);
+  EXPECT_EQ(judged(full).limit, Limit::ClientCpu);
   full.client.busy_percent = 10;
   full.hops[0].worker.host.softirq_percent = 97;
-  EXPECT_EQ(judged(full).verdict.limit, Limit::WorkerCpu);
-  EXPECT_THAT(judged(full).verdict.sentence, HasSubstr("of b"));
+  EXPECT_EQ(judged(full).limit, Limit::WorkerCpu);
+  EXPECT_THAT(judged(full).summary, HasSubstr("of b"));
 }
 
 TEST(RpcVerdict, AWorkerThatHoldsCalls) {
-  const Verdict verdict = judged(trial(hop(140, 100))).verdict;
-  EXPECT_EQ(verdict.limit, Limit::Worker);
-  EXPECT_THAT(verdict.sentence, HasSubstr("b, which held a call for 100 ms of its 140 ms"));
+  const ProbeRpc outcome = judged(trial(hop(140, 100)));
+  EXPECT_EQ(outcome.limit, Limit::Worker);
+  EXPECT_THAT(outcome.summary, HasSubstr("b, which held a call for 100 ms of its 140 ms"));
 }
 
 TEST(RpcVerdict, FewCallsThatTookVeryLong) {
   Hop slow = hop(41);
   slow.latency_ms = spread(41, 100);
-  EXPECT_EQ(judged(trial(slow)).verdict.limit, Limit::Outliers);
+  EXPECT_EQ(judged(trial(slow)).limit, Limit::Outliers);
   slow.latency_ms.values.max = 6000;
   slow.requests.retransmits = 2;
-  EXPECT_EQ(judged(trial(slow)).verdict.limit, Limit::Outliers) << "two cannot have cost so much";
+  EXPECT_EQ(judged(trial(slow)).limit, Limit::Outliers) << "two cannot have cost so much";
   slow.requests.retransmits = 12;
-  const Verdict verdict = judged(trial(slow)).verdict;
-  EXPECT_EQ(verdict.limit, Limit::Loss);
-  EXPECT_THAT(verdict.sentence, HasSubstr("12 segments"));
+  const ProbeRpc outcome = judged(trial(slow));
+  EXPECT_EQ(outcome.limit, Limit::Loss);
+  EXPECT_THAT(outcome.summary, HasSubstr("12 segments"));
 }
 
 TEST(RpcVerdict, NagleOnlyWhereItWasAskedFor) {
   Trial delayed = trial(hop(81));
-  EXPECT_NE(judged(delayed).verdict.limit, Limit::Nagle);
+  EXPECT_NE(judged(delayed).limit, Limit::Nagle);
   delayed.parameters.no_delay = false;
-  EXPECT_EQ(judged(delayed).verdict.limit, Limit::Nagle);
+  EXPECT_EQ(judged(delayed).limit, Limit::Nagle);
 }
 
 Trial large() {
@@ -123,14 +124,14 @@ Trial large() {
 
 TEST(RpcVerdict, AWindowSmallerThanTheMessage) {
   Trial made = large();
-  Verdict verdict = judged(made).verdict;
-  EXPECT_EQ(verdict.limit, Limit::Window);
-  EXPECT_THAT(verdict.sentence, HasSubstr("6.0 round trips of 40.0 ms"));
-  EXPECT_THAT(verdict.sentence, testing::Not(HasSubstr("idle")));
+  const ProbeRpc outcome = judged(made);
+  EXPECT_EQ(outcome.limit, Limit::Window);
+  EXPECT_THAT(outcome.summary, HasSubstr("6.0 round trips of 40.0 ms"));
+  EXPECT_THAT(outcome.summary, testing::Not(HasSubstr("idle")));
   made.parameters.pause = std::chrono::seconds(1);
-  EXPECT_THAT(judged(made).verdict.sentence, HasSubstr("tcp_slow_start_after_idle=0 at a"));
+  EXPECT_THAT(judged(made).summary, HasSubstr("tcp_slow_start_after_idle=0 at a"));
   made.hops[0].requests.window_bytes.median = 1e6;
-  EXPECT_EQ(judged(made).verdict.limit, Limit::Path) << "it fits: the sending itself takes long";
+  EXPECT_EQ(judged(made).limit, Limit::Path) << "it fits: the sending itself takes long";
 }
 
 TEST(RpcVerdict, AnAnswersWindowIsTheWorkers) {
@@ -138,31 +139,31 @@ TEST(RpcVerdict, AnAnswersWindowIsTheWorkers) {
   std::swap(made.parameters.request_bytes, made.parameters.response_bytes);
   std::swap(made.hops[0].requests, made.hops[0].worker.answers);
   made.parameters.pause = std::chrono::seconds(1);
-  const Verdict verdict = judged(made).verdict;
-  EXPECT_EQ(verdict.limit, Limit::Window);
-  EXPECT_THAT(verdict.sentence, HasSubstr("an answer of 300"));
-  EXPECT_THAT(verdict.sentence, HasSubstr("tcp_slow_start_after_idle=0 at b"));
+  const ProbeRpc outcome = judged(made);
+  EXPECT_EQ(outcome.limit, Limit::Window);
+  EXPECT_THAT(outcome.summary, HasSubstr("an answer of 300"));
+  EXPECT_THAT(outcome.summary, HasSubstr("tcp_slow_start_after_idle=0 at b"));
 }
 
 TEST(RpcVerdict, SocketBuffersAndAFullPath) {
   Trial made = large();
   made.hops[0].requests.receive_window_s = 4;
-  EXPECT_EQ(judged(made).verdict.limit, Limit::ReceiveWindow);
-  EXPECT_THAT(judged(made).verdict.sentence, HasSubstr("of b for 50 %"));
+  EXPECT_EQ(judged(made).limit, Limit::ReceiveWindow);
+  EXPECT_THAT(judged(made).summary, HasSubstr("of b for 50 %"));
   made = large();
   made.hops[0].requests.send_buffer_s = 4;
-  EXPECT_EQ(judged(made).verdict.limit, Limit::SendBuffer);
-  EXPECT_THAT(judged(made).verdict.sentence, HasSubstr("of a for 50 %"));
+  EXPECT_EQ(judged(made).limit, Limit::SendBuffer);
+  EXPECT_THAT(judged(made).summary, HasSubstr("of a for 50 %"));
   made = large();
   made.hops[0].requests.rtt_ms.median = 90;
-  EXPECT_EQ(judged(made).verdict.limit, Limit::Path);
-  EXPECT_THAT(judged(made).verdict.sentence, HasSubstr("90.0 ms of round trip out of 40.0 ms"));
+  EXPECT_EQ(judged(made).limit, Limit::Path);
+  EXPECT_THAT(judged(made).summary, HasSubstr("90.0 ms of round trip out of 40.0 ms"));
 }
 
 TEST(RpcVerdict, HostsWhereTheWayIsShort) {
   Hop near = hop(0.1, 0.01);
   near.requests.min_rtt_ms = near.worker.answers.min_rtt_ms = 0.02;
-  EXPECT_EQ(judged(trial(near)).verdict.limit, Limit::Hosts);
+  EXPECT_EQ(judged(trial(near)).limit, Limit::Hosts);
 }
 
 TEST(RpcVerdict, TheWayThatTakesMostOfARound) {
@@ -172,22 +173,25 @@ TEST(RpcVerdict, TheWayThatTakesMostOfARound) {
   Hop second = hop(42);
   second.host = "c";
   chain.hops.push_back(second);
-  const Verdict verdict = judged(chain).verdict;
-  EXPECT_EQ(verdict.limit, Limit::RoundTrip);
-  EXPECT_THAT(verdict.sentence, HasSubstr("from b to c"));
+  const ProbeRpc outcome = judged(chain);
+  EXPECT_EQ(outcome.limit, Limit::RoundTrip);
+  EXPECT_THAT(outcome.summary, HasSubstr("from b to c"));
 }
 
 TEST(RpcFamilies, DifferOnlyWhereItIsMoreThanChance) {
-  const FamilyLook four{.family = "IPv4", .address = "10.0.0.2", .latency_ms = spread(80, 80)};
-  FamilyLook six{.family = "IPv6", .address = "fd00::2", .latency_ms = spread(40, 40)};
-  const std::optional<std::string> told = family_difference("voyager", four, six);
-  ASSERT_TRUE(told);
-  EXPECT_THAT(*told, HasSubstr("a call takes 80.0 ms over IPv4 and 40.0 ms over IPv6"));
-  EXPECT_THAT(*told, HasSubstr("'fd00::2 voyager'"));
-  six.latency_ms = spread(70, 70);
-  EXPECT_FALSE(family_difference("voyager", four, six));
-  six.latency_ms = {};
-  EXPECT_FALSE(family_difference("voyager", four, six)) << "not measured";
+  const auto family = [](const char* address, double median_ms) {
+    return documents::RpcOtherFamily{.address = address,
+                                     .latency_ms = times_of(spread(median_ms, median_ms))};
+  };
+  const auto told = [&](const documents::RpcOtherFamily& six) {
+    return family_difference("voyager", net::Family::Ipv4, family("10.0.0.2", 80), six);
+  };
+  const std::optional<std::string> difference = told(family("fd00::2", 40));
+  ASSERT_TRUE(difference);
+  EXPECT_THAT(*difference, HasSubstr("a call takes 80.0 ms over IPv4 and 40.0 ms over IPv6"));
+  EXPECT_THAT(*difference, HasSubstr("'fd00::2 voyager'"));
+  EXPECT_FALSE(told(family("fd00::2", 70)));
+  EXPECT_FALSE(told({.address = "fd00::2"})) << "not measured";
 }
 
 }  // namespace
