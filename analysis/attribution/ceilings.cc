@@ -11,15 +11,17 @@
 #include "analysis/attribution/job_paths.h"
 #include "analysis/load/connections.h"
 #include "analysis/load/given_probes.h"
-#include "base/json/codec.h"
+#include "base/documents/collective.h"
+#include "base/documents/document.h"
+#include "base/documents/pcie.h"
+#include "base/documents/probe_udp.h"
+#include "base/documents/rdma.h"
 #include "base/math/statistics.h"
 #include "base/math/units.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
 namespace {
-
-using json::Json;
 
 // Below this share of what a probe carried, a path is not full; from the other one on it is.
 constexpr double kFarFromFull = 50;
@@ -54,28 +56,6 @@ std::string peer_of(const RunData& run, const NodeData& prober, const record::Pr
     return address;
   }
   return document.peer_name.empty() ? probe.peer : document.peer_name;
-}
-
-const Json& member(const Json& object, const char* key) {
-  static const Json none;
-  return object.is_object() && object.contains(key) ? object[key] : none;
-}
-
-std::optional<double> number_in(const Json& object, const char* key) {
-  const Json& value = member(object, key);
-  return value.is_number() && value.get<double>() > 0 ? std::optional(value.get<double>())
-                                                      : std::nullopt;
-}
-
-std::string text_in(const Json& object, const char* key) {
-  const Json& value = member(object, key);
-  return value.is_string() ? value.get<std::string>() : "";
-}
-
-const Json& list_in(const Json& object, const char* key) {
-  static const Json empty = Json::array();
-  const Json& value = member(object, key);
-  return value.is_array() ? value : empty;
 }
 
 // The fastest growth of a counter between two readings, as Mb/s.
@@ -118,11 +98,12 @@ std::optional<double> median_us(const RunData& run, const std::string& kind, dou
 // A rate that was asked for, and that the path carried, is no ceiling of the path.
 bool is_at_its_rate(const record::Probe& probe) {
   constexpr double kAllOfIt = 0.9;
-  const Json document = json::object_or_null(probe.document);
-  const auto asked = number_in(document, "asked_mbps");
-  const auto carried = number_in(document, "throughput_mbps");
-  return asked && member(document, "search").is_null() &&
-         carried.value_or(*asked) > kAllOfIt * *asked;
+  const auto udp = documents::read_text<documents::ProbeUdp>(probe.document);
+  if (!udp || !udp->asked_mbps || udp->search) {
+    return false;
+  }
+  const auto& only = udp->ways.only;
+  return !only || only->throughput_mbps > kAllOfIt * *udp->asked_mbps;
 }
 
 class CeilingFinder {
@@ -153,13 +134,13 @@ class CeilingFinder {
       add_path(node, probe);
       return;
     }
-    const Json document = json::object_or_null(probe.document);
-    if (probe.kind == "pcie") {
-      add_copies(node, document);
-    } else if (probe.kind == "rdma") {
-      add_rdma(node, document);
-    } else if (probe.kind == "collective") {
-      add_collective(document);
+    if (const auto pcie = documents::read_partial_text<documents::Pcie>(probe.document)) {
+      add_copies(node, *pcie);
+    } else if (const auto rdma = documents::read_partial_text<documents::Rdma>(probe.document)) {
+      add_rdma(node, *rdma);
+    } else if (const auto collective =
+                   documents::read_partial_text<documents::Collective>(probe.document)) {
+      add_collective(*collective);
     }
   }
 
@@ -186,59 +167,57 @@ class CeilingFinder {
     }
   }
 
-  void add_copies(const NodeData& node, const Json& document) {
+  void add_copies(const NodeData& node, const documents::Pcie& measured) {
     constexpr double kMbpsPerByte = 8e-6;
     struct Copies {
-      const char* field;
+      std::optional<double> documents::PcieCopies::* mbps;
       const char* what;
       std::string_view series;
     };
     constexpr std::array kWays{
-        Copies{"host_to_device_mbps", "copies to the GPU", record::kGpuPcieReceived},
-        Copies{"device_to_host_mbps", "copies from the GPU", record::kGpuPcieSent}};
-    for (const Json& device : list_in(document, "devices")) {
-      model_.device = text_in(device, "bus_id");
+        Copies{&documents::PcieCopies::to_gpu_mbps, "copies to the GPU", record::kGpuPcieReceived},
+        Copies{&documents::PcieCopies::from_gpu_mbps, "copies from the GPU", record::kGpuPcieSent}};
+    for (const documents::PcieDevice& device : measured.devices) {
+      model_.device = device.bus_id;
       for (const Copies& way : kWays) {
         const SeriesData* series = node.find(way.series, model_.device);
         const auto most = series == nullptr ? std::nullopt : most_level(*series, node.span);
-        const auto mbps = number_in(device, way.field);
-        if (mbps && most) {
-          keep(way.what, *mbps, *most * kMbpsPerByte, "Mb/s");
+        const double mbps = (device.copies.*way.mbps).value_or(0);
+        if (mbps > 0 && most) {
+          keep(way.what, mbps, *most * kMbpsPerByte, "Mb/s");
         }
       }
     }
   }
 
-  void add_rdma(const NodeData& node, const Json& document) {
-    const std::string device = text_in(document, "device");
-    const auto mbps = number_in(document, "average_mbps");
-    if (!mbps || device.empty()) {
+  void add_rdma(const NodeData& node, const documents::Rdma& measured) {
+    const double mbps = measured.figures.average_mbps.value_or(0);
+    if (mbps <= 0 || measured.device.empty()) {
       return;
     }
-    const std::string_view name = text_in(document, "operation") == "read"
+    const std::string_view name = measured.operation == documents::RdmaOperation::Read
                                       ? record::kRdmaReceivedBytes
                                       : record::kRdmaSentBytes;
     for (const SeriesData* series : node.find(name)) {
       const std::string& port = series->row.subject;
       const auto most = fastest_mbps(series);
-      if (port.starts_with(device + "/") && most.value_or(0) > 0) {
+      if (port.starts_with(measured.device + "/") && most.value_or(0) > 0) {
         model_.device = port;
-        keep("RDMA throughput", *mbps, most, "Mb/s");
+        keep("RDMA throughput", mbps, most, "Mb/s");
       }
     }
   }
 
   // The largest of the sizes that both had.
-  void add_collective(const Json& document) {
+  void add_collective(const documents::Collective& measured) {
     constexpr double kMbpsOfBytesInUs = 8;
-    const std::string kind = text_in(document, "collective");
-    for (const Json& size : list_in(document, "sizes")) {
-      const auto bytes = number_in(size, "bytes");
-      const auto mbps = number_in(size, "algbw_mbps");
-      const auto us = bytes && mbps ? median_us(run_, kind, *bytes) : std::nullopt;
+    const std::string& kind = measured.collective;
+    for (const documents::CollectiveSize& size : measured.sizes) {
+      const auto bytes = static_cast<double>(size.bytes);
+      const auto us = size.algbw_mbps.value_or(0) > 0 ? median_us(run_, kind, bytes) : std::nullopt;
       if (us.value_or(0) > 0) {
-        keep(kind, *mbps, *bytes * kMbpsOfBytesInUs / *us, "Mb/s");
-        found_.back().what = kind + std::string(kOfSize) + math::format_bytes(*bytes);
+        keep(kind, *size.algbw_mbps, bytes * kMbpsOfBytesInUs / *us, "Mb/s");
+        found_.back().what = kind + std::string(kOfSize) + math::format_bytes(bytes);
       }
     }
   }

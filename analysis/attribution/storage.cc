@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/hosts.h"
-#include "analysis/load/probe_document.h"
+#include "base/documents/document.h"
+#include "base/documents/probe_storage.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
@@ -58,7 +62,7 @@ class Storage {
     add_rate(evidence, "read from", read_bytes(),
              is_nfs_ ? record::kNfsReadBytes : record::kDiskReadBytes, seconds_of(span_));
     add_load(evidence, read_bytes());
-    add_possible(evidence, &StorageProbe::read_mb_per_s, "it can read");
+    add_possible(evidence, &documents::ProbeStorage::cold_read_mb_per_s, "it can read");
     if (read_bytes() > 0 && read_again_bytes() > 0) {
       evidence.push_back({"of what was read, dropped by the page cache shortly before",
                           std::min(100.0, 100 * read_again_bytes() / read_bytes()), "%",
@@ -86,7 +90,7 @@ class Storage {
       add_rate(evidence, "written meanwhile to", bytes, series, seconds);
       add_share(evidence, record::kJobWrittenBytes, of_job, bytes);
     }
-    add_possible(evidence, &StorageProbe::write_mb_per_s, "it can write");
+    add_possible(evidence, &documents::ProbeStorage::write_mb_per_s, "it can write");
   }
 
  private:
@@ -142,15 +146,19 @@ class Storage {
   }
 
   // By the newest probe there.
-  void add_possible(std::vector<Evidence>& evidence, std::optional<double> StorageProbe::* which,
-                    const char* what) const {
+  template <class Which>
+  void add_possible(std::vector<Evidence>& evidence, Which which, const char* what) const {
     std::optional<double> most;
     std::int64_t newest_ns = 0;
     for (const record::Probe& each : node_.probes) {
-      const auto probe = read_storage_probe(each);
-      if (probe && probe->mount == mount_ && (*probe).*which && each.t_ns >= newest_ns) {
+      if (each.kind != "storage" || each.t_ns < newest_ns) {
+        continue;
+      }
+      const auto probe = documents::read_text<documents::ProbeStorage>(each.document);
+      const bool is_of_mount = probe && probe->mount && probe->mount->point == mount_;
+      if (const auto rate = is_of_mount ? std::invoke(which, *probe) : std::nullopt) {
         newest_ns = each.t_ns;
-        most = (*probe).*which;
+        most = rate;
       }
     }
     if (most) {

@@ -9,15 +9,17 @@
 #include "analysis/confirm/confirm.h"
 #include "analysis/load/connections.h"
 #include "analysis/load/probe_document.h"
-#include "base/json/codec.h"
+#include "base/documents/collective.h"
+#include "base/documents/document.h"
+#include "base/documents/probe_processor.h"
+#include "base/documents/probe_storage.h"
+#include "base/documents/probe_udp.h"
 #include "base/math/queue.h"
 #include "base/math/statistics.h"
 #include "base/math/units.h"
 
 namespace chokepoint::analysis::confirm {
 namespace {
-
-using json::Json;
 
 // The thresholds that the texts of tests.def name.
 constexpr double kATenthMore = 1.1;
@@ -44,43 +46,37 @@ constexpr double kOddsConfirmed = 3;
 constexpr double kOddsNotConfirmed = 0.25;
 constexpr double kMostConfidence = 0.99;
 
-Json member(const Json& object, const char* key) {
-  return object.is_object() && object.contains(key) ? object[key] : Json();
-}
-
-std::optional<double> number(const Json& object, const char* key) {
-  const Json value = member(object, key);
-  return value.is_number() && value.get<double>() >= 0 ? std::optional(value.get<double>())
-                                                       : std::nullopt;
-}
-
 struct LostPackets {
   double sent = 0;
   double lost = 0;
 };
 
 // `is_whole`: of both ways, else of what the host that ran the test sent.
-std::optional<LostPackets> lost_in(const Json& document, bool is_whole) {
+std::optional<LostPackets> lost_in(const std::string& document, bool is_whole) {
+  const auto measured = documents::read_text<documents::ProbeUdp>(document);
   LostPackets packets;
-  for (const char* way : {"send", "receive"}) {
-    const Json part = member(document, way);
-    if (way == std::string_view("send") || is_whole) {
-      const double by_socket = number(part, "lost_in_receiver_queue").value_or(0);
-      packets.sent += number(part, "packets_sent").value_or(0);
-      packets.lost += std::max(0.0, number(part, "lost").value_or(0) - by_socket);
+  const auto add = [&](const std::optional<documents::UdpFigures>& way) {
+    if (way) {
+      const std::uint64_t by_socket = way->lost_in_receiver_queue.value_or(0);
+      packets.sent += static_cast<double>(way->packets_sent);
+      packets.lost += static_cast<double>(way->lost - std::min(way->lost, by_socket));
     }
+  };
+  if (measured) {
+    add(measured->ways.send);
   }
-  return packets.sent > 0 && packets.lost <= packets.sent ? std::optional(packets) : std::nullopt;
+  if (measured && is_whole) {
+    add(measured->ways.receive);
+  }
+  return packets.sent > 0 ? std::optional(packets) : std::nullopt;
 }
 
 // In ms, of the first size.
-std::optional<double> collective_ms(const Json& document) {
-  const Json sizes = member(document, "sizes");
-  if (!sizes.is_array() || sizes.empty()) {
-    return std::nullopt;
-  }
-  const auto us = number(member(sizes.front(), "time_us"), "median");
-  return us ? std::optional(*us / 1e3) : std::nullopt;
+std::optional<double> collective_ms(const std::string& document) {
+  const auto measured = documents::read_text<documents::Collective>(document);
+  return measured && !measured->sizes.empty() && measured->sizes.front().time_us
+             ? std::optional(measured->sizes.front().time_us->median / 1e3)
+             : std::nullopt;
 }
 
 // In million steps/s.
@@ -89,19 +85,15 @@ struct Pace {
   double together = 0;  // of one on each processor, the mean of them
 };
 
-std::optional<Pace> pace_in(const Json& document) {
-  const auto alone = number(member(document, "alone"), "million_steps_per_s");
-  const Json processors = member(document, "processors");
-  double sum = 0;
-  double count = 0;
-  for (const Json& each : processors.is_array() ? processors : Json::array()) {
-    if (const auto steps = number(each, "million_steps_per_s")) {
-      sum += *steps;
-      ++count;
-    }
+std::optional<Pace> pace_in(const std::string& document) {
+  const auto measured = documents::read_text<documents::ProbeProcessor>(document);
+  if (!measured || measured->processors.empty()) {
+    return std::nullopt;
   }
-  return alone && count > 0 ? std::optional(Pace{.alone = *alone, .together = sum / count})
-                            : std::nullopt;
+  return Pace{.alone = measured->alone.million_steps_per_s,
+              .together = math::sum_by(measured->processors,
+                                       &documents::ProcessorPace::million_steps_per_s) /
+                          static_cast<double>(measured->processors.size())};
 }
 
 // Whether `one` is a quarter below the other in both.
@@ -126,10 +118,10 @@ struct Paces {
 };
 
 std::optional<double> of_storage(const PlannedTest& test, const std::string& document) {
-  const auto probe = read_storage_probe({.kind = "storage", .document = document});
-  return !probe                                ? std::nullopt
-         : test.rule == TestRule::WritesSlowly ? probe->write_mb_per_s
-                                               : probe->read_mb_per_s;
+  const auto measured = documents::read_text<documents::ProbeStorage>(document);
+  return !measured                             ? std::nullopt
+         : test.rule == TestRule::WritesSlowly ? measured->write_mb_per_s
+                                               : measured->cold_read_mb_per_s();
 }
 
 std::string rate_text(double mbps) { return math::format_rate(mbps * math::kMega); }
@@ -189,7 +181,6 @@ class Judge {
   }
 
   Judged judged(const PlannedTest& test, const TestResult& result) const {
-    const Json document = json::object_or_null(result.document);
     switch (test.kind) {
       case TestKind::Throughput:
       case TestKind::Buffers:
@@ -200,12 +191,12 @@ class Judge {
       case TestKind::LoadedLatency:
         return round_trip(test, result);
       case TestKind::Loss:
-        return loss(test, document);
+        return loss(test, result);
       case TestKind::Collective:
-        return collective(test, document);
+        return collective(test, result);
       case TestKind::Processor:
       case TestKind::OtherProcessor:
-        return processor(test, result, document);
+        return processor(test, result);
       case TestKind::Storage:
         return storage(test, result);
     }
@@ -328,9 +319,9 @@ class Judge {
     return judged;
   }
 
-  Judged loss(const PlannedTest& test, const Json& document) const {
+  Judged loss(const PlannedTest& test, const TestResult& result) const {
     const bool is_whole = test.rule != TestRule::Loses || !is_one_way_;
-    const auto packets = lost_in(document, is_whole);
+    const auto packets = lost_in(result.document, is_whole);
     if (!packets) {
       return {};
     }
@@ -358,8 +349,8 @@ class Judge {
     return judged;
   }
 
-  static Judged collective(const PlannedTest& test, const Json& document) {
-    const auto ms = collective_ms(document);
+  static Judged collective(const PlannedTest& test, const TestResult& result) {
+    const auto ms = collective_ms(result.document);
     if (!ms) {
       return {};
     }
@@ -380,9 +371,8 @@ class Judge {
     std::optional<Paces> paces;
     for (const TestResult& each : results_) {
       const bool is_one = each.kind == TestKind::Processor || each.kind == TestKind::OtherProcessor;
-      const auto pace = is_one && each.on == node && each.failure.empty()
-                            ? pace_in(json::object_or_null(each.document))
-                            : std::nullopt;
+      const auto pace =
+          is_one && each.on == node && each.failure.empty() ? pace_in(each.document) : std::nullopt;
       if (pace) {
         paces = paces.value_or(Paces{.best = *pace, .worst = *pace});
         paces->add(*pace);
@@ -412,8 +402,8 @@ class Judge {
     return &*first != &result;
   }
 
-  Judged processor(const PlannedTest& test, const TestResult& result, const Json& document) const {
-    const auto pace = pace_in(document);
+  Judged processor(const PlannedTest& test, const TestResult& result) const {
+    const auto pace = pace_in(result.document);
     const auto own = paces_of(test.on);
     if (!pace || !own) {
       return {};

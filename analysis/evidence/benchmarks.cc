@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/evidence/source.h"
+#include "base/documents/bounds.h"
 #include "base/sys/number.h"
 
 namespace chokepoint::analysis {
@@ -168,10 +169,12 @@ class NcclTestsReader {
     constexpr double kMbpsPerGbs = 8e3;
     Json document{{"schema", "chokepoint.collective/1"},
                   {"collective", collective},
-                  {"ranks", ranks_ > 0 ? Json(ranks_) : Json()},
                   {"sizes", Json::array()}};
+    if (ranks_ > 0) {
+      document["ranks"] = ranks_;
+    }
     for (const SizeRow& row : rows_) {
-      document["sizes"].push_back({{"bytes", row.bytes},
+      document["sizes"].push_back({{"bytes", static_cast<std::uint64_t>(row.bytes)},
                                    {"algbw_mbps", row.algbw_gbs * kMbpsPerGbs},
                                    {"busbw_mbps", row.busbw_gbs * kMbpsPerGbs}});
     }
@@ -222,7 +225,7 @@ std::string operation_in(std::string_view text) {
   for (const auto& [title, operation] : {std::pair("RDMA_Write", "write"),
                                          {"RDMA_Read", "read"},
                                          {"Send", "send"},
-                                         {"Atomic", "atomic"}}) {
+                                         {"Atomic", "fetch_and_add"}}) {
     const std::size_t at = text.find(std::string(title) + " ");
     if (at != text.npos && text.substr(at, 48).find("BW Test") != text.npos) {
       return operation;
@@ -247,9 +250,12 @@ class PerftestReader {
     if (device.empty() || operation.empty()) {
       return malformed(file_, "is perftest's output without its head, which names test and device");
     }
-    const Json document{{"schema", "chokepoint.rdma/1"}, {"operation", operation},
-                        {"metric", "bandwidth"},         {"device", device},
-                        {"message_bytes", bytes_},       {"average_mbps", average_mbps_},
+    const Json document{{"schema", "chokepoint.rdma/1"},
+                        {"operation", operation},
+                        {"metric", "bw"},
+                        {"device", device},
+                        {"message_bytes", bytes_},
+                        {"average_mbps", average_mbps_},
                         {"peak_mbps", peak_mbps_}};
     GivenProbe probe{.file = file_,
                      .peer_address = remote_,
@@ -287,15 +293,14 @@ class PerftestReader {
 
   //   #bytes     #iterations    BW peak    BW average   MsgRate
   void add_row(const std::vector<std::string_view>& words) {
-    constexpr double kMaxMbps = 1e9;
     const auto bytes = sys::parse_non_negative<std::int64_t>(words[0]);
     const auto peak = sys::parse_non_negative<double>(words[2]);
     const auto average = sys::parse_non_negative<double>(words[3]);
     if (bytes && peak && average && *average * to_mbps_ > average_mbps_ &&
-        *average * to_mbps_ < kMaxMbps) {
+        *average * to_mbps_ < documents::kMaxMbps) {
       bytes_ = *bytes;
       average_mbps_ = *average * to_mbps_;
-      peak_mbps_ = std::min(*peak * to_mbps_, kMaxMbps);
+      peak_mbps_ = std::min(*peak * to_mbps_, documents::kMaxMbps);
     }
   }
 

@@ -4,6 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/documents/document.h"
+#include "base/documents/probe_latency.h"
+#include "base/documents/probe_path.h"
+#include "base/documents/probe_quic.h"
+#include "base/documents/probe_tcp.h"
+#include "base/documents/probe_udp.h"
 #include "base/json/codec.h"
 
 namespace chokepoint::analysis {
@@ -11,73 +17,102 @@ namespace {
 
 using json::Json;
 
-constexpr std::array kWays{"send", "receive"};
-
-Json member(const Json& object, const std::string& key) {
-  return object.is_object() && object.contains(key) ? object[key] : Json();
-}
-
-std::string text(const Json& object, const std::string& key) {
-  const Json value = member(object, key);
-  return value.is_string() ? value.get<std::string>() : "";
-}
-
-std::optional<double> number(const Json& object, const std::string& key) {
-  const Json value = member(object, key);
-  return value.is_number() && value.get<double>() >= 0 ? std::optional(value.get<double>())
-                                                       : std::nullopt;
-}
-
-// The part about one way.
-Json part_of(const Json& document, const std::string& way) {
-  const std::string direction = text(document, "direction");
-  if (direction == "both") {
-    return member(document, way);
-  }
-  return direction == way ? document : Json();
-}
-
-std::optional<double> loss_of(const Json& part) {
-  const auto again = number(part, "retransmits");
-  const auto mss = number(part, "mss_bytes");
-  const auto bytes = number(part, "bytes");
-  if (again && mss.value_or(0) > 0 && bytes.value_or(0) > 0) {
-    return 100 * *again * *mss / *bytes;
-  }
-  return number(part, "loss_percent");
-}
-
 std::optional<double> lesser(std::optional<double> one, std::optional<double> other) {
   return one && other ? std::min(one, other) : one ? one : other;
 }
 
-// `part` is null where the probe did not measure that way.
-ProbedWay way_of(const Json& document, const Json& part, const std::string& way) {
-  const Json rtt_ms = member(part, "rtt_ms");
-  const Json limits = member(part, "limited_by");
-  const auto under_load = number(rtt_ms, "median");
-  return {.throughput_mbps = number(part, "throughput_mbps"),
-          .loss_percent = loss_of(part),
-          .loaded_rtt_ms =
-              under_load ? under_load : number(member(document, "loaded_" + way + "_ms"), "median"),
-          .least_rtt_ms = number(rtt_ms, "min"),
-          .by_application = number(limits, "application"),
-          .by_receive_window = number(limits, "receive_window"),
-          .by_send_buffer = number(limits, "send_buffer")};
+void take_rtt(const std::optional<math::Distribution>& rtt_ms, ProbedWay& way) {
+  if (rtt_ms) {
+    way.loaded_rtt_ms = rtt_ms->median;
+    way.least_rtt_ms = rtt_ms->min;
+  }
 }
 
-// Of the last router that answered, if it is the peer itself.
-std::optional<double> rtt_of_path(const Json& document, const std::string& peer) {
-  const Json hops = member(document, "forward");
-  const bool is_whole = hops.is_array() && !hops.empty() && text(hops.back(), "address") == peer;
-  return is_whole ? number(hops.back(), "rtt_ms") : std::nullopt;
+ProbedWay way_of(const documents::TcpFigures& figures) {
+  ProbedWay way{.throughput_mbps = figures.throughput_mbps};
+  const double mss = static_cast<double>(figures.mss_bytes.value_or(0));
+  if (figures.retransmits && mss > 0 && figures.bytes > 0) {
+    way.loss_percent =
+        100 * static_cast<double>(*figures.retransmits) * mss / static_cast<double>(figures.bytes);
+  }
+  take_rtt(figures.rtt_ms, way);
+  if (const auto& shares = figures.limited_by) {
+    way.by_application = shares->application;
+    way.by_receive_window = shares->receive_window;
+    way.by_send_buffer = shares->send_buffer;
+  }
+  return way;
 }
 
-void take_peer(const Json& peer, ProbeDocument& reading) {
-  if (const auto address = net::Address::parse(text(peer, "address"))) {
+ProbedWay way_of(const documents::UdpFigures& figures) {
+  return {.throughput_mbps = figures.throughput_mbps, .loss_percent = figures.loss_percent};
+}
+
+ProbedWay way_of(const documents::QuicFigures& figures) {
+  ProbedWay way{.throughput_mbps = figures.throughput_mbps, .loss_percent = figures.loss_percent};
+  take_rtt(figures.rtt_ms, way);
+  if (const auto& shares = figures.limited_by) {
+    way.by_application = shares->application;
+    way.by_send_buffer = shares->send_buffer;
+  }
+  return way;
+}
+
+ProbeDocument of_peer(const documents::Peer& peer) {
+  ProbeDocument reading{.peer_name = peer.called()};
+  if (const auto address = net::Address::parse(peer.address)) {
     reading.peer = address->unmapped();
   }
-  reading.peer_name = text(peer, "name").empty() ? text(peer, "host") : text(peer, "name");
+  return reading;
+}
+
+// Of a document that has figures for each way.
+template <class Document>
+ProbeDocument reading_of(const Document& document) {
+  ProbeDocument reading = of_peer(document.peer);
+  for (const auto way : {documents::Direction::Send, documents::Direction::Receive}) {
+    if (const auto* figures = document.ways.find(document.direction, way)) {
+      ProbedWay& probed = reading.ways.at(static_cast<std::size_t>(way));
+      probed = way_of(*figures);
+      reading.least_rtt_ms = lesser(reading.least_rtt_ms, probed.least_rtt_ms);
+    }
+  }
+  return reading;
+}
+
+ProbeDocument reading_of(const documents::ProbeLatency& document) {
+  ProbeDocument reading = of_peer(document.peer);
+  if (document.idle_ms) {
+    reading.least_rtt_ms = document.idle_ms->min;
+  }
+  const std::array loads{&document.send, &document.receive};
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    if (const auto& loaded_ms = loads.at(i)->loaded_ms) {
+      reading.ways.at(i).loaded_rtt_ms = loaded_ms->median;
+    }
+  }
+  return reading;
+}
+
+ProbeDocument reading_of(const documents::ProbePath& document) {
+  ProbeDocument reading{.peer_name = document.peer.host};
+  if (const auto& address = document.peer.address) {
+    reading.peer = address->unmapped();
+    // Of the last router that answered, if it is the peer itself.
+    const bool is_whole = document.forward && !document.forward->empty() &&
+                          document.forward->back().address == address;
+    reading.least_rtt_ms = is_whole ? document.forward->back().rtt_ms : std::nullopt;
+  }
+  return reading;
+}
+
+// nullopt if a value in it is wrong; of another schema `reading` stays as it is.
+template <documents::Document T>
+void read_as(const Json& document, std::optional<ProbeDocument>& reading) {
+  if (documents::is_of_schema(document, Fields<T>::kSchema)) {
+    const Result<T> read = documents::read<T>(document);
+    reading = read ? std::optional(reading_of(*read)) : std::nullopt;
+  }
 }
 
 }  // namespace
@@ -87,28 +122,13 @@ std::optional<ProbeDocument> read_probe(const record::Probe& probe) {
   if (!document.is_object()) {
     return std::nullopt;
   }
-  ProbeDocument reading;
-  const Json peer = member(document, "peer");
-  take_peer(peer, reading);
-  reading.least_rtt_ms = lesser(number(member(document, "idle_ms"), "min"),
-                                rtt_of_path(document, text(peer, "address")));
-  for (std::size_t way = 0; way < kWays.size(); ++way) {
-    const Json part = part_of(document, kWays.at(way));
-    reading.ways.at(way) = way_of(document, part, kWays.at(way));
-    reading.least_rtt_ms = lesser(reading.least_rtt_ms, number(member(part, "rtt_ms"), "min"));
-  }
+  std::optional<ProbeDocument> reading = ProbeDocument{};
+  read_as<documents::ProbePath>(document, reading);
+  read_as<documents::ProbeTcp>(document, reading);
+  read_as<documents::ProbeUdp>(document, reading);
+  read_as<documents::ProbeQuic>(document, reading);
+  read_as<documents::ProbeLatency>(document, reading);
   return reading;
-}
-
-std::optional<StorageProbe> read_storage_probe(const record::Probe& probe) {
-  const Json document = json::object_or_null(probe.document);
-  if (probe.kind != "storage" || !document.is_object()) {
-    return std::nullopt;
-  }
-  const bool is_cold = member(document, "read_cold") == Json(true);
-  return StorageProbe{.mount = text(member(document, "mount"), "point"),
-                      .read_mb_per_s = is_cold ? number(document, "read_mb_per_s") : std::nullopt,
-                      .write_mb_per_s = number(document, "write_mb_per_s")};
 }
 
 }  // namespace chokepoint::analysis

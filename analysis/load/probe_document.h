@@ -36,14 +36,4 @@ struct ProbeDocument {
 // nullopt if it is no such document at all.
 std::optional<ProbeDocument> read_probe(const record::Probe& probe);
 
-// Of `probe storage`.
-struct StorageProbe {
-  std::string mount = {};                    // its point
-  std::optional<double> read_mb_per_s = {};  // of storage itself, not of the page cache
-  std::optional<double> write_mb_per_s = {};
-};
-
-// nullopt if it is no document of such a probe.
-std::optional<StorageProbe> read_storage_probe(const record::Probe& probe);
-
 }  // namespace chokepoint::analysis

@@ -9,7 +9,6 @@
 
 #include "base/cli/table.h"
 #include "base/cli/text.h"
-#include "base/json/codec.h"
 
 namespace chokepoint::checks {
 
@@ -23,7 +22,6 @@ Status worst(const Checks& checks) {
 
 namespace {
 
-using cli::Json;
 using cli::Tint;
 
 constexpr int kMaxPageWidth = 110;
@@ -131,8 +129,6 @@ std::string counts(const Checks& checks) {
 }
 
 }  // namespace
-
-Json json_of(const Checks& checks) { return json::to_json(checks); }
 
 void print_page(const cli::Context& context, const Checks& checks, bool all) {
   Checks findings = checks;

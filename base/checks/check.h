@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/cli/context.h"
-#include "base/cli/output.h"
 #include "base/json/fields.h"
 
 namespace chokepoint::checks {
@@ -68,9 +67,7 @@ using chokepoint::name_of;
 
 Status worst(const Checks& checks);
 
-// How checks look, to people and to programs.
-
-cli::Json json_of(const Checks& checks);
+// How checks look to people.
 
 // What is wrong, the worst first, with the reason and what to do; the rest in a line each. With
 // `all` every finding in full, and what passed.

@@ -6,6 +6,7 @@ namespace chokepoint::documents {
 
 inline constexpr double kMaxMbps = 1e8;      // 100 Tb/s
 inline constexpr double kMaxMs = 3'600'000;  // an hour
+inline constexpr double kMaxUs = 1e3 * kMaxMs;
 inline constexpr double kMaxSeconds = 1e8;
 inline constexpr double kMaxBytes = 1e16;
 // Of one core, for all threads together. One core may be counted a little over 100 % where its

@@ -13,4 +13,9 @@ bool is_of_schema(const Json& document, std::string_view schema) {
          found->get_ref<const std::string&>() == schema;
 }
 
+Json completed(Json defaults, const Json& document) {
+  defaults.update(document, true);
+  return defaults;
+}
+
 }  // namespace chokepoint::documents

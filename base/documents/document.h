@@ -31,6 +31,9 @@ concept Document = Described<T> && requires {
 // Whether the document says that it is of this schema.
 bool is_of_schema(const Json& document, std::string_view schema);
 
+// What `document` lacks of the fields of `defaults`, and of the objects in them, is as there.
+Json completed(Json defaults, const Json& document);
+
 // A document of another schema, and one with a wrong value in it, is an Error that says so.
 template <Document T>
 Result<T> read(const Json& document) {
@@ -46,6 +49,16 @@ template <Document T>
 Result<T> read_text(std::string_view text) {
   TRY(const Json document, json::parse_object(text, json::kMaxTextBytes, Fields<T>::kSchema));
   return read<T>(document);
+}
+
+// Of a document of which another program's output filled a part (analysis/evidence): any field may
+// be missing.
+template <Document T>
+Result<T> read_partial_text(std::string_view text) {
+  TRY(const Json document, json::parse_object(text, json::kMaxTextBytes, Fields<T>::kSchema));
+  return is_of_schema(document, Fields<T>::kSchema)
+             ? json::from_json<T>(completed(json::to_json(T{}), document), Fields<T>::kSchema)
+             : read<T>(document);
 }
 
 }  // namespace chokepoint::documents

@@ -55,11 +55,6 @@ Result<> read_names(const control::Json& document, const std::vector<HostIndex>&
 // How the documents of other commands are read: an agent may be broken or hostile, and then its
 // whole document is malformed. What is absent or null was not measured. Pure.
 
-// Upper bounds of real figures; larger ones come from an agent that invents them.
-inline constexpr double kMaxMbps = 1e8;  // 100 Tb/s
-inline constexpr double kMaxMs = 3'600'000;
-inline constexpr std::size_t kMaxWordBytes = 64;
-
 inline constexpr const char* kNextStep = "is the agent there this program's?";
 
 inline Error malformed(std::string_view schema, std::string_view wanted) {
@@ -91,6 +86,11 @@ Result<Document> read(const control::Json& document, std::string_view schema) {
     parsed.error().next_step = kNextStep;
   }
   return parsed;
+}
+
+template <class Number>
+Figure figure(const std::optional<Number>& number) {
+  return number ? Figure(static_cast<float>(*number)) : std::nullopt;
 }
 
 template <class Part>

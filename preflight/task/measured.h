@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/checks/check.h"
+#include "base/documents/probe_paths.h"
 #include "base/json/fields.h"
 #include "base/sys/error.h"
 #include "preflight/task/host_facts.h"
@@ -137,7 +138,7 @@ struct CutResult {
 };
 
 // What is wrong with one of the parallel links between two hosts, by the flows that take it.
-enum class MemberFault : std::uint8_t { Loss, Delay, Rate };
+using MemberFault = documents::FlowFault;
 
 struct BadMember {
   MemberFault fault = MemberFault::Loss;
@@ -216,14 +217,6 @@ struct EnumNames<preflight::TcpLimit> {
                                                              {L::SenderCpu, "sender-cpu"},
                                                              {L::ReceiverCpu, "receiver-cpu"},
                                                              {L::Application, "application"}});
-};
-
-template <>
-struct EnumNames<preflight::MemberFault> {
-  using F = preflight::MemberFault;
-  static constexpr std::string_view kWhat = "loss, delay or rate";
-  static constexpr auto kNames =
-      std::to_array<EnumName<F>>({{F::Loss, "loss"}, {F::Delay, "delay"}, {F::Rate, "rate"}});
 };
 
 template <>

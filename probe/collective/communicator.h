@@ -54,19 +54,7 @@ class Group : public Store {
 std::string to_hex(std::string_view bytes);
 std::optional<std::string> from_hex(std::string_view text);  // nullopt: not hexadecimal
 
-// How the data went. nullopt or empty: the backend does not report it.
-struct DataPath {
-  std::string library = {};    // "libgloo", "NCCL 2.28.9"
-  std::string transport = {};  // "tcp", "socket", "ib", "p2p", "shm"
-  std::string interface = {};  // or an RDMA device's name
-  std::string family = {};     // "ipv4", "ipv6"
-  std::string local_address = {};
-  std::optional<int> channels = {};
-  std::optional<int> sockets_per_peer = {};
-  std::optional<double> link_mbps = {};
-  // Why another way of this host is better, and how to take it; empty: none is.
-  std::string better = {};
-};
+using documents::DataPath;
 
 class Communicator {
  public:

@@ -1,6 +1,7 @@
 #include "probe/collective/operation.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/math/units.h"
@@ -67,6 +68,24 @@ Result<std::vector<std::uint64_t>> list(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<ElementType> type_named(std::string_view name) {
+  using enum ElementType;
+  static constexpr auto kOthers = std::to_array<EnumName<ElementType>>({{Float32, "fp32"},
+                                                                        {Float32, "float"},
+                                                                        {Float32, "f32"},
+                                                                        {Float64, "fp64"},
+                                                                        {Float64, "double"},
+                                                                        {Float64, "f64"},
+                                                                        {Float16, "fp16"},
+                                                                        {Float16, "half"},
+                                                                        {Float16, "f16"},
+                                                                        {BFloat16, "bfloat16"},
+                                                                        {Int32, "int"},
+                                                                        {Uint8, "byte"}});
+  const auto* other = std::ranges::find(kOthers, name, &EnumName<ElementType>::second);
+  return other == kOthers.end() ? named<ElementType>(name) : other->first;
+}
 
 std::uint64_t bytes_of(ElementType type) {
   switch (type) {

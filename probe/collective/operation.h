@@ -16,13 +16,13 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json/fields.h"
+#include "base/documents/collective.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::probe::collective {
 
 enum class Collective { AllReduce, AllGather, ReduceScatter, Broadcast, AllToAll, SendReceive };
-enum class ElementType { Float32, Float64, Float16, BFloat16, Int32, Int64, Uint8 };
+using documents::ElementType;
 
 }  // namespace chokepoint::probe::collective
 
@@ -39,37 +39,12 @@ struct chokepoint::EnumNames<chokepoint::probe::collective::Collective> {
                                                               {SendReceive, "send-receive"}});
 };
 
-// The first name of a type is the one that this program writes.
-template <>
-struct chokepoint::EnumNames<chokepoint::probe::collective::ElementType> {
-  using enum probe::collective::ElementType;
-  static constexpr std::string_view kWhat = "an element type";
-  static constexpr auto kNames =
-      std::to_array<EnumName<probe::collective::ElementType>>({{Float32, "float32"},
-                                                               {Float32, "fp32"},
-                                                               {Float32, "float"},
-                                                               {Float32, "f32"},
-                                                               {Float64, "float64"},
-                                                               {Float64, "fp64"},
-                                                               {Float64, "double"},
-                                                               {Float64, "f64"},
-                                                               {Float16, "float16"},
-                                                               {Float16, "fp16"},
-                                                               {Float16, "half"},
-                                                               {Float16, "f16"},
-                                                               {BFloat16, "bf16"},
-                                                               {BFloat16, "bfloat16"},
-                                                               {Int32, "int32"},
-                                                               {Int32, "int"},
-                                                               {Int64, "int64"},
-                                                               {Uint8, "uint8"},
-                                                               {Uint8, "byte"}});
-};
-
 namespace chokepoint::probe::collective {
 
 using chokepoint::name_of;
 
+// By the name that documents have, or another one of the usual: "bf16", "bfloat16".
+std::optional<ElementType> type_named(std::string_view name);
 std::uint64_t bytes_of(ElementType type);
 
 struct Operation {

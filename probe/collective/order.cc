@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include <nlohmann/json.hpp>
 
 #include "base/json/codec.h"
@@ -38,39 +36,6 @@ struct Fields<probe::collective::Operation> {
 };
 
 template <>
-struct Fields<probe::collective::Wrong> {
-  using W = probe::collective::Wrong;
-  static constexpr std::tuple kList{
-      field("offset_bytes", &W::offset_bytes, "of the first element that is wrong")
-          .at_most(probe::collective::kMaxSize),
-      field("wanted", &W::wanted, "the right value").or_default(),
-      field("found", &W::found, "the value received").or_default()};
-};
-
-template <>
-struct Fields<probe::collective::DataPath> {
-  using W = probe::collective::DataPath;
-  static constexpr std::size_t kMaxText = 500;
-  static constexpr int kMaxCount = 1'000'000;
-  // Whatever in a text is no UTF-8 takes three bytes in place of each.
-  static constexpr std::size_t kMaxRead = 3 * kMaxText;
-  static constexpr std::tuple kList{
-      field("library", &W::library, "its name and version").up_to_bytes(kMaxRead).or_default(),
-      field("transport", &W::transport, "tcp, socket, ib …").up_to_bytes(kMaxRead).or_default(),
-      field("interface", &W::interface, "or RDMA device").up_to_bytes(kMaxRead).or_default(),
-      field("family", &W::family, "ipv4 or ipv6").up_to_bytes(kMaxRead).or_default(),
-      field("local_address", &W::local_address, "of the first connection")
-          .up_to_bytes(kMaxRead)
-          .or_default(),
-      field("channels", &W::channels, "of NCCL").between(0, kMaxCount),
-      field("sockets_per_peer", &W::sockets_per_peer, "connections").between(0, kMaxCount),
-      field("link_mbps", &W::link_mbps, "speed of the interface, 10^6 bit/s").between(0, 1e9),
-      field("better", &W::better, "why another way is better, and how to take it")
-          .up_to_bytes(kMaxRead)
-          .or_default()};
-};
-
-template <>
 struct Fields<probe::collective::Answer> {
   using A = probe::collective::Answer;
   static constexpr std::tuple kList{
@@ -102,7 +67,7 @@ DataPath bounded(DataPath way) {
     text->resize(std::min(text->size(), Bounds::kMaxText));
   }
   for (std::optional<int>* count : {&way.channels, &way.sockets_per_peer}) {
-    if (*count < 0 || *count > Bounds::kMaxCount) {
+    if (*count < 0 || *count > Bounds::kMaxConnections) {
       count->reset();
     }
   }
@@ -144,15 +109,6 @@ std::string to_text(const Answer& answer) {
   Answer sent = answer;
   sent.way = bounded(std::move(sent.way));
   Json body = json::to_json(sent);
-  // JSON has no NaN and no infinity.
-  if (answer.wrong) {
-    for (const auto& [name, number] :
-         {std::pair("wanted", answer.wrong->wanted), std::pair("found", answer.wrong->found)}) {
-      if (!std::isfinite(number)) {
-        body["wrong"][name] = fmt::format("{}", number);
-      }
-    }
-  }
   if (Json settings(answer.settings);
       !settings.empty() && text_of(settings).size() <= kMaxSettings) {
     body["settings"] = std::move(settings);
@@ -161,12 +117,7 @@ std::string to_text(const Answer& answer) {
 }
 
 Result<Answer> parse_answer(const std::string& text, int rank) {
-  TRY(Json body, json::parse_object(text, kMaxMessage, "answer"));
-  for (const char* name : {"wanted", "found"}) {
-    if (Json& wrong = body["wrong"]; wrong.is_object() && !wrong[name].is_number()) {
-      wrong.erase(name);
-    }
-  }
+  TRY(const Json body, json::parse_object(text, kMaxMessage, "answer"));
   TRY(Answer answer, json::from_json<Answer>(body, "answer"));
   if (const auto settings = body.find("settings"); settings != body.end()) {
     answer.settings = host::settings_in(*settings);

@@ -140,8 +140,9 @@ double decode(ElementType type, std::span<const std::byte> element) {
 }
 
 std::string describe(const Wrong& wrong) {
-  return fmt::format("rank {} has {} at byte {} of its output, wanted {}", wrong.rank, wrong.found,
-                     wrong.offset_bytes, wrong.wanted);
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  return fmt::format("rank {} has {} at byte {} of its output, wanted {}", wrong.rank,
+                     wrong.found.value_or(kNone), wrong.offset_bytes, wrong.wanted.value_or(kNone));
 }
 
 bool Pattern::sums_up() const {
@@ -236,10 +237,11 @@ std::optional<Wrong> Pattern::check_output(std::span<const std::byte> output) co
            wanted = decode(operation_.type, std::span(pattern).subspan(from + element, size));
          });
     if (at) {
+      const double found = decode(operation_.type, output.subspan(*at, size));
       return Wrong{.rank = rank_,
                    .offset_bytes = *at,
                    .wanted = wanted,
-                   .found = decode(operation_.type, output.subspan(*at, size))};
+                   .found = std::isfinite(found) ? std::optional(found) : std::nullopt};
     }
     start += stretch.count * size;
   }

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,14 +15,7 @@
 
 namespace chokepoint::probe::collective {
 
-struct Wrong {
-  int rank = 0;
-  std::uint64_t offset_bytes = 0;  // of the first element that is wrong
-  double wanted = std::numeric_limits<double>::quiet_NaN();
-  double found = std::numeric_limits<double>::quiet_NaN();
-
-  bool operator==(const Wrong&) const = default;
-};
+using Wrong = documents::WrongElement;
 
 // "rank 2 has 3 at byte 4096 of its output, wanted 7"
 std::string describe(const Wrong& wrong);

@@ -68,7 +68,7 @@ std::uint64_t memory_for(int local_ranks, const cli::Context& context) {
 
 void print_progress(const cli::Context& context, const collective::SizeResult& size) {
   if (context.err_terminal.interactive && !context.quiet) {
-    const auto rate = busbw_mbps(size);
+    const auto rate = document_of(size).busbw_mbps;
     fmt::print(context.err, "{:>10}  {}\n",
                math::format_bytes(static_cast<double>(size.operation.bytes)),
                rate ? math::format_rate(*rate * 1e6) : "-");
@@ -134,7 +134,7 @@ void define(cli::Flags& flags, CollectiveFlags& given) {
 }
 
 Result<Plan> plan_of(const CollectiveFlags& given, int ranks) {
-  const auto type = named<collective::ElementType>(given.type);
+  const auto type = collective::type_named(given.type);
   if (!type) {
     return fail(ErrorKind::Usage, "", fmt::format("--type {}", given.type), "there is no such type",
                 "float32, float64, float16, bf16, int32, int64 or uint8");

@@ -5,14 +5,15 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/cli/context.h"
 #include "base/cli/flags.h"
-#include "base/cli/output.h"
 #include "base/control/client.h"
 #include "base/control/message.h"
 #include "base/sys/error.h"
@@ -77,18 +78,12 @@ collective::LeaderOptions leader_options(const CollectiveFlags& given, int ranks
                                          const cli::Context& context);
 
 struct CollectiveMeasured {
-  std::string backend = {};
-  std::string launcher = {};  // who started the ranks
-  collective::Plan plan = {};
-  int ranks = 1;
-  collective::Outcome outcome = {};
-  std::vector<std::string> missed = {};  // thresholds, in words
-  bool interrupted = false;
+  documents::Collective document = {};
+  std::map<std::string, host::Settings> hosts = {};  // how each is set up
+  std::set<std::string> advice = {};                 // why another path is better, of all ranks
   std::optional<Error> failure = {};
 };
 
-// Into `document`, which has its head already.
-void add_to(cli::Json& document, const CollectiveMeasured& measured);
 void print_page(const cli::Context& context, const CollectiveMeasured& measured);
 
 }  // namespace chokepoint::probe

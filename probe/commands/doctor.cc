@@ -1,5 +1,7 @@
 // chokepoint doctor: reads this host, judges it, and says what to change. The document is
 // chokepoint.doctor/1; the page for people is base/checks/check.h's. One thread.
+#include "base/documents/doctor.h"
+
 #include <fmt/ostream.h>
 
 #include <string>
@@ -9,6 +11,7 @@
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/host/inventory.h"
+#include "base/json/codec.h"
 #include "probe/commands/commands.h"
 #include "probe/host/checks.h"
 
@@ -65,9 +68,8 @@ class DoctorCommand final : public cli::Command {
     const host::Inventory inventory = host::read_inventory(context.root);
     const Checks checks = examine(inventory);
     const Status limit = strict_ ? Status::Warning : Status::Critical;
-    cli::Json document = cli::document(context, "chokepoint.doctor/1");
-    document["verdict"] = name_of(worst(checks));
-    document["checks"] = checks::json_of(checks);
+    cli::Json document = cli::document(context, Fields<documents::Doctor>::kSchema);
+    document.update(json::to_json(documents::Doctor{.verdict = worst(checks), .checks = checks}));
     TRY(baseline::answer(
         context, baseline_,
         {.kind = "doctor", .document = std::move(document), .facts = host::facts_of(inventory)},

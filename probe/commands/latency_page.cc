@@ -37,7 +37,7 @@ documents::UdpRoundTrips udp_trips_of(const Spread& spread) {
   return {.trips_ms = spread.trips, .loss_percent = spread.loss_percent()};
 }
 
-void add_way(LatencyMeasured& measured, const LoadWay& way) {
+void add_load(LatencyMeasured& measured, const LoadWay& way) {
   const std::optional<Loaded>& loaded = measured.*way.measured;
   if (!loaded) {
     return;
@@ -116,7 +116,7 @@ void add_figures(LatencyMeasured& measured) {
     measured.document.udp->idle = udp_trips_of(measured.idle.udp);
   }
   for (const LoadWay& way : kWays) {
-    add_way(measured, way);
+    add_load(measured, way);
   }
 }
 

@@ -4,131 +4,93 @@
 #include <algorithm>
 
 #include "base/cli/table.h"
-#include "base/control/bodies.h"
 #include "base/math/units.h"
 #include "probe/commands/reports.h"
 #include "probe/path/mtu_search.h"
 #include "probe/path/trace_analysis.h"
 
-namespace chokepoint {
-
-template <>
-struct Fields<probe::path::RouterMatch> {
-  using R = probe::path::RouterMatch;
-  static constexpr std::tuple kList{
-      field("ttl", &R::ttl, "its hop on the forward path"),
-      field("forward", &R::forward, "its address in the forward trace"),
-      field("reverse", &R::reverse, "its address in the reverse trace"),
-      field("match", &R::match, "whether both are one router"), field("why", &R::why, "in words")};
-};
-
-template <>
-struct Fields<probe::path::Symmetry> {
-  using S = probe::path::Symmetry;
-  static constexpr std::tuple kList{field("why", &S::why, "the path is symmetric, or not"),
-                                    field("routers", &S::routers, "each, by the forward path")};
-};
-
-}  // namespace chokepoint
-
 namespace chokepoint::probe {
 namespace {
 
-using cli::Json;
-using control::or_null;
 using path::FamilyOutcome;
 using path::Hop;
 using path::Survey;
 
-Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
-Json text_or_null(const std::optional<net::Address>& address) {
-  return address ? Json(address->text()) : Json();
-}
-
-Json texts_of(const std::vector<net::Address>& addresses) {
-  return control::list_body(addresses, [](const net::Address& address) { return address.text(); });
-}
-
-Json hop_body(const Hop& hop, path::Silence silence) {
-  return {{"ttl", hop.ttl},
-          {"address", text_or_null(hop.address())},
-          {"rtt_ms", or_null(hop.median_rtt_ms())},
-          {"loss_percent", or_null(hop.loss_percent())},
-          {"sent", hop.sent},
-          {"answered", hop.answered},
-          {"addresses", texts_of(hop.addresses)},
-          {"silence", name_of(silence)},
-          {"unreachable", hop.unreachable ? Json(words_of(*hop.unreachable)) : Json()}};
-}
-
-Json hops_body(const std::optional<Survey>& survey) {
-  if (!survey) {
-    return {};
-  }
-  const std::vector<path::Silence> silences = path::judge_loss(survey->trace.hops);
-  Json list = Json::array();
+documents::PathHops hops_of(const path::Trace& trace) {
+  const std::vector<path::Silence> silences = path::judge_loss(trace.hops);
+  documents::PathHops hops;
   for (std::size_t i = 0; i < silences.size(); ++i) {
-    list.push_back(hop_body(survey->trace.hops[i], silences[i]));
+    const Hop& hop = trace.hops[i];
+    hops.push_back(
+        {.ttl = hop.ttl,
+         .address = hop.address(),
+         .rtt_ms = hop.median_rtt_ms(),
+         .loss_percent = hop.loss_percent(),
+         .sent = hop.sent,
+         .answered = hop.answered,
+         .addresses = hop.addresses,
+         .silence = silences[i],
+         .unreachable = hop.unreachable ? std::string(path::words_of(*hop.unreachable)) : ""});
   }
-  return list;
+  return hops;
 }
 
-Json black_hole_body(const path::BlackHole& hole) {
-  return {{"packet_bytes", hole.packet_bytes},
-          {"last_before", hole.last_before ? text_or_null(hole.last_before->address()) : Json()},
-          {"first_behind", text_or_null(hole.first_behind.address())}};
-}
-
-Json mtu_body(const std::optional<Survey>& survey) {
-  if (!survey || !survey->mtu) {
-    return {};
+documents::PathMtu mtu_of(const path::MtuFinding& mtu,
+                          const std::optional<path::BlackHole>& black_hole) {
+  documents::PathMtu shown{.path_mtu_bytes = mtu.path_mtu_bytes,
+                           .interface_mtu_bytes = mtu.interface_mtu_bytes,
+                           .confirmed = mtu.confirmed,
+                           .limited_by = mtu.limited_by,
+                           .announced_bytes = mtu.announced_bytes,
+                           .black_hole_from_bytes = mtu.black_hole_from_bytes};
+  if (black_hole) {
+    shown.black_hole = {.packet_bytes = black_hole->packet_bytes,
+                        .last_before = black_hole->last_before.and_then(&Hop::address),
+                        .first_behind = black_hole->first_behind.address()};
   }
-  const path::MtuFinding& mtu = *survey->mtu;
-  return {{"path_mtu_bytes", or_null(mtu.path_mtu_bytes)},
-          {"interface_mtu_bytes", or_null(mtu.interface_mtu_bytes)},
-          {"confirmed", mtu.confirmed},
-          {"limited_by", text_or_null(mtu.limited_by)},
-          {"announced_bytes", or_null(mtu.announced_bytes)},
-          {"black_hole_from_bytes", or_null(mtu.black_hole_from_bytes)},
-          {"black_hole", survey->black_hole ? black_hole_body(*survey->black_hole) : Json()}};
+  return shown;
 }
 
-// One way: its hops, and what they have in common.
-Json way_body(const std::optional<Survey>& survey, const std::string& why_not) {
+documents::PathWay way_of(const std::optional<Survey>& survey, const std::string& why_not) {
   if (!survey) {
-    return {{"hops", Json()}, {"why_not", or_null(why_not)}};
+    return {.why_not = why_not};
   }
   const path::Trace& trace = survey->trace;
-  return {{"protocol", name_of(trace.protocol)},
-          {"source", trace.source.address.text()},
-          {"target", trace.target.address.text()},
-          {"port", trace.target.port},
-          {"reached", trace.reached},
-          {"complete", trace.complete},
-          {"probed_to", trace.probed_to},
-          {"length", or_null(trace.length())},
-          {"loss_percent", or_null(path::path_loss_percent(trace))},
-          {"hops", hops_body(survey)},
-          {"mtu", mtu_body(survey)}};
+  documents::PathWay way{
+      .trace = documents::PathTrace{.protocol = trace.protocol,
+                                    .source = trace.source.address,
+                                    .target = trace.target.address,
+                                    .port = trace.target.port,
+                                    .reached = trace.reached,
+                                    .complete = trace.complete,
+                                    .probed_to = trace.probed_to,
+                                    .length = trace.length(),
+                                    .loss_percent = path::path_loss_percent(trace)},
+      .hops = hops_of(trace)};
+  if (survey->mtu) {
+    way.mtu = mtu_of(*survey->mtu, survey->black_hole);
+  }
+  return way;
 }
 
-Json family_body(const FamilyOutcome& outcome) {
+documents::PathFamily family_of(const FamilyOutcome& outcome) {
   const path::FamilyFacts& facts = outcome.facts;
-  return {{"resolves", facts.resolves()},
-          {"addresses", texts_of(facts.addresses)},
-          {"source", text_or_null(facts.source)},
-          {"connection", name_of(facts.connection)},
-          {"reason", or_null(facts.reason)},
-          {"connect_ms", or_null(facts.connect_ms)},
-          {"udp_passes", outcome.reverse ? Json(outcome.udp_passes) : Json()},
-          {"forward", way_body(outcome.forward, outcome.no_forward)},
-          {"reverse", way_body(outcome.reverse, outcome.no_reverse)},
-          {"symmetric", or_null(outcome.symmetry.symmetric)},
-          {"symmetry", json::to_json(outcome.symmetry)},
-          {"path_mtu_bytes", outcome.forward && outcome.forward->mtu
-                                 ? or_null(outcome.forward->mtu->path_mtu_bytes)
-                                 : Json()}};
+  documents::PathFamily family{.resolves = facts.resolves(),
+                               .addresses = facts.addresses,
+                               .source = facts.source,
+                               .connection = facts.connection,
+                               .reason = facts.reason,
+                               .connect_ms = facts.connect_ms,
+                               .forward = way_of(outcome.forward, outcome.no_forward),
+                               .reverse = way_of(outcome.reverse, outcome.no_reverse),
+                               .symmetry = outcome.symmetry};
+  if (outcome.reverse) {
+    family.udp_passes = outcome.udp_passes;
+  }
+  if (family.forward.mtu) {
+    family.path_mtu_bytes = family.forward.mtu->path_mtu_bytes;
+  }
+  return family;
 }
 
 using cli::Cell;
@@ -234,9 +196,9 @@ class Rows {
     if (const Hop* hop = there(position)) {
       if (hop->unreachable) {
         notes.push_back(
-            fmt::format("{} {}", name_of(*hop->unreachable), words_of(*hop->unreachable)));
+            fmt::format("{} {}", name_of(*hop->unreachable), path::words_of(*hop->unreachable)));
       }
-      notes.emplace_back(words_of(silences_[position - 1]));
+      notes.emplace_back(path::words_of(silences_[position - 1]));
     }
     const auto& routers = outcome_.symmetry.routers;
     const auto router =
@@ -343,24 +305,23 @@ void print_family(const cli::Context& context, const PathFindings& found, net::F
 
 }  // namespace
 
-void add_to(Json& document, const PathFindings& found) {
+documents::ProbePath document_of(const PathFindings& found) {
   const net::Family family = leading_family(found);
-  const FamilyOutcome& leading = found.of(family);
-  document["peer"] = {
-      {"host", found.host.name},
-      {"address", leading.facts.resolves() ? Json(leading.facts.addresses.front().text()) : Json()},
-      {"family", net::name_of(family)},
-      {"port", found.host.port}};
-  document["protocol"] = name_of(found.parameters.protocol);
-  document["forward"] = hops_body(leading.forward);
-  document["reverse"] = hops_body(leading.reverse);
-  document["reverse_unknown_because"] = or_null(leading.no_reverse);
-  Json families = {{"ipv4", family_body(found.ipv4)}, {"ipv6", family_body(found.ipv6)}};
-  const Json& lead = families[net::name_of(family)];
-  document["symmetric"] = lead["symmetric"];
-  document["path_mtu_bytes"] = lead["path_mtu_bytes"];
-  document["families"] = std::move(families);
-  document["dual_stack_finding"] = or_null(found.dual_stack_finding);
+  documents::ProbePath document{
+      .peer = {.host = found.host.name, .family = family, .port = found.host.port},
+      .protocol = found.parameters.protocol,
+      .reverse_unknown_because = found.of(family).no_reverse,
+      .families = {.ipv4 = family_of(found.ipv4), .ipv6 = family_of(found.ipv6)},
+      .dual_stack_finding = found.dual_stack_finding};
+  const documents::PathFamily& leading = document.families.of(family);
+  if (leading.resolves) {
+    document.peer.address = leading.addresses.front();
+  }
+  document.forward = leading.forward.hops;
+  document.reverse = leading.reverse.hops;
+  document.symmetric = leading.symmetry.symmetric;
+  document.path_mtu_bytes = leading.path_mtu_bytes;
+  return document;
 }
 
 void print_page(const cli::Context& context, const PathFindings& found) {

@@ -7,52 +7,13 @@
 #include "base/checks/pci_checks.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
-#include "base/control/bodies.h"
 #include "base/math/units.h"
 #include "probe/commands/reports.h"
 #include "probe/pcie/findings.h"
 
-namespace chokepoint {
-
-template <>
-struct Fields<probe::pcie::HostCopies> {
-  using C = probe::pcie::HostCopies;
-  static constexpr std::tuple kList{
-      field("host_to_device_mbps", &C::to_gpu_mbps, "10^6 bit/s"),
-      field("device_to_host_mbps", &C::from_gpu_mbps, "10^6 bit/s"),
-      field("both_ways_mbps", &C::both_mbps, "of both ways together, at the same time")};
-};
-
-template <>
-struct Fields<probe::pcie::PeerCopies> {
-  using C = probe::pcie::PeerCopies;
-  static constexpr std::tuple kList{
-      field("a_to_b_mbps", &C::there_mbps, "10^6 bit/s"),
-      field("b_to_a_mbps", &C::back_mbps, "10^6 bit/s"),
-      field("both_ways_mbps", &C::both_mbps, "of both ways together, at the same time")};
-};
-
-template <>
-struct Fields<probe::pcie::PeerOutcome> {
-  using P = probe::pcie::PeerOutcome;
-  static constexpr std::tuple kList{
-      field("a", &P::one, "PCI address of one GPU"),
-      field("b", &P::other, "PCI address of the other"),
-      field("peer_access", &P::reachable, "whether they reach each other's memory"),
-      field("direct", &P::direct, "copies from GPU to GPU"),
-      field("through_host", &P::staged, "copies through host memory"),
-      field("verified_bytes", &P::verified_bytes, "compared with what was sent"),
-      field("data_errors", &P::wrong, "what did not arrive as it was sent"),
-      field("problems", &P::problems, "what could not be measured, and why")};
-};
-
-}  // namespace chokepoint
-
 namespace chokepoint::probe {
 namespace {
 
-using cli::Json;
-using control::or_null;
 using pcie::Device;
 using pcie::GpuOutcome;
 using pcie::Kind;
@@ -76,51 +37,49 @@ std::vector<Device> devices_of(const PcieShown& shown) {
   return devices;
 }
 
-Json link_body(const host::PciLink& now, const host::PciLink& possible) {
-  return {{"speed_gts", or_null(now.speed_gts)},
-          {"width", or_null(now.width)},
-          {"max_speed_gts", or_null(possible.speed_gts)},
-          {"max_width", or_null(possible.width)}};
+documents::PcieLink link_of(const host::PciLink& now, const host::PciLink& possible) {
+  return {.speed_gts = now.speed_gts,
+          .width = now.width,
+          .max_speed_gts = possible.speed_gts,
+          .max_width = possible.width};
 }
 
-Json hops_body(const host::PciDevice& pci) {
-  Json list = Json::array();
+std::vector<documents::PcieHop> hops_of(const host::PciDevice& pci) {
+  std::vector<documents::PcieHop> hops;
   for (const host::PciHop& hop : pci.path) {
-    Json body = link_body(hop.current, hop.possible);
-    body["bus_id"] = hop.address;
-    body["payload_bytes"] = or_null(hop.payload_bytes);
-    list.push_back(std::move(body));
+    hops.push_back({.link = link_of(hop.current, hop.possible),
+                    .bus_id = hop.address,
+                    .payload_bytes = hop.payload_bytes});
   }
-  return list;
+  return hops;
 }
 
-Json counts_body(std::optional<std::int64_t> before, std::optional<std::int64_t> after) {
-  return {{"before", or_null(before)}, {"after", or_null(after)}};
+std::optional<double> percent_of(std::optional<double> rate,
+                                 const std::optional<pcie::Ceiling>& ceiling) {
+  return rate && ceiling ? std::optional(*rate * math::kPercent / ceiling->mbps) : std::nullopt;
 }
 
-Json share_of(std::optional<double> rate, const std::optional<pcie::Ceiling>& ceiling) {
-  return rate && ceiling ? Json(*rate * math::kPercent / ceiling->mbps) : Json();
-}
-
-void add_outcome(Json& body, const GpuOutcome& outcome,
-                 const std::optional<pcie::Ceiling>& ceiling) {
-  body["index"] = outcome.number;
-  body["bytes"] = outcome.bytes;
-  body["host_to_device_percent"] = share_of(outcome.pinned.to_gpu_mbps, ceiling);
-  body["device_to_host_percent"] = share_of(outcome.pinned.from_gpu_mbps, ceiling);
-  body["pageable"] = json::to_json(outcome.pageable);
-  body["near_memory"] = outcome.near_node ? Json(!outcome.anywhere) : Json();
-  body["numa_far"] = json::to_json(outcome.far);
-  body["numa_far"]["node"] = or_null(outcome.far_node);
-  body["copy_engines"] = or_null(outcome.engines);
-  body["two_streams_mbps"] = or_null(outcome.two_streams_mbps);
-  body["idle_link"] = link_body(outcome.link.idle, {});
-  body["link_looks"] = outcome.link.looks;
-  body["replays"] = counts_body(outcome.link.replays_before, outcome.link.replays_after);
-  body["errors"] = counts_body(outcome.link.errors_before, outcome.link.errors_after);
-  body["verified_bytes"] = outcome.verified_bytes;
-  body["data_errors"] = outcome.wrong;
-  body["problems"] = outcome.problems;
+documents::PcieGpu gpu_of(const GpuOutcome& outcome, const std::optional<pcie::Ceiling>& ceiling) {
+  documents::PcieGpu gpu{
+      .index = outcome.number,
+      .bytes = outcome.bytes,
+      .host_to_device_percent = percent_of(outcome.pinned.to_gpu_mbps, ceiling),
+      .device_to_host_percent = percent_of(outcome.pinned.from_gpu_mbps, ceiling),
+      .pageable = outcome.pageable,
+      .numa_far = {.copies = outcome.far, .node = outcome.far_node},
+      .copy_engines = outcome.engines,
+      .two_streams_mbps = outcome.two_streams_mbps,
+      .idle_link = link_of(outcome.link.idle, {}),
+      .link_looks = outcome.link.looks,
+      .replays = {.before = outcome.link.replays_before, .after = outcome.link.replays_after},
+      .errors = {.before = outcome.link.errors_before, .after = outcome.link.errors_after},
+      .verified_bytes = outcome.verified_bytes,
+      .data_errors = outcome.wrong,
+      .problems = outcome.problems};
+  if (outcome.near_node) {
+    gpu.near_memory = !outcome.anywhere;
+  }
+  return gpu;
 }
 
 // A GPU's link as seen under load, else as it idles.
@@ -128,18 +87,17 @@ host::PciLink shown_link(const Device& device, const GpuOutcome* outcome) {
   return outcome != nullptr && outcome->link.looks > 0 ? outcome->link.best : device.link;
 }
 
-Json nearest_body(const PcieShown& shown, std::size_t gpu) {
-  Json list = Json::array();
+std::vector<documents::PcieNic> nearest_nics(const PcieShown& shown, std::size_t gpu) {
+  std::vector<documents::PcieNic> nics;
   if (const auto nearest =
           gpu < shown.slots.devices.size() ? pcie::nearest_to(shown.slots, gpu) : std::nullopt) {
     for (const std::size_t number : nearest->devices) {
       const Device& device = shown.slots.devices[number];
-      list.push_back({{"bus_id", device.address},
-                      {"names", device.names},
-                      {"affinity", pcie::name_of(nearest->nearness)}});
+      nics.push_back(
+          {.bus_id = device.address, .names = device.names, .affinity = nearest->nearness});
     }
   }
-  return list;
+  return nics;
 }
 
 const pcie::HostCopies& pinned_of(const GpuOutcome* outcome) {
@@ -147,48 +105,45 @@ const pcie::HostCopies& pinned_of(const GpuOutcome* outcome) {
   return outcome == nullptr ? none : outcome->pinned;
 }
 
-Json device_body(const PcieShown& shown, const Device& device, std::size_t number) {
+documents::PcieDevice device_of(const PcieShown& shown, const Device& device, std::size_t number) {
   const GpuOutcome* outcome =
       shown.measured ? pcie::outcome_of(device, shown.measured->gpus) : nullptr;
   const auto ceiling = pcie::ceiling_of(device, outcome);
-  Json body{{"bus_id", device.address},
-            {"kind", pcie::name_of(device.kind)},
-            {"name", pcie::label_of(device)},
-            {"names", device.names},
-            {"numa_node", or_null(device.pci.numa_node)},
-            {"link", link_body(shown_link(device, outcome), device.possible)},
-            {"hops", hops_body(pcie::under_load(device, outcome))},
-            {"ceiling_mbps", ceiling ? Json(ceiling->mbps) : Json()},
-            {"payload_bytes", ceiling ? Json(ceiling->payload_bytes) : Json()},
-            {"payload_assumed", ceiling ? Json(!ceiling->payload_is_known) : Json()},
-            {"line_rate_mbps", or_null(device.line_rate_mbps)}};
-  body.update(json::to_json(pinned_of(outcome)));
+  documents::PcieDevice body{
+      .bus_id = device.address,
+      .kind = device.kind,
+      .name = pcie::label_of(device),
+      .names = device.names,
+      .numa_node = device.pci.numa_node,
+      .link = {.link = link_of(shown_link(device, outcome), device.possible)},
+      .hops = hops_of(pcie::under_load(device, outcome)),
+      .line_rate_mbps = device.line_rate_mbps,
+      .copies = pinned_of(outcome)};
+  if (ceiling) {
+    body.ceiling_mbps = ceiling->mbps;
+    body.payload_bytes = ceiling->payload_bytes;
+    body.payload_assumed = !ceiling->payload_is_known;
+  }
   if (device.kind == Kind::Gpu) {
-    body["link"]["seen"] = outcome != nullptr && outcome->link.looks > 0 ? "under-load" : "idle";
-    body["nics"] = nearest_body(shown, number);
+    body.link.seen = outcome != nullptr && outcome->link.looks > 0
+                         ? documents::LinkSeenWhen::UnderLoad
+                         : documents::LinkSeenWhen::Idle;
+    body.nics = nearest_nics(shown, number);
   }
   if (outcome != nullptr) {
-    add_outcome(body, *outcome, ceiling);
+    body.gpu = gpu_of(*outcome, ceiling);
   }
   return body;
 }
 
-Json affinity_body(const pcie::Slots& slots) {
-  Json list = Json::array();
-  for (const pcie::Affinity& pair : pcie::affinity_of(slots)) {
-    list.push_back({{"a", slots.devices[pair.one].address},
-                    {"b", slots.devices[pair.other].address},
-                    {"affinity", pair.nearness ? Json(pcie::name_of(*pair.nearness)) : Json()}});
+void add_measured(const pcie::Measured& measured, documents::Pcie& document) {
+  document.bytes = measured.bytes;
+  if (measured.driver_version > 0) {
+    document.cuda_version = measured.driver_version;
   }
-  return list;
-}
-
-// Why nothing was copied.
-Json unmeasured_body(const PcieShown& shown) {
-  if (!shown.measured) {
-    return "not asked for";
-  }
-  return shown.measured->problem ? Json(describe(*shown.measured->problem)) : Json();
+  document.not_measured = measured.problem.transform(describe);
+  document.interrupted = measured.interrupted;
+  document.peers = measured.peers;
 }
 
 using cli::Align;
@@ -388,7 +343,7 @@ void print_matrix(const cli::Context& context, const PcieShown& shown) {
     std::vector<cli::Cell> row{names[one]};
     for (const Device& other : devices) {
       const auto nearness = pcie::nearness_of(devices[one], other, shown.slots.numa_nodes);
-      row.emplace_back(nearness ? std::string(pcie::name_of(*nearness)) : "?");
+      row.emplace_back(nearness ? std::string(name_of(*nearness)) : "?");
     }
     if (has_gpus) {
       row.emplace_back(devices[one].kind == Kind::Gpu ? nearest_text(shown, one) : "");
@@ -402,23 +357,24 @@ void print_matrix(const cli::Context& context, const PcieShown& shown) {
 
 }  // namespace
 
-void add_to(Json& document, const PcieShown& shown) {
-  document["verdict"] = name_of(worst(shown.checks));
-  document["bytes"] = shown.measured ? Json(shown.measured->bytes) : Json();
-  const int version = shown.measured ? shown.measured->driver_version : 0;
-  document["cuda_version"] = version > 0 ? Json(version) : Json();
-  document["gpu_driver_version"] = or_null(shown.slots.gpus.driver_version);
-  document["not_measured"] = unmeasured_body(shown);
-  document["interrupted"] = shown.measured && shown.measured->interrupted;
-  Json devices = Json::array();
-  const std::vector<Device> all = devices_of(shown);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    devices.push_back(device_body(shown, all[i], i));
+documents::Pcie document_of(const PcieShown& shown) {
+  documents::Pcie document{.verdict = worst(shown.checks),
+                           .gpu_driver_version = shown.slots.gpus.driver_version,
+                           .not_measured = "not asked for",
+                           .checks = shown.checks};
+  if (shown.measured) {
+    add_measured(*shown.measured, document);
   }
-  document["devices"] = std::move(devices);
-  document["peers"] = shown.measured ? json::to_json(shown.measured->peers) : Json::array();
-  document["affinity"] = affinity_body(shown.slots);
-  document["checks"] = checks::json_of(shown.checks);
+  const std::vector<Device> devices = devices_of(shown);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    document.devices.push_back(device_of(shown, devices[i], i));
+  }
+  for (const pcie::Affinity& pair : pcie::affinity_of(shown.slots)) {
+    document.affinity.push_back({.a = shown.slots.devices[pair.one].address,
+                                 .b = shown.slots.devices[pair.other].address,
+                                 .affinity = pair.nearness});
+  }
+  return document;
 }
 
 void print_page(const cli::Context& context, const PcieShown& shown, bool all) {

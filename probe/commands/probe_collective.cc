@@ -6,6 +6,7 @@
 #include <fmt/ostream.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -86,7 +87,7 @@ class ProbeCollectiveCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(baseline::check(baseline_));
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
-    document_ = cli::document(context, "chokepoint.collective/1");
+    document_ = cli::document(context, Fields<documents::Collective>::kSchema);
     const std::vector<std::string> hosts = hosts_of(flags_);
     if (flags_.local > 0 && !hosts.empty()) {
       return fail(ErrorKind::Usage, "", "--local", "--hosts already determines where the ranks are",
@@ -200,47 +201,59 @@ class ProbeCollectiveCommand final : public cli::Command {
 
   CollectiveMeasured measured_of(collective::CoordinatorResult led, const collective::Plan& plan,
                                  int ranks, std::string launcher) const {
-    CollectiveMeasured measured{.backend = flags_.backend,
-                                .launcher = std::move(launcher),
-                                .plan = plan,
-                                .ranks = ranks,
-                                .outcome = std::move(led.outcome),
-                                .interrupted = led.interrupted,
+    documents::Collective document = document_of(plan, led.outcome);
+    document.backend = flags_.backend;
+    document.ranks = ranks;
+    document.launcher = std::move(launcher);
+    document.interrupted = led.interrupted;
+    if (led.failure) {
+      document.failure = describe(*led.failure);
+    }
+    std::optional<double> best;
+    for (const documents::CollectiveSize& size : document.sizes) {
+      best = std::max(best, size.busbw_mbps);
+    }
+    if (flags_.min_busbw > 0 && best.value_or(0) < flags_.min_busbw) {
+      document.missed.push_back(fmt::format("bus bandwidth of {:.2f} Mb/s at best, wanted {:.2f}",
+                                            best.value_or(0), flags_.min_busbw));
+    }
+    CollectiveMeasured measured{.document = std::move(document),
+                                .hosts = std::move(led.outcome.hosts),
                                 .failure = std::move(led.failure)};
-    const double best = best_busbw_mbps(measured.outcome).value_or(0);
-    if (flags_.min_busbw > 0 && best < flags_.min_busbw) {
-      measured.missed.push_back(fmt::format("bus bandwidth of {:.2f} Mb/s at best, wanted {:.2f}",
-                                            best, flags_.min_busbw));
+    for (const documents::DataPath& way : led.outcome.ways) {
+      if (!way.better.empty()) {
+        measured.advice.insert(way.better);
+      }
     }
     return measured;
   }
 
   Result<cli::ExitCode> show(const CollectiveMeasured& measured,
                              const cli::Context& context) const {
-    if (measured.failure && measured.outcome.sizes.empty()) {
+    const documents::Collective& found = measured.document;
+    if (measured.failure && found.sizes.empty()) {
       return fail(*measured.failure);
     }
     cli::Json document = document_;
-    add_to(document, measured);
-    for (const auto& [host, settings] : measured.outcome.hosts) {
+    document.update(json::to_json(found));
+    for (const auto& [host, settings] : measured.hosts) {
       if (host != sys::host_name(context.root)) {
         document[baseline::kHostFacts]["peers"][host] = settings;
       }
     }
     TRY(const cli::ExitCode code,
-        baseline::answer(context, baseline_,
-                         {.kind = "collective",
-                          .direction = std::string(name_of(measured.plan.collective)),
-                          .document = std::move(document)},
-                         measured.interrupted, [&] { print_page(context, measured); }));
+        baseline::answer(
+            context, baseline_,
+            {.kind = "collective", .direction = found.collective, .document = std::move(document)},
+            found.interrupted, [&] { print_page(context, measured); }));
     if (measured.failure) {
       return fail(*measured.failure);
     }
-    if (is_wrong(measured.outcome)) {
-      return fail(ErrorKind::Io, "check", measured.backend, "the received data were wrong",
+    if (std::ranges::any_of(found.sizes, [](const auto& size) { return size.wrong.has_value(); })) {
+      return fail(ErrorKind::Io, "check", found.backend, "the received data were wrong",
                   "try another transport or algorithm; 'wrong' in the document shows where");
     }
-    return code == cli::ExitCode::Done && !measured.missed.empty() ? cli::ExitCode::Found : code;
+    return code == cli::ExitCode::Done && !found.missed.empty() ? cli::ExitCode::Found : code;
   }
 
   std::vector<collective::Backend> backends_;

@@ -109,10 +109,10 @@ class ProbePathCommand final : public cli::Command {
       return fail(ErrorKind::Usage, "", "--time", "must be from 100 ms to 10 minutes");
     }
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
-    cli::Json document = cli::document(context, "chokepoint.probe.path/1");
+    cli::Json document = cli::document(context, Fields<documents::ProbePath>::kSchema);
     TRY(const control::ClientOptions peer, client_options(peer_, context));
     TRY(const PathFindings found, find(peer, context, signals.descriptor()));
-    add_to(document, found);
+    document.update(json::to_json(document_of(found)));
     // The connections over which the ways were looked at have ended.
     if (!alone_ && (found.host.ipv4.connects() || found.host.ipv6.connects())) {
       baseline::ask_peer(peer, baseline_, context, signals.descriptor(), document);

@@ -16,6 +16,7 @@
 #include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
 #include "probe/paths/hops.h"
+#include "probe/paths/outcome.h"
 #include "probe/paths/rates.h"
 #include "probe/paths/sweep.h"
 
@@ -82,14 +83,13 @@ class ProbePathsCommand final : public cli::Command {
     TRY(baseline::check(baseline_));
     TRY(check());
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
-    cli::Json document = cli::document(context, "chokepoint.probe.paths/1");
+    cli::Json document = cli::document(context, Fields<documents::ProbePaths>::kSchema);
     sys::raise_descriptor_limit();  // one per flow
     TRY(control::Client client, connect(peer_, context, signals.descriptor()));
-    TRY(const PathsShown shown, measure(client, signals.descriptor(), context));
+    TRY(const documents::ProbePaths shown, measure(client, signals.descriptor(), context));
     baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
     client.bye();
-    document["peer"] = peer_body(peer_, client);
-    add_to(document, shown);
+    document.update(json::to_json(shown));
     return baseline::answer(context, baseline_,
                             {.kind = "paths",
                              .peer = client.admittance().server.host,
@@ -169,45 +169,50 @@ class ProbePathsCommand final : public cli::Command {
     return parameters;
   }
 
-  Result<PathsShown> measure(control::Client& client, int interrupt,
-                             const cli::Context& context) const {
-    const net::Family family = client.peer().address.family();
-    PathsShown shown{.peer = peer_.host,
-                     .family = family,
-                     .expectation = {.members = static_cast<int>(members_),
-                                     .loss = loss_limit_ / math::kPercent}};
-    TRY(by_tcp() ? measure_rates(client, interrupt, context, shown)
-                 : measure_packets(client, interrupt, context, shown));
-    shown.interrupted = sys::is_readable(interrupt);
-    return shown;
+  Result<documents::ProbePaths> measure(control::Client& client, int interrupt,
+                                        const cli::Context& context) const {
+    TRY(documents::ProbePaths measured, by_tcp() ? measure_rates(client, interrupt, context)
+                                                 : measure_packets(client, interrupt, context));
+    measured.peer = peer_of(peer_, client);
+    measured.interrupted = sys::is_readable(interrupt);
+    return measured;
   }
 
-  Result<> measure_rates(control::Client& client, int interrupt, const cli::Context& context,
-                         PathsShown& shown) const {
-    shown.parameters = tcp_parameters();
+  Result<documents::ProbePaths> measure_rates(control::Client& client, int interrupt,
+                                              const cli::Context& context) const {
+    const paths::Parameters parameters = tcp_parameters();
     TRY(paths::RateSweep sweep,
-        paths::RateSweep::open(client, shown.parameters, interrupt, waiting(context)));
+        paths::RateSweep::open(client, parameters, interrupt, waiting(context)));
     cli::Progress progress(context, "turns of flows", 2 * static_cast<std::uint64_t>(flows_));
     const std::int64_t began_ns = context.clock.monotonic_ns();
     TRY(sweep.run(tcp_slice(), interrupt, [&](std::uint64_t turns) { progress.update(turns); }));
-    shown.time = std::chrono::nanoseconds(context.clock.monotonic_ns() - began_ns);
+    const std::int64_t took_ns = context.clock.monotonic_ns() - began_ns;
     TRY(const std::vector<paths::RateRecord> flows, sweep.close());
-    shown.outcome = paths::judged(flows);
-    return {};
+    documents::ProbePaths measured = paths::judged(flows);
+    if (parameters.bits_per_s > 0) {
+      measured.rate_mbps = parameters.bits_per_s / math::kMega;
+    }
+    measured.duration_s = static_cast<double>(took_ns) / math::kNsPerSecond;
+    return measured;
   }
 
-  Result<> measure_packets(control::Client& client, int interrupt, const cli::Context& context,
-                           PathsShown& shown) const {
-    TRY(shown.parameters, udp_parameters(shown.family));
+  Result<documents::ProbePaths> measure_packets(control::Client& client, int interrupt,
+                                                const cli::Context& context) const {
+    const net::Family family = client.peer().address.family();
+    TRY(const paths::Parameters parameters, udp_parameters(family));
     TRY(paths::Sweep sweep,
-        paths::Sweep::open(client, shown.parameters, static_cast<std::uint16_t>(source_port_),
+        paths::Sweep::open(client, parameters, static_cast<std::uint16_t>(source_port_),
                            peer_.interface, interrupt, waiting(context)));
-    TRY(send_all(sweep, shown.parameters, interrupt, context));
+    TRY(send_all(sweep, parameters, interrupt, context));
     const std::vector<std::optional<paths::Hops>> hops = traces(sweep, interrupt, context);
     TRY(const paths::SweepRecord record, sweep.close());
-    shown.time = record.time;
-    shown.outcome = paths::judged(record, hops, shown.expectation);
-    return {};
+    documents::ProbePaths measured = paths::judged(
+        record, hops, {.members = static_cast<int>(members_), .loss_percent = loss_limit_});
+    measured.packets_per_flow = parameters.packets;
+    measured.packet_bytes = paths::wire_bytes(family);
+    measured.rate_mbps = parameters.bits_per_s / math::kMega;
+    measured.duration_s = static_cast<double>(record.time.count()) / math::kNsPerSecond;
+    return measured;
   }
 
   static control::Waiting waiting(const cli::Context& context) {

@@ -75,7 +75,7 @@ class ProbePcieCommand final : public cli::Command {
       }
     }
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
-    cli::Json document = cli::document(context, "chokepoint.pcie/1");
+    cli::Json document = cli::document(context, Fields<documents::Pcie>::kSchema);
     PcieShown shown{.slots = pcie::read_slots(context.root, host::read_gpu_states(context.root))};
     TRY(shown.measured, measure(context, signals.descriptor()));
     pcie::Thresholds thresholds;
@@ -123,7 +123,7 @@ class ProbePcieCommand final : public cli::Command {
 
   Result<cli::ExitCode> show(const PcieShown& shown, cli::Json document,
                              const cli::Context& context) const {
-    add_to(document, shown);
+    document.update(json::to_json(document_of(shown)));
     TRY(const cli::ExitCode code,
         baseline::answer(context, baseline_, {.kind = "pcie", .document = std::move(document)},
                          shown.measured && shown.measured->interrupted,

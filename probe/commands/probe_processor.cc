@@ -15,47 +15,18 @@
 #include "probe/commands/kinds.h"
 #include "probe/local/processor.h"
 
-namespace chokepoint {
-
-template <>
-struct Fields<probe::processor::Pace> {
-  using P = probe::processor::Pace;
-  static constexpr std::tuple kList{
-      field("processor", &P::processor, "its number; null: the kernel chose"),
-      field("million_steps_per_s", &P::million_steps_per_s,
-            "of a chain of multiplications, in the fifth of the time that went best"),
-      field("got_percent", &P::got_percent, "of the time that the thread was on a processor")};
-};
-
-template <>
-struct Fields<probe::processor::Outcome> {
-  using O = probe::processor::Outcome;
-  static constexpr std::tuple kList{
-      field("alone", &O::alone, "one thread with nothing else on"),
-      field("processors", &O::together, "a thread pinned to each, all at once"),
-      computed<O>(
-          "total_million_steps_per_s", [](const O& o) { return o.total_million_steps_per_s(); },
-          "of all of them"),
-      computed<O>(
-          "least_got_percent", [](const O& o) { return o.least_got_percent(); },
-          "of the processor that gave the least of its time"),
-      field("interrupted", &O::interrupted, "the user ended it before its time")};
-};
-
-}  // namespace chokepoint
-
 namespace chokepoint::probe {
 namespace {
 
-void print_page(const cli::Context& context, const processor::Outcome& outcome) {
+void print_page(const cli::Context& context, const documents::ProbeProcessor& outcome) {
   using cli::Align;
   cli::Table table({{"processor"}, {"steps", Align::Right}, {"of its time", Align::Right}});
-  const auto add = [&](const std::string& name, const processor::Pace& pace) {
+  const auto add = [&](const std::string& name, const documents::ProcessorPace& pace) {
     table.add({name, fmt::format("{:.0f} M/s", pace.million_steps_per_s),
                fmt::format("{:.1f} %", pace.got_percent)});
   };
   add("one thread alone", outcome.alone);
-  for (const processor::Pace& pace : outcome.together) {
+  for (const documents::ProcessorPace& pace : outcome.processors) {
     add(fmt::format("{}", pace.processor.value_or(0)), pace);
   }
   table.print(context.out, context.out_terminal);
@@ -95,9 +66,9 @@ class ProbeProcessorCommand final : public cli::Command {
       return fail(ErrorKind::Usage, "", "--time", "must be from 10 ms to 1 h");
     }
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
-    cli::Json document = cli::document(context, "chokepoint.probe.processor/1");
+    cli::Json document = cli::document(context, Fields<documents::ProbeProcessor>::kSchema);
     cli::show_progress(context, "computing");
-    TRY(const processor::Outcome outcome,
+    TRY(const documents::ProbeProcessor outcome,
         processor::measure({.time = time_, .stopped = [interrupt = signals.descriptor()] {
                               return sys::is_readable(interrupt);
                             }}));

@@ -13,7 +13,6 @@
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/cli/table.h"
-#include "base/control/bodies.h"
 #include "base/host/mounts.h"
 #include "base/math/units.h"
 #include "base/sys/descriptor.h"
@@ -22,89 +21,26 @@
 #include "probe/commands/kinds.h"
 #include "probe/local/storage.h"
 
-namespace chokepoint {
-
-template <>
-struct Fields<probe::storage::RandomReads> {
-  using R = probe::storage::RandomReads;
-  static constexpr std::tuple kList{
-      field("threads", &R::threads, "that read at the same time"),
-      field("per_s", &R::per_s, "reads of 4 KiB a second, of all of them"),
-      field("latency_ms", &R::latency_ms, "of a read")};
-};
-
-}  // namespace chokepoint
-
 namespace chokepoint::probe {
 namespace {
-
-using cli::Json;
-using control::or_null;
 
 constexpr std::uint64_t kMinBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
 
-struct StorageShown {
-  std::string folder = {};
-  std::optional<host::Mount> mount = {};
-  std::optional<host::Disk> disk = {};
-  storage::Outcome outcome = {};
-};
-
-Json mount_body(const StorageShown& shown) {
-  if (!shown.mount) {
-    return {};
-  }
-  return {{"point", shown.mount->point},
-          {"type", shown.mount->type},
-          {"source", shown.mount->source},
-          {"remote", shown.mount->is_remote()},
-          {"in_memory", shown.mount->is_in_memory()}};
-}
-
-Json disk_body(const StorageShown& shown) {
-  if (!shown.disk) {
-    return {};
-  }
-  return {{"name", shown.disk->name},
-          {"model", shown.disk->model.empty() ? Json() : Json(shown.disk->model)},
-          {"rotational", or_null(shown.disk->is_rotational)}};
-}
-
-// Into `document`, which has its head already.
-void add_to(Json& document, const StorageShown& shown) {
-  const storage::Outcome& outcome = shown.outcome;
-  document["folder"] = shown.folder;
-  document["mount"] = mount_body(shown);
-  document["disk"] = disk_body(shown);
-  document["file_bytes"] = outcome.file_bytes;
-  document["write_mb_per_s"] = or_null(outcome.write_mb_per_s);
-  document["sync_ms"] = outcome.sync_ms ? json::to_json(*outcome.sync_ms) : Json();
-  document["read_mb_per_s"] = or_null(outcome.read_mb_per_s);
-  document["read_cold"] = outcome.is_read_cold;
-  document["random_direct"] = outcome.is_random_direct;
-  document["random_reads"] = Json::array();
-  for (const storage::RandomReads& reads : outcome.random) {
-    document["random_reads"].push_back(json::to_json(reads));
-  }
-  document["problems"] = outcome.problems;
-  document["interrupted"] = outcome.interrupted;
-}
-
-std::string place_of(const StorageShown& shown) {
-  if (!shown.mount) {
-    return shown.folder;
+std::string place_of(const documents::ProbeStorage& outcome) {
+  if (!outcome.mount) {
+    return outcome.folder;
   }
   std::string place =
-      fmt::format("{} lies on {}, {}", shown.folder, shown.mount->point, shown.mount->type);
-  if (shown.mount->is_in_memory()) {
+      fmt::format("{} lies on {}, {}", outcome.folder, outcome.mount->point, outcome.mount->type);
+  if (outcome.mount->is_in_memory()) {
     return place + ", which is memory";
   }
-  place += " of " + shown.mount->source;
-  if (shown.disk) {
-    place += fmt::format(" (disk {}{}{})", shown.disk->name,
-                         shown.disk->model.empty() ? "" : ", " + shown.disk->model,
-                         shown.disk->is_rotational.value_or(false) ? ", rotating" : "");
+  place += " of " + outcome.mount->source;
+  if (outcome.disk) {
+    place += fmt::format(" (disk {}{}{})", outcome.disk->name,
+                         outcome.disk->model.empty() ? "" : ", " + outcome.disk->model,
+                         outcome.disk->is_rotational.value_or(false) ? ", rotating" : "");
   }
   return place;
 }
@@ -113,10 +49,9 @@ std::string megabytes_text(const std::optional<double>& mb_per_s) {
   return mb_per_s ? fmt::format("{:.0f} MB/s", *mb_per_s) : "-";
 }
 
-void print_page(const cli::Context& context, const StorageShown& shown) {
+void print_page(const cli::Context& context, const documents::ProbeStorage& outcome) {
   using cli::Align;
-  const storage::Outcome& outcome = shown.outcome;
-  fmt::print(context.out, "{}\n\n", place_of(shown));
+  fmt::print(context.out, "{}\n\n", place_of(outcome));
   cli::Table table({{""},
                     {"rate", Align::Right},
                     {"median", Align::Right},
@@ -129,11 +64,10 @@ void print_page(const cli::Context& context, const StorageShown& shown) {
                math::format_ms(sync->max)});
   }
   if (outcome.read_mb_per_s) {
-    table.add(
-        {outcome.is_read_cold ? "read, not in the page cache" : "read, partly of the page cache",
-         megabytes_text(outcome.read_mb_per_s), "", "", ""});
+    table.add({outcome.read_cold ? "read, not in the page cache" : "read, partly of the page cache",
+               megabytes_text(outcome.read_mb_per_s), "", "", ""});
   }
-  for (const storage::RandomReads& reads : outcome.random) {
+  for (const documents::RandomReads& reads : outcome.random_reads) {
     table.add({fmt::format("random reads of 4 KiB, {} thread{}", reads.threads,
                            reads.threads == 1 ? "" : "s"),
                fmt::format("{:.0f}/s", reads.per_s), math::format_ms(reads.latency_ms.median),
@@ -143,7 +77,7 @@ void print_page(const cli::Context& context, const StorageShown& shown) {
   for (const std::string& problem : outcome.problems) {
     fmt::print(context.out, "not measured: {}\n", problem);
   }
-  if (!outcome.is_random_direct && !outcome.random.empty()) {
+  if (!outcome.random_direct && !outcome.random_reads.empty()) {
     context.out << "This file system knows no reads past the page cache: random reads may be "
                    "faster than its disk.\n";
   }
@@ -190,13 +124,7 @@ class ProbeStorageCommand final : public cli::Command {
       return fail(ErrorKind::NotFound, "", path_, error ? "no such folder" : "is no folder",
                   "name a folder on the storage");
     }
-    cli::Json document = cli::document(context, "chokepoint.probe.storage/1");
-    StorageShown shown{.folder = folder.string()};
-    const std::vector<host::Mount> mounts = host::read_mounts(context.root);
-    if (const host::Mount* mount = host::mount_of(mounts, shown.folder)) {
-      shown.mount = *mount;
-      shown.disk = host::disk_of(context.root, *mount);
-    }
+    cli::Json document = cli::document(context, Fields<documents::ProbeStorage>::kSchema);
     const int interrupt = signals.descriptor();
     const storage::Plan plan{
         .folder = folder,
@@ -205,11 +133,16 @@ class ProbeStorageCommand final : public cli::Command {
         .threads = static_cast<std::size_t>(threads_),
         .stopped = [interrupt] { return sys::is_readable(interrupt); },
         .tell = [&](const std::string& what) { cli::show_progress(context, what); }};
-    TRY(shown.outcome, storage::measure(plan, context.clock));
-    add_to(document, shown);
+    TRY(documents::ProbeStorage outcome, storage::measure(plan, context.clock));
+    const std::vector<host::Mount> mounts = host::read_mounts(context.root);
+    if (const host::Mount* mount = host::mount_of(mounts, outcome.folder)) {
+      outcome.mount = *mount;
+      outcome.disk = host::disk_of(context.root, *mount);
+    }
+    document.update(json::to_json(outcome));
     return baseline::answer(context, baseline_,
                             {.kind = "storage", .document = std::move(document)},
-                            shown.outcome.interrupted, [&] { print_page(context, shown); });
+                            outcome.interrupted, [&] { print_page(context, outcome); });
   }
 
  private:

@@ -11,17 +11,19 @@
 #include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
+#include "base/documents/pcie.h"
 #include "base/documents/probe_latency.h"
+#include "base/documents/probe_path.h"
+#include "base/documents/probe_paths.h"
 #include "base/documents/probe_quic.h"
 #include "base/documents/probe_rpc.h"
 #include "base/documents/probe_udp.h"
 #include "base/net/address.h"
 #include "base/sys/root.h"
 #include "probe/latency/outcome.h"
+#include "probe/path/exchange.h"
 #include "probe/path/families.h"
 #include "probe/path/outcome.h"
-#include "probe/paths/exchange.h"
-#include "probe/paths/outcome.h"
 #include "probe/pcie/slots.h"
 #include "probe/pcie/survey.h"
 #include "probe/quic/outcome.h"
@@ -108,28 +110,13 @@ struct PathFindings {
   }
 };
 
-// Into `document`, which has its head already.
-void add_to(cli::Json& document, const PathFindings& found);
+documents::ProbePath document_of(const PathFindings& found);
 
 void print_page(const cli::Context& context, const PathFindings& found);
 
-// What 'chokepoint probe paths' measured and how it is shown (paths_page.cc): the document
-// chokepoint.probe.paths/1, and for people what is wrong with which flows. One thread.
+// The page of 'chokepoint probe paths' (paths_page.cc): what is wrong with which flows. One thread.
 
-struct PathsShown {
-  std::string peer = {};  // as the user named it
-  net::Family family = net::Family::Ipv4;
-  paths::Parameters parameters = {};
-  paths::Expectation expectation = {};
-  std::chrono::nanoseconds time = {};  // of the sweep
-  paths::Outcome outcome = {};
-  bool interrupted = false;
-};
-
-// Into `document`, which has its head and the peer already.
-void add_to(cli::Json& document, const PathsShown& shown);
-
-void print_page(const cli::Context& context, const PathsShown& shown);
+void print_page(const cli::Context& context, const documents::ProbePaths& shown);
 
 // What 'chokepoint probe quic' answers: its document, its page for people, and the tests of TCP and
 // UDP beside it.
@@ -166,8 +153,7 @@ struct PcieShown {
   checks::Checks checks = {};
 };
 
-// Into `document`, which has its head already.
-void add_to(cli::Json& document, const PcieShown& shown);
+documents::Pcie document_of(const PcieShown& shown);
 
 // `all`: every check in full, also those that passed.
 void print_page(const cli::Context& context, const PcieShown& shown, bool all);

@@ -13,12 +13,12 @@ namespace {
 using documents::UdpFigures;
 using udp::Direction;
 
-double in_ms(std::int64_t ns) { return static_cast<double>(ns) / math::kNsPerMs; }
+double ms_of(std::int64_t ns) { return static_cast<double>(ns) / math::kNsPerMs; }
 
 // Are the measured delays larger than the uncertainty of the clocks' offset?
 bool is_delay_known(const UdpFigures& figures, const std::optional<udp::ClockOffset>& clock) {
   return clock && figures.one_way_delay_ms &&
-         figures.one_way_delay_ms->p99 > in_ms(clock->uncertainty_ns);
+         figures.one_way_delay_ms->p99 > ms_of(clock->uncertainty_ns);
 }
 
 std::optional<documents::UdpSearch> search_of(const UdpMeasured& measured) {
@@ -144,9 +144,9 @@ documents::ProbeUdp document_of(const UdpMeasured& measured,
   document.interrupted = measured.result.interrupted;
   document.search = search_of(measured);
   if (measured.clock) {
-    document.clock_offset_ms = in_ms(measured.clock->offset_ns);
-    document.clock_uncertainty_ms = in_ms(measured.clock->uncertainty_ns);
-    document.rtt_min_ms = in_ms(measured.clock->round_trip_ns);
+    document.clock_offset_ms = ms_of(measured.clock->offset_ns);
+    document.clock_uncertainty_ms = ms_of(measured.clock->uncertainty_ns);
+    document.rtt_min_ms = ms_of(measured.clock->round_trip_ns);
   }
   return document;
 }

@@ -49,12 +49,12 @@ double walk_until(Clock::time_point until, const Plan& plan) {
   return took > 0 ? static_cast<double>(steps) / 1e6 / took : 0;
 }
 
-Pace computed(const Plan& plan, Clock::time_point start) {
+ProcessorPace computed(const Plan& plan, Clock::time_point start) {
   constexpr int kParts = 5;
   std::this_thread::sleep_until(start);
   const double got_before = seconds_on_a_processor();
   const Clock::time_point began = Clock::now();
-  Pace pace;
+  ProcessorPace pace;
   for (int part = 1; part <= kParts; ++part) {
     const double walked_per_s = walk_until(start + part * plan.time / kParts, plan);
     pace.million_steps_per_s = std::max(pace.million_steps_per_s, walked_per_s);
@@ -106,10 +106,10 @@ class Threads {
   std::vector<std::thread> threads_;
 };
 
-Result<std::vector<Pace>> together(const Plan& plan) {
+Result<std::vector<ProcessorPace>> together(const Plan& plan) {
   constexpr std::chrono::milliseconds kGather{20};  // until all threads are there
   const std::vector<int> processors = usable();
-  std::vector<Pace> paces(processors.size());
+  std::vector<ProcessorPace> paces(processors.size());
   const Clock::time_point start = Clock::now() + kGather;
   Threads threads;
   for (std::size_t at = 0; at < processors.size(); ++at) {
@@ -127,20 +127,24 @@ Result<std::vector<Pace>> together(const Plan& plan) {
 
 }  // namespace
 
-double Outcome::total_million_steps_per_s() const {
-  return math::sum_by(together, &Pace::million_steps_per_s);
+documents::ProbeProcessor outcome_of(const ProcessorPace& alone,
+                                     std::vector<ProcessorPace> together) {
+  const auto least = std::ranges::min_element(together, {}, &ProcessorPace::got_percent);
+  const double least_percent = least == together.end() ? alone.got_percent : least->got_percent;
+  const double total = math::sum_by(together, &ProcessorPace::million_steps_per_s);
+  return {.alone = alone,
+          .processors = std::move(together),
+          .total_million_steps_per_s = total,
+          .least_got_percent = least_percent};
 }
 
-double Outcome::least_got_percent() const {
-  const auto least = std::ranges::min_element(together, {}, &Pace::got_percent);
-  return least == together.end() ? alone.got_percent : least->got_percent;
-}
-
-Result<Outcome> measure(const Plan& plan) {
-  Outcome outcome{.alone = computed(plan, Clock::now())};
+Result<documents::ProbeProcessor> measure(const Plan& plan) {
+  const ProcessorPace alone = computed(plan, Clock::now());
+  std::vector<ProcessorPace> paces;
   if (!plan.stopped()) {
-    TRY(outcome.together, together(plan));
+    TRY(paces, together(plan));
   }
+  documents::ProbeProcessor outcome = outcome_of(alone, std::move(paces));
   outcome.interrupted = plan.stopped();
   return outcome;
 }

@@ -14,35 +14,25 @@
 
 #include <chrono>
 #include <functional>
-#include <optional>
 #include <vector>
 
+#include "base/documents/probe_processor.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::probe::processor {
 
-struct Pace {
-  std::optional<int> processor = {};  // nothing: the kernel chose
-  double million_steps_per_s = 0;     // of wall time, in the fifth of it that went best
-  double got_percent = 0;             // of the whole time, on a processor
-};
+using documents::ProcessorPace;
 
 struct Plan {
   std::chrono::nanoseconds time = std::chrono::seconds(1);  // of each of the two parts
   std::function<bool()> stopped = [] { return false; };     // any thread
 };
 
-struct Outcome {
-  Pace alone = {};
-  std::vector<Pace> together = {};  // by processor
-  bool interrupted = false;
-
-  double total_million_steps_per_s() const;
-  // Of the processor that gave the least of its time.
-  double least_got_percent() const;
-};
+// Of a thread alone and of those together: what follows from them is set.
+documents::ProbeProcessor outcome_of(const ProcessorPace& alone,
+                                     std::vector<ProcessorPace> together);
 
 // Fails where no thread can be started.
-Result<Outcome> measure(const Plan& plan);
+Result<documents::ProbeProcessor> measure(const Plan& plan);
 
 }  // namespace chokepoint::probe::processor

@@ -72,10 +72,11 @@ class Survey {
  public:
   Survey(const Plan& plan, const sys::Clock& clock, sys::Descriptor file, sys::Pages memory)
       : plan_(plan), clock_(clock), file_(std::move(file)), memory_(std::move(memory)) {
+    outcome_.folder = plan.folder.string();
     fill(block(), plan.bytes);
   }
 
-  Outcome run(std::uint64_t most_bytes) {
+  documents::ProbeStorage run(std::uint64_t most_bytes) {
     note("writing", [&] { return write(most_bytes); });
     if (outcome_.file_bytes >= kSmall) {
       note("small synced writes", [&] { return sync_small(); });
@@ -152,7 +153,7 @@ class Survey {
 
   Result<> read() {
     make_cold(file_);
-    outcome_.is_read_cold = is_cold(file_, outcome_.file_bytes);
+    outcome_.read_cold = is_cold(file_, outcome_.file_bytes);
     const Deadline deadline(plan_, clock_);
     std::uint64_t bytes = 0;
     while (bytes < outcome_.file_bytes && !deadline.is_over()) {
@@ -168,7 +169,7 @@ class Survey {
 
   Result<> read_anywhere(std::size_t threads) {
     const sys::Descriptor direct = opened_directly(file_);
-    outcome_.is_random_direct = static_cast<bool>(direct);
+    outcome_.random_direct = static_cast<bool>(direct);
     if (!direct) {
       make_cold(file_);
       posix_fadvise(file_.get(), 0, 0, POSIX_FADV_RANDOM);
@@ -200,9 +201,10 @@ class Survey {
       reader.join();
     }
     if (all.count() > 0 && readers.size() == threads) {
-      outcome_.random.push_back({.threads = threads,
-                                 .per_s = static_cast<double>(all.count()) / deadline.seconds(),
-                                 .latency_ms = all.distribution(math::kNsPerMs)});
+      outcome_.random_reads.push_back(
+          {.threads = threads,
+           .per_s = static_cast<double>(all.count()) / deadline.seconds(),
+           .latency_ms = all.distribution(math::kNsPerMs)});
     }
     return error ? fail(*error) : Result<>();
   }
@@ -229,18 +231,18 @@ class Survey {
   const sys::Clock& clock_;
   sys::Descriptor file_;
   sys::Pages memory_;  // a block, and a page for each thread
-  Outcome outcome_;
+  documents::ProbeStorage outcome_;
 };
 
 }  // namespace
 
-Result<Outcome> measure(const Plan& plan, const sys::Clock& clock) {
+Result<documents::ProbeStorage> measure(const Plan& plan, const sys::Clock& clock) {
   TRY(const Room room, room_of(plan.folder));
   TRY(const std::uint64_t most_bytes, file_bytes(room, plan.bytes, plan.folder));
   TRY(sys::Descriptor file, make_file(plan.folder));
   TRY(sys::Pages memory, sys::Pages::map(kBlock + plan.threads * kSmall, {}));
   Survey survey(plan, clock, std::move(file), std::move(memory));
-  Outcome outcome = survey.run(most_bytes);
+  documents::ProbeStorage outcome = survey.run(most_bytes);
   if (!outcome.write_mb_per_s && !outcome.interrupted) {
     return fail(ErrorKind::Io, "", "", outcome.problems.front());
   }

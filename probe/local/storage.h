@@ -16,11 +16,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "base/math/statistics.h"
+#include "base/documents/probe_storage.h"
 #include "base/sys/clock.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
@@ -36,26 +34,8 @@ struct Plan {
   std::function<void(const std::string& what)> tell = [](const std::string&) {};
 };
 
-struct RandomReads {
-  std::size_t threads = 1;
-  double per_s = 0;
-  math::Distribution latency_ms = {};
-};
-
-struct Outcome {
-  std::uint64_t file_bytes = 0;  // that were written
-  std::optional<double> write_mb_per_s = {};
-  std::optional<math::Distribution> sync_ms = {};
-  std::optional<double> read_mb_per_s = {};
-  bool is_read_cold = false;      // nothing of it was in the page cache
-  bool is_random_direct = false;  // random reads went past the page cache
-  std::vector<RandomReads> random = {};
-  std::vector<std::string> problems = {};
-  bool interrupted = false;
-};
-
-// Fails where nothing could be measured at all.
-Result<Outcome> measure(const Plan& plan, const sys::Clock& clock);
+// All of the document but the mount and its disk. Fails where nothing could be measured at all.
+Result<documents::ProbeStorage> measure(const Plan& plan, const sys::Clock& clock);
 
 // The file that storage is measured with: the probe's own, in the folder that was asked for,
 // without a name wherever the file system knows files without one, so that nothing is left of it

@@ -12,27 +12,19 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json/fields.h"
+#include "base/documents/probe_path.h"
 #include "base/net/address.h"
 #include "base/sys/clock.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::probe::path {
 
-enum class Protocol { Udp, Tcp };
+using Protocol = documents::ProbeProtocol;
 
 // Why a router or the target did not pass a probe on.
-enum class Unreachable { Network, Host, Protocol, Port, TooBig, Prohibited, Other };
+enum class Unreachable { Network, Host, ItsProtocol, Port, TooBig, Prohibited, Other };
 
 }  // namespace chokepoint::probe::path
-
-template <>
-struct chokepoint::EnumNames<chokepoint::probe::path::Protocol> {
-  using enum probe::path::Protocol;
-  static constexpr std::string_view kWhat = "udp or tcp";
-  static constexpr auto kNames =
-      std::to_array<EnumName<probe::path::Protocol>>({{Udp, "udp"}, {Tcp, "tcp"}});
-};
 
 // As traceroute writes it.
 template <>
@@ -42,7 +34,7 @@ struct chokepoint::EnumNames<chokepoint::probe::path::Unreachable> {
   static constexpr auto kNames =
       std::to_array<EnumName<probe::path::Unreachable>>({{Network, "!N"},
                                                          {Host, "!H"},
-                                                         {Protocol, "!P"},
+                                                         {ItsProtocol, "!P"},
                                                          {Port, "!p"},
                                                          {TooBig, "!F"},
                                                          {Prohibited, "!X"},

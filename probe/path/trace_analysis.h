@@ -21,39 +21,18 @@
 // which outcome.cc measures); where that contradicts the addresses, the match is unknown.
 #pragma once
 
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/documents/probe_path.h"
 #include "probe/path/trace.h"
 
 namespace chokepoint::probe::path {
 
-enum class Silence {
-  None,         // every probe was answered
-  Silent,       // no answer, though hops behind it answer: it forwards without answering
-  RateLimited,  // fewer answers than from a hop behind it: it limits their rate and loses nothing
-  PathLoss,  // every hop behind it misses as many: lost here or before, or the target's rate limit
-  Unknown,   // no answer, and none from behind it
-};
-
-}  // namespace chokepoint::probe::path
-
-template <>
-struct chokepoint::EnumNames<chokepoint::probe::path::Silence> {
-  using E = probe::path::Silence;
-  static constexpr std::string_view kWhat = "why probes were not answered";
-  static constexpr auto kNames = std::to_array<EnumName<E>>({{E::None, "none"},
-                                                             {E::Silent, "silent"},
-                                                             {E::RateLimited, "rate_limited"},
-                                                             {E::PathLoss, "path_loss"},
-                                                             {E::Unknown, "unknown"}});
-};
-
-namespace chokepoint::probe::path {
+using Silence = documents::HopSilence;
 
 std::string_view words_of(Silence silence);  // "rate limited, not lost"; empty for None
 
@@ -77,38 +56,9 @@ struct BlackHole {
 std::optional<BlackHole> locate(const std::vector<Hop>& small, const std::vector<Hop>& large,
                                 int packet_bytes);
 
-enum class Match {
-  Same,     // proven to be one router
-  Likely,   // the addresses fit, as those of two routers in one network would
-  Differs,  // two routers
-  Unknown,  // one of them does not answer
-};
-
-}  // namespace chokepoint::probe::path
-
-template <>
-struct chokepoint::EnumNames<chokepoint::probe::path::Match> {
-  using E = probe::path::Match;
-  static constexpr std::string_view kWhat = "whether two routers are one";
-  static constexpr auto kNames = std::to_array<EnumName<E>>(
-      {{E::Same, "same"}, {E::Likely, "likely"}, {E::Differs, "differs"}, {E::Unknown, "unknown"}});
-};
-
-namespace chokepoint::probe::path {
-
-struct RouterMatch {
-  int ttl = 0;  // in the forward trace
-  std::optional<net::Address> forward = {};
-  std::optional<net::Address> reverse = {};
-  Match match = Match::Unknown;
-  std::string why = {};
-};
-
-struct Symmetry {
-  std::optional<bool> symmetric = {};
-  std::string why = {};
-  std::vector<RouterMatch> routers = {};
-};
+using Match = documents::SameRouter;
+using documents::RouterMatch;
+using Symmetry = documents::PathSymmetry;
 
 // By a router's reverse address: whether it is on the forward path, at the same distance.
 using Placements = std::map<net::Address, bool>;

@@ -32,7 +32,7 @@ Unreachable reason_v4(std::uint8_t code) {
     case ICMP_HOST_UNR_TOS:
       return Unreachable::Host;
     case ICMP_PROT_UNREACH:
-      return Unreachable::Protocol;
+      return Unreachable::ItsProtocol;
     case ICMP_PORT_UNREACH:
       return Unreachable::Port;
     case ICMP_FRAG_NEEDED:
@@ -178,7 +178,7 @@ IcmpMeaning meaning_of(net::Family family, std::uint8_t type, std::uint8_t code)
     return meaning_of_reason(Unreachable::TooBig);
   }
   if (type == ICMP6_PARAM_PROB && code == ICMP6_PARAMPROB_NEXTHEADER) {
-    return meaning_of_reason(Unreachable::Protocol);
+    return meaning_of_reason(Unreachable::ItsProtocol);
   }
   return meaning_of_reason(type == ICMP6_DST_UNREACH ? reason_v6(code) : Unreachable::Other);
 }

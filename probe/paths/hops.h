@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/documents/probe_paths.h"
 #include "base/net/address.h"
 #include "base/sys/clock.h"
 #include "base/sys/error.h"
@@ -22,8 +23,7 @@ struct TracedFlow {
   std::uint32_t flow = 0;
 };
 
-// The routers from TTL 1 on, without the target; nullopt is one that did not answer.
-using Hops = std::vector<std::optional<net::Address>>;
+using Hops = documents::FlowHops;
 
 // An item for each flow, in order; nullopt where time did not suffice or the target did not answer.
 // Ends early once `interrupt` is readable.
@@ -35,10 +35,7 @@ std::vector<std::optional<Hops>> trace_flows(std::span<const TracedFlow> flows, 
 // where no router answered.
 std::optional<std::size_t> paths_by_hops(std::span<const std::optional<Hops>> flows);
 
-struct Place {
-  int ttl = 0;
-  net::Address address = {};
-};
+using Place = documents::PathsRouter;
 
 // The first distance at which all of `these` flows whose router is known there (two at least) have
 // the same one, and none of the others whose router is known there (one at least) has it; nothing

@@ -14,6 +14,7 @@ namespace {
 
 // In either half of a flow's packets, so that their median is its delay.
 constexpr std::size_t kMinTrips = 8;
+using documents::FlowFault;
 using Values = std::vector<std::int64_t>;
 
 // The least delay of each round, over all flows. It varies by what all flows share: queues before
@@ -72,21 +73,43 @@ math::FlowLoss loss_of(const FlowRecord& flow, Direction direction) {
                               .lost = less(flow.answered, flow.trips.size())};
 }
 
+std::vector<std::uint16_t> ports_of(const documents::ProbePaths& outcome,
+                                    const std::vector<std::size_t>& flows) {
+  std::vector<std::uint16_t> ports;
+  for (const std::size_t flow : flows) {
+    ports.push_back(outcome.flows[flow].source_port);
+  }
+  return ports;
+}
+
+documents::PathsFinding group_of(const documents::ProbePaths& outcome, FlowFault kind, double p,
+                                 const math::Share& share, const std::vector<std::size_t>& flows) {
+  return {.kind = kind,
+          .p_value = p,
+          .flows = flows.size(),
+          .share_percent = documents::in_percent(share),
+          .one_of_members = math::one_of(share),
+          .source_ports = ports_of(outcome, flows)};
+}
+
+math::Share share_of(const std::vector<std::size_t>& flows, std::size_t of) {
+  return math::share_of(static_cast<double>(flows.size()), of);
+}
+
 class Judge {
  public:
   Judge(const SweepRecord& record, const std::vector<std::optional<Hops>>& hops,
-        const Expectation& expectation)
-      : record_(record), hops_(hops), expectation_(expectation) {}
+        const documents::PathsExpected& expected)
+      : record_(record), hops_(hops), expected_(expected) {}
 
-  Outcome judge() {
+  documents::ProbePaths judge() {
     list_flows();
-    outcome_.there.dropped = record_.peer_dropped;
-    outcome_.back.dropped = record_.dropped;
-    look_at_loss(Direction::Send, outcome_.there);
-    look_at_loss(Direction::Receive, outcome_.back);
-    look_at_delay(Direction::Send, outcome_.there);
-    look_at_delay(Direction::Receive, outcome_.back);
-    std::ranges::stable_sort(outcome_.findings, {}, &Finding::p);
+    outcome_.expected = expected_;
+    outcome_.send = loss_on(Direction::Send);
+    outcome_.receive = loss_on(Direction::Receive);
+    look_at_delay(Direction::Send);
+    look_at_delay(Direction::Receive);
+    std::ranges::stable_sort(outcome_.findings, {}, &documents::PathsFinding::p_value);
     count_paths();
     decide();
     return std::move(outcome_);
@@ -105,12 +128,15 @@ class Judge {
                                 .lost_there = loss_of(flow, Direction::Send).lost,
                                 .answered = flow.answered,
                                 .lost_back = loss_of(flow, Direction::Receive).lost,
-                                .rtt_ms = math::distribution(rtt_ms),
+                                .rtt_ms = documents::if_measured(math::distribution(rtt_ms)),
                                 .hops = i < hops_.size() ? hops_[i] : std::nullopt});
     }
   }
 
-  void look_at_loss(Direction direction, DirectionSweep& way) {
+  documents::PathsDirection loss_on(Direction direction) {
+    documents::PathsDirection way{.dropped_by_sockets = direction == Direction::Send
+                                                            ? record_.peer_dropped
+                                                            : record_.dropped};
     std::vector<math::FlowLoss> losses;
     std::size_t usable = 0;
     for (const FlowRecord& flow : record_.flows) {
@@ -120,28 +146,28 @@ class Judge {
       usable += losses.back().sent > 0 ? 1 : 0;
     }
     if (const std::optional<math::LossSplit> split = math::split_by_loss(losses)) {
-      outcome_.findings.push_back({.kind = FindingKind::Loss,
-                                   .direction = direction,
-                                   .p = split->p,
-                                   .share = split->share,
-                                   .loss = split->loss,
-                                   .others_loss = split->others_loss,
-                                   .flows = split->lossy,
-                                   .unclear = split->unclear});
-      locate(outcome_.findings.back(), split->unclear);
+      auto group = group_of(outcome_, FlowFault::Loss, split->p, split->share, split->lossy);
+      group.loss_percent = split->loss * math::kPercent;
+      group.others_loss_percent = split->others_loss * math::kPercent;
+      group.unclear_source_ports = ports_of(outcome_, split->unclear);
+      add(std::move(group), direction, split->lossy, split->unclear);
     }
     if (usable > 0) {
-      way.detectable_loss =
-          math::detectable_loss(1.0 / expectation_.members, usable, way.sent / usable,
-                                static_cast<double>(way.lost) / static_cast<double>(way.sent));
+      const double loss = static_cast<double>(way.lost) / static_cast<double>(way.sent);
+      way.loss_percent = loss * math::kPercent;
+      if (const auto detectable =
+              math::detectable_loss(1.0 / expected_.members, usable, way.sent / usable, loss)) {
+        way.detectable_loss_percent = *detectable * math::kPercent;
+      }
     }
+    return way;
   }
 
-  void look_at_delay(Direction direction, DirectionSweep& way) {
+  void look_at_delay(Direction direction) {
     const bool there = direction == Direction::Send;
     const auto delays = delays_of(record_, there ? &RoundTrip::there_ns : &RoundTrip::back_ns);
     const std::vector<math::Group> groups = math::groups_of(delays, kMinDelayNs);
-    way.delay_groups = groups.size();
+    delay_groups_ = std::max(delay_groups_, groups.size());
     if (groups.empty()) {
       return;
     }
@@ -157,94 +183,93 @@ class Judge {
       }
     }
     for (std::size_t i = 1; i < groups.size(); ++i) {
-      outcome_.findings.push_back(
-          {.kind = FindingKind::Delay,
-           .direction = direction,
-           .p = groups[i].p,
-           .share = math::share_of(static_cast<double>(groups[i].members.size()), known),
-           .later_ns = groups[i].mean - least,
-           .flows = groups[i].members});
-      locate(outcome_.findings.back(), {});
+      const std::vector<std::size_t>& members = groups[i].members;
+      auto group =
+          group_of(outcome_, FlowFault::Delay, groups[i].p, share_of(members, known), members);
+      group.later_ms = (groups[i].mean - least) / math::kNsPerMs;
+      add(std::move(group), direction, members, {});
     }
   }
 
-  // By the routers on the way there: the way back passes others.
-  void locate(Finding& finding, const std::vector<std::size_t>& unclear) const {
-    if (hops_.empty() || finding.direction != Direction::Send) {
-      return;
+  void add(documents::PathsFinding group, Direction direction,
+           const std::vector<std::size_t>& flows, const std::vector<std::size_t>& unclear) {
+    group.direction = direction;
+    // By the routers on the way there: the way back passes others.
+    if (!hops_.empty() && direction == Direction::Send) {
+      group.hop = common_hop(hops_, flows, neither(flows, unclear));
     }
+    outcome_.findings.push_back(std::move(group));
+  }
+
+  std::vector<std::size_t> neither(const std::vector<std::size_t>& flows,
+                                   const std::vector<std::size_t>& unclear) const {
     std::vector<std::size_t> others;
     for (std::size_t i = 0; i < record_.flows.size(); ++i) {
-      if (!std::ranges::binary_search(finding.flows, i) &&
-          std::ranges::find(unclear, i) == unclear.end()) {
+      if (!std::ranges::binary_search(flows, i) && std::ranges::find(unclear, i) == unclear.end()) {
         others.push_back(i);
       }
     }
-    finding.place = common_hop(hops_, finding.flows, others);
+    return others;
   }
 
   void count_paths() {
-    Paths& paths = outcome_.paths;
-    paths.traced = static_cast<std::size_t>(
+    documents::PathsSeen& paths = outcome_.paths;
+    paths.traced_flows = static_cast<std::size_t>(
         std::ranges::count_if(hops_, [](const auto& hops) { return hops.has_value(); }));
     paths.by_hops = paths_by_hops(hops_);
-    paths.at_least = std::max({std::size_t{1}, paths.by_hops.value_or(1),
-                               outcome_.there.delay_groups, outcome_.back.delay_groups});
-    if (!outcome_.findings.empty()) {
-      paths.at_least = std::max(paths.at_least, std::size_t{2});
-    }
+    paths.at_least = std::max({std::size_t{1}, paths.by_hops.value_or(1), delay_groups_,
+                               std::size_t{outcome_.findings.empty() ? 1U : 2U}});
   }
 
   void decide() {
-    const auto suffices = [&](const DirectionSweep& way) {
-      return way.detectable_loss && *way.detectable_loss <= expectation_.loss;
+    const auto suffices = [&](const documents::PathsDirection& way) {
+      return way.detectable_loss_percent && *way.detectable_loss_percent <= expected_.loss_percent;
     };
     if (!outcome_.findings.empty()) {
       outcome_.verdict = Verdict::Found;
-    } else if (suffices(outcome_.there) && suffices(outcome_.back)) {
+    } else if (suffices(*outcome_.send) && suffices(*outcome_.receive)) {
       outcome_.verdict = Verdict::Alike;
     } else {
-      outcome_.why = too_little();
+      outcome_.unknown_because = too_little();
     }
   }
 
   std::string too_little() const {
-    const std::optional<double> there = outcome_.there.detectable_loss;
-    const std::optional<double> back = outcome_.back.detectable_loss;
-    const std::string member = fmt::format("one of {} members", expectation_.members);
+    const std::optional<double> there = outcome_.send->detectable_loss_percent;
+    const std::optional<double> back = outcome_.receive->detectable_loss_percent;
+    const std::string member = fmt::format("one of {} members", expected_.members);
     if (!there || !back) {
       return fmt::format("too little was sent to find {}, whatever it loses", member);
     }
     return fmt::format("so many packets find {} only where it loses {:.3g} % more than the others",
-                       member, std::max(*there, *back) * math::kPercent);
+                       member, std::max(*there, *back));
   }
 
   const SweepRecord& record_;
   const std::vector<std::optional<Hops>>& hops_;
-  const Expectation& expectation_;
-  Outcome outcome_;
+  const documents::PathsExpected& expected_;
+  std::size_t delay_groups_ = 0;  // of flows; more than one: so many paths at least
+  documents::ProbePaths outcome_;
 };
 
-void find_slower(Outcome& outcome, const std::vector<std::optional<math::Halves>>& rates,
-                 std::size_t known) {
+void find_slower(documents::ProbePaths& outcome,
+                 const std::vector<std::optional<math::Halves>>& rates, std::size_t known) {
   const std::vector<math::Group> groups = math::rate_groups(rates);
   outcome.paths.at_least = std::max<std::size_t>(1, groups.size());
   for (std::size_t i = 1; i < groups.size(); ++i) {
-    outcome.findings.push_back(
-        {.kind = FindingKind::Rate,
-         .p = groups[i].p,
-         .share = math::share_of(static_cast<double>(groups[i].members.size()), known),
-         .bits_per_s = groups[i].mean,
-         .others_bits_per_s = groups.front().mean,
-         .flows = groups[i].members});
+    const std::vector<std::size_t>& members = groups[i].members;
+    auto group = group_of(outcome, FlowFault::Rate, groups[i].p, share_of(members, known), members);
+    group.rate_mbps = groups[i].mean / math::kMega;
+    group.others_rate_mbps = groups.front().mean / math::kMega;
+    outcome.findings.push_back(std::move(group));
   }
-  std::ranges::stable_sort(outcome.findings, {}, &Finding::p);
+  std::ranges::stable_sort(outcome.findings, {}, &documents::PathsFinding::p_value);
 }
 
 }  // namespace
 
-Outcome judged(const std::vector<RateRecord>& flows) {
-  Outcome outcome;
+documents::ProbePaths judged(const std::vector<RateRecord>& flows) {
+  documents::ProbePaths outcome{.protocol = documents::ProbeProtocol::Tcp};
   std::vector<std::optional<math::Halves>> rates;
   std::size_t known = 0;
   for (const RateRecord& flow : flows) {
@@ -253,7 +278,7 @@ Outcome judged(const std::vector<RateRecord>& flows) {
                              .retransmits = flow.retransmits,
                              .min_rtt_ms = flow.min_rtt_ms});
     if (const std::optional<math::Halves>& each = rates.back()) {
-      outcome.flows.back().bits_per_s = each->mean();
+      outcome.flows.back().rate_mbps = each->mean() / math::kMega;
       ++known;
     }
   }
@@ -263,16 +288,17 @@ Outcome judged(const std::vector<RateRecord>& flows) {
   } else if (math::are_alike(rates)) {
     outcome.verdict = Verdict::Alike;
   } else {
-    outcome.why = known > 0 && known == flows.size()
-                      ? "rates vary by more than a quarter, and in no groups"
-                      : "not every flow had its two turns";
+    outcome.unknown_because = known > 0 && known == flows.size()
+                                  ? "rates vary by more than a quarter, and in no groups"
+                                  : "not every flow had its two turns";
   }
   return outcome;
 }
 
-Outcome judged(const SweepRecord& record, const std::vector<std::optional<Hops>>& hops,
-               const Expectation& expectation) {
-  return Judge(record, hops, expectation).judge();
+documents::ProbePaths judged(const SweepRecord& record,
+                             const std::vector<std::optional<Hops>>& hops,
+                             const documents::PathsExpected& expected) {
+  return Judge(record, hops, expected).judge();
 }
 
 }  // namespace chokepoint::probe::paths

@@ -7,15 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "base/documents/pcie.h"
 #include "base/host/pci.h"
 
 namespace chokepoint::probe::pcie {
 
-struct HostCopies {
-  std::optional<double> to_gpu_mbps = {};
-  std::optional<double> from_gpu_mbps = {};
-  std::optional<double> both_mbps = {};
-};
+using HostCopies = documents::PcieCopies;
 
 // How a device's links were trained, and what they counted, while copies were under way.
 struct LinkSeen {
@@ -49,22 +46,8 @@ struct GpuOutcome {
   std::vector<std::string> problems = {};  // what could not be measured, and why
 };
 
-struct PeerCopies {
-  std::optional<double> there_mbps = {};
-  std::optional<double> back_mbps = {};
-  std::optional<double> both_mbps = {};
-};
+using PeerCopies = documents::PciePeerCopies;
 
-struct PeerOutcome {
-  std::string one = {};  // addresses
-  std::string other = {};
-  std::uint64_t bytes = 0;             // of a copy
-  std::optional<bool> reachable = {};  // may they reach each other's memory?
-  PeerCopies direct = {};
-  PeerCopies staged = {};  // through host memory
-  std::uint64_t verified_bytes = 0;
-  std::vector<std::string> wrong = {};
-  std::vector<std::string> problems = {};
-};
+using PeerOutcome = documents::PciePeers;
 
 }  // namespace chokepoint::probe::pcie

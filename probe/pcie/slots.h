@@ -3,36 +3,21 @@
 // pass, in the terms of nvidia-smi's topology matrix. Values, read below the given root only.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/documents/pcie.h"
 #include "base/host/gpu.h"
 #include "base/host/network.h"
 #include "base/host/pci.h"
 #include "base/host/rdma.h"
-#include "base/json/fields.h"
 
 namespace chokepoint::probe::pcie {
 
-enum class Kind { Gpu, Nic, Rdma };
-
-}  // namespace chokepoint::probe::pcie
-
-template <>
-struct chokepoint::EnumNames<chokepoint::probe::pcie::Kind> {
-  using E = probe::pcie::Kind;
-  static constexpr std::string_view kWhat = "a kind of device";
-  static constexpr auto kNames =
-      std::to_array<EnumName<E>>({{E::Gpu, "gpu"}, {E::Nic, "nic"}, {E::Rdma, "rdma"}});
-};
-
-namespace chokepoint::probe::pcie {
-
-using chokepoint::name_of;
+using Kind = documents::PcieKind;
 
 struct Device {
   Kind kind = Kind::Nic;
@@ -61,31 +46,7 @@ std::string label_of(const Device& device);
 // Of the devices with these numbers, commas between them.
 std::string labels_of(const Slots& slots, const std::vector<std::size_t>& numbers);
 
-// From near to far.
-enum class Nearness {
-  Same,  // one card
-  Pix,   // one bridge or switch
-  Pxb,   // several bridges
-  Phb,   // the processor's host bridge
-  Node,  // between host bridges of one NUMA node
-  Sys    // between NUMA nodes
-};
-
-}  // namespace chokepoint::probe::pcie
-
-template <>
-struct chokepoint::EnumNames<chokepoint::probe::pcie::Nearness> {
-  using E = probe::pcie::Nearness;
-  static constexpr std::string_view kWhat = "how near two devices are, as nvidia-smi writes it";
-  static constexpr auto kNames = std::to_array<EnumName<E>>({{E::Same, "X"},
-                                                             {E::Pix, "PIX"},
-                                                             {E::Pxb, "PXB"},
-                                                             {E::Phb, "PHB"},
-                                                             {E::Node, "NODE"},
-                                                             {E::Sys, "SYS"}});
-};
-
-namespace chokepoint::probe::pcie {
+using Nearness = documents::PcieNearness;
 
 std::string_view meaning_of(Nearness nearness);  // "one bridge or switch"
 

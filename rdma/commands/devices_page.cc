@@ -219,7 +219,7 @@ Json document_of(const cli::Context& context, const DeviceListing& listing) {
     devices.push_back(device_json(listing, device));
   }
   document["devices"] = std::move(devices);
-  document["checks"] = checks::json_of(listing.checks);
+  document["checks"] = json::to_json(listing.checks);
   return document;
 }
 

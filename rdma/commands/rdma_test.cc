@@ -197,10 +197,10 @@ void show_progress(const cli::Context& context, const Round& round) {
   if (!context.err_terminal.interactive || context.quiet) {
     return;
   }
-  const Figures figures = figures_of(round);
-  if (round.client.latency_ns) {
+  const documents::RdmaFigures figures = figures_of(round);
+  if (figures.latency_us) {
     fmt::print(context.err, "{:>8} B  median {:.2f} µs\n", round.plan.message_bytes,
-               round.client.latency_ns->quantile(0.5) / 1000);
+               figures.latency_us->median);
   } else if (figures.average_mbps) {
     fmt::print(context.err, "{:>8} B  {}\n", round.plan.message_bytes,
                math::format_rate(*figures.average_mbps * 1e6));
@@ -332,7 +332,7 @@ class RdmaTestCommand final : public cli::Command {
   Result<session::Trial> measure(control::Client& client, const session::Parameters& wanted,
                                  const session::PortWish& wish, int interrupt,
                                  const cli::Context& context) const;
-  Result<cli::ExitCode> show(const session::Trial& trial, const std::string& peer,
+  Result<cli::ExitCode> show(const session::Trial& trial, const control::Client& client,
                              cli::Json document, const cli::Context& context) const;
   // Which thresholds were missed, as sentences.
   std::vector<std::string> missed(const session::Trial& trial) const;
@@ -402,40 +402,41 @@ Result<cli::ExitCode> RdmaTestCommand::run(cli::Context& context) {
                      baseline_, open_, context);
   }
   TRY(const sys::Signals signals, sys::Signals::watch_for_end());
-  cli::Json document = cli::document(context, "chokepoint.rdma/1");
+  cli::Json document = cli::document(context, Fields<documents::Rdma>::kSchema);
   TRY(control::Client client, control::connect(peer_, context, signals.descriptor()));
   TRY(const Trial trial, measure(client, wanted, wish, signals.descriptor(), context));
   baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
   client.bye();
-  document["peer"] = control::peer_body(peer_, client);
-  return show(trial, client.admittance().server.host, std::move(document), context);
+  return show(trial, client, std::move(document), context);
 }
 
 std::vector<std::string> RdmaTestCommand::missed(const Trial& trial) const {
   std::vector<std::string> missed;
   for (const Round& round : trial.rounds) {
-    const std::optional<double> average = figures_of(round).average_mbps;
+    const documents::RdmaFigures figures = figures_of(round);
+    const std::optional<double> average = figures.average_mbps;
     if (test_.min_mbps > 0 && trial.parameters.metric == perf::Metric::Bandwidth &&
         average.value_or(0) < test_.min_mbps) {
       missed.push_back(fmt::format("messages of {} B: {:.2f} Mb/s, wanted {:.2f} at least",
                                    round.plan.message_bytes, average.value_or(0), test_.min_mbps));
     }
-    const auto& latency = round.client.latency_ns;
-    if (test_.max_us > 0 && latency && latency->quantile(0.5) / 1000 > test_.max_us) {
+    const auto& latency = figures.latency_us;
+    if (test_.max_us > 0 && latency && latency->median > test_.max_us) {
       missed.push_back(fmt::format("messages of {} B: median {:.2f} µs, wanted {:.2f} at most",
-                                   round.plan.message_bytes, latency->quantile(0.5) / 1000,
-                                   test_.max_us));
+                                   round.plan.message_bytes, latency->median, test_.max_us));
     }
   }
   return missed;
 }
 
-Result<cli::ExitCode> RdmaTestCommand::show(const Trial& trial, const std::string& peer,
+Result<cli::ExitCode> RdmaTestCommand::show(const Trial& trial, const control::Client& client,
                                             cli::Json document, const cli::Context& context) const {
+  const std::string& peer = client.admittance().server.host;
   const fabric::Judgement fabric = fabric::judge(trial.client_counters, trial.server_counters);
-  const std::vector<std::string> short_of = missed(trial);
-  add_to(document, trial, fabric);
-  document["missed"] = short_of;
+  documents::Rdma measured = document_of(trial, fabric);
+  measured.peer = peer_of(peer_, client);
+  measured.missed = missed(trial);
+  document.update(json::to_json(measured));
   baseline::Finding finding{.kind = "rdma",
                             .peer = peer,
                             .direction = trial.parameters.both_ways ? "both"
@@ -446,14 +447,14 @@ Result<cli::ExitCode> RdmaTestCommand::show(const Trial& trial, const std::strin
   TRY(const cli::ExitCode code,
       baseline::answer(context, baseline_, std::move(finding), trial.interrupted, [&] {
         print_page(context, trial, fabric, peer);
-        for (const std::string& each : short_of) {
+        for (const std::string& each : measured.missed) {
           fmt::print(context.out, "Threshold missed: {}.\n", each);
         }
       }));
   if (trial.failure) {
     return fail(*trial.failure);
   }
-  const bool is_found = !short_of.empty() || damaged(trial);
+  const bool is_found = !measured.missed.empty() || damaged(trial);
   return code == cli::ExitCode::Done && is_found ? cli::ExitCode::Found : code;
 }
 

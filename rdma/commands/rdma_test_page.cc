@@ -41,10 +41,10 @@ std::string count_text(const std::optional<double>& count) {
   return count ? fmt::format("{:.0f}", *count) : "not measured";
 }
 
-std::string latency_text(double ns) { return math::format_ms(ns / math::kNsPerMs); }
+std::string latency_text(double us) { return math::format_ms(us / 1e3); }
 
 // In a column of microseconds.
-std::string micro_text(double ns) { return fmt::format("{:.2f}", ns / kNsPerUs); }
+std::string micro_text(double us) { return fmt::format("{:.2f}", us); }
 
 std::string port_text(const SideFacts& side) {
   const std::string port = fmt::format("{} port {}", side.device, side.port);
@@ -102,7 +102,8 @@ std::string shape_text(const Trial& trial) {
   return plan.both_ways ? text + ", both ways" : text;
 }
 
-std::string share_text(const Trial& trial, const Round& round, const Figures& figures) {
+std::string share_text(const Trial& trial, const Round& round,
+                       const documents::RdmaFigures& figures) {
   const std::optional<double> ceiling = ceiling_mbps(trial, round.plan.message_bytes);
   if (!ceiling || !figures.average_mbps) {
     return {};
@@ -115,12 +116,12 @@ std::string share_text(const Trial& trial, const Round& round, const Figures& fi
 }
 
 void print_bandwidth(const cli::Context& context, const Trial& trial, const Round& round) {
-  const Figures figures = figures_of(round);
+  const documents::RdmaFigures figures = figures_of(round);
   Table table({{""}, {shape_text(trial)}});
   table.add({"average throughput", rate_text(figures.average_mbps)});
   table.add({"peak throughput", rate_text(figures.peak_mbps)});
-  table.add({"messages", fmt::format("{} in {:.2f} s", figures.messages, figures.duration_s)});
-  table.add({"message rate", count_text(figures.messages_per_s) + " /s"});
+  table.add({"messages", fmt::format("{} in {:.2f} s", *figures.iterations, *figures.duration_s)});
+  table.add({"message rate", count_text(figures.message_rate_per_s) + " /s"});
   if (figures.lost) {
     table.add({"lost", fmt::format("{}", *figures.lost)});
   }
@@ -133,24 +134,24 @@ void print_bandwidth(const cli::Context& context, const Trial& trial, const Roun
 
 bool is_half_a_round_trip(const Trial& trial) {
   const verbs::Operation operation = trial.parameters.operation;
-  return operation != verbs::Operation::Read && !is_atomic(operation);
+  return operation != verbs::Operation::Read && !verbs::is_atomic(operation);
 }
 
 void print_latency(const cli::Context& context, const Trial& trial, const Round& round) {
   Table table({{""}, {shape_text(trial)}});
-  if (!round.client.latency_ns || round.client.latency_ns->count() == 0) {
+  const std::optional<documents::RdmaLatency> latency = figures_of(round).latency_us;
+  if (!latency) {
     table.add({"latency", "not measured"});
     table.print(context.out, context.out_terminal);
     return;
   }
-  const math::Histogram& latency = *round.client.latency_ns;
-  table.add({"median", latency_text(latency.quantile(0.5))});
-  table.add({"mean", latency_text(latency.mean())});
-  table.add({"min", latency_text(static_cast<double>(latency.min()))});
-  table.add({"p99", latency_text(latency.quantile(0.99))});
-  table.add({"p99.9", latency_text(latency.quantile(0.999))});
-  table.add({"max", latency_text(static_cast<double>(latency.max()))});
-  table.add({"samples", fmt::format("{}, each {} round trip", latency.count(),
+  table.add({"median", latency_text(latency->median)});
+  table.add({"mean", latency_text(latency->mean)});
+  table.add({"min", latency_text(latency->min)});
+  table.add({"p99", latency_text(latency->p99)});
+  table.add({"p99.9", latency_text(latency->p999)});
+  table.add({"max", latency_text(latency->max)});
+  table.add({"samples", fmt::format("{}, each {} round trip", latency->count,
                                     is_half_a_round_trip(trial) ? "half a" : "a whole")});
   table.print(context.out, context.out_terminal);
 }
@@ -165,10 +166,10 @@ void print_bandwidth_sweep(const cli::Context& context, const Trial& trial) {
     return value ? fmt::format("{:.2f}", *value) : std::string("-");
   };
   for (const Round& round : trial.rounds) {
-    const Figures figures = figures_of(round);
-    table.add({size_text(round.plan.message_bytes), fmt::format("{}", figures.messages),
+    const documents::RdmaFigures figures = figures_of(round);
+    table.add({size_text(round.plan.message_bytes), fmt::format("{}", *figures.iterations),
                number(figures.average_mbps), number(figures.peak_mbps),
-               count_text(figures.messages_per_s)});
+               count_text(figures.message_rate_per_s)});
   }
   table.print(context.out, context.out_terminal);
 }
@@ -183,12 +184,11 @@ void print_latency_sweep(const cli::Context& context, const Trial& trial) {
                {"p99.9", Align::Right},
                {"max", Align::Right}});
   for (const Round& round : trial.rounds) {
-    const math::Histogram latency = round.client.latency_ns.value_or(math::Histogram());
-    table.add({size_text(round.plan.message_bytes), fmt::format("{}", latency.count()),
-               micro_text(static_cast<double>(latency.min())), micro_text(latency.quantile(0.5)),
-               micro_text(latency.mean()), micro_text(latency.quantile(0.99)),
-               micro_text(latency.quantile(0.999)),
-               micro_text(static_cast<double>(latency.max()))});
+    const documents::RdmaLatency latency =
+        figures_of(round).latency_us.value_or(documents::RdmaLatency());
+    table.add({size_text(round.plan.message_bytes), fmt::format("{}", latency.count),
+               micro_text(latency.min), micro_text(latency.median), micro_text(latency.mean),
+               micro_text(latency.p99), micro_text(latency.p999), micro_text(latency.max)});
   }
   table.print(context.out, context.out_terminal);
 }
@@ -220,9 +220,9 @@ void print_check(const cli::Context& context, const Trial& trial) {
   std::uint64_t messages = 0;
   bool compared = false;
   for (const Round& round : trial.rounds) {
-    const Figures figures = figures_of(round);
+    const documents::RdmaFigures figures = figures_of(round);
     wrong += figures.mismatches.value_or(0);
-    messages += figures.messages;
+    messages += *figures.iterations;
     compared = compared || figures.mismatches.has_value();
   }
   if (!trial.parameters.check) {

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "base/control/bodies.h"
 #include "base/host/rdma.h"
 #include "rdma/perf/plan.h"
 
 namespace chokepoint::rdma {
 namespace {
 
-using cli::Json;
-using control::or_null;
+using documents::RdmaFigures;
 using session::Round;
 using session::SideFacts;
 using session::SideResult;
@@ -35,14 +33,6 @@ bool server_counts_arrivals(const session::Round& round) {
   return round.plan.metric == perf::Metric::Bandwidth && perf::takes_receive(round.plan.operation);
 }
 
-Figures of(const SideResult& result) {
-  return {.messages = result.messages,
-          .duration_s = result.duration_s,
-          .average_mbps = result.average_mbps,
-          .peak_mbps = result.peak_mbps,
-          .messages_per_s = result.messages_per_s};
-}
-
 double overhead(const session::SideFacts& side) {
   if (!side.ethernet) {
     return kOverheadInfiniBand;
@@ -50,24 +40,18 @@ double overhead(const session::SideFacts& side) {
   return session::address_of(side.gid).family() == net::Family::Ipv4 ? kOverheadV4 : kOverheadV6;
 }
 
-Json latency_body(const std::optional<math::Histogram>& latency) {
+std::optional<documents::RdmaLatency> latency_of(const std::optional<math::Histogram>& latency) {
+  constexpr double kNsPerUs = 1000;
   if (!latency || latency->count() == 0) {
-    return {};
+    return std::nullopt;
   }
-  return {{"min", static_cast<double>(latency->min()) / kNsPerUs},
-          {"median", latency->quantile(0.5) / kNsPerUs},
-          {"p99", latency->quantile(0.99) / kNsPerUs},
-          {"p999", latency->quantile(0.999) / kNsPerUs},
-          {"max", static_cast<double>(latency->max()) / kNsPerUs},
-          {"mean", latency->mean() / kNsPerUs},
-          {"count", latency->count()}};
-}
-
-Json share_of(const std::optional<double>& average, const std::optional<double>& ceiling) {
-  if (!average || !ceiling) {
-    return {};
-  }
-  return *average / *ceiling * 100;
+  return documents::RdmaLatency{.min = static_cast<double>(latency->min()) / kNsPerUs,
+                                .median = latency->quantile(0.5) / kNsPerUs,
+                                .p99 = latency->quantile(0.99) / kNsPerUs,
+                                .p999 = latency->quantile(0.999) / kNsPerUs,
+                                .max = static_cast<double>(latency->max()) / kNsPerUs,
+                                .mean = latency->mean() / kNsPerUs,
+                                .count = latency->count()};
 }
 
 // A side whose memory is only written or read counts nothing.
@@ -77,93 +61,76 @@ bool server_counts(const perf::Plan& plan) {
   return plan.both_ways || answers || perf::takes_receive(plan.operation);
 }
 
-Json side_result_body(const SideResult& result, bool is_counted) {
-  return {{"messages", is_counted ? Json(result.messages) : Json()},
-          {"bytes", is_counted ? Json(result.bytes) : Json()},
-          {"duration_s", result.duration_s > 0 ? Json(result.duration_s) : Json()},
-          {"average_mbps", or_null(result.average_mbps)},
-          {"mismatches", or_null(result.mismatches)},
-          {"cpu_percent", result.cpu_percent}};
+documents::RdmaEnd end_of(const SideResult& result, bool is_counted) {
+  documents::RdmaEnd end{.average_mbps = result.average_mbps,
+                         .mismatches = result.mismatches,
+                         .cpu_percent = result.cpu_percent};
+  if (is_counted) {
+    end.messages = result.messages;
+    end.bytes = result.bytes;
+  }
+  if (result.duration_s > 0) {
+    end.duration_s = result.duration_s;
+  }
+  return end;
 }
 
-Json round_body(const Trial& trial, const Round& round) {
-  const Figures figures = figures_of(round);
-  const std::optional<double> ceiling = ceiling_mbps(trial, round.plan.message_bytes);
-  return {{"message_bytes", round.plan.message_bytes},
-          {"iterations", figures.messages},
-          {"duration_s", figures.duration_s},
-          {"average_mbps", or_null(figures.average_mbps)},
-          {"peak_mbps", or_null(figures.peak_mbps)},
-          {"message_rate_per_s", or_null(figures.messages_per_s)},
-          {"ceiling_mbps", or_null(ceiling)},
-          {"ceiling_percent", share_of(figures.average_mbps, ceiling)},
-          {"latency_us", latency_body(round.client.latency_ns)},
-          {"lost", or_null(figures.lost)},
-          {"mismatches", or_null(figures.mismatches)},
-          {"moderation", round.plan.moderation},
-          {"inline_bytes", round.plan.inline_bytes},
-          {"here", side_result_body(round.client, true)},
-          {"there", side_result_body(round.server, server_counts(round.plan))}};
+RdmaFigures figures_of(const Trial& trial, const Round& round) {
+  RdmaFigures figures = rdma::figures_of(round);
+  figures.ceiling_mbps = ceiling_mbps(trial, round.plan.message_bytes);
+  if (figures.average_mbps && figures.ceiling_mbps) {
+    figures.ceiling_percent = *figures.average_mbps / *figures.ceiling_mbps * 100;
+  }
+  return figures;
 }
 
-Json side_body(const SideFacts& side, const fabric::Changes& counters) {
-  return {{"device", side.device},
-          {"port", side.port},
-          {"netdev", side.netdev.empty() ? Json() : Json(side.netdev)},
-          {"rate", side.rate.empty() ? Json() : Json(side.rate)},
-          {"link_layer", side.ethernet ? "Ethernet" : "InfiniBand"},
-          {"gid_index", side.gid_index},
-          {"gid", session::text_of(side.gid)},
-          {"gid_type", name_of(side.gid_type)},
-          {"lid", side.lid == 0 ? Json() : Json(side.lid)},
-          {"active_mtu_bytes", side.active_mtu_bytes},
-          {"counters", fabric::body_of(counters)}};
-}
-
-void add_shape(Json& document, const Trial& trial) {
-  const session::Parameters& asked = trial.parameters;
-  const perf::Plan& plan = trial.agreement.rounds.front();
-  document["operation"] = name_of(asked.operation);
-  document["metric"] = name_of(asked.metric);
-  document["transport"] = name_of(asked.transport);
-  document["device"] = trial.client.device;
-  document["gid_index"] = trial.client.gid_index;
-  document["mtu_bytes"] = trial.agreement.mtu_bytes;
-  document["queue_pairs"] = asked.queue_pairs;
-  document["depth"] = plan.depth;
-  document["post_list"] = plan.post_list;
-  document["both_ways"] = asked.both_ways;
-  document["events"] = asked.events;
-  document["check"] = asked.check;
-  document["warm_up"] = asked.warm_up;
-  document["by_cm"] = asked.by_cm;
-  document["memory"] = session::text_of(asked.client_memory);
-  document["peer_memory"] = session::text_of(asked.server_memory);
-}
-
-Json fabric_body(const fabric::Judgement& fabric) {
-  return {{"status", name_of(fabric.status)},
-          {"summary", fabric.sentence},
-          {"next_step", fabric.next_step.empty() ? Json() : Json(fabric.next_step)}};
+documents::RdmaSide side_of(const SideFacts& side, const fabric::Changes& counters) {
+  documents::RdmaSide shown{.device = side.device,
+                            .port = side.port,
+                            .netdev = side.netdev,
+                            .rate = side.rate,
+                            .link_layer = side.ethernet ? documents::LinkLayer::Ethernet
+                                                        : documents::LinkLayer::InfiniBand,
+                            .gid_index = side.gid_index,
+                            .gid = session::text_of(side.gid),
+                            .gid_type = side.gid_type,
+                            .active_mtu_bytes = side.active_mtu_bytes,
+                            .counters = counters};
+  if (side.lid != 0) {
+    shown.lid = side.lid;
+  }
+  return shown;
 }
 
 }  // namespace
 
-Figures figures_of(const session::Round& round) {
+RdmaFigures figures_of(const session::Round& round) {
   const SideResult& client = round.client;
   const SideResult& server = round.server;
-  Figures figures = of(client);
+  const bool by_arrivals =
+      !round.plan.both_ways && may_lose(round.plan) && server_counts_arrivals(round);
+  const SideResult& counted = by_arrivals ? server : client;
+  RdmaFigures figures{.message_bytes = round.plan.message_bytes,
+                      .iterations = counted.messages,
+                      .duration_s = counted.duration_s,
+                      .average_mbps = counted.average_mbps,
+                      .peak_mbps = counted.peak_mbps,
+                      .message_rate_per_s = counted.messages_per_s,
+                      .latency_us = latency_of(client.latency_ns),
+                      .mismatches = sum(client.mismatches, server.mismatches),
+                      .moderation = round.plan.moderation,
+                      .inline_bytes = round.plan.inline_bytes,
+                      .here = end_of(client, true),
+                      .there = end_of(server, server_counts(round.plan))};
   if (round.plan.both_ways) {
-    figures.messages = client.messages + server.messages;
+    figures.iterations = client.messages + server.messages;
     figures.duration_s = std::max(client.duration_s, server.duration_s);
     figures.average_mbps = sum(client.average_mbps, server.average_mbps);
     figures.peak_mbps = sum(client.peak_mbps, server.peak_mbps);
-    figures.messages_per_s = sum(client.messages_per_s, server.messages_per_s);
-  } else if (may_lose(round.plan) && server_counts_arrivals(round)) {
-    figures = of(server);
+    figures.message_rate_per_s = sum(client.messages_per_s, server.messages_per_s);
+  } else if (by_arrivals) {
     figures.lost = client.messages - std::min(client.messages, server.messages);
   }
-  figures.mismatches = sum(client.mismatches, server.mismatches);
   return figures;
 }
 
@@ -180,28 +147,42 @@ std::optional<double> ceiling_mbps(const session::Trial& trial, std::uint32_t me
   return ways * std::min(*here, *there) * message_bytes / on_the_wire;
 }
 
-void add_to(Json& document, const Trial& trial, const fabric::Judgement& fabric) {
-  add_shape(document, trial);
-  // A sweep has figures for each size, and none of its own.
-  const bool is_one = trial.agreement.rounds.size() == 1 && !trial.rounds.empty();
-  const Json figures = round_body(trial, is_one ? trial.rounds.front() : Round{});
-  for (const auto& [name, value] : figures.items()) {
-    document[name] = is_one ? value : Json();
+documents::Rdma document_of(const Trial& trial, const fabric::Judgement& fabric) {
+  const session::Parameters& asked = trial.parameters;
+  const perf::Plan& plan = trial.agreement.rounds.front();
+  documents::Rdma document{.operation = asked.operation,
+                           .metric = asked.metric,
+                           .transport = asked.transport,
+                           .device = trial.client.device,
+                           .gid_index = trial.client.gid_index,
+                           .mtu_bytes = trial.agreement.mtu_bytes,
+                           .queue_pairs = asked.queue_pairs,
+                           .depth = plan.depth,
+                           .post_list = plan.post_list,
+                           .both_ways = asked.both_ways,
+                           .events = asked.events,
+                           .check = asked.check,
+                           .warm_up = asked.warm_up,
+                           .by_cm = asked.by_cm,
+                           .memory = session::text_of(asked.client_memory),
+                           .peer_memory = session::text_of(asked.server_memory),
+                           .counters = trial.client_counters.grown,
+                           .fabric = fabric,
+                           .sides = {.here = side_of(trial.client, trial.client_counters),
+                                     .there = side_of(trial.server, trial.server_counters)},
+                           .lowered = trial.agreement.lowered,
+                           .interrupted = trial.interrupted};
+  if (trial.failure) {
+    document.failure = describe(*trial.failure);
   }
-  document["counters"] = Json::object();
-  for (const auto& [name, value] : trial.client_counters.grown) {
-    document["counters"][name] = value;
-  }
-  document["fabric"] = fabric_body(fabric);
-  document["sides"] = {{"here", side_body(trial.client, trial.client_counters)},
-                       {"there", side_body(trial.server, trial.server_counters)}};
-  document["lowered"] = trial.agreement.lowered;
-  document["interrupted"] = trial.interrupted;
-  document["failure"] = trial.failure ? Json(describe(*trial.failure)) : Json();
-  document["sizes"] = Json::array();
   for (const Round& round : trial.rounds) {
-    document["sizes"].push_back(round_body(trial, round));
+    document.sizes.push_back(figures_of(trial, round));
   }
+  // A sweep has figures for each size, and none of its own.
+  if (trial.agreement.rounds.size() == 1 && !document.sizes.empty()) {
+    document.figures = document.sizes.front();
+  }
+  return document;
 }
 
 }  // namespace chokepoint::rdma

@@ -1,4 +1,4 @@
-// How the result of an RDMA test is shown: the figures of a round, the JSON document
+// How the result of an RDMA test is shown: the figures of a round, the document
 // (rdma_test_report.cc) and the page (rdma_test_page.cc); and a sweep over flow labels (--flows),
 // which rdma_flows.cc runs and shows.
 #pragma once
@@ -12,6 +12,7 @@
 #include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
+#include "base/documents/rdma.h"
 #include "rdma/fabric/judgement.h"
 #include "rdma/session/flow_sweep.h"
 #include "rdma/session/service.h"
@@ -19,27 +20,16 @@
 
 namespace chokepoint::rdma {
 
-inline constexpr double kNsPerUs = 1000;
-
-struct Figures {
-  std::uint64_t messages = 0;  // of both directions
-  double duration_s = 0;
-  std::optional<double> average_mbps = {};
-  std::optional<double> peak_mbps = {};
-  std::optional<double> messages_per_s = {};
-  std::optional<std::uint64_t> lost = {};  // where the transport may lose
-  std::optional<std::uint64_t> mismatches = {};
-};
-
-// Both ways: the sum. Where messages may be lost: what arrived, if the peer counts that.
-Figures figures_of(const session::Round& round);
+// Both ways: the sum. Where messages may be lost: what arrived, if the peer counts that. Without a
+// ceiling.
+documents::RdmaFigures figures_of(const session::Round& round);
 
 // What the line carries of messages' bytes besides the headers of each packet, in 10^6 bit/s.
 // nullopt if the rate is unknown, or in a latency test.
 std::optional<double> ceiling_mbps(const session::Trial& trial, std::uint32_t message_bytes);
 
-// chokepoint.rdma/1, into `document`, which already has its head and its peer.
-void add_to(cli::Json& document, const session::Trial& trial, const fabric::Judgement& fabric);
+// All but the peer and the thresholds that were missed.
+documents::Rdma document_of(const session::Trial& trial, const fabric::Judgement& fabric);
 
 void print_page(const cli::Context& context, const session::Trial& trial,
                 const fabric::Judgement& fabric, const std::string& peer);

@@ -11,38 +11,6 @@
 #include "base/host/rdma_counters.h"
 #include "base/json/codec.h"
 
-namespace chokepoint {
-
-template <>
-struct Fields<rdma::fabric::Changes> {
-  using C = rdma::fabric::Changes;
-  static constexpr std::size_t kMaxName = 64;  // bytes, of printable ASCII
-  static constexpr std::size_t kMaxCounters = 512;
-  static constexpr std::tuple kList{
-      field("subject", &C::subject, "device and port").up_to_bytes(kMaxName),
-      field("netdev", &C::netdev, "the port's interface; empty: none is known")
-          .up_to_bytes(kMaxName),
-      field("grown", &C::grown, "counters that grew, and by how much"),
-      field("still", &C::still, "counters that did not change").up_to_items(kMaxCounters),
-      field("lost", &C::lost, "counters that restarted from 0, or could not be read at the end")
-          .up_to_items(kMaxCounters)};
-
-  static bool is_name(std::string_view text) {
-    return !text.empty() && text.size() <= kMaxName &&
-           std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
-  }
-  static const char* wrong(const C& changes) {
-    const bool are_names = std::ranges::all_of(changes.still, is_name) &&
-                           std::ranges::all_of(changes.lost, is_name) &&
-                           std::ranges::all_of(std::views::keys(changes.grown), is_name);
-    return are_names && changes.grown.size() <= kMaxCounters
-               ? nullptr
-               : "names of 1 to 64 printable ASCII characters, of at most 512 counters";
-  }
-};
-
-}  // namespace chokepoint
-
 namespace chokepoint::rdma::fabric {
 namespace {
 
@@ -80,15 +48,6 @@ PortCounters read_counters(const sys::Root& root, const std::string& device, int
     add_statistics(links, counters);
   }
   return counters;
-}
-
-std::optional<std::uint64_t> Changes::of(std::string_view name) const {
-  const auto at = grown.find(std::string(name));
-  if (at != grown.end()) {
-    return at->second;
-  }
-  return std::ranges::find(still, name) == still.end() ? std::nullopt
-                                                       : std::optional<std::uint64_t>(0);
 }
 
 Changes changes(const PortCounters& before, const PortCounters& after) {

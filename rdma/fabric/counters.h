@@ -10,13 +10,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/control/message.h"
+#include "base/documents/rdma.h"
 #include "base/host/link_query.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
@@ -38,16 +37,7 @@ struct PortCounters {
 PortCounters read_counters(const sys::Root& root, const std::string& device, int port,
                            const host::LinkQuery& links);
 
-struct Changes {
-  std::string subject = {};                         // "mlx5_0/1"
-  std::string netdev = {};                          // empty: none is known
-  std::map<std::string, std::uint64_t> grown = {};  // only what changed
-  std::vector<std::string> still = {};              // counted, and unchanged; sorted
-  std::vector<std::string> lost = {};  // restarted from 0, or not readable after the test; sorted
-
-  // nullopt if it is not counted or was lost; 0 if it did not change.
-  std::optional<std::uint64_t> of(std::string_view name) const;
-};
+using Changes = documents::PortChanges;
 
 Changes changes(const PortCounters& before, const PortCounters& after);
 

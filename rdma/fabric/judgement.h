@@ -16,35 +16,16 @@
 #include <string>
 #include <string_view>
 
-#include "base/json/fields.h"
+#include "base/documents/rdma.h"
 #include "rdma/fabric/counters.h"
 
 namespace chokepoint::rdma::fabric {
 
-enum class Status { Clean, Reordered, Congested, NotReady, Late, Lost, Unknown };
-
-struct Judgement {
-  Status status = Status::Unknown;
-  std::string sentence = {};   // "the fabric was clean: no retransmission, …"
-  std::string next_step = {};  // empty: nothing to be done
-};
+using Status = documents::FabricStatus;
+using Judgement = documents::FabricJudgement;
 
 Judgement judge(const Changes& own, const Changes& peer);
 
 using chokepoint::name_of;
 
 }  // namespace chokepoint::rdma::fabric
-
-template <>
-struct chokepoint::EnumNames<chokepoint::rdma::fabric::Status> {
-  using enum rdma::fabric::Status;
-  static constexpr std::string_view kWhat = "how clean the fabric was";
-  static constexpr auto kNames =
-      std::to_array<EnumName<rdma::fabric::Status>>({{Clean, "clean"},
-                                                     {Reordered, "reordered"},
-                                                     {Congested, "congested"},
-                                                     {NotReady, "not-ready"},
-                                                     {Late, "late"},
-                                                     {Lost, "lost"},
-                                                     {Unknown, "unknown"}});
-};

@@ -421,7 +421,7 @@ Result<> check_latency(const Side& side, const Plan& plan) {
 
 Result<Outcome> run_latency(const Side& side, const Plan& plan) {
   const Layout layout = layout_of(plan);
-  if (plan.operation == Operation::Read || is_atomic(plan.operation)) {
+  if (plan.operation == Operation::Read || verbs::is_atomic(plan.operation)) {
     return side.role == Role::Passive ? wait_for_end(side.attention)
                                       : RoundTrip(side, plan, layout).run();
   }

@@ -89,7 +89,7 @@ void set_places(const Plan& plan, Layout& layout) {
   const bool single = plan.metric == Metric::Latency;
   const std::size_t cycled = single ? 1 : cycled_places(layout.sources.stride);
   layout.sources.places = plan.check ? layout.ring : cycled;
-  layout.targets.places = is_atomic(plan.operation) ? 1 : layout.sources.places;
+  layout.targets.places = verbs::is_atomic(plan.operation) ? 1 : layout.sources.places;
   layout.receives.places = 0;
   if (plan.operation == Operation::Send) {
     layout.receives.places = plan.check ? layout.receive_ring : cycled;
@@ -111,7 +111,7 @@ bool takes_receive(Operation operation) {
 }
 
 Layout layout_of(const Plan& plan) {
-  Layout layout{.message_bytes = is_atomic(plan.operation) ? 8 : plan.message_bytes,
+  Layout layout{.message_bytes = verbs::is_atomic(plan.operation) ? 8 : plan.message_bytes,
                 .queues = plan.metric == Metric::Latency ? 1 : std::max(plan.queue_pairs, 1),
                 .header_bytes = plan.transport == Transport::Ud ? verbs::kDatagramHeader : 0};
   limit_depths(plan, layout);

@@ -15,12 +15,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/json/fields.h"
 #include "rdma/verbs/types.h"
 
 namespace chokepoint::rdma::perf {
 
-enum class Metric { Bandwidth, Latency };
+using Metric = documents::RdmaMetric;
 
 struct Plan {
   verbs::Operation operation = verbs::Operation::Write;
@@ -77,11 +76,3 @@ bool takes_receive(verbs::Operation operation);
 using chokepoint::name_of;
 
 }  // namespace chokepoint::rdma::perf
-
-template <>
-struct chokepoint::EnumNames<chokepoint::rdma::perf::Metric> {
-  using enum rdma::perf::Metric;
-  static constexpr std::string_view kWhat = "bw or lat";
-  static constexpr auto kNames =
-      std::to_array<EnumName<rdma::perf::Metric>>({{Bandwidth, "bw"}, {Latency, "lat"}});
-};

@@ -23,7 +23,7 @@ constexpr std::string_view kOperation = "RDMA test";
 
 // Inline data is copied by the processor when the request is posted.
 bool goes_inline(const Plan& plan) {
-  const bool sends = plan.operation != Operation::Read && !is_atomic(plan.operation);
+  const bool sends = plan.operation != Operation::Read && !verbs::is_atomic(plan.operation);
   return sends && std::cmp_greater_equal(plan.inline_bytes, plan.message_bytes);
 }
 
@@ -77,7 +77,7 @@ Result<> lay_out_receives(const Side& side, const Layout& layout) {
 
 bool answers(const Plan& plan) {
   return plan.metric == Metric::Latency && plan.operation != Operation::Read &&
-         !is_atomic(plan.operation);
+         !verbs::is_atomic(plan.operation);
 }
 
 bool sends(const Side& side, const Plan& plan) {
@@ -139,7 +139,7 @@ Result<> fill_targets(verbs::Buffer& buffer, const Layout& layout) {
 
 // Plain writes are compared when all have been written (count_mismatches).
 bool verifies(const Side& side, const Plan& plan) {
-  const bool fetches = plan.operation == Operation::Read || is_atomic(plan.operation);
+  const bool fetches = plan.operation == Operation::Read || verbs::is_atomic(plan.operation);
   return plan.check && (receives(side, plan) || (side.role == Role::Active && fetches));
 }
 
@@ -191,7 +191,7 @@ Result<Outcome> run(const Side& side, const Plan& plan) {
 }
 
 Result<std::uint64_t> count_mismatches(const Side& side, const Plan& plan, std::uint64_t messages) {
-  const bool written = plan.operation == Operation::Write || is_atomic(plan.operation);
+  const bool written = plan.operation == Operation::Write || verbs::is_atomic(plan.operation);
   // messages == 0: the test may have ended in its warm-up, whose messages nobody counted.
   if (!plan.check || !written || messages == 0) {
     return 0;

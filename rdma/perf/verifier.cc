@@ -146,7 +146,7 @@ Verifier::Verifier(verbs::Buffer& buffer, const Plan& plan, const Layout& layout
 
 Result<> Verifier::before(std::size_t place, MessageNumber number) {
   const std::uint64_t source = layout_.sources.at(number.queue, place);
-  if (plan_.operation == Operation::Read || is_atomic(plan_.operation)) {
+  if (plan_.operation == Operation::Read || verbs::is_atomic(plan_.operation)) {
     return content_.wipe(source);
   }
   return content_.put(source, number);
@@ -159,7 +159,7 @@ Result<> Verifier::after(std::size_t place, MessageNumber number) {
     count(matches && *matches);
     return matches ? Result<>{} : fail(matches.error());
   }
-  if (!is_atomic(plan_.operation)) {
+  if (!verbs::is_atomic(plan_.operation)) {
     return {};
   }
   const bool swaps = plan_.operation == Operation::CompareAndSwap;
@@ -214,7 +214,7 @@ Result<> Verifier::finish_counter(int queue, std::uint64_t sequences) {
 
 Result<> Verifier::finish(std::uint64_t sequences) {
   for (int queue = 0; queue < layout_.queues; ++queue) {
-    if (is_atomic(plan_.operation)) {
+    if (verbs::is_atomic(plan_.operation)) {
       TRY(finish_counter(queue, sequences));
       continue;
     }

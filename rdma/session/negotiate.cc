@@ -127,11 +127,12 @@ class Negotiation {
   }
 
   Result<> abilities() {
-    if (is_atomic(parameters_.operation) && !server_.limits.atomics) {
+    if (verbs::is_atomic(parameters_.operation) && !server_.limits.atomics) {
       return refuse(ErrorKind::Unsupported, fmt::format("{} of {}", server_.device, names_.server),
                     "the device has no atomic operations", "try 'rdma read' instead");
     }
-    if (is_atomic(parameters_.operation) && parameters_.both_ways && !client_.limits.atomics) {
+    if (verbs::is_atomic(parameters_.operation) && parameters_.both_ways &&
+        !client_.limits.atomics) {
       return refuse(ErrorKind::Unsupported, fmt::format("{} of {}", client_.device, names_.client),
                     "the device has no atomic operations", "leave --both out");
     }
@@ -215,7 +216,7 @@ class Negotiation {
 
   int inlined(std::uint32_t size) const {
     const bool carries = parameters_.operation != verbs::Operation::Read &&
-                         !is_atomic(parameters_.operation) &&
+                         !verbs::is_atomic(parameters_.operation) &&
                          parameters_.client_memory.kind != Memory::Kind::Gpu &&
                          parameters_.server_memory.kind != Memory::Kind::Gpu;
     const bool worth = parameters_.metric == Metric::Latency && carries &&

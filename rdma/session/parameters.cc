@@ -145,7 +145,7 @@ Result<> check_operation(const Parameters& parameters) {
     return mistake(fmt::format("--cm over {}", name_of(parameters.transport)),
                    "rdma_cm connects queue pairs of RC alone", "leave --cm out, or choose RC");
   }
-  if (is_atomic(parameters.operation) &&
+  if (verbs::is_atomic(parameters.operation) &&
       std::ranges::any_of(parameters.sizes, [](auto size) { return size != kAtomicBytes; })) {
     return mistake("--bytes", "an atomic operation has 8 bytes", "leave it out");
   }

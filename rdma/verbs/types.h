@@ -5,15 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/json/fields.h"
+#include "base/documents/rdma.h"
 
 namespace chokepoint::rdma::verbs {
 
-enum class Transport { Rc, Uc, Ud };
-enum class Operation { Write, WriteImmediate, Read, Send, FetchAndAdd, CompareAndSwap };
+using Transport = documents::RdmaTransport;
+using Operation = documents::RdmaOperation;
 
 bool is_atomic(Operation operation);
 // Whether the transport supports the operation, by the InfiniBand specification.
@@ -27,7 +26,7 @@ struct Rights {
 };
 Rights needed_for(Operation operation);
 
-enum class GidType { InfiniBand, RoceV1, RoceV2 };
+using documents::GidType;
 
 // In the order of an IPv6 address, which it is on Ethernet.
 struct Gid {
@@ -84,37 +83,3 @@ struct RemoteMemory {
 using chokepoint::name_of;
 
 }  // namespace chokepoint::rdma::verbs
-
-namespace chokepoint {
-
-template <>
-struct EnumNames<rdma::verbs::Transport> {
-  using enum rdma::verbs::Transport;
-  static constexpr std::string_view kWhat = "RC, UC or UD";
-  static constexpr auto kNames =
-      std::to_array<EnumName<rdma::verbs::Transport>>({{Rc, "RC"}, {Uc, "UC"}, {Ud, "UD"}});
-};
-
-template <>
-struct EnumNames<rdma::verbs::Operation> {
-  using enum rdma::verbs::Operation;
-  static constexpr std::string_view kWhat = "an RDMA operation";
-  static constexpr auto kNames =
-      std::to_array<EnumName<rdma::verbs::Operation>>({{Write, "write"},
-                                                       {WriteImmediate, "write_immediate"},
-                                                       {Read, "read"},
-                                                       {Send, "send"},
-                                                       {FetchAndAdd, "fetch_and_add"},
-                                                       {CompareAndSwap, "compare_and_swap"}});
-};
-
-// As the kernel calls them.
-template <>
-struct EnumNames<rdma::verbs::GidType> {
-  using enum rdma::verbs::GidType;
-  static constexpr std::string_view kWhat = "InfiniBand, RoCE v1 or RoCE v2";
-  static constexpr auto kNames = std::to_array<EnumName<rdma::verbs::GidType>>(
-      {{InfiniBand, "InfiniBand"}, {RoceV1, "RoCE v1"}, {RoceV2, "RoCE v2"}});
-};
-
-}  // namespace chokepoint

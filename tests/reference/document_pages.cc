@@ -83,7 +83,8 @@ class FieldTable {
 
  private:
   void add(const Json& object, const std::string& above) {
-    for (const auto& [name, schema] : object.value("properties", Json::object()).items()) {
+    const Json properties = object.value("properties", Json::object());
+    for (const auto& [name, schema] : properties.items()) {
       add_field(schema, above + name);
     }
   }

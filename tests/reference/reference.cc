@@ -23,6 +23,19 @@
 #include "analysis/live/live_run.h"
 #include "base/checks/check.h"
 #include "base/checks/traps.h"
+#include "base/documents/collective.h"
+#include "base/documents/doctor.h"
+#include "base/documents/pcie.h"
+#include "base/documents/probe_latency.h"
+#include "base/documents/probe_path.h"
+#include "base/documents/probe_paths.h"
+#include "base/documents/probe_processor.h"
+#include "base/documents/probe_quic.h"
+#include "base/documents/probe_rpc.h"
+#include "base/documents/probe_storage.h"
+#include "base/documents/probe_tcp.h"
+#include "base/documents/probe_udp.h"
+#include "base/documents/rdma.h"
 #include "base/json/schema.h"
 #include "base/record/series_table.h"
 #include "base/record/tables.h"
@@ -230,18 +243,6 @@ std::string traps_page() {
   return page;
 }
 
-json::Json doctor_schema() {
-  json::Json check = json::schema_of<checks::Check>();
-  const json::Json dialect = check["$schema"];
-  check.erase("$schema");
-  json::Json verdict = check["properties"]["status"];
-  verdict["description"] = "the worst status of all checks";
-  return {{"$schema", dialect},
-          {"properties",
-           {{"verdict", std::move(verdict)}, {"checks", {{"type", "array"}, {"items", check}}}}},
-          {"required", {"verdict", "checks"}}};
-}
-
 json::Json live_schema() {
   json::Json node = json::schema_of<analysis::LiveNode>();
   const json::Json dialect = node["$schema"];
@@ -259,10 +260,22 @@ json::Json live_schema() {
 
 // Every document that a struct describes.
 std::vector<Schema> described_documents() {
-  return {schema_of_parts("chokepoint.doctor/1", "doctor", doctor_schema()),
+  return {document_schema<documents::Doctor>(),
           schema_of_parts(preflight::kSchema, "preflight", preflight::document_schema()),
           schema_of_parts("chokepoint.diagnosis/1", "diagnose", analysis::diagnosis_schema()),
-          schema_of_parts("chokepoint.live/1", "live", live_schema())};
+          schema_of_parts("chokepoint.live/1", "live", live_schema()),
+          test_schema<documents::ProbeTcp>(),
+          test_schema<documents::ProbeUdp>(),
+          test_schema<documents::ProbeQuic>(),
+          test_schema<documents::ProbeRpc>(),
+          test_schema<documents::ProbeLatency>(),
+          test_schema<documents::ProbePath>(),
+          test_schema<documents::ProbePaths>(),
+          test_schema<documents::ProbeProcessor>(),
+          test_schema<documents::ProbeStorage>(),
+          test_schema<documents::Pcie>(),
+          test_schema<documents::Collective>(),
+          test_schema<documents::Rdma>()};
 }
 
 std::string content_of(const std::filesystem::path& path) {

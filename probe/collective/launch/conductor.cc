@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/math/units.h"
 
@@ -238,44 +239,54 @@ Fit fit(std::span<const Timed> sizes) {
   return {.alpha_us = start, .beta_mbps = rate_of(slope)};
 }
 
-std::optional<double> algbw_mbps(const SizeResult& size) {
-  const std::optional<double> time_us = math::mean(size.times_us);
-  if (!time_us || *time_us <= 0) {
-    return std::nullopt;
+documents::CollectiveSize document_of(const SizeResult& size) {
+  const Operation& operation = size.operation;
+  const math::Distribution times = math::distribution(size.times_us);
+  documents::CollectiveSize shown{.bytes = operation.bytes,
+                                  .elements = operation.bytes / bytes_of(operation.type),
+                                  .time_us = documents::if_measured(times)};
+  if (times.mean > 0) {
+    shown.algbw_mbps = static_cast<double>(operation.bytes) * math::kBits / times.mean;
+    shown.busbw_mbps = *shown.algbw_mbps * bus_factor(operation.collective, operation.ranks);
   }
-  return static_cast<double>(size.operation.bytes) * math::kBits / *time_us;
+  if (size.wrong) {
+    shown.checked = size.wrong->empty();
+  }
+  if (size.is_wrong()) {
+    shown.wrong = size.wrong;
+  }
+  return shown;
 }
 
-std::optional<double> busbw_mbps(const SizeResult& size) {
-  const std::optional<double> algorithm = algbw_mbps(size);
-  if (!algorithm) {
-    return std::nullopt;
-  }
-  return *algorithm * bus_factor(size.operation.collective, size.operation.ranks);
-}
-
-Fit fit_of(const Outcome& outcome) {
+documents::Collective document_of(const Plan& plan, const Outcome& outcome) {
+  documents::Collective shown{.collective = std::string(name_of(plan.collective)),
+                              .type = plan.type};
   std::vector<Timed> timed;
   for (const SizeResult& size : outcome.sizes) {
-    if (const std::optional<double> median = math::median(size.times_us)) {
-      timed.push_back({.bytes = static_cast<double>(size.operation.bytes), .time_us = *median});
+    shown.sizes.push_back(document_of(size));
+    if (const auto& times = shown.sizes.back().time_us) {
+      timed.push_back(
+          {.bytes = static_cast<double>(size.operation.bytes), .time_us = times->median});
     }
   }
-  return fit(timed);
-}
-
-std::optional<double> best_busbw_mbps(const Outcome& outcome) {
-  std::optional<double> best;
-  for (const SizeResult& size : outcome.sizes) {
-    if (const std::optional<double> rate = busbw_mbps(size)) {
-      best = std::max(best.value_or(0), *rate);
-    }
+  const Fit fitted = fit(timed);
+  shown.alpha_us = fitted.alpha_us;
+  shown.beta_mbps = fitted.beta_mbps;
+  if (!outcome.ways.empty()) {
+    shown.way = outcome.ways.front();
   }
-  return best;
-}
-
-bool is_wrong(const Outcome& outcome) {
-  return std::ranges::any_of(outcome.sizes, &SizeResult::is_wrong);
+  std::set<std::string> hosts;
+  for (std::size_t at = 0; at < outcome.members.size(); ++at) {
+    const DataPath way = at < outcome.ways.size() ? outcome.ways[at] : DataPath{};
+    const Newcomer& member = outcome.members[at];
+    hosts.insert(member.host);
+    shown.members.push_back({.rank = member.rank,
+                             .host = member.host,
+                             .interface = way.interface,
+                             .local_address = way.local_address});
+  }
+  shown.hosts = hosts.size();
+  return shown;
 }
 
 Result<> conduct(Hub& hub, const Plan& plan, const ConductorOptions& options, Outcome& outcome) {

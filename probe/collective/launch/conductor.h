@@ -44,9 +44,8 @@ struct SizeResult {
   bool is_wrong() const { return wrong && !wrong->empty(); }
 };
 
-// By the mean time, as in nccl-tests: bytes / time, and that times bus_factor().
-std::optional<double> algbw_mbps(const SizeResult& size);
-std::optional<double> busbw_mbps(const SizeResult& size);
+// Its rates are by the mean time, as in nccl-tests: bytes / time, and that times bus_factor().
+documents::CollectiveSize document_of(const SizeResult& size);
 
 struct Outcome {
   std::vector<Newcomer> members = {};                // by rank
@@ -70,11 +69,9 @@ struct Fit {
 // for a single size. Latency is never below 0.
 Fit fit(std::span<const Timed> sizes);
 
-// Over the sizes' median times.
-Fit fit_of(const Outcome& outcome);
-// The largest of all sizes.
-std::optional<double> best_busbw_mbps(const Outcome& outcome);
-bool is_wrong(const Outcome& outcome);
+// What the ranks did and measured; not who started them, nor how it ended. The fit is over the
+// sizes' median times.
+documents::Collective document_of(const Plan& plan, const Outcome& outcome);
 
 struct ConductorOptions {
   std::chrono::seconds timeout{60};

@@ -4,6 +4,7 @@
 
 #include "analysis/attribution/route.h"
 #include "tests/analysis/attribution/made_scene.h"
+#include "tests/analysis/made_probe.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis {
@@ -24,9 +25,7 @@ class BetterFamily : public testing::Test {
   }
   // One way, as the host that runs it calls it.
   void probe(const std::string& node, const char* way, const char* address, double mbps) {
-    probe(node,
-          fmt::format(R"({{"peer":{{"address":"{}"}},"direction":"{}","throughput_mbps":{}}})",
-                      address, way, mbps));
+    probe(node, made_tcp(named<documents::Direction>(way).value(), address, mbps));
   }
   std::optional<BetterWay> better() {
     const MadeScene made(made_.data);
@@ -76,23 +75,20 @@ TEST_F(BetterFamily, IsToldByTheReceiversProbeToo) {
 }
 
 TEST_F(BetterFamily, IsToldByAProbeOfBothWays) {
-  probe("a", R"({"peer":{"address":"fd00::b"},"direction":"both",
-                 "send":{"throughput_mbps":5000},"receive":{"throughput_mbps":100}})");
+  probe("a", made_tcp_both("fd00::b", 5000, 100));
   ASSERT_TRUE(better());
   EXPECT_DOUBLE_EQ(better()->mbps, 5000);
 }
 
 TEST_F(BetterFamily, IsNotToldByWhatNobodyUnderstands) {
   for (const char* document :
-       {"", "{", "[]", "7", R"({"peer":7})", R"({"peer":{"address":7},"direction":"send"})",
-        R"({"peer":{"address":"fd00::b"},"direction":7,"throughput_mbps":9000})",
-        R"({"peer":{"address":"fd00::b"},"direction":"both","send":7})",
-        R"({"peer":{"address":"fd00::b"},"direction":"send","throughput_mbps":"fast"})",
-        R"({"peer":{"address":"b"},"direction":"send","throughput_mbps":9000})",
-        R"({"peer":{"address":"fd00::b"},"direction":"send","throughput_mbps":null})"}) {
+       {"", "{", "[]", "7", R"({"schema":"chokepoint.probe.tcp/1","peer":7})",
+        R"({"peer":{"address":"fd00::b"},"direction":"send","throughput_mbps":9000})"}) {
     probe("a", document);
     EXPECT_FALSE(better()) << document;
   }
+  probe("a", "send", "b", 9000);
+  EXPECT_FALSE(better()) << "a name is no address";
 }
 
 }  // namespace

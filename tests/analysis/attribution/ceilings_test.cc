@@ -5,8 +5,13 @@
 
 #include "analysis/attribution/diagnose.h"
 #include "analysis/load/given_probes.h"
+#include "base/documents/collective.h"
+#include "base/documents/pcie.h"
+#include "base/documents/rdma.h"
 #include "base/record/names.h"
+#include "tests/analysis/made_probe.h"
 #include "tests/analysis/made_run.h"
+#include "tests/fakes/printed.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -33,15 +38,12 @@ class Ceilings : public testing::Test {
     made_.data.nodes[0].host = "host-a";
     made_.data.nodes[1].host = "host-b";
   }
-  void probe(double mbps, const char* address = "10.0.0.2", const char* kind = "tcp") {
+  void probe(double mbps, const char* address = "10.0.0.2") {
     NodeData& node = made_.node("a");
-    node.probes.push_back(
-        {.id = 1,
-         .t_ns = node.span.start_ns - 21 * kHourNs,
-         .kind = kind,
-         .document =
-             fmt::format(R"({{"peer":{{"address":"{}"}},"direction":"send","throughput_mbps":{}}})",
-                         address, mbps)});
+    node.probes.push_back({.id = 1,
+                           .t_ns = node.span.start_ns - 21 * kHourNs,
+                           .kind = "tcp",
+                           .document = made_tcp(documents::Direction::Send, address, mbps)});
   }
   Diagnosis diagnosis() const { return diagnose(made_.data); }
 
@@ -100,10 +102,8 @@ TEST_F(Ceilings, ThatTheJobReachedDoNotGoWithAWindow) {
   ASSERT_EQ(without.verdict.verdict, VerdictClass::WanLatency);
   const auto with = [&](double mbps) {
     NodeData& node = made.node("a");
-    node.probes = {{.kind = "tcp",
-                    .document = fmt::format(R"({{"peer":{{"address":"10.0.0.2"}},
-                        "direction":"send","throughput_mbps":{}}})",
-                                            mbps)}};
+    node.probes = {
+        {.kind = "tcp", .document = made_tcp(documents::Direction::Send, "10.0.0.2", mbps)}};
     return diagnose(made.data);
   };
   EXPECT_EQ(with(1000).ceilings.at(0).says, Ceiling::Says::For);
@@ -128,22 +128,22 @@ TEST_F(Ceilings, ThatTheJobWentBeyondSayNothing) {
 }
 
 TEST_F(Ceilings, ARateThatWasAskedForIsNone) {
-  const auto udp = [&](const char* search, double carried) {
-    made_.node("a").probes = {
-        {.kind = "udp",
-         .document = fmt::format(R"({{"peer":{{"address":"10.0.0.2"}},"direction":"send",
-             "asked_mbps":2000,"search":{},"throughput_mbps":{}}})",
-                                 search, carried)}};
+  const auto udp = [&](std::optional<documents::UdpSearch> search, double carried) {
+    const documents::ProbeUdp measured{
+        .peer = {.address = "10.0.0.2"},
+        .asked_mbps = 2000,
+        .search = search,
+        .ways = {.only = documents::UdpFigures{.throughput_mbps = carried}}};
+    made_.node("a").probes = {{.kind = "udp", .document = fakes::printed_text(measured)}};
     return diagnosis().ceilings.size();
   };
-  EXPECT_EQ(udp("null", 1990), 0U);
-  EXPECT_EQ(udp("null", 1200), 1U) << "the path did not carry it";
-  EXPECT_EQ(udp("{}", 1990), 1U) << "a search found it";
+  EXPECT_EQ(udp({}, 1990), 0U);
+  EXPECT_EQ(udp({}, 1200), 1U) << "the path did not carry it";
+  EXPECT_EQ(udp(documents::UdpSearch{}, 1990), 1U) << "a search found it";
 }
 
 TEST_F(Ceilings, OfLatencyAreTheUnloadedRoundTrip) {
-  made_.node("a").probes.push_back(
-      {.kind = "latency", .document = R"({"peer":{"address":"10.0.0.2"},"idle_ms":{"min":0.05}})"});
+  made_.node("a").probes.push_back({.kind = "latency", .document = made_latency("10.0.0.2", 0.05)});
   const Diagnosis found = diagnosis();
   ASSERT_THAT(found.ceilings, SizeIs(2)) << "one each way";
   EXPECT_THAT(found.ceilings[0].job_value, Optional(DoubleNear(0.1, 0.001)));
@@ -154,8 +154,9 @@ TEST_F(Ceilings, OfLatencyAreTheUnloadedRoundTrip) {
 TEST_F(Ceilings, OfAGpusLinkAreItsCopies) {
   NodeData& node = made_.node("a");
   made_.gauge(node, record::kGpuPcieReceived, "0000:3b:00.0", 5e8);
-  node.probes.push_back({.kind = "pcie", .document = R"({"devices":[{"bus_id":"0000:3b:00.0",
-                             "host_to_device_mbps":40000,"device_to_host_mbps":null}]})"});
+  const documents::Pcie measured{
+      .devices = {{.bus_id = "0000:3b:00.0", .copies = {.to_gpu_mbps = 40'000}}}};
+  node.probes.push_back({.kind = "pcie", .document = fakes::printed_text(measured)});
   const Diagnosis found = diagnosis();
   ASSERT_THAT(found.ceilings, SizeIs(1));
   EXPECT_EQ(found.ceilings[0].what, "copies to the GPU");
@@ -166,9 +167,8 @@ TEST_F(Ceilings, OfAGpusLinkAreItsCopies) {
 TEST_F(Ceilings, OfAnRdmaPortAreItsFastestSecond) {
   NodeData& node = made_.node("a");
   made_.counter(node, record::kRdmaSentBytes, "mlx5_0/1", 1e9);
-  node.probes.push_back(
-      {.kind = "rdma",
-       .document = R"({"operation":"write","device":"mlx5_0","average_mbps":16000})"});
+  const documents::Rdma measured{.device = "mlx5_0", .figures = {.average_mbps = 16'000}};
+  node.probes.push_back({.kind = "rdma", .document = fakes::printed_text(measured)});
   const Diagnosis found = diagnosis();
   ASSERT_THAT(found.ceilings, SizeIs(1));
   EXPECT_EQ(found.ceilings[0].device, "mlx5_0/1");
@@ -177,17 +177,18 @@ TEST_F(Ceilings, OfAnRdmaPortAreItsFastestSecond) {
 
 TEST_F(Ceilings, OfCollectivesAreThoseOfTheSameSize) {
   made_.collectives(40, {0, 0});
-  constexpr double kBytes = 1e6;
+  constexpr std::uint64_t kBytes = 1'000'000;
   for (NodeData& node : made_.data.nodes) {
     for (record::Collective& row : node.collectives) {
-      row.bytes = static_cast<std::int64_t>(kBytes);
+      row.bytes = kBytes;
     }
   }
   made_.node("a").probes.push_back(
       {.kind = "collective",
-       .document = fmt::format(R"({{"collective":"all-reduce","sizes":[
-           {{"bytes":{0},"algbw_mbps":{1}}},{{"bytes":{2},"algbw_mbps":1}}]}})",
-                               kBytes, kBytes * 8 / 20e3, kBytes * 100)});
+       .document = fakes::printed_text(
+           documents::Collective{.collective = "all-reduce",
+                                 .sizes = {{.bytes = kBytes, .algbw_mbps = kBytes * 8 / 20e3},
+                                           {.bytes = kBytes * 100, .algbw_mbps = 1}}})});
   const Diagnosis found = diagnosis();
   ASSERT_THAT(found.ceilings, SizeIs(1));
   EXPECT_THAT(found.ceilings[0].what, HasSubstr("all-reduce of"));
@@ -206,18 +207,19 @@ TEST_F(Ceilings, OfEachKindOfCollectiveAreKept) {
     }
   }
   for (const auto kind : {record::CollectiveKind::ReduceScatter, record::CollectiveKind::Reduce}) {
-    made_.node("a").probes.push_back(
-        {.kind = "collective",
-         .document =
-             fmt::format(R"({{"collective":"{}","sizes":[{{"bytes":{},"algbw_mbps":400}}]}})",
-                         word_of(kind), kBytes)});
+    made_.node("a").probes.push_back({.kind = "collective",
+                                      .document = fakes::printed_text(documents::Collective{
+                                          .collective = std::string(word_of(kind)),
+                                          .sizes = {{.bytes = kBytes, .algbw_mbps = 400}}})});
   }
   EXPECT_THAT(diagnosis().ceilings, SizeIs(2));
 }
 
 TEST_F(Ceilings, OfDocumentsThatMakeNoSenseAreNone) {
   for (const char* kind : {"tcp", "latency", "pcie", "rdma", "collective"}) {
-    for (const char* text : {"", "[]", R"({"devices":7,"sizes":[[],{"bytes":-1}],"peer":[]})"}) {
+    for (const char* text : {"", "[]", R"({"devices":7,"sizes":[[],{"bytes":-1}],"peer":[]})",
+                             R"({"schema":"chokepoint.pcie/1","devices":7})",
+                             R"({"schema":"chokepoint.collective/1","sizes":[[],{"bytes":-1}]})"}) {
       made_.node("a").probes.push_back({.kind = kind, .document = text});
     }
   }
@@ -225,11 +227,8 @@ TEST_F(Ceilings, OfDocumentsThatMakeNoSenseAreNone) {
 }
 
 TEST_F(Ceilings, AGivenDocumentIsAmongTheProbesOfItsHost) {
-  const auto given = given_probe(
-      R"({"schema":"chokepoint.probe.tcp/1","host":"host-a","started_at":"2026-11-26T21:04:05.000Z",
-          "peer":{"address":"10.0.0.2","name":"host-b"},"direction":"send",
-          "throughput_mbps":1800})",
-      "before.json");
+  const auto given =
+      given_probe(made_tcp(documents::Direction::Send, "10.0.0.2", 1800), "before.json");
   ASSERT_TRUE(given);
   ASSERT_TRUE(add_to(made_.data, *given));
   const Diagnosis found = diagnosis();

@@ -5,9 +5,11 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/diagnose.h"
+#include "base/documents/probe_storage.h"
 #include "base/record/names.h"
 #include "tests/analysis/attribution/sound.h"
 #include "tests/analysis/made_run.h"
+#include "tests/fakes/printed.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -123,12 +125,10 @@ TEST_F(OfInput, TheRateThatWasReachedStandsBesideTheOneThatAProbeFound) {
     made_.counter(made_.node(node), record::kNfsRequests, "/data", 100);
     made_.counter(made_.node(node), record::kNfsRoundTrips, "/data", 2e9);
     for (const auto& [mounted, mb_per_s] : {std::pair{"/data", 400}, std::pair{"/", 900}}) {
+      const documents::ProbeStorage measured{
+          .mount = host::Mount{.point = mounted}, .read_mb_per_s = mb_per_s, .read_cold = true};
       made_.node(node).probes.push_back(
-          {.t_ns = 5,
-           .kind = "storage",
-           .document =
-               fmt::format(R"({{"mount":{{"point":"{}"}},"read_mb_per_s":{},"read_cold":true}})",
-                           mounted, mb_per_s)});
+          {.t_ns = 5, .kind = "storage", .document = fakes::printed_text(measured)});
     }
   }
   const Diagnosis found = diagnosis();

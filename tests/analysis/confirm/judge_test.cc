@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 
 #include "analysis/confirm/confirm.h"
+#include "base/documents/collective.h"
+#include "base/documents/probe_processor.h"
+#include "base/documents/probe_storage.h"
+#include "tests/analysis/made_probe.h"
+#include "tests/fakes/printed.h"
 
 namespace chokepoint::analysis::confirm {
 namespace {
@@ -11,38 +16,53 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 struct Tcp {
-  double retransmits = 0;
+  std::uint64_t retransmits = 0;
   double loaded_ms = 0.25;  // of 0.2 at rest: no queue
   double by_window = 0;
   double by_buffer = 0;
 };
 
 std::string tcp(double mbps, const Tcp& with = {}) {
-  return fmt::format(R"({{"direction":"send","throughput_mbps":{},"retransmits":{},
-      "mss_bytes":1000,"bytes":10000000,"rtt_ms":{{"min":0.2,"median":{}}},
-      "limited_by":{{"application":0.01,"receive_window":{},"send_buffer":{}}}}})",
-                     mbps, with.retransmits, with.loaded_ms, with.by_window, with.by_buffer);
+  return fakes::printed_text(documents::ProbeTcp{
+      .ways = {.only = documents::TcpFigures{
+                   .mss_bytes = 1000,
+                   .throughput_mbps = mbps,
+                   .bytes = 10'000'000,
+                   .retransmits = with.retransmits,
+                   .rtt_ms = math::Distribution{.min = 0.2, .median = with.loaded_ms, .count = 9},
+                   .limited_by = documents::TcpShares{.application = 0.01,
+                                                      .receive_window = with.by_window,
+                                                      .send_buffer = with.by_buffer}}}});
 }
 
 constexpr Tcp kQueue{.loaded_ms = 12};
 
-std::string udp(int sent, int lost, int in_socket = 0) {
-  return fmt::format(R"({{"send":{{"packets_sent":{0},"lost":{1},"lost_in_receiver_queue":{2}}},
-      "receive":{{"packets_sent":{0},"lost":0}}}})",
-                     sent, lost, in_socket);
+std::string udp(std::uint64_t sent, std::uint64_t lost, std::uint64_t in_socket = 0) {
+  return fakes::printed_text(documents::ProbeUdp{
+      .direction = documents::Direction::Both,
+      .ways = {.send =
+                   documents::UdpFigures{
+                       .packets_sent = sent, .lost = lost, .lost_in_receiver_queue = in_socket},
+               .receive = documents::UdpFigures{.packets_sent = sent}}});
 }
 
 // Of a host with two: one thread alone, and one on each.
 std::string processor(double alone, double together) {
-  return fmt::format(R"({{"alone":{{"million_steps_per_s":{0}}},
-      "processors":[{{"million_steps_per_s":{1}}},{{"million_steps_per_s":{1}}}]}})",
-                     alone, together);
+  const documents::ProcessorPace each{.million_steps_per_s = together};
+  return fakes::printed_text(documents::ProbeProcessor{.alone = {.million_steps_per_s = alone},
+                                                       .processors = {each, each}});
 }
 
 std::string processor(double steps) { return processor(steps, steps); }
 
 std::string collective(double ms) {
-  return fmt::format(R"({{"sizes":[{{"time_us":{{"median":{}}}}}]}})", ms * 1e3);
+  return fakes::printed_text(documents::Collective{
+      .sizes = {{.bytes = 1, .time_us = math::Distribution{.median = ms * 1e3}}}});
+}
+
+std::string storage(double read_mb_per_s) {
+  return fakes::printed_text(
+      documents::ProbeStorage{.read_mb_per_s = read_mb_per_s, .read_cold = true});
 }
 
 // Tests of a verdict, each with what it measured.
@@ -157,7 +177,7 @@ TEST(Judge, WhatWasHeldToAPaceShowsOnlyThatThePathCarriesThat) {
 }
 
 TEST(Judge, ALossIsConfirmedByOneTestThatFindsIt) {
-  const auto judged = [](int lost, double retransmits) {
+  const auto judged = [](std::uint64_t lost, std::uint64_t retransmits) {
     return Tests(VerdictClass::LanLoss)
         .add(TestKind::Loss, TestRule::Loses, 0.5, udp(10'000, lost))
         .add(TestKind::Throughput, TestRule::LosesUnderLoad, 0.5,
@@ -172,7 +192,7 @@ TEST(Judge, ALossIsConfirmedByOneTestThatFindsIt) {
 }
 
 TEST(Judge, WhatTheReceiversSocketDropsIsNoLossOfThePath) {
-  const auto judged = [](int in_socket) {
+  const auto judged = [](std::uint64_t in_socket) {
     return Tests(VerdictClass::LanLoss)
         .add(TestKind::Loss, TestRule::Loses, 0.01, udp(10'000, 40, in_socket))
         .judged()
@@ -205,7 +225,7 @@ TEST(Judge, TooFewPacketsToLoseAnyDecideNothing) {
 TEST(Judge, TestsThatContradictEachOtherDecideNothing) {
   const Confirmation found =
       Tests(VerdictClass::WanLatency)
-          .add(TestKind::Latency, TestRule::IsFar, 15.0, R"({"idle_ms":{"min":15}})")
+          .add(TestKind::Latency, TestRule::IsFar, 15.0, made_latency("10.0.0.2", 15))
           .add(TestKind::Throughput, TestRule::HasRoom, 100, tcp(101))
           .judged();
   EXPECT_EQ(found.state, State::Open);
@@ -287,8 +307,7 @@ TEST(Judge, AFullLinkIsNoSlowHost) {
 TEST(Judge, LatencyThatIsGoneIsNotConfirmedByRoom) {
   const auto of_far_path = [](double ms) {
     return Tests(VerdictClass::WanLatency)
-        .add(TestKind::Latency, TestRule::IsFar, 10.4,
-             fmt::format(R"({{"idle_ms":{{"min":{}}}}})", ms))
+        .add(TestKind::Latency, TestRule::IsFar, 10.4, made_latency("10.0.0.2", ms))
         .add(TestKind::Throughput, TestRule::HasRoom, 284, tcp(705))
         .lossless()
         .judged();
@@ -337,10 +356,7 @@ TEST(Judge, AHealthyJobHasHostsThatAreAlikeAndPathsThatLoseNothing) {
 TEST(Judge, SlowStorageIsAsSlowAlone) {
   const auto judged = [](double read, TestRule rule) {
     return Tests(VerdictClass::Input)
-        .add(TestKind::Storage, rule, 10,
-             fmt::format(R"({{"mount":{{"point":"/data"}},"read_cold":true,
-                 "read_mb_per_s":{}}})",
-                         read))
+        .add(TestKind::Storage, rule, 10, storage(read))
         .judged()
         .state;
   };
@@ -353,10 +369,7 @@ TEST(Judge, FastStorageDoesNotConfirmThatLoadersAreSlow) {
   const auto judged = [](double read) {
     return Tests(VerdictClass::Input)
         .of_cause(Cause::LoaderCount)
-        .add(TestKind::Storage, TestRule::ReadsFast, 10,
-             fmt::format(R"({{"mount":{{"point":"/data"}},"read_cold":true,
-                 "read_mb_per_s":{}}})",
-                         read))
+        .add(TestKind::Storage, TestRule::ReadsFast, 10, storage(read))
         .judged()
         .state;
   };
@@ -398,8 +411,7 @@ TEST(Judge, AnUnknownVerdictIsLedToBuffersAndFarPaths) {
     return Tests(VerdictClass::Unknown, 0)
         .add(TestKind::Buffers, TestRule::BuffersHold, {}, tcp(100, with))
         .add(TestKind::Buffers, TestRule::BuffersHold, 40, tcp(6400, {.by_window = 0.9}))
-        .add(TestKind::Latency, TestRule::IsWide, {},
-             fmt::format(R"({{"idle_ms":{{"min":{}}}}})", ms))
+        .add(TestKind::Latency, TestRule::IsWide, {}, made_latency("10.0.0.2", ms))
         .judged()
         .leads_to;
   };

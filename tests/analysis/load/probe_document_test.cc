@@ -3,81 +3,89 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/documents/probe_quic.h"
+#include "tests/analysis/made_probe.h"
+
 namespace chokepoint::analysis {
 namespace {
 
 using testing::DoubleEq;
 using testing::Optional;
 
-std::optional<ProbeDocument> read(const char* document) {
+std::optional<ProbeDocument> read(const std::string& document) {
   return read_probe({.kind = "tcp", .document = document});
 }
 
+template <documents::Document T>
+ProbeDocument reading_of(const T& document) {
+  return read(fakes::printed_text(document)).value();
+}
+
 TEST(ProbeDocument, TellsThePeerByWhatItCallsItself) {
-  const auto document =
-      read(R"({"peer":{"host":"voyager","name":"b","address":"::ffff:10.0.0.2"}})");
-  ASSERT_TRUE(document && document->peer);
-  EXPECT_EQ(document->peer->text(), "10.0.0.2");
-  EXPECT_EQ(document->peer_name, "b");
-  EXPECT_EQ(read(R"({"peer":{"host":"voyager"}})")->peer_name, "voyager");
+  documents::ProbeLatency measured{
+      .peer = {.host = "voyager", .address = "::ffff:10.0.0.2", .name = "b"}};
+  const ProbeDocument document = reading_of(measured);
+  ASSERT_TRUE(document.peer);
+  EXPECT_EQ(document.peer->text(), "10.0.0.2");
+  EXPECT_EQ(document.peer_name, "b");
+  measured.peer.name = "";
+  EXPECT_EQ(reading_of(measured).peer_name, "voyager");
 }
 
 TEST(ProbeDocument, KeepsTheWaysApart) {
-  const auto one = read(R"({"direction":"receive","throughput_mbps":7})");
+  const auto one = read(made_tcp(documents::Direction::Receive, "10.0.0.2", 7));
   EXPECT_FALSE(one->way(ProbeWay::Send).throughput_mbps);
   EXPECT_THAT(one->way(ProbeWay::Receive).throughput_mbps, Optional(7.0));
-  const auto both = read(R"({"direction":"both","throughput_mbps":9,"send":{"throughput_mbps":1},
-      "receive":{"throughput_mbps":2}})");
+  const auto both = read(made_tcp_both("10.0.0.2", 1, 2));
   EXPECT_THAT(both->way(ProbeWay::Send).throughput_mbps, Optional(1.0));
   EXPECT_THAT(both->way(ProbeWay::Receive).throughput_mbps, Optional(2.0));
 }
 
 TEST(ProbeDocument, CountsWhatTcpRetransmittedAsLost) {
-  const auto document =
-      read(R"({"direction":"send","retransmits":3,"mss_bytes":1000,"bytes":100000})");
-  EXPECT_THAT(document->way(ProbeWay::Send).loss_percent, Optional(DoubleEq(3)));
+  const documents::TcpFigures figures{.mss_bytes = 1000, .bytes = 100'000, .retransmits = 3};
+  const ProbeDocument document = reading_of(documents::ProbeTcp{.ways = {.only = figures}});
+  EXPECT_THAT(document.way(ProbeWay::Send).loss_percent, Optional(DoubleEq(3)));
 }
 
 TEST(ProbeDocument, TakesTheLeastRoundTripOfAll) {
-  EXPECT_THAT(read(R"({"direction":"both","idle_ms":{"min":3},"send":{"rtt_ms":{"min":2}},
-      "receive":{"rtt_ms":{"min":4}}})")
-                  ->least_rtt_ms,
-              Optional(2.0));
+  const auto way = [](double min_ms) {
+    return documents::QuicFigures{.rtt_ms =
+                                      math::Distribution{.min = min_ms, .median = 9, .count = 1}};
+  };
+  const ProbeDocument document = reading_of(documents::ProbeQuic{
+      .direction = documents::Direction::Both, .ways = {.send = way(2), .receive = way(4)}});
+  EXPECT_THAT(document.least_rtt_ms, Optional(2.0));
+  EXPECT_THAT(document.way(ProbeWay::Receive).loaded_rtt_ms, Optional(9.0));
 }
 
 TEST(ProbeDocument, TakesTheRoundTripOfThePathsLastRouterIfItIsThePeer) {
-  EXPECT_THAT(read(R"({"peer":{"address":"10.0.0.2"},"forward":[{"address":null,"rtt_ms":null},
+  EXPECT_THAT(
+      read(
+          R"({"schema":"chokepoint.probe.path/1","peer":{"address":"10.0.0.2"},"forward":[{"address":null,"rtt_ms":null},
       {"address":"10.0.0.2","rtt_ms":5}]})")
-                  ->least_rtt_ms,
-              Optional(5.0));
-  EXPECT_FALSE(read(R"({"peer":{"address":"10.0.0.2"},"forward":[{"address":"10.0.0.1",
+          ->least_rtt_ms,
+      Optional(5.0));
+  EXPECT_FALSE(
+      read(
+          R"({"schema":"chokepoint.probe.path/1","peer":{"address":"10.0.0.2"},"forward":[{"address":"10.0.0.1",
       "rtt_ms":5}]})")
-                   ->least_rtt_ms);
+          ->least_rtt_ms);
 }
 
-TEST(ProbeDocument, WhatIsNullIsEmpty) {
-  const auto document = read(R"({"direction":"both","peer":null,"idle_ms":null,"forward":null,
-      "loaded_send_ms":{"median":null},"send":null,"receive":{"throughput_mbps":null}})");
-  ASSERT_TRUE(document);
-  EXPECT_FALSE(document->least_rtt_ms);
-  EXPECT_FALSE(document->way(ProbeWay::Receive).throughput_mbps);
+TEST(ProbeDocument, WhatIsNotKnownIsEmpty) {
+  const ProbeDocument document = reading_of(documents::ProbeLatency{});
+  EXPECT_FALSE(document.least_rtt_ms);
+  EXPECT_FALSE(document.way(ProbeWay::Send).loaded_rtt_ms);
+  EXPECT_FALSE(document.way(ProbeWay::Receive).throughput_mbps);
 }
 
-TEST(ProbeDocument, AValueThatMakesNoSenseIsEmpty) {
-  for (const char* text :
-       {R"({"peer":7})", R"({"peer":{"address":7}})", R"({"direction":["send"]})",
-        R"({"direction":"send","throughput_mbps":-1})", R"({"idle_ms":{"min":"3"}})",
-        R"({"direction":"send","rtt_ms":[1]})", R"({"forward":{}})", R"({"forward":[3]})",
-        R"({"direction":"both","send":{"bytes":true}})"}) {
-    const auto document = read(text);
-    ASSERT_TRUE(document) << text;
-    EXPECT_FALSE(document->least_rtt_ms) << text;
-    EXPECT_FALSE(document->way(ProbeWay::Send).throughput_mbps) << text;
-    EXPECT_FALSE(document->way(ProbeWay::Send).loaded_rtt_ms) << text;
-  }
-  const auto other = read(R"({"direction":"send","throughput_mbps":-1,"rtt_ms":{"median":2}})");
-  EXPECT_FALSE(other->way(ProbeWay::Send).throughput_mbps);
-  EXPECT_THAT(other->way(ProbeWay::Send).loaded_rtt_ms, Optional(2.0));
+TEST(ProbeDocument, IsNothingWhereAValueInItMakesNoSense) {
+  json::Json odd = fakes::printed(documents::ProbeTcp{.ways = {.only = documents::TcpFigures{}}});
+  ASSERT_TRUE(read(odd.dump()));
+  odd["throughput_mbps"] = -1;
+  EXPECT_FALSE(read(odd.dump()));
+  odd["throughput_mbps"] = "fast";
+  EXPECT_FALSE(read(odd.dump()));
 }
 
 TEST(ProbeDocument, IsNothingOfWhatIsNoObject) {
@@ -90,7 +98,7 @@ TEST(ProbeDocument, IsNothingOfWhatIsNoObject) {
 TEST(ProbeDocument, IsNothingOfWhatIsNestedTooDeeply) {
   constexpr std::size_t kDepth = 300'000;
   const std::string lists = std::string(kDepth, '[') + std::string(kDepth, ']');
-  EXPECT_FALSE(read(("{\"peer\":" + lists + "}").c_str()));
+  EXPECT_FALSE(read("{\"peer\":" + lists + "}"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "analysis/attribution/diagnose.h"
 #include "analysis/report/document_parts.h"
 #include "base/record/names.h"
+#include "tests/analysis/made_probe.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis {
@@ -37,9 +38,7 @@ class PathPictureOf : public testing::Test {
   void probe(const char* node, const char* direction, const char* address, double mbps) {
     made_.node(node).probes.push_back(
         {.kind = "tcp",
-         .document =
-             fmt::format(R"({{"peer":{{"address":"{}"}},"direction":"{}","throughput_mbps":{}}})",
-                         address, direction, mbps)});
+         .document = made_tcp(named<documents::Direction>(direction).value(), address, mbps)});
   }
 
   MadeRun made_{{.step_ms = 400, .steps = 5}};

@@ -2,7 +2,14 @@
 
 #include <algorithm>
 
+#include "base/documents/collective.h"
+#include "base/documents/doctor.h"
+#include "base/documents/probe_latency.h"
+#include "base/documents/probe_path.h"
+#include "base/documents/probe_paths.h"
 #include "base/documents/probe_tcp.h"
+#include "base/documents/probe_udp.h"
+#include "base/documents/rdma.h"
 #include "base/json/codec.h"
 #include "tests/fakes/printed.h"
 
@@ -23,16 +30,9 @@ documents::TcpFigures tcp_way(double mbps) {
           .limit = documents::TcpLimit::Path};
 }
 
-Json udp_way() {
-  return {{"packets_sent", 500},
-          {"lost", 3},
-          {"lost_in_receiver_queue", 1},
-          {"dropped_by_sender_queue", 1}};
-}
-
-Json with_schema(const char* schema, Json body) {
-  body["schema"] = schema;
-  return body;
+documents::UdpFigures udp_way() {
+  return {
+      .packets_sent = 500, .lost = 3, .lost_in_receiver_queue = 1, .dropped_by_sender_queue = 1};
 }
 
 documents::ProbeTcp tcp(const Task& task) {
@@ -48,17 +48,49 @@ Json names(const Task& task) {
   for (const std::string& name : task.hosts) {
     answers.push_back({{"name", name}, {"addresses", {"10.0.0.9"}}, {"error", nullptr}});
   }
-  return {{"answers", answers}};
+  return {{"schema", "chokepoint.names/1"}, {"answers", answers}};
 }
 
-Json path() {
-  const Json mtu{{"path_mtu_bytes", 9000}, {"black_hole_from_bytes", nullptr}};
-  const Json way{{"length", 1}, {"mtu", mtu}};
-  return {{"peer", {{"family", "ipv4"}}},
-          {"families",
-           {{"ipv4",
-             {{"resolves", true}, {"connection", "connected"}, {"forward", way}, {"reverse", way}}},
-            {"ipv6", {{"resolves", false}, {"connection", "untried"}}}}}};
+documents::ProbePath path() {
+  const documents::PathWay way{.trace = documents::PathTrace{.length = 1},
+                               .mtu = documents::PathMtu{.path_mtu_bytes = 9000}};
+  return {.families = {.ipv4 = {.resolves = true,
+                                .connection = documents::Connection::Connected,
+                                .forward = way,
+                                .reverse = way}}};
+}
+
+documents::ProbePaths paths(const Task& task) {
+  if (task.kind == TaskKind::Flows) {
+    return {.verdict = documents::FlowsVerdict::Alike, .flows = {{.source_port = 40'000}}};
+  }
+  return {.verdict = documents::FlowsVerdict::Found,
+          .findings = {{.kind = documents::FlowFault::Rate,
+                        .flows = 1,
+                        .one_of_members = 2,
+                        .rate_mbps = 95,
+                        .others_rate_mbps = 940,
+                        .source_ports = {40'001}}},
+          .flows = {{.source_port = 40'000}, {.source_port = 40'001}}};
+}
+
+documents::Doctor doctor() {
+  return {.verdict = checks::Status::Warning,
+          .checks = {{.id = "nic.mtu",
+                      .status = checks::Status::Warning,
+                      .subject = "eth0",
+                      .found = "1500",
+                      .wanted = "9000",
+                      .why = "small packets cost processor time"}}};
+}
+
+documents::Collective collective(const Task& task) {
+  return {.backend = "gloo",
+          .collective = "all-reduce",
+          .ranks = static_cast<int>(task.hosts.size()),
+          .sizes = {{.bytes = static_cast<std::uint64_t>(task.bytes),
+                     .time_us = math::Distribution{.median = 50},
+                     .busbw_mbps = 800}}};
 }
 
 }  // namespace
@@ -66,58 +98,31 @@ Json path() {
 Json document_for(const Task& task) {
   switch (task.kind) {
     case TaskKind::Doctor:
-      return with_schema("chokepoint.doctor/1", {{"checks",
-                                                  {{{"id", "nic.mtu"},
-                                                    {"status", "WARNING"},
-                                                    {"subject", "eth0"},
-                                                    {"found", "1500"},
-                                                    {"wanted", "9000"},
-                                                    {"why", "small packets cost processor time"},
-                                                    {"next_step", nullptr}}}}});
+      return fakes::printed(doctor());
     case TaskKind::Names:
-      return with_schema("chokepoint.names/1", names(task));
+      return names(task);
     case TaskKind::Latency:
-      return with_schema("chokepoint.probe.latency/1",
-                         {{"idle_ms", {{"min", 0.1}, {"median", 0.2}, {"p99", 0.5}}}});
+      return fakes::printed(documents::ProbeLatency{
+          .idle_ms = documents::RoundTrips{.min = 0.1, .median = 0.2, .p99 = 0.5, .count = 1}});
     case TaskKind::Loss:
-      return with_schema("chokepoint.probe.udp/1", {{"send", udp_way()},
-                                                    {"receive", udp_way()},
-                                                    {"clock_offset_ms", 5000.0},
-                                                    {"clock_uncertainty_ms", 0.1}});
+      return fakes::printed(documents::ProbeUdp{.direction = documents::Direction::Both,
+                                                .clock_offset_ms = 5000,
+                                                .clock_uncertainty_ms = 0.1,
+                                                .ways = {.send = udp_way(), .receive = udp_way()}});
     case TaskKind::Path:
-      return with_schema("chokepoint.probe.path/1", path());
+      return fakes::printed(path());
     case TaskKind::Tcp:
       return fakes::printed(tcp(task));
     case TaskKind::Flows:
-      return with_schema("chokepoint.probe.paths/1",
-                         {{"verdict", "alike"},
-                          {"findings", Json::array()},
-                          {"flows", Json::array({{{"source_port", 40'000}}})}});
     case TaskKind::Rates:
-      return with_schema("chokepoint.probe.paths/1",
-                         {{"verdict", "found"},
-                          {"findings",
-                           {{{"kind", "rate"},
-                             {"direction", "send"},
-                             {"flows", 1},
-                             {"one_of_members", 2},
-                             {"rate_mbps", 95.0},
-                             {"others_rate_mbps", 940.0},
-                             {"source_ports", {40'001}},
-                             {"hop", nullptr}}}},
-                          {"flows", {{{"source_port", 40'000}}, {{"source_port", 40'001}}}}});
+      return fakes::printed(paths(task));
     case TaskKind::RdmaBandwidth:
-      return with_schema("chokepoint.rdma/1", {{"average_mbps", 90'000.0}});
+      return fakes::printed(documents::Rdma{.figures = {.average_mbps = 90'000}});
     case TaskKind::RdmaLatency:
-      return with_schema("chokepoint.rdma/1", {{"latency_us", {{"median", 1.5}}}});
+      return fakes::printed(
+          documents::Rdma{.figures = {.latency_us = documents::RdmaLatency{.median = 1.5}}});
     case TaskKind::Collective:
-      return with_schema(
-          "chokepoint.collective/1",
-          {{"backend", "gloo"},
-           {"ranks", task.hosts.size()},
-           {"failure", nullptr},
-           {"sizes",
-            {{{"bytes", task.bytes}, {"busbw_mbps", 800.0}, {"time_us", {{"median", 50.0}}}}}}});
+      return fakes::printed(collective(task));
     case TaskKind::Loaded:
     case TaskKind::Processor:
     case TaskKind::Storage:

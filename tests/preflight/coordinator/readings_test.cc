@@ -9,6 +9,10 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/documents/doctor.h"
+#include "base/documents/probe_path.h"
+#include "tests/fakes/printed.h"
+
 namespace chokepoint::preflight::coordinator {
 namespace {
 
@@ -127,7 +131,7 @@ TEST(Readings, path) {
 
 TEST(Readings, a_path_that_was_not_seen_back) {
   Json said = document("path");
-  said["families"]["ipv4"]["reverse"] = {{"hops", nullptr}, {"why_not", "no serve"}};
+  said["families"]["ipv4"]["reverse"] = json::to_json(documents::PathWay{.why_not = "no serve"});
   said["families"]["ipv4"]["connection"] = "refused";
   PairResult pair;
   ASSERT_TRUE(read_path(said, pair));
@@ -195,14 +199,11 @@ TEST(Readings, a_collective_that_failed) {
 
 TEST(Readings, doctor) {
   HostResult host;
-  ASSERT_TRUE(read_doctor(Json{{"schema", "chokepoint.doctor/1"},
-                               {"checks",
-                                {{{"id", "nic.mtu"},
-                                  {"status", "CRITICAL"},
-                                  {"subject", "eth0"},
-                                  {"found", "1500"},
-                                  {"wanted", nullptr}}}}},
-                          host));
+  const documents::Doctor said{.checks = {{.id = "nic.mtu",
+                                           .status = checks::Status::Critical,
+                                           .subject = "eth0",
+                                           .found = "1500"}}};
+  ASSERT_TRUE(read_doctor(fakes::printed(said), host));
   ASSERT_EQ(host.doctor.size(), 1U);
   EXPECT_EQ(host.doctor[0].status, checks::Status::Critical);
   EXPECT_EQ(host.doctor[0].found, "1500");

@@ -4,9 +4,11 @@
 
 #include <cmath>
 
+#include "base/documents/collective.h"
 #include "base/json/codec.h"
 #include "base/net/address.h"
 #include "preflight/task/host_facts.h"
+#include "tests/fakes/printed.h"
 #include "tests/preflight/crowd/documents.h"
 
 namespace chokepoint::preflight::crowd {
@@ -114,17 +116,16 @@ std::string names(const Task& task) {
 }
 
 std::string collective(const Network& network, const Task& task) {
-  return Json{{"schema", "chokepoint.collective/1"},
-              {"backend", "gloo"},
-              {"collective", "all-reduce"},
-              {"ranks", task.hosts.size()},
-              {"sizes",
-               {{{"bytes", task.bytes},
-                 {"time_us", {{"median", 1000.0}, {"count", 10}}},
-                 {"algbw_mbps", network.port_mbps / 2},
-                 {"busbw_mbps", network.port_mbps * 0.9},
-                 {"checked", true}}}}}
-      .dump();
+  const auto port_mbps = static_cast<double>(network.port_mbps);
+  return fakes::printed_text(
+      documents::Collective{.backend = "gloo",
+                            .collective = "all-reduce",
+                            .ranks = static_cast<int>(task.hosts.size()),
+                            .sizes = {{.bytes = static_cast<std::uint64_t>(task.bytes),
+                                       .time_us = math::Distribution{.median = 1000, .count = 10},
+                                       .algbw_mbps = port_mbps / 2,
+                                       .busbw_mbps = port_mbps * 0.9,
+                                       .checked = true}}});
 }
 
 }  // namespace

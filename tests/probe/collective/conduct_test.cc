@@ -117,7 +117,7 @@ TEST_F(Conduct, WrongDataAreFoundAndMeasuredAllTheSame) {
   ASSERT_THAT(outcome_.sizes[0].wrong.value(), SizeIs(1));
   EXPECT_EQ(outcome_.sizes[0].wrong->front().rank, 1);
   EXPECT_EQ(outcome_.sizes[0].wrong->front().offset_bytes, 252U);
-  EXPECT_TRUE(is_wrong(outcome_));
+  EXPECT_TRUE(outcome_.sizes[0].is_wrong());
   EXPECT_THAT(outcome_.sizes[0].times_us, SizeIs(2));
 }
 
@@ -179,11 +179,11 @@ TEST(Work, AFailureIsToldBeforeTheLibraryIsClosed) {
 }
 
 TEST(Outcome, BandwidthIsOfTheMeanTime) {
-  const SizeResult size{.operation = {.bytes = 1'000'000, .ranks = 4}, .times_us = {500, 1500}};
-  EXPECT_DOUBLE_EQ(algbw_mbps(size).value(), 8000);
-  EXPECT_DOUBLE_EQ(busbw_mbps(size).value(), 12000);
-  EXPECT_EQ(algbw_mbps(SizeResult{}), std::nullopt);
-  EXPECT_EQ(best_busbw_mbps(Outcome{.sizes = {SizeResult{}, size}}), 12000);
+  const auto size =
+      document_of({.operation = {.bytes = 1'000'000, .ranks = 4}, .times_us = {500, 1500}});
+  EXPECT_DOUBLE_EQ(size.algbw_mbps.value(), 8000);
+  EXPECT_DOUBLE_EQ(size.busbw_mbps.value(), 12000);
+  EXPECT_EQ(document_of(SizeResult{}).algbw_mbps, std::nullopt);
 }
 
 TEST(Fit, FindsWhatTimesWereMadeOf) {

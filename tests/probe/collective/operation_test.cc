@@ -15,12 +15,12 @@ TEST(Operation, EveryNameIsReadAsWhatItNames) {
   for (const ElementType type :
        {ElementType::Float32, ElementType::Float64, ElementType::Float16, ElementType::BFloat16,
         ElementType::Int32, ElementType::Int64, ElementType::Uint8}) {
-    EXPECT_EQ(named<ElementType>(name_of(type)), type);
+    EXPECT_EQ(type_named(name_of(type)), type);
   }
   EXPECT_EQ(named<Collective>("allreduce"), std::nullopt);
-  EXPECT_EQ(named<ElementType>("fp32"), ElementType::Float32);
-  EXPECT_EQ(named<ElementType>("half"), ElementType::Float16);
-  EXPECT_EQ(named<ElementType>(""), std::nullopt);
+  EXPECT_EQ(type_named("fp32"), ElementType::Float32);
+  EXPECT_EQ(type_named("half"), ElementType::Float16);
+  EXPECT_EQ(type_named(""), std::nullopt);
 }
 
 TEST(Operation, InputAndOutputShareTheSizeAsTheCollectiveDoes) {

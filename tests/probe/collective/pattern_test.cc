@@ -146,7 +146,7 @@ TEST(Pattern, AWrongByteIsFoundWithWhatItShouldBe) {
   EXPECT_EQ(wrong->rank, 2);
   EXPECT_EQ(wrong->offset_bytes, at);
   EXPECT_EQ(wrong->wanted, right);
-  EXPECT_EQ(std::abs(wrong->found - right), 65536);
+  EXPECT_EQ(std::abs(wrong->found.value() - right), 65536);
   EXPECT_EQ(describe(Wrong{.rank = 2, .offset_bytes = 4096, .wanted = 7, .found = 3}),
             "rank 2 has 3 at byte 4096 of its output, wanted 7");
 }

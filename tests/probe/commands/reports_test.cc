@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json/codec.h"
+
 namespace chokepoint::probe {
 namespace {
 
@@ -19,8 +21,7 @@ TEST(Documents, PcieHasItsPairsOfGpus) {
                                    .other = "0000:02:00.0",
                                    .reachable = false,
                                    .staged = {.there_mbps = 8000}});
-  Json document;
-  add_to(document, shown);
+  const Json document = json::to_json(document_of(shown));
   EXPECT_EQ(document["peers"].dump(),
             R"([{"a":"0000:01:00.0","b":"0000:02:00.0","peer_access":false,)"
             R"("direct":{"a_to_b_mbps":null,"b_to_a_mbps":null,"both_ways_mbps":null},)"
@@ -32,8 +33,7 @@ TEST(Documents, PathHasTheRoutersOfBothWays) {
   PathFindings found;
   found.ipv4.symmetry = {.why = "no reason",
                          .routers = {{.ttl = 1, .forward = *net::Address::parse("10.0.0.1")}}};
-  Json document;
-  add_to(document, found);
+  const Json document = json::to_json(document_of(found));
   EXPECT_EQ(document["families"]["ipv4"]["symmetry"].dump(),
             R"({"why":"no reason","routers":[{"ttl":1,"forward":"10.0.0.1","reverse":null,)"
             R"("match":"unknown","why":""}]})");

@@ -41,9 +41,9 @@ TEST_F(StorageSurvey, MeasuresAllOfARealFileSystem) {
   ASSERT_TRUE(outcome->sync_ms);
   EXPECT_GT(outcome->sync_ms->count, 0U);
   EXPECT_GT(outcome->read_mb_per_s, 0);
-  ASSERT_EQ(outcome->random.size(), 2U);
-  EXPECT_EQ(outcome->random[1].threads, 3U);
-  EXPECT_GT(outcome->random[1].per_s, 0);
+  ASSERT_EQ(outcome->random_reads.size(), 2U);
+  EXPECT_EQ(outcome->random_reads[1].threads, 3U);
+  EXPECT_GT(outcome->random_reads[1].per_s, 0);
   EXPECT_FALSE(outcome->interrupted);
   EXPECT_EQ(told.size(), 5U);
   EXPECT_TRUE(std::filesystem::is_empty(plan_.folder));
@@ -57,7 +57,7 @@ TEST_F(StorageSurvey, KeepsWhatItHadWhenTheUserStopsIt) {
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->interrupted);
   EXPECT_TRUE(outcome->sync_ms);
-  EXPECT_TRUE(outcome->random.empty());
+  EXPECT_TRUE(outcome->random_reads.empty());
 }
 
 TEST_F(StorageSurvey, FailsWhereItMayNotWrite) {

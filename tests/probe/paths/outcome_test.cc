@@ -35,69 +35,69 @@ SweepRecord swept(Change change) {
   return record;
 }
 
-constexpr Expectation kExpected{.members = 8, .loss = 0.01};
+constexpr documents::PathsExpected kExpected{.members = 8, .loss_percent = 1};
 
 TEST(Outcome, FlowsThatAreAlike) {
-  const Outcome outcome = judged(swept([](FlowRecord&) {}), {}, kExpected);
+  const auto outcome = judged(swept([](FlowRecord&) {}), {}, kExpected);
   EXPECT_EQ(outcome.verdict, Verdict::Alike);
   EXPECT_TRUE(outcome.findings.empty());
   EXPECT_EQ(outcome.paths.at_least, 1U);
   EXPECT_EQ(outcome.paths.by_hops, std::nullopt);
-  EXPECT_NEAR(outcome.flows[0].rtt_ms.min, 0.05, 0.001);
+  EXPECT_NEAR(outcome.flows[0].rtt_ms->min, 0.05, 0.001);
   EXPECT_NEAR(*outcome.flows[0].later_there_ms, 0, 0.001);
 }
 
 TEST(Outcome, LossOnTheWayThere) {
-  const Outcome outcome = judged(swept([](FlowRecord& flow) {
-                                   flow.received_by_peer -= 30;
-                                   flow.answered -= 30;
-                                   flow.trips.resize(flow.answered);
-                                 }),
-                                 {}, kExpected);
+  const auto outcome = judged(swept([](FlowRecord& flow) {
+                                flow.received_by_peer -= 30;
+                                flow.answered -= 30;
+                                flow.trips.resize(flow.answered);
+                              }),
+                              {}, kExpected);
   ASSERT_EQ(outcome.findings.size(), 1U);
-  const Finding& finding = outcome.findings.front();
+  const auto& finding = outcome.findings.front();
   EXPECT_EQ(outcome.verdict, Verdict::Found);
-  EXPECT_EQ(finding.kind, FindingKind::Loss);
+  EXPECT_EQ(finding.kind, documents::FlowFault::Loss);
   EXPECT_EQ(finding.direction, Direction::Send);
-  EXPECT_EQ(finding.flows.size(), 16U);
-  EXPECT_NEAR(*finding.loss, 0.03, 1e-9);
-  EXPECT_EQ(finding.others_loss, 0);
-  EXPECT_EQ(outcome.there.lost, 480U);
-  EXPECT_EQ(outcome.back.lost, 0U);
+  EXPECT_EQ(finding.flows, 16U);
+  EXPECT_NEAR(*finding.loss_percent, 3, 1e-9);
+  EXPECT_EQ(finding.others_loss_percent, 0);
+  EXPECT_EQ(outcome.send->lost, 480U);
+  EXPECT_EQ(outcome.receive->lost, 0U);
   EXPECT_EQ(outcome.paths.at_least, 2U);
 }
 
 TEST(Outcome, LossOnTheWayBack) {
-  const Outcome outcome =
+  const auto outcome =
       judged(swept([](FlowRecord& flow) { flow.trips.resize(kRounds - 30); }), {}, kExpected);
   ASSERT_EQ(outcome.findings.size(), 1U);
   EXPECT_EQ(outcome.findings.front().direction, Direction::Receive);
-  EXPECT_EQ(outcome.there.lost, 0U);
+  EXPECT_EQ(outcome.send->lost, 0U);
 }
 
 TEST(Outcome, ALongerWayBackIsNoLongerWayThere) {
-  const Outcome outcome = judged(swept([](FlowRecord& flow) {
-                                   for (RoundTrip& trip : flow.trips) {
-                                     trip.back_ns += 300'000;
-                                   }
-                                 }),
-                                 {}, kExpected);
+  const auto outcome = judged(swept([](FlowRecord& flow) {
+                                for (RoundTrip& trip : flow.trips) {
+                                  trip.back_ns += 300'000;
+                                }
+                              }),
+                              {}, kExpected);
   ASSERT_EQ(outcome.findings.size(), 1U);
-  EXPECT_EQ(outcome.findings.front().kind, FindingKind::Delay);
+  EXPECT_EQ(outcome.findings.front().kind, documents::FlowFault::Delay);
   EXPECT_EQ(outcome.findings.front().direction, Direction::Receive);
-  EXPECT_NEAR(*outcome.findings.front().later_ns, 300e3, 1e3);
+  EXPECT_NEAR(*outcome.findings.front().later_ms, 0.3, 0.001);
   EXPECT_NEAR(*outcome.flows[1].later_back_ms, 0.3, 0.001);
 }
 
 TEST(Outcome, AMemberThatNothingPasses) {
-  const Outcome outcome = judged(swept([](FlowRecord& flow) {
-                                   flow.received_by_peer = flow.answered = 0;
-                                   flow.trips.clear();
-                                 }),
-                                 {}, kExpected);
+  const auto outcome = judged(swept([](FlowRecord& flow) {
+                                flow.received_by_peer = flow.answered = 0;
+                                flow.trips.clear();
+                              }),
+                              {}, kExpected);
   ASSERT_EQ(outcome.findings.size(), 1U);
-  EXPECT_EQ(*outcome.findings.front().loss, 1);
-  EXPECT_EQ(outcome.flows[1].rtt_ms.count, 0U);
+  EXPECT_EQ(outcome.findings.front().loss_percent, 100);
+  EXPECT_FALSE(outcome.flows[1].rtt_ms);
   EXPECT_EQ(outcome.flows[1].later_there_ms, std::nullopt);
 }
 
@@ -107,36 +107,36 @@ TEST(Outcome, TheRouterOfTheMemberIsNamed) {
     hops.push_back(
         Hops{net::Address::parse(is_on_the_member(i) ? "10.0.0.2" : "10.0.0.1").value()});
   }
-  const Outcome outcome = judged(swept([](FlowRecord& flow) {
-                                   flow.received_by_peer -= 30;
-                                   flow.answered -= 30;
-                                   flow.trips.resize(flow.answered);
-                                 }),
-                                 hops, kExpected);
+  const auto outcome = judged(swept([](FlowRecord& flow) {
+                                flow.received_by_peer -= 30;
+                                flow.answered -= 30;
+                                flow.trips.resize(flow.answered);
+                              }),
+                              hops, kExpected);
   ASSERT_EQ(outcome.findings.size(), 1U);
-  ASSERT_TRUE(outcome.findings.front().place);
-  EXPECT_EQ(outcome.findings.front().place->address.text(), "10.0.0.2");
+  ASSERT_TRUE(outcome.findings.front().hop);
+  EXPECT_EQ(outcome.findings.front().hop->address.text(), "10.0.0.2");
   EXPECT_EQ(outcome.paths.by_hops, 2U);
-  EXPECT_EQ(outcome.paths.traced, 64U);
+  EXPECT_EQ(outcome.paths.traced_flows, 64U);
 }
 
 TEST(Outcome, OfNothingNothingIsKnown) {
   SweepRecord record{.flows = std::vector<FlowRecord>(8)};
-  const Outcome outcome = judged(record, {}, kExpected);
+  const auto outcome = judged(record, {}, kExpected);
   EXPECT_EQ(outcome.verdict, Verdict::Unknown);
-  EXPECT_NE(outcome.why, "");
-  EXPECT_EQ(outcome.there.detectable_loss, std::nullopt);
+  EXPECT_NE(outcome.unknown_because, "");
+  EXPECT_EQ(outcome.send->detectable_loss_percent, std::nullopt);
 }
 
 TEST(Outcome, AClockThatWrapsDoesNoHarm) {
-  const Outcome outcome = judged(swept([](FlowRecord& flow) {
-                                   flow.trips[3].there_ns = INT64_MIN;
-                                   flow.trips[4].back_ns = INT64_MAX;
-                                   flow.trips[5].round = UINT32_MAX;
-                                   flow.trips[6].there_ns = INT64_MAX;
-                                   flow.trips[6].back_ns = INT64_MAX;
-                                 }),
-                                 {}, kExpected);
+  const auto outcome = judged(swept([](FlowRecord& flow) {
+                                flow.trips[3].there_ns = INT64_MIN;
+                                flow.trips[4].back_ns = INT64_MAX;
+                                flow.trips[5].round = UINT32_MAX;
+                                flow.trips[6].there_ns = INT64_MAX;
+                                flow.trips[6].back_ns = INT64_MAX;
+                              }),
+                              {}, kExpected);
   EXPECT_EQ(outcome.verdict, Verdict::Alike);
 }
 
@@ -152,14 +152,14 @@ std::vector<RateRecord> rates(double mbps) {
 }
 
 TEST(Outcome, ASlowerMember) {
-  const Outcome outcome = judged(rates(500));
+  const auto outcome = judged(rates(500));
   ASSERT_EQ(outcome.findings.size(), 1U);
-  const Finding& finding = outcome.findings.front();
+  const auto& finding = outcome.findings.front();
   EXPECT_EQ(outcome.verdict, Verdict::Found);
-  EXPECT_EQ(finding.kind, FindingKind::Rate);
-  EXPECT_EQ(finding.flows.size(), 10U);
-  EXPECT_NEAR(*finding.bits_per_s, 500e6, 5e6);
-  EXPECT_NEAR(*finding.others_bits_per_s, 1000e6, 10e6);
+  EXPECT_EQ(finding.kind, documents::FlowFault::Rate);
+  EXPECT_EQ(finding.flows, 10U);
+  EXPECT_NEAR(*finding.rate_mbps, 500, 5);
+  EXPECT_NEAR(*finding.others_rate_mbps, 1000, 10);
 }
 
 TEST(Outcome, RatesThatAreNearlyTheSameAreAlike) {
@@ -173,7 +173,7 @@ TEST(Outcome, RatesThatScatterSayNothing) {
     flows[i].first.bytes /= 1 + i % 5;
     flows[i].second.bytes /= 1 + i % 4;
   }
-  const Outcome outcome = judged(flows);
+  const auto outcome = judged(flows);
   EXPECT_EQ(outcome.verdict, Verdict::Unknown);
   EXPECT_TRUE(outcome.findings.empty());
 }
@@ -202,19 +202,19 @@ TEST(Outcome, AMemberThatCarriesNothing) {
   for (std::size_t i = 0; i < flows.size(); i += 3) {
     flows[i].first.bytes = flows[i].second.bytes = 0;
   }
-  const Outcome outcome = judged(flows);
+  const auto outcome = judged(flows);
   ASSERT_EQ(outcome.findings.size(), 1U);
-  EXPECT_EQ(outcome.findings.front().flows.size(), 10U);
-  EXPECT_LT(*outcome.findings.front().bits_per_s, 2e6);
-  EXPECT_EQ(outcome.flows[0].bits_per_s, 0);
+  EXPECT_EQ(outcome.findings.front().flows, 10U);
+  EXPECT_LT(*outcome.findings.front().rate_mbps, 2);
+  EXPECT_EQ(outcome.flows[0].rate_mbps, 0);
 }
 
 TEST(Outcome, AFlowThatDidNotHaveItsTurnIsUnknown) {
   std::vector<RateRecord> flows = rates(1000);
   flows[5].second = {};
-  const Outcome outcome = judged(flows);
+  const auto outcome = judged(flows);
   EXPECT_EQ(outcome.verdict, Verdict::Unknown);
-  EXPECT_EQ(outcome.flows[5].bits_per_s, std::nullopt);
+  EXPECT_EQ(outcome.flows[5].rate_mbps, std::nullopt);
 }
 
 }  // namespace

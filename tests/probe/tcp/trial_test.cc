@@ -47,31 +47,31 @@ TEST_F(TcpTest, BothEndsCountTheSameBytesEachWay) {
   for (const Direction direction : {Direction::Send, Direction::Receive}) {
     const Result<Trial> trial = run(some_bytes(direction));
     ASSERT_TRUE(trial) << describe(trial.error());
-    const Outcome outcome = outcome_of(*trial, direction);
-    EXPECT_EQ(outcome.sent_bytes, kBytes);
-    EXPECT_EQ(outcome.received_bytes, kBytes);
-    EXPECT_EQ(outcome.bytes, kBytes);
-    EXPECT_GT(outcome.throughput_mbps, 0);
-    EXPECT_GE(outcome.peak_mbps, outcome.throughput_mbps);
-    EXPECT_GT(outcome.mss_bytes.value_or(0), 0);
-    EXPECT_FALSE(outcome.congestion_control.empty());
+    const documents::TcpFigures figures = outcome_of(*trial, direction).figures;
+    EXPECT_EQ(figures.sent_bytes, kBytes);
+    EXPECT_EQ(figures.received_bytes, kBytes);
+    EXPECT_EQ(figures.bytes, kBytes);
+    EXPECT_GT(figures.throughput_mbps, 0);
+    EXPECT_GE(figures.peak_mbps, figures.throughput_mbps);
+    EXPECT_GT(figures.mss_bytes.value_or(0), 0);
+    EXPECT_FALSE(figures.congestion_control.empty());
   }
 }
 
 TEST_F(TcpTest, BytesAreDealtToTheStreamsToTheLast) {
   const Result<Trial> trial = run(some_bytes(Direction::Send, 3));
   ASSERT_TRUE(trial) << describe(trial.error());
-  const Outcome outcome = outcome_of(*trial, Direction::Send);
-  ASSERT_EQ(outcome.streams.size(), 3U);
-  EXPECT_EQ(outcome.streams[0].receiver.bytes, kBytes / 3 + 1);
-  EXPECT_EQ(outcome.received_bytes, kBytes);
+  const documents::TcpFigures figures = outcome_of(*trial, Direction::Send).figures;
+  ASSERT_EQ(figures.per_stream.size(), 3U);
+  EXPECT_EQ(figures.per_stream[0].bytes, kBytes / 3 + 1);
+  EXPECT_EQ(figures.received_bytes, kBytes);
 }
 
 TEST_F(TcpTest, BothWaysAtOnceAreTwoOutcomes) {
   const Result<Trial> trial = run(some_bytes(Direction::Both, 2));
   ASSERT_TRUE(trial) << describe(trial.error());
-  EXPECT_EQ(outcome_of(*trial, Direction::Send).received_bytes, kBytes);
-  EXPECT_EQ(outcome_of(*trial, Direction::Receive).received_bytes, kBytes);
+  EXPECT_EQ(outcome_of(*trial, Direction::Send).figures.received_bytes, kBytes);
+  EXPECT_EQ(outcome_of(*trial, Direction::Receive).figures.received_bytes, kBytes);
 }
 
 TEST_F(TcpTest, WithAndWithoutCopyingTheBytesAreTheSame) {
@@ -79,18 +79,18 @@ TEST_F(TcpTest, WithAndWithoutCopyingTheBytesAreTheSame) {
   parameters.zero_copy = false;
   const Result<Trial> trial = run(parameters);
   ASSERT_TRUE(trial) << describe(trial.error());
-  EXPECT_EQ(outcome_of(*trial, Direction::Receive).received_bytes, kBytes);
+  EXPECT_EQ(outcome_of(*trial, Direction::Receive).figures.received_bytes, kBytes);
 }
 
 TEST_F(TcpTest, IntervalsSumUpToTheWhole) {
   const Result<Trial> trial = run({.time = milliseconds(300), .interval = milliseconds(50)});
   ASSERT_TRUE(trial) << describe(trial.error());
-  const Outcome outcome = outcome_of(*trial, Direction::Send);
-  EXPECT_GE(outcome.intervals.size(), 2U);
+  const documents::TcpFigures figures = outcome_of(*trial, Direction::Send).figures;
+  EXPECT_GE(figures.intervals.size(), 2U);
   const std::uint64_t sum =
-      std::accumulate(outcome.intervals.begin(), outcome.intervals.end(), std::uint64_t{0},
+      std::accumulate(figures.intervals.begin(), figures.intervals.end(), std::uint64_t{0},
                       [](std::uint64_t total, const Interval& each) { return total + each.bytes; });
-  EXPECT_EQ(sum, outcome.received_bytes);
+  EXPECT_EQ(sum, figures.received_bytes);
   EXPECT_GT(intervals_[Side::Client], 0);
   EXPECT_GT(intervals_[Side::Server], 0) << "told while it went on";
 }
@@ -98,25 +98,24 @@ TEST_F(TcpTest, IntervalsSumUpToTheWhole) {
 TEST_F(TcpTest, WhatIsOmittedIsMovedButNotMeasured) {
   const Result<Trial> trial = run({.time = milliseconds(200), .omit = milliseconds(200)});
   ASSERT_TRUE(trial) << describe(trial.error());
-  const Outcome outcome = outcome_of(*trial, Direction::Send);
-  EXPECT_LT(outcome.bytes, outcome.received_bytes);
-  EXPECT_EQ(outcome.sent_bytes, outcome.received_bytes);
+  const documents::TcpFigures figures = outcome_of(*trial, Direction::Send).figures;
+  EXPECT_LT(figures.bytes, figures.received_bytes);
+  EXPECT_EQ(figures.sent_bytes, figures.received_bytes);
 }
 
 TEST_F(TcpTest, ThePaceIsKept) {
   const Parameters parameters{.streams = 2, .time = milliseconds(500), .pace_bits_per_s = 40e6};
   const Result<Trial> trial = run(parameters);
   ASSERT_TRUE(trial) << describe(trial.error());
-  const Outcome outcome = outcome_of(*trial, Direction::Send);
-  EXPECT_LT(outcome.throughput_mbps, 60);
-  EXPECT_TRUE(outcome.sender_host.pacing) << "loopback has fq or TCP's own timer";
-  EXPECT_FALSE(outcome.receiver_host.pacing);
+  const documents::TcpFigures figures = outcome_of(*trial, Direction::Send).figures;
+  EXPECT_LT(figures.throughput_mbps, 60);
+  EXPECT_TRUE(figures.pacing) << "loopback has fq or TCP's own timer";
 }
 
 TEST_F(TcpTest, WithoutAPaceNothingPaces) {
   const Result<Trial> trial = run(some_bytes(Direction::Receive));
   ASSERT_TRUE(trial) << describe(trial.error());
-  EXPECT_FALSE(outcome_of(*trial, Direction::Receive).sender_host.pacing);
+  EXPECT_FALSE(outcome_of(*trial, Direction::Receive).figures.pacing);
 }
 
 TEST_F(TcpTest, AnInterruptedTestTellsWhatItHas) {
@@ -131,9 +130,9 @@ TEST_F(TcpTest, AnInterruptedTestTellsWhatItHas) {
   user.join();
   ASSERT_TRUE(trial) << describe(trial.error());
   EXPECT_TRUE(trial->interrupted);
-  const Outcome outcome = outcome_of(*trial, Direction::Send);
-  EXPECT_GT(outcome.received_bytes, 0U);
-  EXPECT_EQ(outcome.sent_bytes, outcome.received_bytes);
+  const documents::TcpFigures figures = outcome_of(*trial, Direction::Send).figures;
+  EXPECT_GT(figures.received_bytes, 0U);
+  EXPECT_EQ(figures.sent_bytes, figures.received_bytes);
 }
 
 TEST_F(TcpTest, ALongerTestThanGrantedIsRefusedByName) {

@@ -65,7 +65,7 @@ TEST(UdpService, BothWaysAtOnceOverSeveralStreams) {
     EXPECT_EQ(outcome.figures.per_stream.size(), 2U);
     EXPECT_EQ(outcome.figures.one_way_delay_ms->count, outcome.figures.packets_received);
   }
-  EXPECT_EQ(seen.packets, outcome_of(*result, asked, Direction::Receive).packets_received);
+  EXPECT_EQ(seen.packets, outcome_of(*result, asked, Direction::Receive).figures.packets_received);
   EXPECT_TRUE(test->close());
 }
 

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/json/codec.h"
 #include "tests/fakes/golden.h"
 #include "tests/fakes/manual_clock.h"
 
@@ -27,15 +28,15 @@ Round round_of(verbs::Transport transport, bool both_ways) {
 }
 
 TEST(RdmaFiguresTest, OneWayIsWhatTheActiveSideSaw) {
-  const Figures figures = figures_of(round_of(verbs::Transport::Rc, false));
-  EXPECT_EQ(figures.messages, 100U);
+  const documents::RdmaFigures figures = figures_of(round_of(verbs::Transport::Rc, false));
+  EXPECT_EQ(figures.iterations, 100U);
   EXPECT_EQ(figures.average_mbps, 800);
   EXPECT_EQ(figures.lost, std::nullopt);
 }
 
 TEST(RdmaFiguresTest, BothWaysIsTheSum) {
-  const Figures figures = figures_of(round_of(verbs::Transport::Rc, true));
-  EXPECT_EQ(figures.messages, 190U);
+  const documents::RdmaFigures figures = figures_of(round_of(verbs::Transport::Rc, true));
+  EXPECT_EQ(figures.iterations, 190U);
   EXPECT_EQ(figures.average_mbps, 1500);
   EXPECT_EQ(figures.duration_s, 3);
 }
@@ -56,7 +57,7 @@ TEST(RdmaFiguresTest, WhereNothingArrivesAllIsLost) {
   round.plan.operation = verbs::Operation::Send;
   round.server = {};
   EXPECT_EQ(figures_of(round).average_mbps, std::nullopt);
-  EXPECT_EQ(figures_of(round).messages, 0U);
+  EXPECT_EQ(figures_of(round).iterations, 0U);
   EXPECT_EQ(figures_of(round).lost, 100U);
 }
 
@@ -64,7 +65,7 @@ TEST(RdmaFiguresTest, LatencyIsWhatTheActiveSideSaw) {
   Round round = round_of(verbs::Transport::Ud, false);
   round.plan.operation = verbs::Operation::Send;
   round.plan.metric = perf::Metric::Latency;
-  EXPECT_EQ(figures_of(round).messages, 100U);
+  EXPECT_EQ(figures_of(round).iterations, 100U);
   EXPECT_EQ(figures_of(round).lost, std::nullopt);
 }
 
@@ -144,21 +145,23 @@ Trial trial_of(perf::Metric metric, const std::vector<std::uint32_t>& sizes) {
   return trial;
 }
 
-Json document_of(const Trial& trial) {
-  Json document = Json::object();
-  add_to(document, trial, {.sentence = "the fabric was clean"});
-  return document;
+Json json_of(const Trial& trial) {
+  return json::to_json(document_of(trial, {.sentence = "the fabric was clean"}));
 }
 
 // With the head, the peer and the thresholds, which the command adds.
 Json whole_document_of(const Trial& trial) {
-  Json document = {{"schema", "chokepoint.rdma/1"},
+  documents::Rdma measured =
+      document_of(trial, {.status = fabric::Status::Clean, .sentence = "the fabric was clean"});
+  measured.peer = {.host = "voyager",
+                   .address = "10.0.0.2",
+                   .port = 5210,
+                   .name = "voyager",
+                   .software = "chokepoint"};
+  Json document = {{"schema", Fields<documents::Rdma>::kSchema},
                    {"host", "hubble"},
                    {"started_at", "2026-11-26T20:00:00.000Z"}};
-  document["peer"] = {{"host", "voyager"}, {"address", "10.0.0.2"}, {"family", "ipv4"},
-                      {"port", 5210},      {"name", "voyager"},     {"software", "chokepoint"}};
-  add_to(document, trial, {.status = fabric::Status::Clean, .sentence = "the fabric was clean"});
-  document["missed"] = Json::array();
+  document.update(json::to_json(measured));
   document["host_facts"] = {{"own", {{"kernel", {{"release", "6.1.0"}}}}}, {"peer", nullptr}};
   return document;
 }
@@ -226,7 +229,7 @@ TEST(RdmaReportTest, PictureOfFlows) {
 }
 
 TEST(RdmaReportTest, BandwidthHasFiguresAndNoLatency) {
-  const Json told = document_of(trial_of(perf::Metric::Bandwidth, {65536}));
+  const Json told = json_of(trial_of(perf::Metric::Bandwidth, {65536}));
   EXPECT_EQ(told["average_mbps"], 49'000);
   EXPECT_EQ(told["peak_mbps"], nullptr) << "not measured is not 0";
   EXPECT_EQ(told["latency_us"], nullptr);
@@ -240,16 +243,16 @@ TEST(RdmaReportTest, BandwidthHasFiguresAndNoLatency) {
 TEST(RdmaReportTest, WhoIsWrittenToCountsNothing) {
   Trial trial = trial_of(perf::Metric::Bandwidth, {65536});
   trial.rounds.front().server = {.cpu_percent = 5};
-  EXPECT_EQ(document_of(trial)["here"]["messages"], 1000);
-  EXPECT_EQ(document_of(trial)["there"]["messages"], nullptr);
-  EXPECT_EQ(document_of(trial)["there"]["duration_s"], nullptr);
-  EXPECT_EQ(document_of(trial)["there"]["cpu_percent"], 5);
+  EXPECT_EQ(json_of(trial)["here"]["messages"], 1000);
+  EXPECT_EQ(json_of(trial)["there"]["messages"], nullptr);
+  EXPECT_EQ(json_of(trial)["there"]["duration_s"], nullptr);
+  EXPECT_EQ(json_of(trial)["there"]["cpu_percent"], 5);
   trial.rounds.front().plan.operation = verbs::Operation::Send;
-  EXPECT_EQ(document_of(trial)["there"]["messages"], 0) << "nothing came";
+  EXPECT_EQ(json_of(trial)["there"]["messages"], 0) << "nothing came";
 }
 
 TEST(RdmaReportTest, LatencyIsADistributionInMicroseconds) {
-  const Json told = document_of(trial_of(perf::Metric::Latency, {2}));
+  const Json told = json_of(trial_of(perf::Metric::Latency, {2}));
   EXPECT_EQ(told["latency_us"]["min"], 1.5);
   EXPECT_EQ(told["latency_us"]["max"], 9.0);
   EXPECT_NEAR(told["latency_us"]["median"].get<double>(), 1.5, 0.02);
@@ -259,7 +262,7 @@ TEST(RdmaReportTest, LatencyIsADistributionInMicroseconds) {
 }
 
 TEST(RdmaReportTest, ASweepHasFiguresOfEachSizeAndNoneOfItsOwn) {
-  const Json told = document_of(trial_of(perf::Metric::Bandwidth, {2, 4}));
+  const Json told = json_of(trial_of(perf::Metric::Bandwidth, {2, 4}));
   EXPECT_EQ(told["average_mbps"], nullptr);
   EXPECT_EQ(told.at("message_bytes"), nullptr);
   EXPECT_EQ(told.at("there"), nullptr);
@@ -278,7 +281,7 @@ TEST(RdmaReportTest, AnInterruptedTestWithoutARoundIsStillAPage) {
   trial.rounds.clear();
   trial.interrupted = true;
   EXPECT_THAT(page_of(trial), HasSubstr("Interrupted"));
-  EXPECT_EQ(document_of(trial)["average_mbps"], nullptr);
+  EXPECT_EQ(json_of(trial)["average_mbps"], nullptr);
 }
 
 TEST(RdmaReportTest, HostileNamesOfAPeerDoNotMoveTheCursor) {

@@ -49,7 +49,7 @@ bool may(const FabricDevice& device, std::uint32_t key, Operation operation) {
 }
 
 std::uint64_t length_of(const SendRequest& request) {
-  return is_atomic(request.operation) ? 8 : request.local.bytes;
+  return rdma::verbs::is_atomic(request.operation) ? 8 : request.local.bytes;
 }
 
 bool takes_receive(Operation operation) {
@@ -136,7 +136,7 @@ Fate touch_memory(FabricPair& pair, FabricPair& peer, const Message& message) {
       !may(*peer.device, request.remote_key, request.operation)) {
     return kRemoteAccessError;
   }
-  if (is_atomic(request.operation)) {
+  if (rdma::verbs::is_atomic(request.operation)) {
     const std::uint64_t before = atomic(request);
     copy(request.local.address, reinterpret_cast<const std::byte*>(&before), sizeof before);
   } else if (request.operation == Operation::Read) {
@@ -182,7 +182,7 @@ Fate check_request(const FabricPair& pair, const Message& message) {
   if (pair.device->faults.failing_message == message.number) {
     return pair.device->faults.failing_status;
   }
-  if (!carries(pair.transport, request.operation)) {
+  if (!rdma::verbs::carries(pair.transport, request.operation)) {
     return kWrongOperation;
   }
   if (!request.inlined &&

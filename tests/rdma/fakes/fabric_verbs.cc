@@ -85,7 +85,7 @@ verbs::SendRequest request_of(const ibv_send_wr& raw) {
                              .local = memory_of(raw.sg_list, raw.num_sge),
                              .immediate = ntohl(raw.imm_data),
                              .inlined = (raw.send_flags & IBV_SEND_INLINE) != 0};
-  if (is_atomic(request.operation)) {
+  if (verbs::is_atomic(request.operation)) {
     request.remote_address = raw.wr.atomic.remote_addr;
     request.remote_key = raw.wr.atomic.rkey;
     request.compare_or_add = raw.wr.atomic.compare_add;

@@ -22,7 +22,7 @@ using TrialTest = TwoHosts;
 
 Parameters some(Operation operation, Metric metric = Metric::Bandwidth) {
   Parameters parameters{.operation = operation, .metric = metric, .iterations = 200};
-  parameters.sizes = {is_atomic(operation) ? kAtomicBytes : 4096};
+  parameters.sizes = {verbs::is_atomic(operation) ? kAtomicBytes : 4096};
   return parameters;
 }
 

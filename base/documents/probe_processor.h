@@ -1,0 +1,59 @@
+// chokepoint.probe.processor/1: what the processors of a host compute.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/json/fields.h"
+
+namespace chokepoint {
+
+namespace documents {
+
+struct ProcessorPace {
+  std::optional<int> processor = {};  // nothing: the kernel chose
+  double million_steps_per_s = 0;     // of wall time, in the fifth of it that went best
+  double got_percent = 0;             // of the whole time, on a processor
+};
+
+struct ProbeProcessor {
+  ProcessorPace alone = {};
+  std::vector<ProcessorPace> processors = {};  // by number
+  double total_million_steps_per_s = 0;
+  double least_got_percent = 0;
+  bool interrupted = false;
+};
+
+}  // namespace documents
+
+template <>
+struct Fields<documents::ProcessorPace> {
+  using P = documents::ProcessorPace;
+  static constexpr std::tuple kList{
+      field("processor", &P::processor, "its number; null: the kernel chose").at_least(0),
+      field("million_steps_per_s", &P::million_steps_per_s,
+            "of a chain of multiplications, in the fifth of the time that went best")
+          .at_least(0),
+      field("got_percent", &P::got_percent, "of the time that the thread was on a processor")
+          .between(0, 100)};
+};
+
+template <>
+struct Fields<documents::ProbeProcessor> {
+  using P = documents::ProbeProcessor;
+  static constexpr std::string_view kSchema = "chokepoint.probe.processor/1";
+  static constexpr const char* kCommand = "probe processor";
+  static constexpr std::tuple kList{
+      field("alone", &P::alone, "one thread with nothing else on"),
+      field("processors", &P::processors, "a thread pinned to each, all at once"),
+      field("total_million_steps_per_s", &P::total_million_steps_per_s, "of all of them")
+          .at_least(0),
+      field("least_got_percent", &P::least_got_percent,
+            "of the processor that gave the least of its time")
+          .between(0, 100),
+      field("interrupted", &P::interrupted, "the user ended it before its time")};
+};
+
+}  // namespace chokepoint

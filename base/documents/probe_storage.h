@@ -1,0 +1,102 @@
+// chokepoint.probe.storage/1: what the storage below a folder does for a training job.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/documents/values.h"
+#include "base/host/mounts.h"
+#include "base/json/fields.h"
+
+namespace chokepoint {
+
+namespace documents {
+
+struct RandomReads {
+  std::size_t threads = 1;
+  double per_s = 0;
+  math::Distribution latency_ms = {};
+};
+
+struct ProbeStorage {
+  std::string folder = {};
+  std::optional<host::Mount> mount = {};
+  std::optional<host::Disk> disk = {};
+  std::uint64_t file_bytes = 0;  // that were written
+  std::optional<double> write_mb_per_s = {};
+  std::optional<math::Distribution> sync_ms = {};
+  std::optional<double> read_mb_per_s = {};
+  bool read_cold = false;      // nothing of it was in the page cache
+  bool random_direct = false;  // random reads went past the page cache
+  std::vector<RandomReads> random_reads = {};
+  std::vector<std::string> problems = {};
+  bool interrupted = false;
+
+  // Of storage itself, not of the page cache.
+  std::optional<double> cold_read_mb_per_s() const {
+    return read_cold ? read_mb_per_s : std::nullopt;
+  }
+};
+
+}  // namespace documents
+
+template <>
+struct Fields<host::Mount> {
+  using M = host::Mount;
+  static constexpr std::tuple kList{
+      field("point", &M::point), field("type", &M::type, "of the file system"),
+      field("source", &M::source, "a device, or another host's export"),
+      computed<M>(
+          "remote", [](const M& mount) { return mount.is_remote(); }, "on another host"),
+      computed<M>(
+          "in_memory", [](const M& mount) { return mount.is_in_memory(); },
+          "nothing of it is on a disk")};
+};
+
+template <>
+struct Fields<host::Disk> {
+  using D = host::Disk;
+  static constexpr std::tuple kList{field("name", &D::name),
+                                    field("model", &D::model).null_if_empty(),
+                                    field("rotational", &D::is_rotational)};
+};
+
+template <>
+struct Fields<documents::RandomReads> {
+  using R = documents::RandomReads;
+  static constexpr std::tuple kList{
+      field("threads", &R::threads, "that read at the same time").at_least(1),
+      field("per_s", &R::per_s, "reads of 4 KiB a second, of all of them").at_least(0),
+      field("latency_ms", &R::latency_ms, "of a read").at_least(0)};
+};
+
+template <>
+struct Fields<documents::ProbeStorage> {
+  using P = documents::ProbeStorage;
+  static constexpr std::string_view kSchema = "chokepoint.probe.storage/1";
+  static constexpr const char* kCommand = "probe storage";
+  static constexpr std::tuple kList{
+      field("folder", &P::folder, "as resolved"),
+      field("mount", &P::mount, "null where it is not known"),
+      field("disk", &P::disk, "null of what is no disk of this host"),
+      field("file_bytes", &P::file_bytes, "of the file that was written"),
+      field("write_mb_per_s", &P::write_mb_per_s, "10^6 bytes a second; null where that failed")
+          .at_least(0),
+      field("sync_ms", &P::sync_ms, "latency of a small synced write; null where that failed")
+          .at_least(0),
+      field("read_mb_per_s", &P::read_mb_per_s, "10^6 bytes a second; null where that failed")
+          .at_least(0),
+      field("read_cold", &P::read_cold,
+            "nothing of the file was in the page cache before it was read"),
+      field("random_direct", &P::random_direct, "random reads went past the page cache"),
+      field("random_reads", &P::random_reads, "by how many threads read"),
+      field("problems", &P::problems, "what failed, a line each"),
+      field("interrupted", &P::interrupted, "ended before all was measured")};
+};
+
+}  // namespace chokepoint
