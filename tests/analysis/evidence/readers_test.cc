@@ -287,7 +287,7 @@ TEST(NcclTests, AreCeilingsOfACollective) {
   EXPECT_EQ(file.ceilings[0].host, "host-a");
   EXPECT_THAT(file.ceilings[0].row.document,
               AllOf(HasSubstr(R"("collective":"all-reduce")"), HasSubstr(R"("ranks":2)"),
-                    HasSubstr(R"("bytes":268435456.0)"), HasSubstr("1489360")));
+                    HasSubstr(R"("bytes":268435456,)"), HasSubstr("1489360")));
 }
 
 TEST(NcclTests, NameTheirCollectiveThemselvesOrByTheirFactor) {
