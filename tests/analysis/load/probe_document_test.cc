@@ -59,17 +59,9 @@ TEST(ProbeDocument, TakesTheLeastRoundTripOfAll) {
 }
 
 TEST(ProbeDocument, TakesTheRoundTripOfThePathsLastRouterIfItIsThePeer) {
-  EXPECT_THAT(
-      read(
-          R"({"schema":"chokepoint.probe.path/1","peer":{"address":"10.0.0.2"},"forward":[{"address":null,"rtt_ms":null},
-      {"address":"10.0.0.2","rtt_ms":5}]})")
-          ->least_rtt_ms,
-      Optional(5.0));
-  EXPECT_FALSE(
-      read(
-          R"({"schema":"chokepoint.probe.path/1","peer":{"address":"10.0.0.2"},"forward":[{"address":"10.0.0.1",
-      "rtt_ms":5}]})")
-          ->least_rtt_ms);
+  EXPECT_THAT(read(made_path("10.0.0.2", 5))->least_rtt_ms, Optional(5.0));
+  EXPECT_FALSE(read(made_path("10.0.0.1", 5))->least_rtt_ms);
+  EXPECT_FALSE(read(made_path({}, 5))->least_rtt_ms);
 }
 
 TEST(ProbeDocument, WhatIsNotKnownIsEmpty) {

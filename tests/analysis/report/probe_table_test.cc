@@ -94,16 +94,14 @@ TEST_F(ProbeTableOf, HoldsTheJobAgainstUdpLatencyAndPath) {
             .peer = {.address = "10.0.0.2"},
             .idle_ms = documents::RoundTrips{.min = 0.3, .count = 9},
             .send = {.loaded_ms = documents::RoundTrips{.median = 9, .count = 9}}}));
-  probe("a", "path", R"({"peer":{"address":"10.0.0.2"},"forward":[
-      {"address":"10.0.0.254","rtt_ms":0.1},{"address":"10.0.0.2","rtt_ms":0.4}]})");
+  probe("a", "path", made_path("10.0.0.2", 0.4));
   EXPECT_THAT(whats(), ElementsAre("send throughput", "send loss", "send round trip under load",
                                    "both least round trip", "both least round trip"));
   EXPECT_DOUBLE_EQ(table().lines.at(4).probe_value, 0.4);
 }
 
 TEST_F(ProbeTableOf, DoesNotTakeARouterForThePeer) {
-  probe("a", "path", R"({"peer":{"address":"10.0.0.2"},"forward":[
-      {"address":"10.0.0.254","rtt_ms":0.1},{"address":null,"rtt_ms":null}]})");
+  probe("a", "path", made_path({}, 0.1));
   EXPECT_TRUE(table().lines.empty());
   EXPECT_THAT(table().remarks, ElementsAre(HasSubstr("no number")));
 }
