@@ -54,6 +54,8 @@ void write_text(Json& at, const Bounds& bounds, bool is_nullable) {
   }
 }
 
+void write_not_empty(Json& at) { at["minLength"] = 1; }
+
 Json& write_list(Json& at, const Bounds& bounds, bool is_nullable) {
   write_type(at, "array", is_nullable);
   if (bounds.most_items != Bounds{}.most_items) {

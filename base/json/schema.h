@@ -26,6 +26,7 @@ void write_type(Json& at, const char* type, bool is_nullable);
 void write_names(Json& at, const std::vector<std::string_view>& names, bool is_nullable);
 void write_number(Json& at, bool is_whole, const Bounds& bounds, bool is_nullable);
 void write_text(Json& at, const Bounds& bounds, bool is_nullable);
+void write_not_empty(Json& at);                                      // a text that is null instead
 Json& write_list(Json& at, const Bounds& bounds, bool is_nullable);  // where its items' schema goes
 Json& write_map(Json& at, bool is_nullable);                         // likewise
 // The fields that `describe` writes, of which an object has all or none.
@@ -95,6 +96,11 @@ void describe_field(Json& object, const F& field, const Bounds& bounds, bool is_
       }
     }
     describe_value<Member>(at, own, is_written_null);
+    if constexpr (std::is_convertible_v<const Member&, std::string_view>) {
+      if (is_written_null) {
+        write_not_empty(at);
+      }
+    }
   }
 }
 

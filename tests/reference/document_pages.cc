@@ -175,6 +175,14 @@ Schema with_host_facts(Schema schema) {
   return schema;
 }
 
+Schema with_ways(Schema schema) {
+  const std::string figures = schema.content["dependentRequired"].begin().key();
+  schema.content["if"] = {{"properties", {{"direction", {{"const", "both"}}}}}};
+  schema.content["then"] = {{"required", {"send", "receive"}}};
+  schema.content["else"] = {{"required", {figures}}};
+  return schema;
+}
+
 std::string fields_page(const std::vector<Schema>& schemas) {
   std::string page = fmt::format(
       "# Fields of the JSON documents\n{}\nWhat each document has beside its head (`schema`, "

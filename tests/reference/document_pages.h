@@ -24,6 +24,9 @@ Schema schema_of_parts(std::string_view name, std::string_view command, const js
 // `has_host_facts`: what `--record` and `compare` use stands at the document's end.
 Schema with_host_facts(Schema schema);
 
+// A test of both ways has its figures in `send` and `receive`, else the document has them itself.
+Schema with_ways(Schema schema);
+
 template <documents::Document T>
 Schema document_schema() {
   return schema_of_parts(Fields<T>::kSchema, Fields<T>::kCommand, json::schema_of<T>());
@@ -32,6 +35,9 @@ Schema document_schema() {
 // What a probe or another test prints.
 template <documents::Document T>
 Schema test_schema() {
+  if constexpr (requires(T document) { document.ways; }) {
+    return with_ways(with_host_facts(document_schema<T>()));
+  }
   return with_host_facts(document_schema<T>());
 }
 

@@ -137,7 +137,7 @@ TEST(Schema, NumbersHaveTheBoundsOfFieldAndType) {
 
 TEST(Schema, TextsAndNames) {
   EXPECT_EQ(property("name"), parsed(R"({"type": "string", "maxLength": 8})"));
-  EXPECT_EQ(property("error"), parsed(R"({"type": ["string", "null"]})"));
+  EXPECT_EQ(property("error"), parsed(R"({"type": ["string", "null"], "minLength": 1})"));
   EXPECT_EQ(property("colour"), parsed(R"({"type": "string", "enum": ["red", "blue"]})"));
   EXPECT_EQ(property("other"), parsed(R"({"description": "the other colour",
       "type": ["string", "null"], "enum": ["red", "blue", null]})"));
