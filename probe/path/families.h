@@ -16,8 +16,8 @@
 
 namespace chokepoint::probe::path {
 
-using documents::Connection;
 using chokepoint::name_of;
+using documents::Connection;
 
 struct FamilyFacts {
   net::Family family = net::Family::Ipv4;

@@ -2,6 +2,7 @@
 #include "base/documents/ways.h"
 
 #include <gtest/gtest.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/documents/document.h"
