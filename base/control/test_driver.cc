@@ -120,8 +120,8 @@ Result<> ServerEnd::look(Deadline& deadline) {
 
 Result<Json> request_test(Client& client, std::string_view kind, Json parameters, int interrupt,
                           const Waiting& waiting) {
-  return client.request(std::string(kind), std::move(parameters), Deadline::of(kMaxQueueTime, interrupt),
-                        waiting);
+  return client.request(std::string(kind), std::move(parameters),
+                        Deadline::of(kMaxQueueTime, interrupt), waiting);
 }
 
 Result<std::vector<sys::Descriptor>> attach_streams(const Client& client, int count,

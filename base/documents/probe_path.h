@@ -241,7 +241,7 @@ struct Fields<documents::PathWay> {
   using W = documents::PathWay;
   static constexpr std::tuple kList{
       spread(&W::trace), field("hops", &W::hops, "null: it was not traced"),
-      field("mtu", &W::mtu, "null where it was not searched for"),
+      field("mtu", &W::mtu, "null where it was not searched for").or_default(),
       field("why_not", &W::why_not, "why it was not traced").omitted_if_unknown()};
 };
 

@@ -30,7 +30,6 @@ using session::FlowVerdict;
 using session::SlowFlows;
 using session::Trial;
 
-
 // The control connection is not RDMA's: where it does not come about no flow is slow.
 Error no_flows_fault(Error error) {
   error.kind = error.kind == ErrorKind::Timeout ? ErrorKind::Unreachable : error.kind;
