@@ -136,6 +136,13 @@ class Processes : public testing::Test {
     EXPECT_EQ(below.size(), 1U);
     return below.empty() ? -1 : below.front();
   }
+  static bool runs_its_test(pid_t child) {
+    const std::string status = "/proc/" + std::to_string(child) + "/status";
+    for (int i = 0; i < 400 && content(status).contains("Threads:\t1\n"); ++i) {
+      std::this_thread::sleep_for(milliseconds(25));
+    }
+    return !content(status).contains("Threads:\t1\n");
+  }
   static std::string content(const std::string& path) {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -304,6 +311,7 @@ TEST_F(Processes, WhatAServerStartedEndsWithItHoweverItGoes) {
   serve({});
   Client client = coordinator();
   const pid_t child = begin_a_long_one(client, there);
+  ASSERT_TRUE(runs_its_test(child));  // before that it may not yet be tied to its parent
   ASSERT_TRUE(server_->signal(SIGKILL));
   ASSERT_TRUE(server_->wait());
   EXPECT_TRUE(ends_as_orphan(child));
