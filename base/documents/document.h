@@ -15,6 +15,8 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "base/json/codec.h"
 #include "base/sys/error.h"
 
