@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/control/message.h"
-#include "base/json/codec.h"
 #include "base/net/address.h"
 #include "base/net/resolver.h"
 #include "base/net/socket.h"
@@ -255,10 +254,6 @@ documents::Peer peer_of(const PeerFlags& peer, const Client& client) {
           .port = endpoint.port,
           .name = client.admittance().server.host,
           .software = client.admittance().server.program};
-}
-
-Json peer_body(const PeerFlags& peer, const Client& client) {
-  return chokepoint::json::to_json(peer_of(peer, client));
 }
 
 }  // namespace chokepoint::control

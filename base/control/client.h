@@ -111,6 +111,5 @@ Result<Client> connect(const PeerFlags& peer, const cli::Context& context, int i
 
 // The other end, as the probes' documents name it.
 documents::Peer peer_of(const PeerFlags& peer, const Client& client);
-Json peer_body(const PeerFlags& peer, const Client& client);
 
 }  // namespace chokepoint::control

@@ -228,7 +228,7 @@ Result<cli::ExitCode> run_flows(const FlowsAsked& asked, const control::PeerFlag
           [&](std::uint64_t tests) { progress.update(tests); }));
   shown.judgement = session::judge(shown.sweep.flows);
   baseline::ask_peer(options, baseline, context, signals.descriptor(), document);
-  document["peer"] = control::peer_body(peer, runner.client());
+  document["peer"] = json::to_json(control::peer_of(peer, runner.client()));
   add_to(document, shown);
   const bool is_read = asked.test.operation == verbs::Operation::Read;
   return baseline::answer(context, baseline,
