@@ -44,22 +44,10 @@ class Sampler {
 
 using OwnedSampler = std::unique_ptr<Sampler>;
 
-OwnedSampler nic_sampler(const sys::Root& root);
+#define SAMPLER(function, pace) OwnedSampler function(const sys::Root& root);
+#include "capture/counter/samplers.def"
+#undef SAMPLER
 OwnedSampler link_sampler(const sys::Root& root, std::int64_t slow_interval_ns);
-OwnedSampler statistics_sampler(const sys::Root& root);
-OwnedSampler cpu_sampler(const sys::Root& root);
-OwnedSampler pressure_sampler(const sys::Root& root);
-OwnedSampler protocol_sampler(const sys::Root& root);
-OwnedSampler softnet_sampler(const sys::Root& root);
-OwnedSampler process_sampler(const sys::Root& root);
-OwnedSampler own_sampler(const sys::Root& root);
-OwnedSampler other_processes_sampler(const sys::Root& root);
-OwnedSampler quota_sampler(const sys::Root& root);
-OwnedSampler thread_sampler(const sys::Root& root);
-OwnedSampler input_sampler(const sys::Root& root);
-OwnedSampler storage_sampler(const sys::Root& root);
-OwnedSampler pcie_sampler(const sys::Root& root);
-OwnedSampler rdma_sampler(const sys::Root& root);
 
 // The name under which threads are summed up: "pt_autograd_3" and "pt_autograd_7" are both
 // "pt_autograd_*"; "python3" stays as it is.

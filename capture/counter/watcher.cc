@@ -44,27 +44,15 @@ std::vector<Scheduled> samplers_of(const Options& options, const sys::Root& root
   const Pace threads(
       std::max(options.slow_interval_ns / kThreadReadingsPerSlowOne, options.interval_ns),
       kShareOfThreads);
+  const Pace input(std::min(kInputIntervalNs, options.interval_ns), kShareOfInput);
   std::vector<Scheduled> all;
-  all.push_back({nic_sampler(root), fast});
+#define SAMPLER(function, pace) all.push_back({function(root), pace});
+#include "capture/counter/samplers.def"
+#undef SAMPLER
   all.push_back({link_sampler(root, options.slow_interval_ns), fast});
-  all.push_back({cpu_sampler(root), fast});
-  all.push_back({thread_sampler(root), threads});
-  all.push_back(
-      {input_sampler(root), Pace(std::min(kInputIntervalNs, options.interval_ns), kShareOfInput)});
-  all.push_back({process_sampler(root), slow});
-  all.push_back({own_sampler(root), slow});
-  all.push_back({pressure_sampler(root), slow});
-  all.push_back({storage_sampler(root), slow});
-  all.push_back({other_processes_sampler(root), slow});
-  all.push_back({quota_sampler(root), slow});
-  all.push_back({protocol_sampler(root), slow});
-  all.push_back({softnet_sampler(root), slow});
-  all.push_back({rdma_sampler(root), slow});
-  all.push_back({statistics_sampler(root), slow});
   if (std::unique_ptr<Sampler> gpus = gpu_sampler(options, root, clock)) {
     all.push_back({std::move(gpus), slow});
   }
-  all.push_back({pcie_sampler(root), slow});
   return all;
 }
 
