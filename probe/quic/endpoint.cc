@@ -293,12 +293,10 @@ void Endpoint::tick(const OnInterval& on_interval) {
     finishing_ = true;
     connection_->finish();
   }
-  const bool last = is_done();
-  if (now >= interval_ends_ns_ || last) {
+  if (is_done()) {
+    end(now, on_interval);
+  } else if (now >= interval_ends_ns_) {
     end_interval(now, on_interval);
-  }
-  if (last) {
-    stop();
   }
 }
 
@@ -332,11 +330,17 @@ void Endpoint::end_interval(std::int64_t now_ns, const OnInterval& on_interval) 
 }
 
 void Endpoint::stop() {
-  if (begun_ns_ != 0 && ended_ns_ == 0) {
-    ended_ns_ = clock_ns();
-    cpu_ns_ = sys::thread_cpu_ns() - cpu_before_ns_;
-    cores_after_ = cores_of(root_);
+  end(clock_ns(), [](const IntervalMeasure& /*last*/) {});
+}
+
+void Endpoint::end(std::int64_t now_ns, const OnInterval& on_interval) {
+  if (begun_ns_ == 0 || ended_ns_ != 0) {
+    return;
   }
+  end_interval(now_ns, on_interval);
+  ended_ns_ = now_ns;
+  cpu_ns_ = sys::thread_cpu_ns() - cpu_before_ns_;
+  cores_after_ = cores_of(root_);
 }
 
 double Endpoint::since_begin_s(std::int64_t ns) const {

@@ -82,7 +82,7 @@ class Endpoint {
   void tick(const OnInterval& on_interval);
   // All of its own data is acknowledged, and all of the peer's has arrived.
   bool is_done() const;
-  // Measuring ends, whatever is left to do.
+  // Measuring ends, and with it the last interval, whatever is left to do.
   void stop();
   Half half() const;
   // What the peer has received, by its acknowledgements: of one that reports nothing else.
@@ -110,6 +110,8 @@ class Endpoint {
   void restart_clock();
   void sample();
   void end_interval(std::int64_t now_ns, const OnInterval& on_interval);
+  // The last interval ends, and measuring; nothing where it has already, or never began.
+  void end(std::int64_t now_ns, const OnInterval& on_interval);
   SentMeasure sent_measure() const;
   ReceivedMeasure received_measure() const;
   HostMeasure host_measure() const;

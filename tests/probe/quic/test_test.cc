@@ -64,6 +64,19 @@ TEST_F(QuicTest, EachDirectionArrivesWhole) {
   }
 }
 
+// The client's Stop may arrive before the server has seen that all streams are whole.
+TEST_F(QuicTest, TheIntervalsHaveAllBytesThoughTheTestEndsWithinOne) {
+  const fakes::ProbeServer server(services());
+  Result<Client> client = server.client();
+  for (int i = 0; i < 10; ++i) {
+    const Result<Trial> trial = run(*client, {.time = 50ms, .interval = 10s});
+    ASSERT_TRUE(trial) << describe(trial.error());
+    const documents::QuicFigures figures = outcome_of(*trial, Direction::Send).figures;
+    ASSERT_EQ(figures.intervals.size(), 1U);
+    EXPECT_EQ(figures.intervals.front().bytes, figures.bytes);
+  }
+}
+
 TEST_F(QuicTest, AnInterruptedTestIsWhatWasMeasuredUntilThen) {
   const fakes::ProbeServer server(services());
   Result<Client> client = server.client();
