@@ -153,7 +153,8 @@ Schema schema_of_parts(std::string_view name, std::string_view command, const Js
       {"started_at",
        {{"description", "when the command began; RFC 3339, UTC"},
         {"type", "string"},
-        {"format", "date-time"}}}};
+        {"format", "date-time"},
+        {"pattern", kTimePattern}}}};
   schema["required"] = {"schema", "host", "started_at"};
   schema["properties"].update(parts["properties"]);
   for (const Json& each : parts.value("required", Json::array())) {
