@@ -8,10 +8,10 @@
 
 #include "base/checks/check.h"
 #include "base/cli/context.h"
-#include "base/cli/output.h"
 #include "base/host/network.h"
 #include "base/host/process.h"
 #include "base/host/rdma.h"
+#include "rdma/commands/devices_document.h"
 #include "rdma/verbs/device.h"
 
 namespace chokepoint::rdma {
@@ -33,8 +33,7 @@ DeviceListing read_listing(const sys::Root& root, const std::string& only = {},
 std::optional<net::PriorityFlowControl> flow_control_of(const DeviceListing& listing,
                                                         const host::RdmaPort& port);
 
-// chokepoint.rdma-devices/1
-cli::Json document_of(const cli::Context& context, const DeviceListing& listing);
+ShownDevices document_of(const DeviceListing& listing);
 // `all`: also the checks that passed.
 void print_page(const cli::Context& context, const DeviceListing& listing, bool all);
 

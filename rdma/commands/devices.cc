@@ -7,6 +7,8 @@
 
 #include "base/checks/pci_checks.h"
 #include "base/checks/rdma_checks.h"
+#include "base/cli/output.h"
+#include "base/json/codec.h"
 #include "rdma/commands/commands.h"
 #include "rdma/commands/device_listing.h"
 
@@ -120,7 +122,9 @@ Result<cli::ExitCode> DevicesCommand::run(cli::Context& context) {
     return no_such_device(context.root, device_);
   }
   if (context.json) {
-    cli::print(context, document_of(context, listing));
+    cli::Json document = cli::document(context, Fields<ShownDevices>::kSchema);
+    document.update(json::to_json(document_of(listing)));
+    cli::print(context, document);
   } else {
     print_page(context, listing, all_);
   }

@@ -8,91 +8,70 @@
 #include "base/checks/rdma_checks.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
-#include "base/control/bodies.h"
 #include "rdma/commands/device_listing.h"
 
 namespace chokepoint::rdma {
 namespace {
 
-using cli::Json;
 using cli::Tint;
-using control::or_null;
 
-Json link_json(const host::RdmaDevice& device) {
+std::optional<ShownPciLink> link_of(const host::RdmaDevice& device) {
   const host::PciHop* hop = device.pci ? narrowest_hop(*device.pci) : nullptr;
   if (hop == nullptr) {
-    return {};
+    return std::nullopt;
   }
   const host::PciLink& most = device.pci->path.back().maximum;
-  return {{"at", hop->address},
-          {"speed_gts", or_null(hop->current.speed_gts)},
-          {"width", or_null(hop->current.width)},
-          {"max_speed_gts", or_null(most.speed_gts)},
-          {"max_width", or_null(most.width)},
-          {"ceiling_mbps", or_null(ceiling_mbps(*device.pci))}};
+  return ShownPciLink{.at = hop->address,
+                      .speed_gts = hop->current.speed_gts,
+                      .width = hop->current.width,
+                      .max_speed_gts = most.speed_gts,
+                      .max_width = most.width,
+                      .ceiling_mbps = ceiling_mbps(*device.pci)};
 }
 
-Json gids_json(const host::RdmaPort& port) {
-  Json gids = Json::array();
+ShownPort shown(const DeviceListing& listing, const host::RdmaDevice& device,
+                const host::RdmaPort& port) {
+  ShownPort shown{.number = port.number,
+                  .state = port.state.value_or(""),
+                  .physical_state = port.physical.value_or(""),
+                  .link_layer = port.link_layer.value_or(""),
+                  .rate = port.rate.value_or(""),
+                  .netdev = port.netdev.value_or(""),
+                  .netdev_mtu_bytes = port.netdev_mtu_bytes,
+                  .active_mtu_bytes = port.active_mtu_bytes};
+  // The rate that a software device reports means nothing.
+  if (device.pci_address && port.rate) {
+    shown.rate_mbps = host::rdma_rate_mbps(*port.rate);
+  }
+  if (port.netdev_mtu_bytes) {
+    shown.possible_mtu_bytes = host::roce_mtu_bytes(*port.netdev_mtu_bytes);
+  }
+  if (const auto pfc = flow_control_of(listing, port)) {
+    shown.pfc_priorities = pfc->enabled;
+  }
+  if (const host::RdmaGid* usable = checks::usable_gid(port)) {
+    shown.usable_gid_index = usable->index;
+  }
   for (const host::RdmaGid& gid : port.gids) {
-    gids.push_back({{"index", gid.index},
-                    {"gid", gid.address.text()},
-                    {"address", gid.address.unmapped().text()},
-                    {"type", or_null(gid.type)},
-                    {"netdev", or_null(gid.netdev)}});
+    shown.gids.push_back({.index = gid.index,
+                          .gid = gid.address,
+                          .address = gid.address.unmapped(),
+                          .type = gid.type.value_or(""),
+                          .netdev = gid.netdev.value_or("")});
   }
-  return gids;
+  return shown;
 }
 
-Json usable_index(const host::RdmaPort& port) {
-  const host::RdmaGid* gid = checks::usable_gid(port);
-  return gid == nullptr ? Json() : Json(gid->index);
-}
-
-Json pfc_json(const std::optional<net::PriorityFlowControl>& pfc) {
-  return pfc ? Json(pfc->enabled) : Json();
-}
-
-// The rate that a software device reports means nothing.
-Json rate_json(const host::RdmaDevice& device, const host::RdmaPort& port) {
-  return device.pci_address && port.rate ? or_null(host::rdma_rate_mbps(*port.rate)) : Json();
-}
-
-Json port_json(const DeviceListing& listing, const host::RdmaDevice& device,
-               const host::RdmaPort& port) {
-  const Json possible =
-      port.netdev_mtu_bytes ? Json(host::roce_mtu_bytes(*port.netdev_mtu_bytes)) : Json();
-  return {{"number", port.number},
-          {"state", or_null(port.state)},
-          {"physical_state", or_null(port.physical)},
-          {"link_layer", or_null(port.link_layer)},
-          {"rate_mbps", rate_json(device, port)},
-          {"rate", or_null(port.rate)},
-          {"netdev", or_null(port.netdev)},
-          {"netdev_mtu_bytes", or_null(port.netdev_mtu_bytes)},
-          {"active_mtu_bytes", or_null(port.active_mtu_bytes)},
-          {"possible_mtu_bytes", possible},
-          {"pfc_priorities", pfc_json(flow_control_of(listing, port))},
-          {"usable_gid_index", usable_index(port)},
-          {"gids", gids_json(port)}};
-}
-
-Json device_json(const DeviceListing& listing, const host::RdmaDevice& device) {
-  Json ports = Json::array();
+ShownDevice shown(const DeviceListing& listing, const host::RdmaDevice& device) {
+  ShownDevice all{.name = device.name,
+                  .firmware = device.firmware.value_or(""),
+                  .pci_address = device.pci_address.value_or(""),
+                  .numa_node = device.numa_node,
+                  .pci_link = link_of(device)};
   for (const host::RdmaPort& port : device.ports) {
-    ports.push_back(port_json(listing, device, port));
+    all.ports.push_back(shown(listing, device, port));
   }
-  return {{"name", device.name},
-          {"firmware", or_null(device.firmware)},
-          {"pci_address", or_null(device.pci_address)},
-          {"numa_node", or_null(device.numa_node)},
-          {"pci_link", link_json(device)},
-          {"ports", std::move(ports)}};
-}
-
-Json locked_memory(const host::Process& process) {
-  const auto& limit = process.locked_memory_bytes;
-  return limit && limit->soft != host::kUnlimited ? Json(limit->soft) : Json();
+  return all;
 }
 
 constexpr std::string_view kNone =
@@ -210,16 +189,15 @@ void print_device(const cli::Context& context, const DeviceListing& listing,
 
 }  // namespace
 
-Json document_of(const cli::Context& context, const DeviceListing& listing) {
-  Json document = cli::document(context, "chokepoint.rdma-devices/1");
-  document["verdict"] = name_of(worst(listing.checks));
-  document["locked_memory_limit_bytes"] = locked_memory(listing.process);
-  Json devices = Json::array();
-  for (const host::RdmaDevice& device : listing.devices) {
-    devices.push_back(device_json(listing, device));
+ShownDevices document_of(const DeviceListing& listing) {
+  ShownDevices document{.verdict = worst(listing.checks), .checks = listing.checks};
+  const auto& limit = listing.process.locked_memory_bytes;
+  if (limit && limit->soft != host::kUnlimited) {
+    document.locked_memory_limit_bytes = limit->soft;
   }
-  document["devices"] = std::move(devices);
-  document["checks"] = json::to_json(listing.checks);
+  for (const host::RdmaDevice& device : listing.devices) {
+    document.devices.push_back(shown(listing, device));
+  }
   return document;
 }
 

@@ -4,14 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/cli/text.h"
-#include "base/control/bodies.h"
+#include "base/json/codec.h"
 #include "base/math/statistics.h"
 #include "base/math/units.h"
 #include "base/sys/process.h"
@@ -22,12 +21,6 @@
 namespace chokepoint::rdma {
 namespace {
 
-using cli::Json;
-using control::or_null;
-using math::kPercent;
-using session::FlowRate;
-using session::FlowVerdict;
-using session::SlowFlows;
 using session::Trial;
 
 // The control connection is not RDMA's: where it does not come about no flow is slow.
@@ -89,71 +82,31 @@ class FlowRunner {
   bool has_waited_ = false;
 };
 
-std::vector<std::uint32_t> labels_of(const FlowsShown& shown, const SlowFlows& slow) {
-  std::vector<std::uint32_t> labels;
-  for (const std::size_t flow : slow.flows) {
-    labels.push_back(shown.sweep.flows[flow].label);
-  }
-  return labels;
-}
-
-std::vector<std::uint16_t> ports_of(const FlowsShown& shown, const SlowFlows& slow) {
-  std::vector<std::uint16_t> ports;
-  for (const std::uint32_t label : labels_of(shown, slow)) {
-    ports.push_back(session::source_port_of(label));
-  }
-  return ports;
-}
-
-Json slow_body(const FlowsShown& shown, const SlowFlows& slow) {
-  return {{"p_value", slow.p},
-          {"flows", slow.flows.size()},
-          {"share_percent",
-           {{"likely", slow.share.likely * kPercent},
-            {"low", slow.share.low * kPercent},
-            {"high", slow.share.high * kPercent}}},
-          {"one_of_members", or_null(math::one_of(slow.share))},
-          {"rate_mbps", slow.mbps},
-          {"others_rate_mbps", slow.others_mbps},
-          {"flow_labels", labels_of(shown, slow)},
-          {"source_ports", ports_of(shown, slow)}};
-}
-
-Json flow_body(const FlowRate& flow) {
-  const bool is_known = flow.first_mbps && flow.second_mbps;
-  return {{"flow_label", flow.label},
-          {"source_port", session::source_port_of(flow.label)},
-          {"rate_mbps", is_known ? Json((*flow.first_mbps + *flow.second_mbps) / 2) : Json()},
-          {"first_mbps", or_null(flow.first_mbps)},
-          {"second_mbps", or_null(flow.second_mbps)},
-          {"failure", flow.failure.empty() ? Json() : Json(flow.failure)}};
-}
-
 std::string rate_text(double mbps) { return math::format_rate(mbps * math::kMega); }
 
-void print_slow(const cli::Context& context, const FlowsShown& shown, const SlowFlows& slow) {
+void print_slow(const cli::Context& context, const documents::RdmaFlowsFinding& slow,
+                std::size_t flows) {
   constexpr std::size_t kMost = 16;
-  const std::optional<long> members = math::one_of(slow.share);
+  const auto& members = slow.one_of_members;
   fmt::print(context.out,
              "{} {}, the others {}; {} of {} flows ({:.0f} to {:.0f} % of all) take {}\n",
              members ? fmt::format("about 1 of {} members carries", *members)
                      : std::string("most members carry"),
-             rate_text(slow.mbps), rate_text(slow.others_mbps), slow.flows.size(),
-             shown.sweep.flows.size(), slow.share.low * kPercent, slow.share.high * kPercent,
-             members ? "it" : "them");
-  const std::vector<std::uint32_t> labels = labels_of(shown, slow);
+             rate_text(slow.rate_mbps), rate_text(slow.others_rate_mbps), slow.flows, flows,
+             slow.share_percent.low, slow.share_percent.high, members ? "it" : "them");
+  const std::vector<std::uint32_t>& labels = slow.flow_labels;
   fmt::print(context.out, "  flow labels: {}{}\n",
              fmt::join(std::span(labels).first(std::min(labels.size(), kMost)), ", "),
              labels.size() > kMost ? fmt::format(" and {} more", labels.size() - kMost) : "");
 }
 
 // Those that a test of failed: each reason once.
-void print_failures(const cli::Context& context, const FlowsShown& shown) {
-  std::vector<std::string> told;
-  for (const FlowRate& flow : shown.sweep.flows) {
-    if (!flow.failure.empty() && std::ranges::find(told, flow.failure) == told.end()) {
-      told.push_back(flow.failure);
-      fmt::print(context.out, "a test of flow label {} failed: {}\n", flow.label,
+void print_failures(const cli::Context& context, const std::vector<documents::RdmaFlow>& flows) {
+  std::vector<std::string> printed;
+  for (const documents::RdmaFlow& flow : flows) {
+    if (!flow.failure.empty() && std::ranges::find(printed, flow.failure) == printed.end()) {
+      printed.push_back(flow.failure);
+      fmt::print(context.out, "a test of flow label {} failed: {}\n", flow.flow_label,
                  cli::printable(flow.failure));
     }
   }
@@ -161,53 +114,31 @@ void print_failures(const cli::Context& context, const FlowsShown& shown) {
 
 }  // namespace
 
-void add_to(Json& document, const FlowsShown& shown) {
-  const Trial& trial = shown.sweep.trial;
-  const session::Parameters& asked = trial.parameters;
-  document["operation"] = name_of(asked.operation);
-  document["device"] = trial.client.device;
-  document["peer_device"] = trial.server.device;
-  document["gid"] = session::text_of(trial.client.gid);
-  document["peer_gid"] = session::text_of(trial.server.gid);
-  document["mtu_bytes"] = trial.agreement.mtu_bytes;
-  document["message_bytes"] = asked.sizes.front();
-  document["test_s"] =
-      asked.time ? Json(std::chrono::duration<double>(*asked.time).count()) : Json();
-  document["verdict"] = name_of(shown.judgement.verdict);
-  document["unknown_because"] = shown.judgement.why.empty() ? Json() : Json(shown.judgement.why);
-  document["findings"] = control::list_body(
-      shown.judgement.findings, [&](const SlowFlows& slow) { return slow_body(shown, slow); });
-  document["flows"] = control::list_body(shown.sweep.flows, flow_body);
-  document["interrupted"] = shown.sweep.interrupted;
-}
-
-void print_page(const cli::Context& context, const FlowsShown& shown) {
-  const Trial& trial = shown.sweep.trial;
+void print_page(const cli::Context& context, const documents::RdmaFlows& shown) {
   std::vector<double> mbps;
-  for (const FlowRate& flow : shown.sweep.flows) {
-    if (flow.first_mbps && flow.second_mbps) {
-      mbps.push_back((*flow.first_mbps + *flow.second_mbps) / 2);
+  for (const documents::RdmaFlow& flow : shown.flows) {
+    if (flow.rate_mbps) {
+      mbps.push_back(*flow.rate_mbps);
     }
   }
   const math::Distribution rates = math::distribution(mbps);
   fmt::print(context.out, "{} flow labels from {} to {} at {}, one after the other, twice\n",
-             shown.sweep.flows.size(), trial.client.device, cli::printable(trial.server.device),
-             shown.peer);
+             shown.flows.size(), shown.device, cli::printable(shown.peer_device), shown.peer.host);
   if (rates.count > 0) {
     fmt::print(context.out, "rate of a flow alone: {} to {}, median {}\n", rate_text(rates.min),
                rate_text(rates.max), rate_text(rates.median));
   }
   context.out << '\n';
-  for (const SlowFlows& slow : shown.judgement.findings) {
-    print_slow(context, shown, slow);
+  for (const documents::RdmaFlowsFinding& slow : shown.findings) {
+    print_slow(context, slow, shown.flows.size());
   }
-  if (shown.judgement.verdict == FlowVerdict::Alike) {
-    fmt::print(context.out, "All {} flows are alike.\n", shown.sweep.flows.size());
-  } else if (shown.judgement.verdict == FlowVerdict::Unknown) {
-    fmt::print(context.out, "Unknown: {}; give more --time.\n", shown.judgement.why);
+  if (shown.verdict == documents::FlowsVerdict::Alike) {
+    fmt::print(context.out, "All {} flows are alike.\n", shown.flows.size());
+  } else if (shown.verdict == documents::FlowsVerdict::Unknown) {
+    fmt::print(context.out, "Unknown: {}; give more --time.\n", shown.unknown_because);
   }
-  print_failures(context, shown);
-  if (shown.sweep.interrupted) {
+  print_failures(context, shown.flows);
+  if (shown.interrupted) {
     context.out << "Interrupted: these are the results until then.\n";
   }
 }
@@ -217,26 +148,25 @@ Result<cli::ExitCode> run_flows(const FlowsAsked& asked, const control::PeerFlag
                                 const cli::Context& context) {
   TRY(const sys::Signals signals, sys::Signals::watch_for_end());
   TRY(const control::ClientOptions options, client_options(peer, context));
-  Json document = cli::document(context, "chokepoint.rdma.flows/1");
+  cli::Json document = cli::document(context, Fields<documents::RdmaFlows>::kSchema);
   FlowRunner runner(asked, options, open, signals.descriptor(), context);
   cli::Progress progress(context, "tests of flows", 2 * static_cast<std::uint64_t>(asked.flows));
-  FlowsShown shown{.peer = peer.host};
-  TRY(shown.sweep,
+  TRY(const session::FlowSweep sweep,
       session::sweep_flows(
           asked.test, asked.flows,
           [&](const session::Parameters& parameters) { return runner.test(parameters); },
           [&](std::uint64_t tests) { progress.update(tests); }));
-  shown.judgement = session::judge(shown.sweep.flows);
+  documents::RdmaFlows shown = session::judged(sweep);
+  shown.peer = control::peer_of(peer, runner.client());
   baseline::ask_peer(options, baseline, context, signals.descriptor(), document);
-  document["peer"] = json::to_json(control::peer_of(peer, runner.client()));
-  add_to(document, shown);
-  const bool is_read = asked.test.operation == verbs::Operation::Read;
+  document.update(json::to_json(shown));
+  const bool is_read = shown.operation == documents::RdmaOperation::Read;
   return baseline::answer(context, baseline,
                           {.kind = "rdma-flows",
                            .peer = runner.client().admittance().server.host,
                            .direction = is_read ? "receive" : "send",
                            .document = std::move(document)},
-                          shown.sweep.interrupted, [&] { print_page(context, shown); });
+                          shown.interrupted, [&] { print_page(context, shown); });
 }
 
 }  // namespace chokepoint::rdma

@@ -13,6 +13,7 @@
 #include "base/cli/output.h"
 #include "base/control/client.h"
 #include "base/documents/rdma.h"
+#include "base/documents/rdma_flows.h"
 #include "rdma/fabric/judgement.h"
 #include "rdma/session/flow_sweep.h"
 #include "rdma/session/service.h"
@@ -34,15 +35,7 @@ documents::Rdma document_of(const session::Trial& trial, const fabric::Judgement
 void print_page(const cli::Context& context, const session::Trial& trial,
                 const fabric::Judgement& fabric, const std::string& peer);
 
-struct FlowsShown {
-  std::string peer = {};
-  session::FlowSweep sweep = {};
-  session::FlowJudgement judgement = {};
-};
-
-// chokepoint.rdma.flows/1, likewise.
-void add_to(cli::Json& document, const FlowsShown& shown);
-void print_page(const cli::Context& context, const FlowsShown& shown);
+void print_page(const cli::Context& context, const documents::RdmaFlows& shown);
 
 struct FlowsAsked {
   session::Parameters test = {};  // each of them

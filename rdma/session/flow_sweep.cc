@@ -1,8 +1,10 @@
 #include "rdma/session/flow_sweep.h"
 
-#include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <utility>
+
+#include "base/math/groups.h"
 
 namespace chokepoint::rdma::session {
 namespace {
@@ -18,7 +20,7 @@ std::optional<double> rate_of(const Trial& trial) {
   return trial.rounds.empty() ? std::nullopt : trial.rounds.back().client.average_mbps;
 }
 
-std::vector<std::optional<math::Halves>> rates_of(std::span<const FlowRate> flows) {
+std::vector<std::optional<math::Halves>> rates_of(const std::vector<FlowRate>& flows) {
   std::vector<std::optional<math::Halves>> rates;
   for (const FlowRate& flow : flows) {
     rates.push_back(
@@ -27,6 +29,56 @@ std::vector<std::optional<math::Halves>> rates_of(std::span<const FlowRate> flow
             : std::nullopt);
   }
   return rates;
+}
+
+documents::RdmaFlows described(const Trial& trial) {
+  const Parameters& asked = trial.parameters;
+  documents::RdmaFlows document{.operation = asked.operation,
+                                .device = trial.client.device,
+                                .peer_device = trial.server.device,
+                                .gid = text_of(trial.client.gid),
+                                .peer_gid = text_of(trial.server.gid),
+                                .mtu_bytes = trial.agreement.mtu_bytes,
+                                .message_bytes = asked.sizes.front()};
+  if (asked.time) {
+    document.test_s = std::chrono::duration<double>(*asked.time).count();
+  }
+  return document;
+}
+
+documents::RdmaFlow described(const FlowRate& flow, const std::optional<math::Halves>& rate) {
+  documents::RdmaFlow described{.flow_label = flow.label,
+                                .source_port = source_port_of(flow.label),
+                                .first_mbps = flow.first_mbps,
+                                .second_mbps = flow.second_mbps,
+                                .failure = flow.failure};
+  if (rate) {
+    described.rate_mbps = rate->mean();
+  }
+  return described;
+}
+
+// The first group is the fastest. `known`: flows whose rate is known.
+std::vector<documents::RdmaFlowsFinding> findings_of(const std::vector<math::Group>& groups,
+                                                     const std::vector<FlowRate>& flows,
+                                                     std::size_t known) {
+  std::vector<documents::RdmaFlowsFinding> findings;
+  for (std::size_t group = 1; group < groups.size(); ++group) {
+    const std::vector<std::size_t>& members = groups[group].members;
+    const math::Share share = math::share_of(static_cast<double>(members.size()), known);
+    documents::RdmaFlowsFinding finding{.p_value = groups[group].p,
+                                        .flows = members.size(),
+                                        .share_percent = documents::in_percent(share),
+                                        .one_of_members = math::one_of(share),
+                                        .rate_mbps = groups[group].mean,
+                                        .others_rate_mbps = groups.front().mean};
+    for (const std::size_t member : members) {
+      finding.flow_labels.push_back(flows[member].label);
+      finding.source_ports.push_back(source_port_of(flows[member].label));
+    }
+    findings.push_back(std::move(finding));
+  }
+  return findings;
 }
 
 class FlowTests {
@@ -113,29 +165,26 @@ Result<FlowSweep> sweep_flows(Parameters parameters, int flows, const RunTest& r
   return FlowTests(std::move(parameters), flows, run, progress).run();
 }
 
-FlowJudgement judge(std::span<const FlowRate> flows) {
-  const std::vector<std::optional<math::Halves>> rates = rates_of(flows);
-  FlowJudgement judgement;
-  const auto known = static_cast<std::size_t>(std::ranges::count_if(
-      rates, [](const std::optional<math::Halves>& rate) { return rate.has_value(); }));
-  const std::vector<math::Group> groups = math::rate_groups(rates);
-  for (std::size_t group = 1; group < groups.size(); ++group) {
-    judgement.findings.push_back(
-        {.p = groups[group].p,
-         .share = math::share_of(static_cast<double>(groups[group].members.size()), known),
-         .mbps = groups[group].mean,
-         .others_mbps = groups.front().mean,
-         .flows = groups[group].members});
+documents::RdmaFlows judged(const FlowSweep& sweep) {
+  documents::RdmaFlows document = described(sweep.trial);
+  document.interrupted = sweep.interrupted;
+  const std::vector<std::optional<math::Halves>> rates = rates_of(sweep.flows);
+  std::size_t known = 0;
+  for (std::size_t flow = 0; flow < rates.size(); ++flow) {
+    document.flows.push_back(described(sweep.flows[flow], rates[flow]));
+    known += rates[flow] ? 1 : 0;
   }
-  if (!judgement.findings.empty()) {
-    judgement.verdict = FlowVerdict::Found;
+  document.findings = findings_of(math::rate_groups(rates), sweep.flows, known);
+  if (!document.findings.empty()) {
+    document.verdict = documents::FlowsVerdict::Found;
   } else if (math::are_alike(rates)) {
-    judgement.verdict = FlowVerdict::Alike;
+    document.verdict = documents::FlowsVerdict::Alike;
   } else {
-    judgement.why = known == flows.size() ? "rates vary by more than a quarter, and in no groups"
-                                          : "not every flow had its two tests";
+    document.unknown_because = known == rates.size()
+                                   ? "rates vary by more than a quarter, and in no groups"
+                                   : "not every flow had its two tests";
   }
-  return judgement;
+  return document;
 }
 
 std::uint16_t source_port_of(std::uint32_t flow_label) {

@@ -15,12 +15,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "base/json/fields.h"
-#include "base/math/groups.h"
+#include "base/documents/rdma_flows.h"
 #include "base/sys/error.h"
 #include "rdma/session/parameters.h"
 #include "rdma/session/trial.h"
@@ -29,7 +27,7 @@ namespace chokepoint::rdma::session {
 
 // Fewer flows show no group that chance would not; see math::groups_of().
 inline constexpr int kMinFlows = 13;
-inline constexpr int kMaxFlows = 256;
+inline constexpr int kMaxFlows = documents::kMaxRdmaFlows;
 
 struct FlowRate {
   std::uint32_t label = 0;
@@ -52,34 +50,10 @@ using RunTest = std::function<Result<Trial>(const Parameters& parameters)>;
 Result<FlowSweep> sweep_flows(Parameters parameters, int flows, const RunTest& run,
                               const std::function<void(std::uint64_t tests)>& progress);
 
-enum class FlowVerdict { Found, Alike, Unknown };
-
-// Flows that are slower than the fastest group.
-struct SlowFlows {
-  double p = 1;  // how often flows that are alike look so, at most
-  math::Share share = {};
-  double mbps = 0;
-  double others_mbps = 0;
-  std::vector<std::size_t> flows = {};  // places in the sweep's
-};
-
-struct FlowJudgement {
-  FlowVerdict verdict = FlowVerdict::Unknown;
-  std::string why = {};  // of Unknown
-  std::vector<SlowFlows> findings = {};
-};
-
-FlowJudgement judge(std::span<const FlowRate> flows);
+// Which of them are slower than the others: the document without the peer.
+documents::RdmaFlows judged(const FlowSweep& sweep);
 
 // As Linux makes it of a label that is not 0 (rdma_flow_label_to_udp_sport() in ib_verbs.h).
 std::uint16_t source_port_of(std::uint32_t flow_label);
 
 }  // namespace chokepoint::rdma::session
-
-template <>
-struct chokepoint::EnumNames<chokepoint::rdma::session::FlowVerdict> {
-  using enum rdma::session::FlowVerdict;
-  static constexpr std::string_view kWhat = "found, alike or unknown";
-  static constexpr auto kNames = std::to_array<EnumName<rdma::session::FlowVerdict>>(
-      {{Found, "found"}, {Alike, "alike"}, {Unknown, "unknown"}});
-};

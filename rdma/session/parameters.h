@@ -13,6 +13,7 @@
 
 #include "base/control/limits.h"
 #include "base/control/message.h"
+#include "base/documents/rdma_flows.h"
 #include "base/sys/error.h"
 #include "rdma/perf/plan.h"
 #include "rdma/session/port_choice.h"
@@ -39,7 +40,7 @@ Result<Memory> memory_named(std::string_view text);
 inline constexpr std::uint32_t kSmallestMessage = 1;
 inline constexpr std::uint32_t kLargestMessage = std::uint32_t{1} << 30;
 inline constexpr std::uint32_t kAtomicBytes = 8;
-inline constexpr std::uint32_t kMaxFlowLabel = 0xfffff;
+using documents::kMaxFlowLabel;
 
 struct Parameters {
   verbs::Operation operation = verbs::Operation::Write;

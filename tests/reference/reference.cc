@@ -36,10 +36,12 @@
 #include "base/documents/probe_tcp.h"
 #include "base/documents/probe_udp.h"
 #include "base/documents/rdma.h"
+#include "base/documents/rdma_flows.h"
 #include "base/json/schema.h"
 #include "base/record/series_table.h"
 #include "base/record/tables.h"
 #include "preflight/report/document.h"
+#include "rdma/commands/devices_document.h"
 #include "tests/reference/document_pages.h"
 #include "tests/reference/tables.h"
 
@@ -275,7 +277,9 @@ std::vector<Schema> described_documents() {
           test_schema<documents::ProbeStorage>(),
           test_schema<documents::Pcie>(),
           test_schema<documents::Collective>(),
-          test_schema<documents::Rdma>()};
+          test_schema<documents::Rdma>(),
+          test_schema<documents::RdmaFlows>(),
+          document_schema<rdma::ShownDevices>()};
 }
 
 std::string content_of(const std::filesystem::path& path) {

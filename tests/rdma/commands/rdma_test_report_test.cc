@@ -8,7 +8,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "base/json/codec.h"
+#include "base/documents/document.h"
 #include "tests/fakes/golden.h"
 #include "tests/fakes/manual_clock.h"
 
@@ -149,21 +149,27 @@ Json json_of(const Trial& trial) {
   return json::to_json(document_of(trial, {.sentence = "the fabric was clean"}));
 }
 
-// With the head, the peer and the thresholds, which the command adds.
-Json whole_document_of(const Trial& trial) {
-  documents::Rdma measured =
-      document_of(trial, {.status = fabric::Status::Clean, .sentence = "the fabric was clean"});
-  measured.peer = {.host = "voyager",
-                   .address = "10.0.0.2",
-                   .port = 5210,
-                   .name = "voyager",
-                   .software = "chokepoint"};
-  Json document = {{"schema", Fields<documents::Rdma>::kSchema},
+const documents::Peer kPeer{.host = "voyager",
+                            .address = "10.0.0.2",
+                            .port = 5210,
+                            .name = "voyager",
+                            .software = "chokepoint"};
+
+template <documents::Document T>
+Json with_head(const T& measured) {
+  Json document = {{"schema", Fields<T>::kSchema},
                    {"host", "hubble"},
                    {"started_at", "2026-11-26T20:00:00.000Z"}};
   document.update(json::to_json(measured));
   document["host_facts"] = {{"own", {{"kernel", {{"release", "6.1.0"}}}}}, {"peer", nullptr}};
   return document;
+}
+
+Json whole_document_of(const Trial& trial) {
+  documents::Rdma measured =
+      document_of(trial, {.status = fabric::Status::Clean, .sentence = "the fabric was clean"});
+  measured.peer = kPeer;
+  return with_head(measured);
 }
 
 std::string kept_document(const std::string& name) {
@@ -179,28 +185,22 @@ TEST(RdmaReportTest, DocumentsAreTheKeptOnes) {
             kept_document("latency_sweep.json"));
 }
 
-FlowsShown slow_flows() {
-  FlowsShown shown{.peer = "hubble"};
-  shown.sweep.trial = trial_of(perf::Metric::Bandwidth, {65536});
-  shown.sweep.trial.parameters.time = std::chrono::milliseconds(250);
+documents::RdmaFlows slow_flows() {
+  session::FlowSweep sweep{.trial = trial_of(perf::Metric::Bandwidth, {65536})};
+  sweep.trial.parameters.time = std::chrono::milliseconds(250);
   for (std::uint32_t label = 1; label <= 16; ++label) {
     const double mbps = label % 2 == 0 ? 900 : 9000;
-    shown.sweep.flows.push_back({.label = label, .first_mbps = mbps, .second_mbps = mbps});
+    sweep.flows.push_back({.label = label, .first_mbps = mbps, .second_mbps = mbps});
   }
-  shown.sweep.flows[3].second_mbps = 0;
-  shown.sweep.flows[3].failure = "hubble: no acknowledgement in time";
-  shown.judgement = session::judge(shown.sweep.flows);
-  return shown;
+  sweep.flows[3].second_mbps = 0;
+  sweep.flows[3].failure = "hubble: no acknowledgement in time";
+  documents::RdmaFlows flows = session::judged(sweep);
+  flows.peer = kPeer;
+  return flows;
 }
 
 TEST(RdmaReportTest, TheDocumentOfFlowsIsTheKeptOne) {
-  Json document = {{"schema", "chokepoint.rdma.flows/1"},
-                   {"host", "hubble"},
-                   {"started_at", "2026-11-26T20:00:00.000Z"}};
-  document["peer"] = whole_document_of(trial_of(perf::Metric::Bandwidth, {65536}))["peer"];
-  add_to(document, slow_flows());
-  document["host_facts"] = {{"own", {{"kernel", {{"release", "6.1.0"}}}}}, {"peer", nullptr}};
-  EXPECT_EQ(document.dump(2) + "\n", kept_document("flows.json"));
+  EXPECT_EQ(with_head(slow_flows()).dump(2) + "\n", kept_document("flows.json"));
 }
 
 std::string printed(const std::function<void(const cli::Context&)>& print) {

@@ -48,13 +48,13 @@ TEST_F(FlowSweeps, FlowsOverASlowMemberAreFound) {
   test_ = [](const Parameters& parameters) {
     return of_rate(parameters, parameters.flow_label % 4 == 1 ? 900 : 10'000);
   };
-  const FlowJudgement judgement = judge(sweep(24)->flows);
-  EXPECT_EQ(judgement.verdict, FlowVerdict::Found);
-  ASSERT_THAT(judgement.findings, SizeIs(1));
-  EXPECT_THAT(judgement.findings[0].flows, ElementsAre(0, 4, 8, 12, 16, 20));
-  EXPECT_NEAR(judgement.findings[0].mbps, 900, 1);
-  EXPECT_NEAR(judgement.findings[0].others_mbps, 10'000, 1);
-  EXPECT_EQ(math::one_of(judgement.findings[0].share), 4);
+  const documents::RdmaFlows found = judged(*sweep(24));
+  EXPECT_EQ(found.verdict, documents::FlowsVerdict::Found);
+  ASSERT_THAT(found.findings, SizeIs(1));
+  EXPECT_THAT(found.findings[0].flow_labels, ElementsAre(1, 5, 9, 13, 17, 21));
+  EXPECT_NEAR(found.findings[0].rate_mbps, 900, 1);
+  EXPECT_NEAR(found.findings[0].others_rate_mbps, 10'000, 1);
+  EXPECT_EQ(found.findings[0].one_of_members, 4);
 }
 
 TEST_F(FlowSweeps, AFlowThatWasSlowOnceHasTwoMoreTests) {
@@ -66,15 +66,14 @@ TEST_F(FlowSweeps, AFlowThatWasSlowOnceHasTwoMoreTests) {
   ASSERT_TRUE(swept);
   EXPECT_THAT(labels_, SizeIs(30));
   EXPECT_EQ(swept->flows[6].first_mbps, 10'000);
-  ASSERT_THAT(judge(swept->flows).findings, SizeIs(1));
-  EXPECT_THAT(judge(swept->flows).findings[0].flows, ElementsAre(1, 3, 5, 7, 9, 11, 13));
+  ASSERT_THAT(judged(*swept).findings, SizeIs(1));
+  EXPECT_THAT(judged(*swept).findings[0].flow_labels, ElementsAre(2, 4, 6, 8, 10, 12, 14));
 }
 
 TEST_F(FlowSweeps, WhatGetsSlowerWithTimeIsNoGroup) {
   double mbps = 10'000;
   test_ = [&](const Parameters& parameters) { return of_rate(parameters, mbps -= 200); };
-  const FlowJudgement judgement = judge(sweep()->flows);
-  EXPECT_THAT(judgement.findings, IsEmpty());
+  EXPECT_THAT(judged(*sweep()).findings, IsEmpty());
 }
 
 TEST_F(FlowSweeps, AFlowThatFailsOnADeadMemberCarriesNothing) {
@@ -87,9 +86,9 @@ TEST_F(FlowSweeps, AFlowThatFailsOnADeadMemberCarriesNothing) {
   const Result<FlowSweep> swept = sweep(16);
   ASSERT_TRUE(swept);
   EXPECT_THAT(swept->flows[1].failure, HasSubstr("no acknowledgement"));
-  const FlowJudgement judgement = judge(swept->flows);
-  ASSERT_THAT(judgement.findings, SizeIs(1));
-  EXPECT_THAT(judgement.findings[0].flows, SizeIs(8));
+  const documents::RdmaFlows found = judged(*swept);
+  ASSERT_THAT(found.findings, SizeIs(1));
+  EXPECT_EQ(found.findings[0].flows, 8U);
 }
 
 TEST_F(FlowSweeps, APathThatCarriesNothingEndsSoon) {
@@ -120,8 +119,8 @@ TEST_F(FlowSweeps, AnInterruptKeepsWhatWasMeasured) {
   ASSERT_TRUE(swept);
   EXPECT_TRUE(swept->interrupted);
   EXPECT_THAT(labels_, SizeIs(20));
-  EXPECT_EQ(judge(swept->flows).verdict, FlowVerdict::Unknown);
-  EXPECT_THAT(judge(swept->flows).why, HasSubstr("two tests"));
+  EXPECT_EQ(judged(*swept).verdict, documents::FlowsVerdict::Unknown);
+  EXPECT_THAT(judged(*swept).unknown_because, HasSubstr("two tests"));
 }
 
 TEST(FlowLabels, HaveTheSourcePortsThatLinuxGivesThem) {

@@ -1,0 +1,147 @@
+// chokepoint.rdma-devices/1: this host's RDMA devices, and what is wrong with them. Values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/checks/check.h"
+#include "base/documents/bounds.h"
+#include "base/documents/values.h"
+#include "base/json/fields.h"
+
+namespace chokepoint {
+
+namespace rdma {
+
+struct ShownGid {
+  int index = 0;
+  net::Address gid = {};
+  net::Address address = {};
+  std::string type = {};
+  std::string netdev = {};
+};
+
+struct ShownPort {
+  int number = 1;
+  std::string state = {};
+  std::string physical_state = {};
+  std::string link_layer = {};
+  std::optional<double> rate_mbps = {};
+  std::string rate = {};
+  std::string netdev = {};
+  std::optional<std::int64_t> netdev_mtu_bytes = {};
+  std::optional<int> active_mtu_bytes = {};
+  std::optional<int> possible_mtu_bytes = {};
+  std::optional<std::vector<int>> pfc_priorities = {};
+  std::optional<int> usable_gid_index = {};
+  std::vector<ShownGid> gids = {};
+};
+
+struct ShownPciLink {
+  std::string at = {};
+  std::optional<double> speed_gts = {};
+  std::optional<int> width = {};
+  std::optional<double> max_speed_gts = {};
+  std::optional<int> max_width = {};
+  std::optional<double> ceiling_mbps = {};
+};
+
+struct ShownDevice {
+  std::string name = {};
+  std::string firmware = {};
+  std::string pci_address = {};
+  std::optional<std::int64_t> numa_node = {};
+  std::optional<ShownPciLink> pci_link = {};
+  std::vector<ShownPort> ports = {};
+};
+
+struct ShownDevices {
+  checks::Status verdict = checks::Status::Pass;
+  std::optional<std::int64_t> locked_memory_limit_bytes = {};
+  std::vector<ShownDevice> devices = {};
+  checks::Checks checks = {};
+};
+
+}  // namespace rdma
+
+template <>
+struct Fields<rdma::ShownGid> {
+  using G = rdma::ShownGid;
+  static constexpr std::tuple kList{
+      field("index", &G::index, "in the port's table").at_least(0),
+      field("gid", &G::gid, "written as an IPv6 address"),
+      field("address", &G::address, "IPv4 where the GID is a mapped one"),
+      field("type", &G::type, "as the kernel calls it").null_if_empty(),
+      field("netdev", &G::netdev, "its interface").null_if_empty()};
+};
+
+template <>
+struct Fields<rdma::ShownPort> {
+  using P = rdma::ShownPort;
+  static constexpr std::tuple kList{
+      field("number", &P::number, "of the device").at_least(0),
+      field("state", &P::state, "ACTIVE, DOWN …").null_if_empty(),
+      field("physical_state", &P::physical_state, "LinkUp, Disabled …").null_if_empty(),
+      field("link_layer", &P::link_layer, "Ethernet or InfiniBand").null_if_empty(),
+      field("rate_mbps", &P::rate_mbps,
+            "10^6 bit/s; null of a device in software, whose rate says nothing")
+          .between(0, documents::kMaxMbps),
+      field("rate", &P::rate, "as the device reports it").null_if_empty(),
+      field("netdev", &P::netdev, "its interface").null_if_empty(),
+      field("netdev_mtu_bytes", &P::netdev_mtu_bytes, "of the interface").at_least(0),
+      field("active_mtu_bytes", &P::active_mtu_bytes, "in force").at_least(0),
+      field("possible_mtu_bytes", &P::possible_mtu_bytes,
+            "that fits into the interface's frames with RoCE's headers")
+          .at_least(0),
+      field("pfc_priorities", &P::pfc_priorities,
+            "with priority flow control; null: the driver does not report them")
+          .between(0, 7)
+          .up_to_items(8),
+      field("usable_gid_index", &P::usable_gid_index, "of the GID to use").at_least(0),
+      field("gids", &P::gids, "those that are set")};
+};
+
+template <>
+struct Fields<rdma::ShownPciLink> {
+  using L = rdma::ShownPciLink;
+  static constexpr std::tuple kList{
+      field("at", &L::at, "PCI address of the hop that leaves least"),
+      field("speed_gts", &L::speed_gts, "GT/s of a lane").at_least(0),
+      field("width", &L::width, "lanes").at_least(0),
+      field("max_speed_gts", &L::max_speed_gts, "that the card can do").at_least(0),
+      field("max_width", &L::max_width, "that the card can do").at_least(0),
+      field("ceiling_mbps", &L::ceiling_mbps, "that it carries one way, 10^6 bit/s")
+          .between(0, documents::kMaxMbps)};
+};
+
+template <>
+struct Fields<rdma::ShownDevice> {
+  using D = rdma::ShownDevice;
+  static constexpr std::tuple kList{
+      field("name", &D::name, "as the kernel calls it"),
+      field("firmware", &D::firmware, "its version").null_if_empty(),
+      field("pci_address", &D::pci_address, "null: a device in software").null_if_empty(),
+      field("numa_node", &D::numa_node, "to which it is attached").at_least(0),
+      field("pci_link", &D::pci_link, "null: a device in software, or unknown"),
+      field("ports", &D::ports, "by number")};
+};
+
+template <>
+struct Fields<rdma::ShownDevices> {
+  using D = rdma::ShownDevices;
+  static constexpr std::string_view kSchema = "chokepoint.rdma-devices/1";
+  static constexpr const char* kCommand = "rdma devices";
+  static constexpr std::tuple kList{
+      field("verdict", &D::verdict, "the worst status of all checks"),
+      field("locked_memory_limit_bytes", &D::locked_memory_limit_bytes,
+            "null: unlimited or unknown")
+          .at_least(0),
+      field("devices", &D::devices, "all, or the one that was named"),
+      field("checks", &D::checks, "each with what was found").up_to_items(10'000)};
+};
+
+}  // namespace chokepoint
