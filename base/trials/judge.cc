@@ -71,7 +71,7 @@ double alpha_of(const Trials& trials) {
   }
   // What is shown of a round that was not completed is one more look.
   const std::size_t more =
-      trials.ended_by == "interrupted" || trials.ended_by == "failures" ? 1 : 0;
+      trials.ended_by == End::Interrupted || trials.ended_by == End::Failures ? 1 : 0;
   return alpha_of_look(alpha, std::max(trials.rounds + more, kFirstLook) - kFirstLook + 1);
 }
 

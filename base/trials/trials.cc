@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/cli/output.h"
+#include "base/json/codec.h"
 #include "base/sys/process.h"
 #include "base/sys/signals.h"
 
@@ -50,7 +51,7 @@ class TrialRunner {
     std::mt19937 random{std::random_device{}()};
     std::vector<std::size_t> order(trials_.variants.size());
     std::ranges::generate(order, [next = std::size_t{0}]() mutable { return next++; });
-    trials_.ended_by = "rounds";
+    trials_.ended_by = End::Rounds;
     trials_.is_looked_at_often = until_sure;
     while (trials_.rounds < rounds) {
       std::ranges::shuffle(order, random);
@@ -63,7 +64,7 @@ class TrialRunner {
       }
       ++trials_.rounds;
       if (until_sure && is_sure()) {
-        trials_.ended_by = "sure";
+        trials_.ended_by = End::Sure;
         return {};
       }
     }
@@ -87,7 +88,7 @@ class TrialRunner {
         {.command = std::move(command), .environment = {sys::tie_to_this_process()}}, kLongestTrial,
         kMostDocumentBytes, signals_.descriptor());
     if (sys::is_readable(signals_.descriptor())) {
-      trials_.ended_by = "interrupted";
+      trials_.ended_by = End::Interrupted;
       return false;
     }
     const bool is_done = done && (done->status.code == 0 ||
@@ -102,7 +103,8 @@ class TrialRunner {
   }
 
   void keep(std::size_t variant, const cli::Json& document) {
-    trials_.host_facts[variant] = document.value("host_facts", cli::Json());
+    const auto facts = json::field_in<documents::HostFacts>(document, "host_facts", "trial");
+    trials_.host_facts[variant] = facts ? std::optional(*facts) : std::nullopt;
     for (std::size_t figure = 0; figure < trials_.figures.size(); ++figure) {
       trials_.values[variant][figure].push_back(
           number_at(document, trials_.figures[figure].pointer));
@@ -124,7 +126,7 @@ class TrialRunner {
       trials_.errors.push_back(std::move(error));
     }
     if (++failures_in_a_row_ == kMostFailuresInARow) {
-      trials_.ended_by = "failures";
+      trials_.ended_by = End::Failures;
       return false;
     }
     return true;
@@ -289,13 +291,15 @@ Result<cli::ExitCode> Repeatable::run(cli::Context& context) {
   TRY(const sys::Signals signals, sys::Signals::watch({SIGINT, SIGTERM}));
   TRY(TrialRunner(context, trials, signals).run(static_cast<std::size_t>(rounds), until_sure_));
   if (context.json) {
-    cli::print(context, document_of(context, trials));
+    cli::Json document = cli::document(context, Fields<documents::Trials>::kSchema);
+    document.update(json::to_json(document_of(trials)));
+    cli::print(context, document);
   } else {
     print_page(context, trials);
   }
-  return trials.ended_by == "interrupted" ? cli::ExitCode::Interrupted
-         : trials.ended_by == "failures"  ? cli::ExitCode::Failed
-                                          : cli::ExitCode::Done;
+  return trials.ended_by == End::Interrupted ? cli::ExitCode::Interrupted
+         : trials.ended_by == End::Failures  ? cli::ExitCode::Failed
+                                             : cli::ExitCode::Done;
 }
 
 }  // namespace

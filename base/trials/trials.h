@@ -21,10 +21,8 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "base/cli/command.h"
-#include "base/cli/output.h"
+#include "base/documents/trials.h"
 #include "base/math/significance.h"
 #include "base/trials/figures.h"
 
@@ -39,6 +37,8 @@ struct Variant {
 // Of one variant; empty where a document has no such number.
 using Values = std::vector<std::optional<double>>;
 
+using End = documents::TrialsEnd;
+
 struct Trials {
   std::string command = {};  // as it was given, without what repeats it
   std::string varied = {};   // "--congestion"; empty where nothing is
@@ -47,12 +47,12 @@ struct Trials {
   // By variant and figure, a value for each trial that succeeded.
   std::vector<std::vector<Values>> values = {};
   std::vector<std::size_t> failed = {};  // trials by variant
-  // By variant, "host_facts" of its last trial's document; null where it has none.
-  std::vector<cli::Json> host_facts = {};
+  // By variant, "host_facts" of its last trial's document.
+  std::vector<std::optional<documents::HostFacts>> host_facts = {};
   std::vector<std::string> errors = {};  // what they said, each once
   std::size_t rounds = 0;
   bool is_looked_at_often = false;  // after each round, to end as soon as it is sure
-  std::string ended_by = {};        // "rounds", "sure", "failures", "interrupted"
+  End ended_by = End::Rounds;
 };
 
 // How often a difference may be told where there is none, over all variants and rounds.
@@ -105,7 +105,7 @@ std::optional<std::size_t> deciding_figure(const Trials& trials);
 // with cubic (9 to 15 %), p 0.001"; of a single variant where its mean lies.
 std::vector<std::string> sentences(const Trials& trials);
 
-cli::Json document_of(const cli::Context& context, const Trials& trials);
+documents::Trials document_of(const Trials& trials);
 void print_page(const cli::Context& context, const Trials& trials);
 
 // `figures`: the first that its documents have decides.

@@ -112,10 +112,10 @@ std::string how_it_ended(const Trials& trials) {
     failed += each;
   }
   std::string text = fmt::format("{} round{}", trials.rounds, trials.rounds == 1 ? "" : "s");
-  text += trials.ended_by == "sure"          ? ": enough to be sure"
-          : trials.ended_by == "interrupted" ? ", then interrupted"
-          : trials.ended_by == "failures"    ? ", then it failed three times in a row"
-                                             : "";
+  text += trials.ended_by == End::Sure          ? ": enough to be sure"
+          : trials.ended_by == End::Interrupted ? ", then interrupted"
+          : trials.ended_by == End::Failures    ? ", then it failed three times in a row"
+                                                : "";
   return text + (failed > 0 ? fmt::format("; {} trials failed", failed) : "");
 }
 
@@ -154,34 +154,26 @@ std::string difference_text(const Trials& trials, std::size_t variant, std::size
                            label, first, what, range, p_text(found->p));
 }
 
-cli::Json json_of(const math::Interval& interval) {
-  return {{"low", interval.low}, {"high", interval.high}};
-}
-
-cli::Json json_of(const Trials& trials, std::size_t variant, std::size_t figure) {
+documents::TrialsFigure described(const Trials& trials, std::size_t variant, std::size_t figure) {
   const Figure& what = trials.figures[figure];
-  const auto found = estimate(trials.values[variant][figure]);
-  cli::Json each{{"name", what.name}, {"unit", what.unit}, {"field", what.pointer}};
-  each["values"] = cli::Json::array();
-  for (const std::optional<double>& value : trials.values[variant][figure]) {
-    each["values"].push_back(value ? cli::Json(*value) : cli::Json());
+  const Values& values = trials.values[variant][figure];
+  documents::TrialsFigure described{
+      .name = what.name, .unit = what.unit, .field = what.pointer, .values = values};
+  if (const auto found = estimate(values)) {
+    described.mean = found->mean;
+    described.median = found->median;
+    described.mean_interval = found->interval;
   }
-  each["mean"] = found ? cli::Json(found->mean) : cli::Json();
-  each["median"] = found ? cli::Json(found->median) : cli::Json();
-  each["mean_interval"] = found && found->interval ? json_of(*found->interval) : cli::Json();
-  const auto against = variant == 0 ? std::nullopt
-                                    : judge(trials.values.front()[figure],
-                                            trials.values[variant][figure], alpha_of(trials));
-  if (!against) {
-    each["against_first"] = nullptr;
-    return each;
+  const auto against =
+      variant == 0 ? std::nullopt : judge(trials.values.front()[figure], values, alpha_of(trials));
+  if (against) {
+    described.against_first = {.percent = against->percent,
+                               .interval_percent = against->interval,
+                               .p = against->p,
+                               .differs = against->judged == Judged::Differs,
+                               .alike = against->judged == Judged::Alike};
   }
-  each["against_first"] = {{"percent", against->percent},
-                           {"interval_percent", json_of(against->interval)},
-                           {"p", against->p},
-                           {"differs", against->judged == Judged::Differs},
-                           {"alike", against->judged == Judged::Alike}};
-  return each;
+  return described;
 }
 
 }  // namespace
@@ -217,33 +209,28 @@ void print_page(const cli::Context& context, const Trials& trials) {
   }
 }
 
-cli::Json document_of(const cli::Context& context, const Trials& trials) {
-  cli::Json document = cli::document(context, "chokepoint.trials/1");
-  document["command"] = trials.command;
-  document["varied"] = trials.varied.empty() ? cli::Json() : cli::Json(trials.varied);
-  document["rounds"] = trials.rounds;
-  document["ended_by"] = trials.ended_by;
+documents::Trials document_of(const Trials& trials) {
   const auto deciding = deciding_figure(trials);
-  document["deciding"] = deciding ? cli::Json(trials.figures[*deciding].name) : cli::Json();
-  document["variants"] = cli::Json::array();
+  documents::Trials document{.command = trials.command,
+                             .varied = trials.varied,
+                             .rounds = trials.rounds,
+                             .ended_by = trials.ended_by,
+                             .deciding = deciding ? trials.figures[*deciding].name : "",
+                             .summary = sentences(trials),
+                             .errors = trials.errors};
   for (std::size_t variant = 0; variant < trials.variants.size(); ++variant) {
-    const std::string& setup = trials.variants[variant].setup;
-    cli::Json each{{"name", trials.variants[variant].label},
-                   {"words", trials.variants[variant].words},
-                   {"setup", setup.empty() ? cli::Json() : cli::Json(setup)},
-                   {"failed", trials.failed[variant]}};
-    each["figures"] = cli::Json::array();
+    documents::TrialsVariant described{.name = trials.variants[variant].label,
+                                       .words = trials.variants[variant].words,
+                                       .setup = trials.variants[variant].setup,
+                                       .failed = trials.failed[variant],
+                                       .host_facts = trials.host_facts[variant]};
     for (std::size_t figure = 0; figure < trials.figures.size(); ++figure) {
       if (has_any(trials, figure)) {
-        each["figures"].push_back(json_of(trials, variant, figure));
+        described.figures.push_back(trials::described(trials, variant, figure));
       }
     }
-    each["host_facts"] =
-        variant < trials.host_facts.size() ? trials.host_facts[variant] : cli::Json();
-    document["variants"].push_back(std::move(each));
+    document.variants.push_back(std::move(described));
   }
-  document["summary"] = sentences(trials);
-  document["errors"] = trials.errors;
   return document;
 }
 

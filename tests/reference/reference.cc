@@ -37,6 +37,7 @@
 #include "base/documents/probe_udp.h"
 #include "base/documents/rdma.h"
 #include "base/documents/rdma_flows.h"
+#include "base/documents/trials.h"
 #include "base/json/schema.h"
 #include "base/record/series_table.h"
 #include "base/record/tables.h"
@@ -279,7 +280,8 @@ std::vector<Schema> described_documents() {
           test_schema<documents::Collective>(),
           test_schema<documents::Rdma>(),
           test_schema<documents::RdmaFlows>(),
-          document_schema<rdma::ShownDevices>()};
+          document_schema<rdma::ShownDevices>(),
+          document_schema<documents::Trials>()};
 }
 
 std::string content_of(const std::filesystem::path& path) {

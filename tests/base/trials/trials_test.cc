@@ -24,8 +24,7 @@ Trials two_variants(const std::vector<double>& first, const std::vector<double>&
           .variants = {{"cubic", {}}, {"bbr", {}}},
           .values = {{values_of(first)}, {values_of(second)}},
           .failed = {0, 0},
-          .rounds = first.size(),
-          .ended_by = "rounds"};
+          .rounds = first.size()};
 }
 
 TEST(Judge, TellsADifferenceFromChance) {
