@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json/codec.h"
+#include "base/documents/document.h"
+#include "base/documents/host_facts.h"
+#include "base/documents/trials.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -15,16 +17,52 @@ using json::Json;
 using trials::MainFigure;
 using trials::MainSetting;
 
-constexpr const char* kTrials = "chokepoint.trials/1";
 constexpr std::size_t kMostTrials = 100'000;  // of all variants of one document
 constexpr std::size_t kLongestLabel = 256;
 
-std::string text_at(const Json& document, std::string_view pointer) {
-  const Json* found = trials::found_at(document, pointer);
-  return found != nullptr && found->is_string()
-             ? found->get_ref<const std::string&>().substr(0, kLongestLabel)
-             : "";
-}
+struct TestedPeer {
+  std::string host = {};
+  std::string name = {};
+  std::string family = {};
+};
+
+// What the documents of all tests have in common. Those of tests of one host have no peer.
+struct TestHead {
+  std::string schema = {};
+  std::string host = {};
+  std::optional<TestedPeer> peer = {};
+  bool interrupted = false;
+  std::optional<documents::HostFacts> host_facts = {};
+};
+
+}  // namespace
+}  // namespace chokepoint::analysis
+
+namespace chokepoint {
+
+template <>
+struct Fields<analysis::TestedPeer> {
+  using P = analysis::TestedPeer;
+  static constexpr std::tuple kList{field("host", &P::host).or_default(),
+                                    field("name", &P::name).null_if_empty(),
+                                    field("family", &P::family).or_default()};
+};
+
+template <>
+struct Fields<analysis::TestHead> {
+  using H = analysis::TestHead;
+  static constexpr std::tuple kList{field("schema", &H::schema).or_default(),
+                                    field("host", &H::host).or_default(), field("peer", &H::peer),
+                                    field("interrupted", &H::interrupted).or_default(),
+                                    field("host_facts", &H::host_facts)};
+};
+
+}  // namespace chokepoint
+
+namespace chokepoint::analysis {
+namespace {
+
+std::string label_of(const std::string& text) { return text.substr(0, kLongestLabel); }
 
 // Of a setting: texts as they are, numbers and truths as JSON has them; else nothing.
 std::string label_at(const Json& document, std::string_view pointer) {
@@ -32,7 +70,7 @@ std::string label_at(const Json& document, std::string_view pointer) {
   if (found == nullptr || found->is_null() || found->is_structured()) {
     return "";
   }
-  return found->is_string() ? text_at(document, pointer)
+  return found->is_string() ? label_of(found->get_ref<const std::string&>())
                             : found->dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -54,54 +92,50 @@ void add_figure(ComparedRun& run, const MainFigure& figure, std::optional<double
 }
 
 // How all hosts were set up. On one machine both ends may have one name.
-std::vector<HostSettings> hosts_of(const Json& document, const std::string& own_name,
+std::vector<HostSettings> hosts_of(const documents::HostFacts& facts, const std::string& own_name,
                                    const std::string& peer_name) {
   std::vector<HostSettings> hosts;
-  const auto add = [&](const Json* facts, const std::string& name) {
-    if (facts != nullptr) {
+  const auto add = [&](const documents::Settings& settings, const std::string& name) {
+    if (!settings.empty()) {
       hosts.push_back(
-          {.host = name,
-           .settings = std::make_shared<const host::Settings>(host::settings_in(*facts))});
+          {.host = name, .settings = std::make_shared<const documents::Settings>(settings)});
     }
   };
-  add(trials::found_at(document, "/host_facts/own"), own_name);
-  add(trials::found_at(document, "/host_facts/peer"),
+  add(facts.own, own_name);
+  add(facts.peer.value_or(documents::Settings()),
       own_name == peer_name ? peer_name + " (peer)" : peer_name);
-  const Json* peers = trials::found_at(document, "/host_facts/peers");
-  if (peers != nullptr && peers->is_object()) {
-    for (const auto& [name, facts] : peers->items()) {
-      add(&facts, name.substr(0, kLongestLabel));
-    }
+  for (const auto& [name, settings] :
+       facts.peers.value_or(std::map<std::string, documents::Settings>())) {
+    add(settings, label_of(name));
   }
-  std::erase_if(hosts, [](const HostSettings& each) { return each.settings->empty(); });
   return hosts;
 }
 
 // What all runs of a document have.
-ComparedRun common_of(const Json& document, const std::string& name) {
+ComparedRun common_of(const TestHead& head, const std::string& name) {
   ComparedRun run{.is_probe = true, .path = name, .folder = name, .is_complete = true};
-  const std::string host = text_at(document, "/host");
-  const std::string peer = text_at(document, "/peer/name");
-  const std::string peer_host = peer.empty() ? text_at(document, "/peer/host") : peer;
+  const std::string host = label_of(head.host);
+  const TestedPeer tested = head.peer.value_or(TestedPeer());
+  const std::string peer = label_of(tested.name.empty() ? tested.host : tested.name);
   run.nodes = {host};
   run.labels["host"] = host;
-  if (!peer_host.empty()) {
-    run.labels["peer"] = peer_host;
+  if (!peer.empty()) {
+    run.labels["peer"] = peer;
   }
-  if (const std::string family = text_at(document, "/peer/family"); !family.empty()) {
-    run.labels["family"] = family;
+  if (!tested.family.empty()) {
+    run.labels["family"] = label_of(tested.family);
   }
-  run.hosts = hosts_of(document, host, peer_host);
-  const Json* interrupted = trials::found_at(document, "/interrupted");
-  run.is_complete = interrupted == nullptr || *interrupted != Json(true);
+  run.hosts = hosts_of(head.host_facts.value_or(documents::HostFacts()), host, peer);
+  run.is_complete = !head.interrupted;
   if (!run.is_complete) {
     run.remarks.emplace_back("was interrupted");
   }
   return run;
 }
 
-ComparedRun run_of(const Json& document, const std::string& schema, const std::string& name) {
-  ComparedRun run = common_of(document, name);
+ComparedRun run_of(const Json& document, const TestHead& head, const std::string& name) {
+  ComparedRun run = common_of(head, name);
+  const std::string& schema = head.schema;
   run.labels["probe"] = kind_of(schema);
   for (const MainSetting& setting : trials::kMainSettings) {
     if (const std::string label =
@@ -119,44 +153,49 @@ ComparedRun run_of(const Json& document, const std::string& schema, const std::s
 }
 
 // A figure of trials names where it stood in the documents of its probe.
-const MainFigure* figure_named(const Json& figure) {
-  const std::string pointer = text_at(figure, "/field");
-  const std::string name = text_at(figure, "/name");
+const MainFigure* figure_named(const documents::TrialsFigure& figure) {
   const auto* const found = std::ranges::find_if(trials::kMainFigures, [&](const MainFigure& each) {
-    return pointer == each.pointer && name == each.name;
+    return figure.field == each.pointer && figure.name == each.name;
   });
   return found == trials::kMainFigures.end() ? nullptr : found;
 }
 
-const Json& list_at(const Json& object, std::string_view pointer) {
-  static const Json empty = Json::array();
-  const Json* found = trials::found_at(object, pointer);
-  return found != nullptr && found->is_array() ? *found : empty;
-}
-
 // A run for each trial of a variant, as many as its figures have values.
-void add_trials(const Json& variant, const ComparedRun& common, std::vector<ComparedRun>& runs) {
+void add_trials(const documents::TrialsVariant& variant, const ComparedRun& common,
+                std::vector<ComparedRun>& runs) {
   ComparedRun model = common;
-  model.labels["variant"] = text_at(variant, "/name");
-  if (auto hosts =
-          hosts_of(variant, model.labels["host"],
-                   model.labels.contains("peer") ? model.labels["peer"] : std::string("peer"));
-      !hosts.empty()) {
-    model.hosts = std::move(hosts);
+  model.labels["variant"] = label_of(variant.name);
+  if (variant.host_facts) {
+    const auto peer = common.labels.find("peer");
+    model.hosts = hosts_of(*variant.host_facts, common.labels.at("host"),
+                           peer == common.labels.end() ? "peer" : peer->second);
   }
   const std::size_t first = runs.size();
-  for (const Json& figure : list_at(variant, "/figures")) {
+  for (const documents::TrialsFigure& figure : variant.figures) {
     const MainFigure* known = figure_named(figure);
-    const Json& values = list_at(figure, "/values");
     for (std::size_t trial = 0;
-         known != nullptr && trial < values.size() && first + trial < kMostTrials; ++trial) {
+         known != nullptr && trial < figure.values.size() && first + trial < kMostTrials; ++trial) {
       if (first + trial == runs.size()) {
         runs.push_back(model);
         runs.back().labels["trial"] = fmt::format("{}", trial + 1);
       }
-      add_figure(runs[first + trial], *known, trials::number_at(values[trial], ""));
+      add_figure(runs[first + trial], *known, figure.values[trial]);
     }
   }
+}
+
+Result<std::vector<ComparedRun>> runs_of_trials(const documents::Trials& trials,
+                                                const TestHead& head, const std::string& name) {
+  ComparedRun common = common_of(head, name);
+  common.labels["test"] = label_of(trials.command);
+  std::vector<ComparedRun> runs;
+  for (const documents::TrialsVariant& variant : trials.variants) {
+    add_trials(variant, common, runs);
+  }
+  if (runs.empty()) {
+    return fail(ErrorKind::Malformed, "", name, "has no trial with a figure that is known");
+  }
+  return runs;
 }
 
 std::unexpected<Error> not_to_compare(const std::string& name, const std::string& schema) {
@@ -169,33 +208,30 @@ std::unexpected<Error> not_to_compare(const std::string& name, const std::string
 }  // namespace
 
 bool is_comparable(std::string_view schema) {
-  return schema == kTrials || !trials::figures_of(schema).empty();
+  return schema == Fields<documents::Trials>::kSchema || !trials::figures_of(schema).empty();
 }
 
 Result<std::vector<ComparedRun>> runs_of_document(std::string_view text, const std::string& name) {
+  const auto wrong = [&](const Error& error) {
+    return fail(ErrorKind::Malformed, "", name, fmt::format("{}: {}", error.subject, error.reason),
+                "give what a probe printed with --json");
+  };
   const Result<Json> document = json::parse_object(text, kMaxDocumentBytes, "document");
   if (!document) {
-    return fail(ErrorKind::Malformed, "", name, document.error().reason,
-                "give what a probe printed with --json");
+    return wrong(document.error());
   }
-  const std::string schema = text_at(*document, "/schema");
-  if (!is_comparable(schema)) {
-    return not_to_compare(name, schema);
+  const Result<TestHead> head = json::from_json<TestHead>(*document, "document");
+  if (!head) {
+    return wrong(head.error());
   }
-  if (schema != kTrials) {
-    return std::vector<ComparedRun>{run_of(*document, schema, name)};
+  if (!is_comparable(head->schema)) {
+    return not_to_compare(name, head->schema);
   }
-  ComparedRun common = common_of(*document, name);
-  const std::string command = text_at(*document, "/command");
-  common.labels["test"] = command;
-  std::vector<ComparedRun> runs;
-  for (const Json& variant : list_at(*document, "/variants")) {
-    add_trials(variant, common, runs);
+  if (head->schema != Fields<documents::Trials>::kSchema) {
+    return std::vector<ComparedRun>{run_of(*document, *head, name)};
   }
-  if (runs.empty()) {
-    return fail(ErrorKind::Malformed, "", name, "has no trial with a figure that is known");
-  }
-  return runs;
+  const Result<documents::Trials> trials = documents::read<documents::Trials>(*document);
+  return trials ? runs_of_trials(*trials, *head, name) : wrong(trials.error());
 }
 
 }  // namespace chokepoint::analysis
