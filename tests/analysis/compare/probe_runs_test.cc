@@ -9,6 +9,7 @@
 
 #include "analysis/compare/compare.h"
 #include "base/documents/trials.h"
+#include "base/json/codec.h"
 
 namespace chokepoint::analysis {
 namespace {
