@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
-#include "base/json/codec.h"
+#include "base/documents/collective.h"
+#include "base/documents/document.h"
 #include "base/math/units.h"
 
 namespace chokepoint::analysis {
@@ -17,42 +16,17 @@ constexpr double kMaxSegmentBytes = 1024 * 1024;
 constexpr double kMostTimesLarger = 64;       // than the largest size that was measured
 constexpr double kFasterThanAnyMbps = 100e6;  // 100 Tb/s
 
-using json::Json;
-
-std::optional<double> positive(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number() || found->get<double>() <= 0) {
-    return std::nullopt;
-  }
-  return found->get<double>();
-}
-
-// A distribution's median, or a plain number.
-std::optional<double> typical_us(const Json& size) {
-  const auto found = size.find("time_us");
-  if (found == size.end()) return std::nullopt;
-  return found->is_object() ? positive(*found, "median") : positive(size, "time_us");
-}
-
-std::vector<CurvePoint> points_of(const Json& document) {
+// By a size's median time.
+std::vector<CurvePoint> points_of(const std::vector<documents::CollectiveSize>& sizes) {
   std::vector<CurvePoint> points;
-  const auto sizes = document.find("sizes");
-  if (sizes == document.end() || !sizes->is_array()) return points;
-  for (const Json& size : *sizes) {
-    if (!size.is_object()) continue;
-    const auto bytes = positive(size, "bytes");
-    const auto time_us = typical_us(size);
-    if (bytes && time_us) {
-      points.push_back({.bytes = *bytes, .ms = *time_us / 1000});
+  for (const documents::CollectiveSize& size : sizes) {
+    if (size.time_us && size.time_us->median > 0) {
+      points.push_back(
+          {.bytes = static_cast<double>(size.bytes), .ms = size.time_us->median / 1000});
     }
   }
   std::ranges::sort(points, {}, &CurvePoint::bytes);
   return points;
-}
-
-std::string text(const Json& document, const char* key) {
-  const auto found = document.find(key);
-  return found != document.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // Of the smallest sizes.
@@ -129,28 +103,26 @@ double gloo_credit_mbps(double tensor_bytes, double ranks, double rtt_ms) {
   return 2 * std::min(kMaxSegmentBytes, tensor_bytes / (2 * ranks)) * 8 / rtt_ms / 1000;
 }
 
-Result<Curve> parse_curve(std::string_view text_of_file, std::string_view name) {
-  const Json document = json::object_or_null(text_of_file);
+Result<Curve> parse_curve(std::string_view text, std::string_view name) {
   const auto bad = [&](std::string_view why) {
     return fail(ErrorKind::Malformed, "--curve", name, why,
                 "give what 'chokepoint probe collective --json' printed");
   };
-  if (!document.is_object()) {
-    return bad("not a JSON document");
+  const auto document = documents::read_partial_text<documents::Collective>(text);
+  if (!document) {
+    return bad(fmt::format("{}: {}", document.error().subject, document.error().reason));
   }
-  const std::string collective = text(document, "collective");
-  if (!collective.empty() && collective != "all-reduce" && collective != "allreduce" &&
-      collective != "all_reduce") {
-    return bad("measured " + collective + ", not all-reduce");
+  if (!document->collective.empty() && document->collective != "all-reduce") {
+    return bad("measured " + document->collective + ", not all-reduce");
   }
-  Curve curve{.backend = text(document, "backend"), .points = points_of(document)};
-  if (const auto ranks = positive(document, "ranks"); ranks && *ranks < 1e6) {
-    curve.ranks = static_cast<std::int64_t>(*ranks);
+  Curve curve{
+      .backend = document->backend, .ranks = document->ranks, .points = points_of(document->sizes)};
+  if (document->alpha_us.value_or(0) > 0) {
+    curve.alpha_ms = *document->alpha_us / 1000;
   }
-  if (const auto alpha_us = positive(document, "alpha_us")) {
-    curve.alpha_ms = *alpha_us / 1000;
+  if (document->beta_mbps.value_or(0) > 0) {
+    curve.beta_mbps = document->beta_mbps;
   }
-  curve.beta_mbps = positive(document, "beta_mbps");
   if (curve.points.empty() && !curve.beta_mbps) {
     return bad("has neither sizes with times nor beta_mbps");
   }

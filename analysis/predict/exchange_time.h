@@ -15,7 +15,7 @@
 namespace chokepoint::analysis {
 
 // All-reduce as it was measured between these hosts: time over size, or latency and bandwidth
-// fitted to it. Read from a chokepoint.collective/1 document.
+// fitted to it.
 struct CurvePoint {
   double bytes = 0;
   double ms = 0;
@@ -23,13 +23,14 @@ struct CurvePoint {
 
 struct Curve {
   std::string backend = {};
-  std::int64_t ranks = 0;               // 0: the document does not say
+  std::int64_t ranks = 0;               // that measured it; 0: not known
   std::vector<CurvePoint> points = {};  // by size
   std::optional<double> alpha_ms = {};  // of the fit
   std::optional<double> beta_mbps = {};
 };
 
-Result<Curve> parse_curve(std::string_view json, std::string_view name);
+// Of a chokepoint.collective/1 document, of which fields may be missing. `name`: of its file.
+Result<Curve> parse_curve(std::string_view text, std::string_view name);
 
 // Straight lines between sizes. Beyond them by a latency and a bandwidth: below the smallest size
 // the latency is the fit's, else that of the line through the two smallest sizes, and no more than

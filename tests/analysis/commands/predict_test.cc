@@ -64,7 +64,8 @@ TEST(PredictCommand, AMeasuredTimeNamesTheLink) {
 }
 
 TEST(PredictCommand, TakesAMeasuredAllReduce) {
-  const fakes::TemporaryFile file(R"({"ranks": 2, "alpha_us": 10, "beta_mbps": 93000})");
+  const fakes::TemporaryFile file(
+      R"({"schema": "chokepoint.collective/1", "ranks": 2, "alpha_us": 10, "beta_mbps": 93000})");
   const json told = predict_json(with(kJob, {"--curve", file.path()}));
   EXPECT_NEAR(told["breakdown_ms"]["communication"], 1.416e9 * 8 / 93e6, 2);
   EXPECT_TRUE(told["network"]["rate_mbps"].is_null());
@@ -74,14 +75,21 @@ TEST(PredictCommand, TakesAMeasuredAllReduce) {
             cli::ExitCode::Usage);
 }
 
+json size_of(double bytes, double us) {
+  return {{"bytes", static_cast<std::uint64_t>(bytes)},
+          {"time_us",
+           {{"min", us}, {"median", us}, {"p99", us}, {"max", us}, {"mean", us}, {"count", 1}}}};
+}
+
+std::string curve_of(const json& sizes) {
+  return json{{"schema", "chokepoint.collective/1"}, {"ranks", 2}, {"sizes", sizes}}.dump();
+}
+
 // "The Impact of GPU Networking (Part 1)" measured one all-reduce of the whole model, which is what
 // `probe collective --parameters 708M` measures; DDP exchanges it in buckets.
 TEST(PredictCommand, TakesOneMeasuredSizeForTheBucketsOfItsModel) {
   const auto total_s = [](double time_us) {
-    const fakes::TemporaryFile file(json{{"collective", "all-reduce"},
-                                         {"ranks", 2},
-                                         {"sizes", {{{"bytes", 1.416e9}, {"time_us", time_us}}}}}
-                                        .dump());
+    const fakes::TemporaryFile file(curve_of(json::array({size_of(1.416e9, time_us)})));
     const json told = predict_json(with(kJob, {"--curve", file.path()}));
     EXPECT_THAT(told["assumptions"].dump(), HasSubstr("1.42 GB"));
     return told["total_s"].get<double>();
@@ -92,8 +100,7 @@ TEST(PredictCommand, TakesOneMeasuredSizeForTheBucketsOfItsModel) {
 }
 
 TEST(PredictCommand, RefusesACurveOfOtherSizesThanTheJobs) {
-  const fakes::TemporaryFile file(
-      R"({"ranks": 2, "sizes": [{"bytes": 1024, "time_us": 50}, {"bytes": 65536, "time_us": 90}]})");
+  const fakes::TemporaryFile file(curve_of(json::array({size_of(1024, 50), size_of(65536, 90)})));
   const fakes::CliRun run = predict_with(with(kJob, {"--curve", file.path()}));
   EXPECT_EQ(run.code, cli::ExitCode::Usage);
   EXPECT_THAT(run.err, HasSubstr("64 KiB"));

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/documents/collective.h"
+#include "base/json/codec.h"
 #include "tests/analysis/predict/golden_figures.h"
 
 namespace chokepoint::analysis {
@@ -44,15 +48,33 @@ TEST(Collectives, BandwidthsAsNcclTestsCountsThem) {
   EXPECT_DOUBLE_EQ(bus_factor(Collective::Broadcast, 4), 1);
 }
 
-constexpr const char* kDocument = R"({"schema": "chokepoint.collective/1", "backend": "gloo",
-  "collective": "all-reduce", "ranks": 2, "sizes": [
-    {"bytes": 3000, "time_us": {"median": 4000, "count": 9}},
-    {"bytes": 1000, "time_us": {"median": 2000}},
-    {"bytes": 5000, "time_us": null}],
-  "alpha_us": 1000, "beta_mbps": 8})";
+documents::CollectiveSize size_of(std::uint64_t bytes, std::optional<double> us) {
+  documents::CollectiveSize size{.bytes = bytes};
+  if (us) {
+    size.time_us = {.min = *us, .median = *us, .p99 = *us, .max = *us, .mean = *us, .count = 9};
+  }
+  return size;
+}
+
+std::string text_of(const documents::Collective& measured) {
+  json::Json document = {{"schema", Fields<documents::Collective>::kSchema}};
+  document.update(json::to_json(measured));
+  return document.dump();
+}
+
+Curve measured_curve() {
+  return *parse_curve(
+      text_of({.backend = "gloo",
+               .collective = "all-reduce",
+               .ranks = 2,
+               .sizes = {size_of(3000, 4000), size_of(1000, 2000), size_of(5000, {})},
+               .alpha_us = 1000,
+               .beta_mbps = 8}),
+      "c.json");
+}
 
 TEST(Curve, ReadsTheDocumentOfTheContract) {
-  const Curve curve = *parse_curve(kDocument, "c.json");
+  const Curve curve = measured_curve();
   EXPECT_EQ(curve.backend, "gloo");
   EXPECT_EQ(curve.ranks, 2);
   ASSERT_EQ(curve.points.size(), 2U);
@@ -61,14 +83,14 @@ TEST(Curve, ReadsTheDocumentOfTheContract) {
 }
 
 TEST(Curve, StraightLinesBetweenSizes) {
-  const Curve curve = *parse_curve(kDocument, "c.json");
+  const Curve curve = measured_curve();
   EXPECT_DOUBLE_EQ(time_ms(curve, 1000), 2);
   EXPECT_DOUBLE_EQ(time_ms(curve, 1500), 2.5);
   EXPECT_DOUBLE_EQ(time_ms(curve, 3000), 4);
 }
 
 TEST(Curve, LatencyAndBandwidthBeyondTheSizes) {
-  Curve curve = *parse_curve(kDocument, "c.json");
+  Curve curve = measured_curve();
   EXPECT_DOUBLE_EQ(time_ms(curve, 1), 1.001);  // the fit's latency, and a bandwidth up to 1000
   EXPECT_DOUBLE_EQ(time_ms(curve, 500), 1.5);
   EXPECT_DOUBLE_EQ(time_ms(curve, 6000), 7);  // 1000 bytes a millisecond, as the last two sizes
@@ -97,7 +119,7 @@ TEST(Curve, SaysWhatItDoesNotHave) {
   EXPECT_TRUE(judge_curve(one, 1e9, 1e9)->empty());
   EXPECT_THAT(judge_curve(one, 1e6, 1e9)->at(0), testing::HasSubstr("one size"));
   EXPECT_THAT(judge_curve(one, 1e9, 2e9)->at(0), testing::HasSubstr("go on at its bandwidth"));
-  const Curve two = *parse_curve(kDocument, "c.json");
+  const Curve two = measured_curve();
   EXPECT_THAT(judge_curve(two, 1, 3000)->at(0), testing::HasSubstr("take 1.00 ms"));
   const auto far = judge_curve(two, 1000, 1e6);
   ASSERT_FALSE(far) << "300 times the largest size";
@@ -105,16 +127,29 @@ TEST(Curve, SaysWhatItDoesNotHave) {
 }
 
 TEST(Curve, ByTheFitWhereThereAreNoSizes) {
-  const Curve curve = *parse_curve(R"({"alpha_us": 1000, "beta_mbps": 8})", "c.json");
+  const Curve curve = *parse_curve(
+      R"({"schema": "chokepoint.collective/1", "ranks": 2, "alpha_us": 1000, "beta_mbps": 8})",
+      "c.json");
   EXPECT_DOUBLE_EQ(time_ms(curve, 2000), 3);  // 8 Mb/s are 1000 bytes a millisecond
 }
 
 TEST(Curve, SaysWhatItCannotUse) {
-  for (const char* text :
-       {"", "[]", "{", "{}", R"({"sizes": 3})", R"({"sizes": [1, {"bytes": 0}]})",
-        R"({"collective": "broadcast", "beta_mbps": 8})", R"({"beta_mbps": -8})",
-        R"({"ranks": 1, "beta_mbps": 8})",
-        R"({"ranks": 2, "sizes": [{"bytes": 1e9, "time_us": 0.1}]})"}) {
+  const documents::Collective good{.ranks = 2, .beta_mbps = 8};
+  const auto with = [&](auto change) {
+    documents::Collective measured = good;
+    change(measured);
+    return text_of(measured);
+  };
+  ASSERT_TRUE(parse_curve(text_of(good), "c.json"));
+  for (const std::string& text :
+       {std::string(), std::string("[]"), std::string(R"({"ranks": 2, "beta_mbps": 8})"),
+        std::string(
+            R"({"schema": "chokepoint.collective/1", "ranks": 2, "sizes": [{"bytes": 0}]})"),
+        with([](auto& measured) { measured.beta_mbps = {}; }),
+        with([](auto& measured) { measured.beta_mbps = -8; }),
+        with([](auto& measured) { measured.collective = "broadcast"; }),
+        with([](auto& measured) { measured.ranks = 1; }),
+        with([](auto& measured) { measured.sizes = {size_of(1'000'000'000, 0.1)}; })}) {
     const Result<Curve> curve = parse_curve(text, "c.json");
     ASSERT_FALSE(curve) << text;
     EXPECT_THAT(describe(curve.error()), testing::HasSubstr("c.json"));
