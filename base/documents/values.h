@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "base/json/fields.h"
 #include "base/math/statistics.h"
 #include "base/net/address.h"
+#include "base/sys/clock.h"
 
 namespace chokepoint {
 
@@ -16,6 +18,11 @@ namespace documents {
 
 // Which way a test goes, as its client sees it: Send means from the client to the server.
 enum class Direction { Send, Receive, Both };
+
+// A moment of the wall clock.
+struct WallTime {
+  std::int64_t ns = 0;  // since 1970
+};
 
 // nullopt, and so null in a document, where nothing was measured.
 inline std::optional<math::Distribution> if_measured(const math::Distribution& values) {
@@ -40,6 +47,15 @@ struct Fields<math::Distribution> {
       field("min", &D::min),   field("median", &D::median),
       field("p99", &D::p99),   field("max", &D::max),
       field("mean", &D::mean), field("count", &D::count).at_most(kMaxCount)};
+};
+
+template <>
+struct TextForm<documents::WallTime> {
+  static constexpr std::string_view kWhat = "a moment; RFC 3339, UTC";
+  static constexpr std::string_view kFormat = "date-time";
+  static constexpr std::string_view kPattern =
+      "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$";
+  static std::string text(documents::WallTime time) { return sys::rfc3339(time.ns); }
 };
 
 template <>

@@ -137,6 +137,19 @@ constexpr bool kIsDuration<std::chrono::duration<R, P>> = true;
 template <class T>
 void write_any(Json& at, const T& value);
 
+// Those of a member that is not known.
+template <class T>
+void add_nulls(Json& at) {
+  each_field<T>([&](const auto& field) {
+    using Of = std::remove_cvref_t<decltype(field)>;
+    if constexpr (kIsSpread<Of>) {
+      add_nulls<typename Of::Member>(at);
+    } else {
+      added_field(at, field.name);
+    }
+  });
+}
+
 // Among the fields that the object has already.
 template <class T>
 void add_fields(Json& at, const T& value) {
@@ -147,12 +160,21 @@ void add_fields(Json& at, const T& value) {
       if constexpr (kIsOptional<typename Of::Member>) {
         if (member) {
           add_fields(at, *member);
+        } else if (field.is_null_if_unknown) {
+          add_nulls<typename Of::Member::value_type>(at);
         }
       } else {
         add_fields(at, member);
       }
     } else if constexpr (kIsComputed<Of>) {
-      write_any(added_field(at, field.name), field.value(value));
+      const auto computed = field.value(value);
+      Json& into = added_field(at, field.name);
+      if constexpr (requires { computed.empty(); }) {
+        if (field.is_null_if_empty && computed.empty()) {
+          return;
+        }
+      }
+      write_any(into, computed);
     } else {
       const auto& member = std::invoke(field.member, value);
       if constexpr (kIsOptional<typename Of::Member>) {
@@ -191,8 +213,10 @@ template <class T>
 void write_any(Json& at, const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     write(at, value);
+  } else if constexpr (Formed<T>) {
+    JsonForm<T>::write(at, value);
   } else if constexpr (Named<T>) {
-    write(at, name_of(value));
+    write(at, chokepoint::name_of<T>(value));
   } else if constexpr (Textual<T>) {
     write(at, std::string_view(TextForm<T>::text(value)));
   } else if constexpr (std::is_floating_point_v<T>) {
@@ -234,7 +258,8 @@ void read_spread(Reader& in, const Json& json, T& into, const Of& field, const B
   auto& member = into.*field.member;
   if constexpr (kIsOptional<typename Of::Member>) {
     using Spread = typename Of::Member::value_type;
-    if (found(json, std::get<0>(Fields<Spread>::kList).name) != nullptr) {
+    const Json* const first = found(json, std::get<0>(Fields<Spread>::kList).name);
+    if (first != nullptr && !(field.is_null_if_unknown && is_null(*first))) {
       read_any(in, json, member.emplace(), bounds, place);
     }
   } else {
@@ -329,6 +354,12 @@ void read_any(Reader& in, const Json& json, T& into, const Bounds& bounds, const
   using Limits = std::numeric_limits<T>;
   if constexpr (std::is_same_v<T, bool>) {
     into = in.boolean(json, place);
+  } else if constexpr (Formed<T>) {
+    if (auto parsed = JsonForm<T>::parsed(json)) {
+      into = *std::move(parsed);
+    } else {
+      in.wrong(place, JsonForm<T>::kWhat);
+    }
   } else if constexpr (Named<T>) {
     const std::string& name = in.text(json, bounds, place);
     if (const auto value = named<T>(name)) {

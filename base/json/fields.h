@@ -42,9 +42,18 @@ using EnumName = std::pair<E, std::string_view>;
 
 // static constexpr std::string_view kWhat: "an IP address"
 // static std::string text(const T&)
-// static std::optional<T> parsed(std::string_view)
+// static std::optional<T> parsed(std::string_view): where documents with it are read
+// static constexpr std::string_view kFormat, kPattern: as JSON Schema has them, or neither
 template <class T>
 struct TextForm;
+
+// Of a value that has neither Fields nor a text: a number or a text, a document within another one.
+//   static void write(Json& at, const T&)
+//   static void describe(Json& schema, bool is_nullable)
+//   static std::optional<T> parsed(const Json&)    where documents with it are read, and
+//   static constexpr std::string_view kWhat         what it wants
+template <class T>
+struct JsonForm;
 
 template <class T>
 concept Described = requires { Fields<T>::kList; };
@@ -52,6 +61,8 @@ template <class E>
 concept Named = std::is_enum_v<E> && requires { EnumNames<E>::kNames; };
 template <class T>
 concept Textual = requires { TextForm<T>::kWhat; };
+template <class T>
+concept Formed = requires { &JsonForm<T>::describe; };
 
 // What a value may be. A number outside of [least, most], a text of more than `longest` bytes and a
 // list of more than `most_items` are refused when read. The range of a field that is a struct holds
@@ -170,6 +181,10 @@ template <class S, class M>
 struct SpreadField {
   using Member = M;
   M S::* member;
+  bool is_null_if_unknown = false;
+
+  // The fields of an optional member that is not known are there, and null.
+  constexpr SpreadField null_if_unknown() const { return {member, true}; }
 };
 
 template <class S, class M>
@@ -183,11 +198,27 @@ struct ComputedField {
   const char* name;
   Value value;  // a function of const S&
   const char* text;
+  Bounds bounds = {};
+  bool is_null_if_empty = false;
+
+  constexpr ComputedField at_least(double least) const { return between(least, bounds.most); }
+  constexpr ComputedField between(double least, double most) const {
+    ComputedField field = *this;
+    field.bounds.least = least;
+    field.bounds.most = most;
+    return field;
+  }
+  // An empty text is written as null.
+  constexpr ComputedField null_if_empty() const {
+    ComputedField field = *this;
+    field.is_null_if_empty = true;
+    return field;
+  }
 };
 
 template <class S, class Value>
 constexpr ComputedField<S, Value> computed(const char* name, Value value, const char* text = "") {
-  return {name, value, text};
+  return {.name = name, .value = value, .text = text};
 }
 
 template <class T>

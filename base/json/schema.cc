@@ -56,6 +56,11 @@ void write_text(Json& at, const Bounds& bounds, bool is_nullable) {
 
 void write_not_empty(Json& at) { at["minLength"] = 1; }
 
+void write_form(Json& at, std::string_view format, std::string_view pattern) {
+  at["format"] = format;
+  at["pattern"] = pattern;
+}
+
 Json& write_list(Json& at, const Bounds& bounds, bool is_nullable) {
   write_type(at, "array", is_nullable);
   if (bounds.most_items != Bounds{}.most_items) {

@@ -26,7 +26,8 @@ void write_type(Json& at, const char* type, bool is_nullable);
 void write_names(Json& at, const std::vector<std::string_view>& names, bool is_nullable);
 void write_number(Json& at, bool is_whole, const Bounds& bounds, bool is_nullable);
 void write_text(Json& at, const Bounds& bounds, bool is_nullable);
-void write_not_empty(Json& at);                                      // a text that is null instead
+void write_not_empty(Json& at);  // a text that is null instead
+void write_form(Json& at, std::string_view format, std::string_view pattern);
 Json& write_list(Json& at, const Bounds& bounds, bool is_nullable);  // where its items' schema goes
 Json& write_map(Json& at, bool is_nullable);                         // likewise
 // The fields that `describe` writes, of which an object has all or none.
@@ -38,9 +39,10 @@ Json& write_property(Json& object, std::string_view name, bool is_required);
 template <class T>
 void describe_value(Json& at, const Bounds& bounds, bool is_nullable);
 
-// `is_certain`: every document has those that have no or_default().
+// `is_certain`: every document has those that have no or_default(). `are_nullable`: all may be
+// null.
 template <class T>
-void describe_fields(Json& at, const Bounds& bounds, bool is_certain);
+void describe_fields(Json& at, const Bounds& bounds, bool is_certain, bool are_nullable = false);
 
 template <class T>
 void describe_certain_fields(Json& at, const Bounds& bounds) {
@@ -61,19 +63,28 @@ Bounds bounds_of_whole(Bounds bounds) {
 }
 
 template <class T, class F>
-void describe_field(Json& object, const F& field, const Bounds& bounds, bool is_certain) {
+void describe_field(Json& object, const F& field, const Bounds& bounds, bool is_certain,
+                    bool is_nullable) {
   if constexpr (kIsSpread<F>) {
     using Member = typename F::Member;
     if constexpr (kIsOptional<Member>) {
+      if (field.is_null_if_unknown) {
+        return describe_fields<typename Member::value_type>(object, bounds, is_certain, true);
+      }
       write_together(object, bounds, describe_certain_fields<typename Member::value_type>);
     } else {
-      describe_fields<Member>(object, bounds, is_certain);
+      describe_fields<Member>(object, bounds, is_certain, is_nullable);
     }
   } else if constexpr (kIsComputed<F>) {
     Json& at = write_property(object, field.name, is_certain);
     write_description(at, field.text);
-    using Value = std::invoke_result_t<decltype(field.value), const T&>;
-    describe_value<std::remove_cvref_t<Value>>(at, Bounds{}, false);
+    using Value = std::remove_cvref_t<std::invoke_result_t<decltype(field.value), const T&>>;
+    describe_value<Value>(at, field.bounds, is_nullable || field.is_null_if_empty);
+    if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
+      if (field.is_null_if_empty) {
+        write_not_empty(at);
+      }
+    }
   } else {
     using Member = typename F::Member;
     const bool is_written_null = field.is_null_if_empty;
@@ -87,15 +98,15 @@ void describe_field(Json& object, const F& field, const Bounds& bounds, bool is_
     }
     if constexpr (kIsDuration<Member>) {
       if (field.is_in_seconds) {
-        return write_number(at, false, own, false);
+        return write_number(at, false, own, is_nullable);
       }
     }
     if constexpr (kIsOptional<Member>) {
       if (field.is_omitted_if_unknown) {
-        return describe_value<typename Member::value_type>(at, own, false);
+        return describe_value<typename Member::value_type>(at, own, is_nullable);
       }
     }
-    describe_value<Member>(at, own, is_written_null);
+    describe_value<Member>(at, own, is_nullable || is_written_null);
     if constexpr (std::is_convertible_v<const Member&, std::string_view>) {
       if (is_written_null) {
         write_not_empty(at);
@@ -108,6 +119,8 @@ template <class T>
 void describe_value(Json& at, const Bounds& bounds, bool is_nullable) {
   if constexpr (std::is_same_v<T, bool>) {
     write_type(at, "boolean", is_nullable);
+  } else if constexpr (Formed<T>) {
+    JsonForm<T>::describe(at, is_nullable);
   } else if constexpr (Named<T>) {
     std::vector<std::string_view> names;
     for (const auto& [value, name] : EnumNames<T>::kNames) {
@@ -117,6 +130,9 @@ void describe_value(Json& at, const Bounds& bounds, bool is_nullable) {
   } else if constexpr (Textual<T>) {
     write_description(at, TextForm<T>::kWhat);
     write_text(at, bounds, is_nullable);
+    if constexpr (requires { TextForm<T>::kPattern; }) {
+      write_form(at, TextForm<T>::kFormat, TextForm<T>::kPattern);
+    }
   } else if constexpr (std::is_floating_point_v<T>) {
     write_number(at, false, bounds, is_nullable);
   } else if constexpr (std::is_integral_v<T>) {
@@ -140,8 +156,9 @@ void describe_value(Json& at, const Bounds& bounds, bool is_nullable) {
 }
 
 template <class T>
-void describe_fields(Json& at, const Bounds& bounds, bool is_certain) {
-  each_field<T>([&](const auto& field) { describe_field<T>(at, field, bounds, is_certain); });
+void describe_fields(Json& at, const Bounds& bounds, bool is_certain, bool are_nullable) {
+  each_field<T>(
+      [&](const auto& field) { describe_field<T>(at, field, bounds, is_certain, are_nullable); });
 }
 
 }  // namespace detail

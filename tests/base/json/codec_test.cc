@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 
@@ -335,8 +337,31 @@ struct Framed {
   std::optional<std::string> note = {};
 };
 
+// See Fields<Mixed>.
+using NumberOrText = std::variant<double, std::string>;
+
+struct Mixed {
+  NumberOrText value = 0.0;
+  std::optional<Moved> moved = {};
+  std::string sentence = {};
+};
+
 }  // namespace
 }  // namespace chokepoint
+
+template <>
+struct chokepoint::JsonForm<chokepoint::NumberOrText> {
+  static constexpr std::string_view kWhat = "a number or a text";
+  static void write(json::Json& at, const NumberOrText& value) {
+    std::visit([&](const auto& each) { at = each; }, value);
+  }
+  static std::optional<NumberOrText> parsed(const json::Json& json) {
+    return json.is_number()   ? std::optional<NumberOrText>(json.get<double>())
+           : json.is_string() ? std::optional<NumberOrText>(json.get<std::string>())
+                              : std::nullopt;
+  }
+  static void describe(json::Json& schema, bool is_nullable);
+};
 
 template <>
 struct chokepoint::Fields<chokepoint::Moved> {
@@ -355,8 +380,42 @@ struct chokepoint::Fields<chokepoint::Framed> {
                                     field("note", &Framed::note).omitted_if_unknown()};
 };
 
+template <>
+struct chokepoint::Fields<chokepoint::Mixed> {
+  static constexpr std::tuple kList{field("value", &Mixed::value),
+                                    spread(&Mixed::moved).null_if_unknown(),
+                                    computed<Mixed>("sentence", [](const Mixed& mixed) {
+                                      return mixed.sentence;
+                                    }).null_if_empty()};
+};
+
 namespace chokepoint {
 namespace {
+
+TEST(Codec, FieldsOfAMemberThatIsNotKnownMayBeNull) {
+  Mixed mixed{.value = "red"};
+  const Json unknown = json::to_json(mixed);
+  EXPECT_EQ(unknown.dump(), R"({"value":"red","by":null,"to":null,"sentence":null})");
+  mixed.moved = {.by = 3};
+  mixed.sentence = "moved by 3";
+  const Json written = json::to_json(mixed);
+  EXPECT_EQ(written.dump(), R"({"value":"red","by":3,"to":null,"sentence":"moved by 3"})");
+  const auto read = from_json<Mixed>(written, "mixed");
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(read->moved->by, 3);
+  const auto read_unknown = from_json<Mixed>(unknown, "mixed");
+  ASSERT_TRUE(read_unknown) << describe(read_unknown.error());
+  EXPECT_FALSE(read_unknown->moved);
+}
+
+TEST(Codec, ATypeMayHaveAFormOfItsOwn) {
+  const auto read = from_json<Mixed>({{"value", 2}, {"by", nullptr}}, "mixed");
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(read->value, NumberOrText(2.0));
+  const auto wrong = from_json<Mixed>({{"value", true}, {"by", nullptr}}, "mixed");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(describe(wrong.error()).find("a number or a text"), std::string::npos);
+}
 
 TEST(Codec, FieldsOfAMemberStandAmongTheStructsOwn) {
   Framed framed{.width = 1, .outer = {.left = 2}};

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <string>
+
 #include <nlohmann/json.hpp>
 
 namespace chokepoint {
@@ -42,6 +45,20 @@ struct Answer {
   std::map<std::string, double> labels = {};
   Spread spread = {};
   Moment moment = {};
+};
+
+struct Height {
+  double m = 0;
+};
+
+struct Day {
+  std::int64_t number = 0;
+};
+
+struct Climb {
+  Height height = {};
+  std::optional<Day> day = {};
+  std::optional<Spread> slopes = {};
 };
 
 struct Journey {
@@ -101,6 +118,34 @@ struct Fields<Answer> {
           "megabytes", [](const Answer&) -> std::optional<double> { return 1.5; }, "10^6 bytes"),
       computed<Answer>("names", [](const Answer&) { return std::vector<std::string_view>{"a"}; }),
   };
+};
+
+// To whole metres.
+template <>
+struct JsonForm<Height> {
+  static void write(Json& at, const Height& height) { at = std::lround(height.m); }
+  static void describe(Json& schema, bool is_nullable) {
+    schema["type"] = is_nullable ? Json{"integer", "null"} : Json("integer");
+  }
+};
+
+template <>
+struct TextForm<Day> {
+  static constexpr std::string_view kWhat = "a day";
+  static constexpr std::string_view kFormat = "date";
+  static constexpr std::string_view kPattern = "^D[0-9]+$";
+  static std::string text(const Day& day) { return "D" + std::to_string(day.number); }
+};
+
+template <>
+struct Fields<Climb> {
+  static constexpr std::tuple kList{
+      field("height_m", &Climb::height, "above the sea"), field("day", &Climb::day),
+      spread(&Climb::slopes).null_if_unknown(),
+      computed<Climb>(
+          "share_percent", [](const Climb&) { return 1.0; }, "of the way")
+          .between(0, 100),
+      computed<Climb>("sentence", [](const Climb&) { return std::string(); }).null_if_empty()};
 };
 
 template <>
@@ -180,6 +225,25 @@ TEST(Schema, OfAnOptionalMembersOwnFieldsADocumentHasAllOrNone) {
   EXPECT_EQ(schema["required"], parsed(R"(["at_s", "retransmits"])"));
   EXPECT_EQ(schema["dependentRequired"], parsed(R"({"low": ["count"]})"));
   EXPECT_EQ(schema["properties"]["low"], parsed(R"({"type": "number"})"));
+}
+
+TEST(Schema, FieldsOfAnOptionalMemberMayBeNullTogether) {
+  const Json schema = schema_of<Climb>();
+  EXPECT_EQ(schema["required"],
+            parsed(R"(["height_m", "day", "low", "count", "share_percent", "sentence"])"));
+  EXPECT_EQ(schema["properties"]["low"], parsed(R"({"type": ["number", "null"]})"));
+  EXPECT_EQ(schema["properties"]["count"], parsed(R"({"type": ["integer", "null"]})"));
+}
+
+TEST(Schema, FormsOfTypesAndBoundsOfComputedFields) {
+  const Json properties = schema_of<Climb>()["properties"];
+  EXPECT_EQ(properties["height_m"],
+            parsed(R"({"description": "above the sea", "type": "integer"})"));
+  EXPECT_EQ(properties["day"], parsed(R"({"description": "a day", "type": ["string", "null"],
+      "format": "date", "pattern": "^D[0-9]+$"})"));
+  EXPECT_EQ(properties["share_percent"], parsed(R"({"description": "of the way",
+      "type": "number", "minimum": 0, "maximum": 100})"));
+  EXPECT_EQ(properties["sentence"], parsed(R"({"type": ["string", "null"], "minLength": 1})"));
 }
 
 TEST(Schema, WhatIsLeftOutWhereUnknownIsNeverNull) {
