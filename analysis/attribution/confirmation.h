@@ -161,8 +161,7 @@ struct Fields<analysis::Confirmation> {
 
 namespace chokepoint::analysis {
 
-// The names beside those of classes and causes, which would hide them.
-constexpr std::string_view name_of(TestKind kind) { return chokepoint::name_of<TestKind>(kind); }
-constexpr std::string_view name_of(TestSays says) { return chokepoint::name_of<TestSays>(says); }
+// Those of classes and causes would hide it.
+using chokepoint::name_of;
 
 }  // namespace chokepoint::analysis

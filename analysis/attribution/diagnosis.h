@@ -172,3 +172,27 @@ struct Diagnosis {
 };
 
 }  // namespace chokepoint::analysis
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<analysis::VerdictClass> {
+  using V = analysis::VerdictClass;
+  static constexpr std::string_view kWhat = "a class of verdicts";
+  static constexpr auto kNames = std::to_array<EnumName<V>>({
+#define VERDICT(enumerator, name, ...) {V::enumerator, name},
+#include "analysis/attribution/causes.def"
+  });
+};
+
+template <>
+struct EnumNames<analysis::Cause> {
+  using C = analysis::Cause;
+  static constexpr std::string_view kWhat = "a cause of verdicts";
+  static constexpr auto kNames = std::to_array<EnumName<C>>({
+#define CAUSE(enumerator, name, ...) {C::enumerator, name},
+#include "analysis/attribution/causes.def"
+  });
+};
+
+}  // namespace chokepoint

@@ -34,12 +34,7 @@ struct Fields<analysis::StepTimes> {
       field("mean_ms", &S::mean_ms, "of all of them").at_least(0),
       field("median_ms", &S::median_ms, "half of them took no longer").at_least(0),
       field("p99_ms", &S::p99_ms, "99 % of them took no longer").at_least(0),
-      computed<S>(
-          "source",
-          [](const S& s) {
-            return s.source ? std::optional(analysis::name_of(*s.source)) : std::nullopt;
-          },
-          "marks, output, collectives or traffic")};
+      field("source", &S::source, "how steps were found")};
 };
 
 template <>
@@ -138,9 +133,8 @@ struct Fields<analysis::WhatIf> {
 template <>
 struct Fields<analysis::Verdict> {
   using V = analysis::Verdict;
-  static std::optional<std::string> cause(const V& verdict) {
-    const std::string name = name_of(verdict.cause);
-    return name.empty() ? std::nullopt : std::optional(name);
+  static std::optional<analysis::Cause> cause(const V& verdict) {
+    return verdict.cause == analysis::Cause::None ? std::nullopt : std::optional(verdict.cause);
   }
   static std::vector<std::string> advice(const V& verdict) {
     std::vector<std::string> texts;
@@ -155,8 +149,7 @@ struct Fields<analysis::Verdict> {
     return commands;
   }
   static constexpr std::tuple kList{
-      computed<V>(
-          "class", [](const V& verdict) { return name_of(verdict.verdict); }, "of bottleneck"),
+      field("class", &V::verdict, "of bottleneck"),
       computed<V>("cause", cause, "finer than the class"),
       computed<V>(
           "sentence", [](const V& verdict) { return sentence_of(verdict); }, "for people"),
@@ -203,32 +196,6 @@ struct Fields<analysis::Diagnosis> {
 }  // namespace chokepoint
 
 namespace chokepoint::analysis {
-namespace {
-
-// Computed fields are texts to their schema: these are names of a table.
-void name_classes_and_causes(cli::Json& verdict) {
-  cli::Json& classes = verdict["properties"]["class"]["enum"];
-  for (const VerdictDescription& each : verdict_table()) {
-    classes.push_back(each.name);
-  }
-  cli::Json& causes = verdict["properties"]["cause"]["enum"];
-  for (const CauseDescription& each : cause_table()) {
-    causes.push_back(each.name);
-  }
-  causes.push_back(nullptr);
-}
-
-void name_sources(cli::Json& steps) {
-  cli::Json& sources = steps["properties"]["source"]["enum"];
-  using enum record::StepSource;
-  for (const record::StepSource each : {Marks, Output, Collectives, Traffic}) {
-    sources.push_back(name_of(each));
-  }
-  sources.push_back(nullptr);
-}
-
-}  // namespace
-
 cli::Json accounts_document(const std::optional<Accounting>& accounting) {
   return accounting ? json::to_json(*accounting) : cli::Json();
 }
@@ -236,9 +203,6 @@ cli::Json accounts_document(const std::optional<Accounting>& accounting) {
 cli::Json diagnosis_schema() {
   cli::Json schema = json::schema_of<Diagnosis>();
   cli::Json& parts = schema["properties"];
-  name_sources(parts["steps"]);
-  name_classes_and_causes(parts["verdict"]);
-  name_classes_and_causes(parts["others"]["items"]);
   parts["ceilings"]["items"]["properties"]["says"]["enum"] = {
       name_of(Ceiling::Says::For), name_of(Ceiling::Says::Against), nullptr};
   parts["given"]["items"]["properties"]["says"]["enum"] =

@@ -240,7 +240,7 @@ std::optional<SourcedValue> samples_per_s(const std::vector<StepRows>& all, cons
   if (!rates.source) {
     return std::nullopt;
   }
-  const char* source = name_of(*rates.source);
+  const std::string_view source = name_of(*rates.source);
   if (rates.count == 1) {
     return SourcedValue{rates.sum, fmt::format("samples of steps from {}", source)};
   }

@@ -107,7 +107,7 @@ class Figures {
     if (!steps.source) {
       return;
     }
-    const Labels source{{"source", name_of(*steps.source)}};
+    const Labels source{{"source", std::string(name_of(*steps.source))}};
     text_.counter("steps_total", "Of the rank that has most.", static_cast<double>(steps.count),
                   source);
     text_.gauge("step_mean_seconds", "Of all steps.", seconds_of(steps.mean_ms), source);

@@ -176,10 +176,7 @@ void each_piece(const SeriesData& series, Span span, F&& visit) {
   }
 }
 
-constexpr std::array<std::string_view, 2> kDirections{"a_to_b", "b_to_a"};
 constexpr std::array<std::string_view, 2> kSeriesKinds{"counter", "gauge"};
-constexpr std::array<std::string_view, 5> kStepSources{"", "marks", "output", "collectives",
-                                                       "traffic"};
 constexpr std::array<std::string_view, 4> kCollectiveSources{"", "gloo", "nccl", "traffic"};
 constexpr std::array<std::string_view, 8> kAlgorithms{
     "unknown", "tree", "ring", "collnet-direct", "collnet-chain", "nvls", "nvls-tree", "pat"};
@@ -189,6 +186,13 @@ template <class Code>
 std::string_view word_among(std::span<const std::string_view> words, Code code) {
   const auto place = static_cast<std::size_t>(code);
   return place < words.size() ? words[place] : std::string_view();
+}
+
+template <Named Code>
+std::string_view known_name(Code code) {
+  const auto& names = EnumNames<Code>::kNames;
+  const auto found = std::ranges::find(names, code, &EnumName<Code>::first);
+  return found == names.end() ? std::string_view() : found->second;
 }
 
 }  // namespace
@@ -312,9 +316,9 @@ std::optional<double> most_level(const SeriesData& series, Span span) {
   return most ? most : touching;
 }
 
-std::string_view word_of(record::Direction direction) { return word_among(kDirections, direction); }
+std::string_view word_of(record::Direction direction) { return known_name(direction); }
 std::string_view word_of(record::SeriesKind kind) { return word_among(kSeriesKinds, kind); }
-std::string_view word_of(record::StepSource source) { return word_among(kStepSources, source); }
+std::string_view word_of(record::StepSource source) { return known_name(source); }
 std::string_view word_of(record::CollectiveKind kind) {
   return word_among(record::kCollectiveKinds, kind);
 }

@@ -243,11 +243,6 @@ std::optional<double> network_mbps(const RunSummary& run) {
   return most;
 }
 
-const char* name_of(record::StepSource source) {
-  const std::string_view word = word_of(source);  // of literals, so it ends as one
-  return word.empty() ? "unknown" : word.data();
-}
-
 std::optional<double> step_quantile_ms(const Steps& steps, double share) {
   std::vector<std::pair<double, double>> sorted = steps.weighed_ms;
   std::ranges::sort(sorted);

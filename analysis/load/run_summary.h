@@ -36,7 +36,8 @@ struct Steps {
   std::vector<std::pair<double, double>> weighed_ms = {};  // duration, how many steps had it
 };
 
-const char* name_of(record::StepSource source);  // "marks" …
+// "marks" …, beside the names that other folders give to enums of their own.
+using chokepoint::name_of;
 
 std::optional<double> step_quantile_ms(const Steps& steps, double share);
 

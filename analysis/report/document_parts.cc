@@ -119,7 +119,8 @@ Json json_of(const NodeTime& node) {
   return {
       {"name", node.name},
       {"ranks", node.ranks},
-      {"clock", {{"source", node.clock_source}, {"error_ms", value_or_null(node.clock_error_ms)}}}};
+      {"clock",
+       {{"source", name_of(node.clock_source)}, {"error_ms", value_or_null(node.clock_error_ms)}}}};
 }
 
 Json json_of(const math::Distribution& values) {

@@ -339,8 +339,8 @@ std::vector<NodeTime> node_times(const RunData& run, const Clocks& clocks) {
   std::vector<NodeTime> times;
   for (std::size_t place = 0; place < run.nodes.size(); ++place) {
     const NodeClock& clock = clocks.nodes[place];
-    NodeTime& time = times.emplace_back(
-        NodeTime{.name = run.nodes[place].name, .clock_source = name_of(clock.source)});
+    NodeTime& time =
+        times.emplace_back(NodeTime{.name = run.nodes[place].name, .clock_source = clock.source});
     if (clock.error_ns) {
       time.clock_error_ms = static_cast<double>(*clock.error_ns) / 1e6;
     }

@@ -92,7 +92,7 @@ struct Moment {
 struct NodeTime {
   std::string name = {};
   std::vector<std::int64_t> ranks = {};
-  std::string clock_source = {};
+  ClockSource clock_source = ClockSource::None;
   std::optional<double> clock_error_ms = {};
 };
 

@@ -221,24 +221,6 @@ double ClockMap::drift_ppm() const {
   return knots_.size() < 2 ? 0 : rate(knots_.front(), knots_.back()) * 1e6;
 }
 
-const char* name_of(ClockSource source) {
-  switch (source) {
-    case ClockSource::SameHost:
-      return "same host";
-    case ClockSource::Marks:
-      return "packets";
-    case ClockSource::Collectives:
-      return "collectives";
-    case ClockSource::Offsets:
-      return "probes";
-    case ClockSource::WallClock:
-      return "wall clock";
-    case ClockSource::None:
-      break;
-  }
-  return "none";
-}
-
 Clocks fit_clocks(const RunData& run, const FitOptions& options) {
   Clocks clocks;
   if (run.nodes.empty()) return clocks;

@@ -49,8 +49,6 @@ class ClockMap {
 // are any.
 enum class ClockSource { SameHost, Marks, Collectives, Offsets, WallClock, None };
 
-const char* name_of(ClockSource source);  // "packets"
-
 struct NodeClock {
   ClockSource source = ClockSource::SameHost;  // the worst between it and the common clock
   std::int64_t offset_ns = 0;  // its time less the common time, where its span begins
@@ -85,3 +83,16 @@ struct FitOptions {
 Clocks fit_clocks(const RunData& run, const FitOptions& options = {});
 
 }  // namespace chokepoint::analysis
+
+template <>
+struct chokepoint::EnumNames<chokepoint::analysis::ClockSource> {
+  using enum analysis::ClockSource;
+  static constexpr std::string_view kWhat = "how a clock is known";
+  static constexpr auto kNames =
+      std::to_array<EnumName<analysis::ClockSource>>({{SameHost, "same host"},
+                                                      {Marks, "packets"},
+                                                      {Collectives, "collectives"},
+                                                      {Offsets, "probes"},
+                                                      {WallClock, "wall clock"},
+                                                      {None, "none"}});
+};

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <variant>
 
+#include "base/json/fields.h"
+
 namespace chokepoint::record {
 
 // A whole number that may not be known, in eight bytes, so that rows stay small and trivially
@@ -234,3 +236,23 @@ using Sample =
     std::variant<FlowSample, SocketSample, CounterSample, GaugeSample, Step, Collective, FlowMark>;
 
 }  // namespace chokepoint::record
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<record::Direction> {
+  using enum record::Direction;
+  static constexpr std::string_view kWhat = "a_to_b or b_to_a";
+  static constexpr auto kNames =
+      std::to_array<EnumName<record::Direction>>({{AToB, "a_to_b"}, {BToA, "b_to_a"}});
+};
+
+template <>
+struct EnumNames<record::StepSource> {
+  using enum record::StepSource;
+  static constexpr std::string_view kWhat = "marks, output, collectives or traffic";
+  static constexpr auto kNames = std::to_array<EnumName<record::StepSource>>(
+      {{Marks, "marks"}, {Output, "output"}, {Collectives, "collectives"}, {Traffic, "traffic"}});
+};
+
+}  // namespace chokepoint

@@ -266,20 +266,6 @@ void add_unseen(std::string& text, const Figures& figures) {
 
 }  // namespace
 
-std::string_view name_of(record::StepSource source) {
-  switch (source) {
-    case record::StepSource::Marks:
-      return "marks";
-    case record::StepSource::Output:
-      return "output";
-    case record::StepSource::Collectives:
-      return "collectives";
-    case record::StepSource::Traffic:
-      return "traffic";
-  }
-  return "unknown";
-}
-
 std::string clock_text(double seconds) {
   constexpr std::int64_t kMinute = 60;
   const auto whole = static_cast<std::int64_t>(std::max(seconds, 0.0));

@@ -26,9 +26,8 @@ std::string limit_of(const Figures& figures);
 // what was not seen and why, the record's path and the next command.
 std::string summary_of(const Figures& figures, const std::string& record_path);
 
-std::string_view name_of(record::StepSource source);  // "marks" …
-std::string clock_text(double seconds);               // "03:25", "1:03:25"
-std::string grouped(std::uint64_t number);            // "15,000,000"
+std::string clock_text(double seconds);     // "03:25", "1:03:25"
+std::string grouped(std::uint64_t number);  // "15,000,000"
 // "0.01 %"; "<0.01 %" if it is less but not 0.
 std::string share_text(std::uint64_t part, std::uint64_t whole);
 // Both in the unit of the larger: "out 940 in 938 Mb/s".
