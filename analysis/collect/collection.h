@@ -5,16 +5,21 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "analysis/collect/sources.h"
 #include "base/cli/context.h"
+#include "base/json/fields.h"
 #include "base/record/collector.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::analysis {
 
+// The chokepoint.collect/1 document, and what is shown of it.
 struct CollectOutcome {
+  std::string folder = {};
   std::vector<record::Collected> collected = {};
   std::vector<std::string> troubles = {};
 };
@@ -28,3 +33,28 @@ Result<CollectOutcome> collect(const std::vector<Source>& sources, record::Colle
                                const cli::Context& context);
 
 }  // namespace chokepoint::analysis
+
+namespace chokepoint {
+
+template <>
+struct Fields<record::Collected> {
+  using C = record::Collected;
+  static constexpr std::tuple kList{
+      field("file", &C::file, "in the folder"), field("source", &C::source, "HOST:FILE"),
+      field("bytes", &C::bytes, "of the record").at_least(0),
+      field("sent_bytes", &C::sent_bytes, "that had to be transferred now").at_least(0),
+      field("live", &C::is_live, "it was being written")};
+};
+
+template <>
+struct Fields<analysis::CollectOutcome> {
+  using O = analysis::CollectOutcome;
+  static constexpr std::string_view kSchema = "chokepoint.collect/1";
+  static constexpr const char* kCommand = "collect";
+  static constexpr std::tuple kList{
+      field("folder", &O::folder, "where the records are now"),
+      field("records", &O::collected, "that came"),
+      field("troubles", &O::troubles, "what could not be collected, a line each")};
+};
+
+}  // namespace chokepoint

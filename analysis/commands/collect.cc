@@ -17,6 +17,7 @@
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/host/launcher.h"
+#include "base/json/codec.h"
 #include "base/math/units.h"
 #include "base/record/bundle.h"
 #include "base/record/collector.h"
@@ -132,23 +133,6 @@ std::vector<std::string> CollectCommand::command_for(const Source& source,
   return command;
 }
 
-cli::Json document_of(const cli::Context& context, const fs::path& folder,
-                      const CollectOutcome& all) {
-  cli::Json document = cli::document(context, "chokepoint.collect/1");
-  document["folder"] = folder.string();
-  cli::Json records = cli::Json::array();
-  for (const record::Collected& each : all.collected) {
-    records.push_back({{"file", each.file},
-                       {"source", each.source},
-                       {"bytes", each.bytes},
-                       {"sent_bytes", each.sent_bytes},
-                       {"live", each.is_live}});
-  }
-  document["records"] = std::move(records);
-  document["troubles"] = all.troubles;
-  return document;
-}
-
 void print_table(const cli::Context& context, const CollectOutcome& all) {
   cli::Table table({{"record"}, {"from"}, {"size", cli::Align::Right}, {""}});
   for (const record::Collected& each : all.collected) {
@@ -165,12 +149,15 @@ Result<cli::ExitCode> CollectCommand::run(cli::Context& context) {
   TRY(const fs::path folder, target(sources));
   record::Collector collector(folder);
   const auto command = [&](const Source& source) { return command_for(source, collector); };
-  TRY(const CollectOutcome all, collect(sources, collector, command, max_silence_, context));
+  TRY(CollectOutcome all, collect(sources, collector, command, max_silence_, context));
+  all.folder = folder.string();
   for (const std::string& trouble : all.troubles) {
     fmt::print(context.err, "chokepoint: collect: {}\n", cli::printable(trouble));
   }
   if (context.json) {
-    cli::print(context, document_of(context, folder, all));
+    cli::Json document = cli::document(context, Fields<CollectOutcome>::kSchema);
+    document.update(json::to_json(all));
+    cli::print(context, document);
   } else if (!all.collected.empty()) {
     print_table(context, all);
   }

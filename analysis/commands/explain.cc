@@ -1,5 +1,7 @@
 // chokepoint explain: what a verdict's class or cause means, what shows it and what to do, and what
 // a check of doctor or preflight looks at, and the traps that they know.
+#include "analysis/commands/explain.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -8,36 +10,22 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/commands.h"
 #include "analysis/confirm/confirm.h"
-#include "analysis/report/document_parts.h"
 #include "base/checks/traps.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "base/cli/text.h"
+#include "base/json/codec.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 constexpr int kTextIndent = 2;
-
-struct Topic {
-  std::string name = {};
-  std::string kind = {};  // "class", "cause", "check" or "trap"
-  std::string means = {};
-  std::string shown_by = {};
-  std::string wrong_if = {};
-  std::vector<std::string> under = {};  // of a cause its classes, of a class its causes, of a check
-                                        // its traps, of a trap its check
-  std::string passes = {};              // of a check
-  std::string otherwise = {};
-  std::vector<std::string> advice = {};
-  std::vector<std::string> tests = {};  // by which 'diagnose --confirm' holds it
-  std::string source = {};              // of a trap
-};
 
 // Texts of causes.def have places of a run in braces.
 std::string without_places(std::string_view text) {
@@ -92,7 +80,7 @@ void add_tests(VerdictClass verdict, Cause cause, Topic& topic) {
 
 Topic topic_of(const VerdictDescription& verdict) {
   Topic topic{.name = verdict.name,
-              .kind = "class",
+              .kind = TopicKind::Class,
               .means = without_places(verdict.sentence),
               .wrong_if = std::string(verdict.disproof)};
   for (const CauseDescription& cause : cause_table()) {
@@ -106,7 +94,8 @@ Topic topic_of(const VerdictDescription& verdict) {
 }
 
 Topic topic_of(const CauseDescription& cause) {
-  Topic topic{.name = cause.name, .kind = "cause", .shown_by = std::string(cause.evidence)};
+  Topic topic{
+      .name = cause.name, .kind = TopicKind::Cause, .shown_by = std::string(cause.evidence)};
   for (const CauseUnder& under : cause.under) {
     if (!under.verdict) {
       continue;
@@ -146,7 +135,7 @@ std::vector<std::string> traps_under(std::string_view check) {
 
 Topic topic_of(const checks::Trap& trap) {
   return {.name = std::string(trap.name),
-          .kind = "trap",
+          .kind = TopicKind::Trap,
           .means = std::string(trap.means),
           .shown_by = std::string(trap.shown_by),
           .under = {std::string(trap.check)},
@@ -156,7 +145,7 @@ Topic topic_of(const checks::Trap& trap) {
 
 Topic topic_of(const CheckRow& row) {
   return {.name = row.id,
-          .kind = "check",
+          .kind = TopicKind::Check,
           .means = std::string("a check of 'chokepoint ") + row.command + "', of " + row.section,
           .under = traps_under(row.id),
           .passes = row.passes,
@@ -185,10 +174,10 @@ std::vector<Topic> all_topics() {
 }
 
 const char* under_title(const Topic& topic) {
-  return topic.kind == "class"   ? "causes"
-         : topic.kind == "check" ? "traps"
-         : topic.kind == "trap"  ? "seen by the check"
-                                 : "under";
+  return topic.kind == TopicKind::Class   ? "causes"
+         : topic.kind == TopicKind::Check ? "traps"
+         : topic.kind == TopicKind::Trap  ? "seen by the check"
+                                          : "under";
 }
 
 void print_topic(const cli::Context& context, const Topic& topic) {
@@ -198,13 +187,13 @@ void print_topic(const cli::Context& context, const Topic& topic) {
                  cli::wrapped(text, context.out_terminal.width, kTextIndent));
     }
   };
-  if (topic.kind == "check") {
+  if (topic.kind == TopicKind::Check) {
     fmt::print(context.out, "{}: {}\n", topic.name, topic.means);
-  } else if (topic.kind == "trap") {
+  } else if (topic.kind == TopicKind::Trap) {
     fmt::print(context.out, "{}: a known trap\n", topic.name);
     line("means", topic.means);
   } else {
-    fmt::print(context.out, "{}: the {} of a verdict\n", topic.name, topic.kind);
+    fmt::print(context.out, "{}: the {} of a verdict\n", topic.name, name_of(topic.kind));
     line("means", topic.means);
   }
   line("passes", topic.passes);
@@ -222,9 +211,10 @@ void print_topic(const cli::Context& context, const Topic& topic) {
 }
 
 void print_names(const cli::Context& context, const std::vector<Topic>& topics) {
-  for (const auto& [kind, title] :
-       {std::pair("class", "classes of verdicts"), std::pair("cause", "causes of verdicts"),
-        std::pair("check", "checks of doctor and preflight"), std::pair("trap", "known traps")}) {
+  for (const auto& [kind, title] : {std::pair(TopicKind::Class, "classes of verdicts"),
+                                    std::pair(TopicKind::Cause, "causes of verdicts"),
+                                    std::pair(TopicKind::Check, "checks of doctor and preflight"),
+                                    std::pair(TopicKind::Trap, "known traps")}) {
     std::vector<std::string> names;
     for (const Topic& topic : topics) {
       if (topic.kind == kind) {
@@ -262,42 +252,29 @@ class ExplainCommand final : public cli::Command {
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
-    const std::vector<Topic> topics = all_topics();
+    std::vector<Topic> topics = all_topics();
     if (name_.empty() && !context.json) {
       print_names(context, topics);
       return cli::ExitCode::Done;
     }
-    const auto found = std::ranges::find(topics, name_, &Topic::name);
-    if (found == topics.end() && !name_.empty()) {
-      return unknown(topics);
-    }
-    if (!context.json) {
+    if (!name_.empty()) {
       // 'input' is a class, and a cause of another one.
-      for (const Topic& topic : topics) {
-        if (topic.name == name_) {
-          print_topic(context, topic);
-        }
+      const auto [first, last] = std::ranges::stable_partition(
+          topics, [this](const Topic& topic) { return topic.name == name_; });
+      if (first == topics.begin()) {
+        return unknown(topics);
       }
+      topics.erase(first, last);
+    }
+    if (context.json) {
+      cli::Json document = cli::document(context, Fields<Explanation>::kSchema);
+      document.update(json::to_json(Explanation{.topics = std::move(topics)}));
+      cli::print(context, document);
       return cli::ExitCode::Done;
     }
-    cli::Json document = cli::document(context, "chokepoint.explain/1");
-    document["topics"] = cli::Json::array();
     for (const Topic& topic : topics) {
-      if (name_.empty() || topic.name == name_) {
-        document["topics"].push_back({{"name", topic.name},
-                                      {"kind", topic.kind},
-                                      {"means", topic.means},
-                                      {"shown_by", text_or_null(topic.shown_by)},
-                                      {"under", topic.under},
-                                      {"passes", text_or_null(topic.passes)},
-                                      {"otherwise", text_or_null(topic.otherwise)},
-                                      {"wrong_if", text_or_null(topic.wrong_if)},
-                                      {"tests", topic.tests},
-                                      {"advice", topic.advice},
-                                      {"source", text_or_null(topic.source)}});
-      }
+      print_topic(context, topic);
     }
-    cli::print(context, document);
     return cli::ExitCode::Done;
   }
 

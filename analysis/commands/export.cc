@@ -10,12 +10,13 @@
 #include "analysis/attribution/diagnose.h"
 #include "analysis/commands/commands.h"
 #include "analysis/commands/run_files.h"
+#include "analysis/export/export_document.h"
 #include "analysis/export/formats.h"
 #include "analysis/export/perfetto/perfetto.h"
-#include "analysis/report/document_parts.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "base/cli/text.h"
+#include "base/json/codec.h"
 #include "base/math/units.h"
 #include "base/otlp/otlp.h"
 #include "base/sys/signals.h"
@@ -23,21 +24,20 @@
 namespace chokepoint::analysis {
 namespace {
 
-struct Exported {
-  std::vector<WrittenFile> files = {};       // none on standard output
-  std::optional<std::uint64_t> events = {};  // of a trace
-  std::string taken = {};                    // by a collector: "the figures and 30 spans"
-  std::uint64_t left_out = 0;                // see TraceFigures
+struct Outcome {
+  Exported exported = {};
+  std::string taken = {};      // by a collector: "the figures and 30 spans"
+  std::uint64_t left_out = 0;  // see TraceFigures
 };
 
 // To a collector, which has taken each document or is named in an Error.
-Result<Exported> send_otlp(const std::string& url, ExportedRun& run, const DiagnoseOptions& options,
-                           const cli::Context& context) {
+Result<Outcome> send_otlp(const std::string& url, ExportedRun& run, const DiagnoseOptions& options,
+                          const cli::Context& context) {
   constexpr std::chrono::seconds kPatience{10};
   TRY(const otlp::Collector collector, otlp::Collector::of(url));
   Result<> sent;
-  Exported exported;
-  exported.events =
+  Outcome outcome;
+  outcome.exported.events =
       write_otlp(run, diagnose(run.data(), options), context.version, otlp::Form::Protobuf,
                  [&](otlp::Signal signal, const std::string& document) {
                    if (!collector.takes(signal)) {
@@ -51,45 +51,46 @@ Result<Exported> send_otlp(const std::string& url, ExportedRun& run, const Diagn
   }
   TRY(std::move(sent));
   if (!collector.takes(otlp::Signal::Traces)) {
-    exported.events.reset();
-    exported.taken = "the figures";
+    outcome.exported.events.reset();
+    outcome.taken = "the figures";
   } else {
-    exported.taken =
+    outcome.taken =
         fmt::format("{}{} spans", collector.takes(otlp::Signal::Metrics) ? "the figures and " : "",
-                    *exported.events);
+                    *outcome.exported.events);
   }
-  return exported;
+  return outcome;
 }
 
 // A browser holds a trace of this size in memory without effort; of a larger one a part is advised.
 constexpr double kLargeTraceBytes = 500e6;
 
 // `place` is empty for standard output. An Error of kind Interrupted where the run was stopped.
-Result<Exported> export_to(const std::string& format, const std::string& place, ExportedRun& run,
-                           const DiagnoseOptions& options, const cli::Context& context) {
-  Exported exported;
-  if (format == "csv") {
+Result<Outcome> export_to(ExportFormat format, const std::string& place, ExportedRun& run,
+                          const DiagnoseOptions& options, const cli::Context& context) {
+  Outcome outcome;
+  Exported& exported = outcome.exported;
+  if (format == ExportFormat::Csv) {
     TRY(exported.files, write_csv(run, place));
-    return exported;
+    return outcome;
   }
   TRY(check_no_record(place));
   TRY(std::unique_ptr<cli::Output> out,
       place.empty()
           ? Result<std::unique_ptr<cli::Output>>(cli::open_stream(context.out, "standard output"))
           : cli::open_file(place));
-  if (format == "perfetto") {
+  if (format == ExportFormat::Perfetto) {
     const TraceFigures figures = write_perfetto(run, *out);
     exported.events = figures.events;
-    exported.left_out = figures.left_out;
-  } else if (format == "otlp") {
+    outcome.left_out = figures.left_out;
+  } else if (format == ExportFormat::Otlp) {
     exported.events =
         write_otlp(run, diagnose(run.data(), options), context.version, otlp::Form::Json,
                    [&](otlp::Signal /*signal*/, const std::string& document) {
                      out->write(document + "\n");
                      return !run.is_stopped();
                    });
-  } else if (format == "json") {
-    write_json(run, cli::document(context, "chokepoint.export/1"), *out);
+  } else if (format == ExportFormat::Json) {
+    write_json(run, cli::document(context, Fields<ExportDocument>::kSchema), *out);
   } else {
     out->write(prometheus_text(run, diagnose(run.data(), options)));
   }
@@ -101,7 +102,7 @@ Result<Exported> export_to(const std::string& format, const std::string& place, 
   if (!place.empty()) {
     exported.files.push_back({place, out->bytes()});
   }
-  return exported;
+  return outcome;
 }
 
 // One line for people: what was written where.
@@ -125,30 +126,16 @@ void print_written(const cli::Context& context, const ExportedRun& run, const Ex
   context.err << '\n';
 }
 
-void warn(const cli::Context& context, const ExportedRun& run, const Exported& exported) {
+void warn(const cli::Context& context, const ExportedRun& run, const Outcome& outcome) {
   for (const Error& error : run.troubles()) {
     fmt::print(context.err, "chokepoint: export: {}\n",
                cli::printable(describe(without_operation(error))));
   }
-  if (exported.left_out > 0) {
+  if (outcome.left_out > 0) {
     fmt::print(context.err,
                "chokepoint: export: {} spans were left out: too many overlap each other\n",
-               exported.left_out);
+               outcome.left_out);
   }
-}
-
-cli::Json document_of(const cli::Context& context, const std::string& format,
-                      const ExportedRun& run, const Exported& exported) {
-  cli::Json document = cli::document(context, "chokepoint.exported/1");
-  document["run"] = run.name();
-  document["to"] = format;
-  document["rows"] = run.rows();
-  document["events"] = value_or_null(exported.events);
-  document["files"] = cli::Json::array();
-  for (const WrittenFile& file : exported.files) {
-    document["files"].push_back({{"path", file.path.string()}, {"bytes", file.bytes}});
-  }
-  return document;
 }
 
 // CSV is a folder, whose name says nothing.
@@ -286,19 +273,25 @@ Result<cli::ExitCode> ExportCommand::run(cli::Context& context) {
     progress->update(done);
   };
   ExportedRun run(name_of_folder(folder_), records, wanted(), watch);
-  const Result<Exported> exported = send_.empty() ? export_to(to_, output_, run, options_, context)
-                                                  : send_otlp(send_, run, options_, context);
+  const ExportFormat format = named<ExportFormat>(to_).value_or(ExportFormat::Json);
+  Result<Outcome> outcome = send_.empty() ? export_to(format, output_, run, options_, context)
+                                          : send_otlp(send_, run, options_, context);
   progress.reset();
-  if (!exported) {
-    return fail(exported.error());
+  if (!outcome) {
+    return fail(outcome.error());
   }
-  warn(context, run, *exported);
+  warn(context, run, *outcome);
   if (context.json) {
-    cli::print(context, document_of(context, to_, run, *exported));
+    outcome->exported.run = run.name();
+    outcome->exported.to = format;
+    outcome->exported.rows = run.rows();
+    cli::Json document = cli::document(context, Fields<Exported>::kSchema);
+    document.update(json::to_json(outcome->exported));
+    cli::print(context, document);
   } else if (!send_.empty() && !context.quiet) {
-    fmt::print(context.err, "{}: took {}\n", cli::printable(send_), exported->taken);
+    fmt::print(context.err, "{}: took {}\n", cli::printable(send_), outcome->taken);
   } else if (!output_.empty() && !context.quiet) {
-    print_written(context, run, *exported);
+    print_written(context, run, outcome->exported);
   }
   return cli::ExitCode::Done;
 }

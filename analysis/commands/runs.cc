@@ -1,5 +1,5 @@
 // chokepoint runs: the runs in a folder, with what each was and what held it back.
-#include "base/record/runs.h"
+#include "analysis/commands/runs.h"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -7,33 +7,21 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/commands/commands.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/run_files.h"
 #include "analysis/load/run_summary.h"
-#include "analysis/report/document_parts.h"
 #include "base/cli/output.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/json/codec.h"
+#include "base/record/runs.h"
 
 namespace chokepoint::analysis {
 namespace {
-
-// What is known of a run without looking into its rows, and its verdict.
-struct ListedRun {
-  std::string path = {};
-  std::optional<std::int64_t> start_wall_ns = {};
-  std::optional<double> duration_s = {};
-  std::string state = {};
-  std::vector<std::string> nodes = {};
-  std::string command = {};
-  std::int64_t steps = 0;
-  std::optional<Verdict> verdict = {};
-  std::string headline = {};
-  std::optional<Error> trouble = {};
-};
 
 std::string state_of(const record::RunFolder& folder, const RunSummary& summary) {
   if (std::ranges::any_of(folder.records, record::is_being_written)) {
@@ -50,13 +38,14 @@ ListedRun list_run(const record::RunFolder& folder) {
   ListedRun listed{.path = folder.path.string()};
   auto records = records_of(listed.path);
   if (!records) {
-    listed.trouble = records.error();
+    listed.trouble = describe(records.error());
     return listed;
   }
   for (const record::Reader& node : records->nodes) {
     for (const record::Session& session : node.sessions()) {
-      listed.start_wall_ns =
-          std::min(listed.start_wall_ns.value_or(session.start_wall_ns), session.start_wall_ns);
+      if (!listed.started_at || session.start_wall_ns < listed.started_at->ns) {
+        listed.started_at = {.ns = session.start_wall_ns};
+      }
     }
   }
   const RunSummary summary = summarize(*records, {.count_rows = false});
@@ -69,10 +58,10 @@ ListedRun list_run(const record::RunFolder& folder) {
   if (const auto diagnosed = diagnose_folder(listed.path, {})) {
     const Diagnosis& diagnosis = diagnosed->inquiry.diagnosis;
     listed.steps = diagnosis.steps.count;
-    listed.verdict = diagnosis.verdict;
+    listed.verdict = diagnosis.verdict.verdict;
     listed.headline = headline_of(diagnosis);
   } else {
-    listed.trouble = diagnosed.error();
+    listed.trouble = describe(diagnosed.error());
   }
   return listed;
 }
@@ -102,34 +91,12 @@ void print_table(const cli::Context& context, const std::vector<ListedRun>& runs
                     {"command"},
                     {"verdict"}});
   for (const ListedRun& run : runs) {
-    table.add({run.path, run.start_wall_ns ? moment_text(*run.start_wall_ns) : "",
+    table.add({run.path, run.started_at ? moment_text(run.started_at->ns) : "",
                run.duration_s ? fmt::format("{:.0f} s", *run.duration_s) : "", run.state,
-               fmt::format("{}", run.nodes.size()), fmt::format("{}", run.steps),
-               short_command(run.command), run.trouble ? describe(*run.trouble) : run.headline});
+               fmt::format("{}", run.nodes.size()), fmt::format("{}", run.steps.value_or(0)),
+               short_command(run.command), run.trouble.empty() ? run.headline : run.trouble});
   }
   table.print(context.out, context.out_terminal);
-}
-
-cli::Json document_of(const cli::Context& context, const std::string& folder,
-                      const std::vector<ListedRun>& runs) {
-  cli::Json list = cli::Json::array();
-  for (const ListedRun& run : runs) {
-    cli::Json entry{{"run", run.path},
-                    {"state", text_or_null(run.state)},
-                    {"nodes", run.nodes},
-                    {"command", text_or_null(run.command)},
-                    {"steps", run.verdict ? cli::Json(run.steps) : cli::Json()}};
-    entry["started_at"] = run.start_wall_ns ? cli::Json(sys::rfc3339(*run.start_wall_ns)) : nullptr;
-    entry["duration_s"] = run.duration_s ? cli::Json(*run.duration_s) : nullptr;
-    entry["verdict"] = run.verdict ? cli::Json(name_of(run.verdict->verdict)) : nullptr;
-    entry["sentence"] = run.verdict ? cli::Json(run.headline) : nullptr;
-    entry["trouble"] = run.trouble ? cli::Json(describe(*run.trouble)) : nullptr;
-    list.push_back(std::move(entry));
-  }
-  cli::Json document = cli::document(context, "chokepoint.runs/1");
-  document["folder"] = folder;
-  document["runs"] = std::move(list);
-  return document;
 }
 
 class RunsCommand final : public cli::Command {
@@ -169,7 +136,9 @@ class RunsCommand final : public cli::Command {
       }
     }
     if (context.json) {
-      cli::print(context, document_of(context, folder_, runs));
+      cli::Json document = cli::document(context, Fields<RunList>::kSchema);
+      document.update(json::to_json(RunList{.folder = folder_, .runs = std::move(runs)}));
+      cli::print(context, document);
       return cli::ExitCode::Done;
     }
     print_table(context, runs);

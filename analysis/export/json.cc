@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "analysis/export/export_document.h"
 #include "analysis/export/formats.h"
 #include "analysis/export/tables.h"
 #include "base/cli/text.h"
@@ -41,30 +42,13 @@ std::string dumped(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-template <class T>
-Json json_of(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json known_text(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-Json clock_of(const NodeClock& clock) {
-  return {{"source", name_of(clock.source)},
-          {"offset_ns", clock.offset_ns},
-          {"drift_ppm", clock.drift_ppm},
-          {"error_ns", json_of(clock.error_ns)},
-          {"noise_ns", json_of(clock.noise_ns)}};
-}
-
 class JsonWriter {
  public:
   JsonWriter(ExportedRun& run, cli::Output& out) : run_(run), out_(out) {}
 
   void write(const Json& head) {
     out_.write("{");
-    for (const auto& [key, value] : head.items()) {
-      field(key, value);
-    }
+    fields(head);
     field("run", run_.name());
     field("zero_wall_ns", run_.clock().start_wall_ns());
     out_.write("\"nodes\":[");
@@ -83,6 +67,11 @@ class JsonWriter {
   }
 
  private:
+  void fields(const Json& object) {
+    for (const auto& [key, value] : object.items()) {
+      field(key, value);
+    }
+  }
   void field(std::string_view key, const Json& value) {
     append_json(out_.buffer(), key);
     out_.write(":" + dumped(value) + ",\n");
@@ -91,12 +80,12 @@ class JsonWriter {
   void put_node(std::size_t node) {
     const NodeData& data = run_.data().nodes[node];
     out_.write("{");
-    field("node", data.name);
-    field("host", known_text(data.host));
-    field("command", known_text(data.command));
-    field("exit_status", json_of(data.exit_status));
-    field("is_complete", data.is_complete);
-    field("clock", clock_of(run_.clock().node(node)));
+    fields(json::to_json(ExportedNodeHead{.node = data.name,
+                                          .host = data.host,
+                                          .command = data.command,
+                                          .exit_status = data.exit_status,
+                                          .is_complete = data.is_complete,
+                                          .clock = run_.clock().node(node)}));
     out_.write("\"tables\":{");
     std::string_view comma = "\n";
     each_table([&](const auto& table) {

@@ -7,6 +7,9 @@
 //     static constexpr std::tuple kList{…};
 //   };
 //
+// kCommand prints it with --json; a document that comes about otherwise has kPrinted in its place:
+// "what `chokepoint export DIR --to json` writes".
+//
 // The head (schema, host, started_at) and what `--record` and `--repeat` add is not in the struct.
 // A reader passes over fields that it does not know. A field that an older version of the document
 // lacks is or_default(). Pure functions.
@@ -25,10 +28,7 @@ namespace chokepoint::documents {
 using json::Json;
 
 template <class T>
-concept Document = Described<T> && requires {
-  std::string_view(Fields<T>::kSchema);
-  std::string_view(Fields<T>::kCommand);
-};
+concept Document = Described<T> && requires { std::string_view(Fields<T>::kSchema); };
 
 // Whether the document says that it is of this schema.
 bool is_of_schema(const Json& document, std::string_view schema);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/documents/host_facts.h"
+#include "base/documents/values.h"
 #include "tests/reference/tables.h"
 
 namespace chokepoint::reference {
@@ -142,19 +143,21 @@ Json without_head(const Json& schema) {
 
 }  // namespace
 
-Schema schema_of_parts(std::string_view name, std::string_view command, const Json& parts) {
-  Json schema = {{"$schema", parts["$schema"]},
-                 {"title", name},
-                 {"description", fmt::format("what `chokepoint {} --json` prints", command)},
-                 {"type", "object"}};
+std::string printed_by(std::string_view command) {
+  return fmt::format("what `chokepoint {} --json` prints", command);
+}
+
+Schema schema_of_parts(std::string_view name, std::string_view what, const Json& parts) {
+  Json schema = {
+      {"$schema", parts["$schema"]}, {"title", name}, {"description", what}, {"type", "object"}};
   schema["properties"] = {
       {"schema", {{"description", "the document and its version"}, {"const", name}}},
       {"host", {{"description", "the host that printed it"}, {"type", "string"}}},
       {"started_at",
        {{"description", "when the command began; RFC 3339, UTC"},
         {"type", "string"},
-        {"format", "date-time"},
-        {"pattern", kTimePattern}}}};
+        {"format", TextForm<documents::WallTime>::kFormat},
+        {"pattern", TextForm<documents::WallTime>::kPattern}}}};
   schema["required"] = {"schema", "host", "started_at"};
   schema["properties"].update(parts["properties"]);
   for (const Json& each : parts.value("required", Json::array())) {

@@ -22,8 +22,11 @@ struct Schema {
   json::Json content = {};
 };
 
-// Of a document whose parts behind the head have this schema.
-Schema schema_of_parts(std::string_view name, std::string_view command, const json::Json& parts);
+// "what `chokepoint doctor --json` prints"
+std::string printed_by(std::string_view command);
+
+// Of a document whose parts behind the head have this schema. `what` it is, in a line.
+Schema schema_of_parts(std::string_view name, std::string_view what, const json::Json& parts);
 
 // `has_host_facts`: what `--record` and `compare` use stands at the document's end.
 Schema with_host_facts(Schema schema);
@@ -33,7 +36,12 @@ Schema with_ways(Schema schema);
 
 template <documents::Document T>
 Schema document_schema() {
-  return schema_of_parts(Fields<T>::kSchema, Fields<T>::kCommand, json::schema_of<T>());
+  if constexpr (requires { Fields<T>::kPrinted; }) {
+    return schema_of_parts(Fields<T>::kSchema, Fields<T>::kPrinted, json::schema_of<T>());
+  } else {
+    return schema_of_parts(Fields<T>::kSchema, printed_by(Fields<T>::kCommand),
+                           json::schema_of<T>());
+  }
 }
 
 // What a probe or another test prints.

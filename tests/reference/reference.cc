@@ -18,8 +18,12 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/attribution/causes.h"
+#include "analysis/collect/collection.h"
 #include "analysis/commands/diagnose.h"
+#include "analysis/commands/explain.h"
+#include "analysis/commands/runs.h"
 #include "analysis/confirm/confirm.h"
+#include "analysis/export/export_document.h"
 #include "analysis/live/live_run.h"
 #include "base/checks/check.h"
 #include "base/checks/traps.h"
@@ -263,25 +267,29 @@ json::Json live_schema() {
 
 // Every document that a struct describes.
 std::vector<Schema> described_documents() {
-  return {document_schema<documents::Doctor>(),
-          schema_of_parts(preflight::kSchema, "preflight", preflight::document_schema()),
-          schema_of_parts("chokepoint.diagnosis/1", "diagnose", analysis::diagnosis_schema()),
-          schema_of_parts("chokepoint.live/1", "live", live_schema()),
-          test_schema<documents::ProbeTcp>(),
-          test_schema<documents::ProbeUdp>(),
-          test_schema<documents::ProbeQuic>(),
-          test_schema<documents::ProbeRpc>(),
-          test_schema<documents::ProbeLatency>(),
-          test_schema<documents::ProbePath>(),
-          test_schema<documents::ProbePaths>(),
-          test_schema<documents::ProbeProcessor>(),
-          test_schema<documents::ProbeStorage>(),
-          test_schema<documents::Pcie>(),
-          test_schema<documents::Collective>(),
-          test_schema<documents::Rdma>(),
-          test_schema<documents::RdmaFlows>(),
-          document_schema<rdma::ShownDevices>(),
-          document_schema<documents::Trials>()};
+  return {
+      document_schema<documents::Doctor>(),
+      schema_of_parts(preflight::kSchema, printed_by("preflight"), preflight::document_schema()),
+      schema_of_parts("chokepoint.diagnosis/1", printed_by("diagnose"),
+                      analysis::diagnosis_schema()),
+      schema_of_parts("chokepoint.live/1", printed_by("live"), live_schema()),
+      document_schema<analysis::RunList>(),
+      document_schema<analysis::Explanation>(),
+      document_schema<analysis::CollectOutcome>(),
+      document_schema<analysis::ExportDocument>(),
+      document_schema<analysis::Exported>(),
+      test_schema<documents::ProbeTcp>(),
+      test_schema<documents::ProbeUdp>(),
+      test_schema<documents::ProbeQuic>(),
+      test_schema<documents::ProbeRpc>(),
+      test_schema<documents::ProbeLatency>(),
+      test_schema<documents::ProbePath>(),
+      test_schema<documents::ProbePaths>(),
+      test_schema<documents::ProbeProcessor>(),
+      test_schema<documents::ProbeStorage>(),
+      test_schema<documents::Pcie>(),
+      test_schema<documents::Collective>(),
+      test_schema<documents::Rdma>()};
 }
 
 std::string content_of(const std::filesystem::path& path) {

@@ -1,0 +1,85 @@
+// What `explain` says of a verdict's class or cause, of a check and of a trap: the
+// chokepoint.explain/1 document and the page are two views of it. Values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/json/fields.h"
+
+namespace chokepoint::analysis {
+
+enum class TopicKind : std::uint8_t { Class, Cause, Check, Trap };
+
+struct Topic {
+  std::string name = {};
+  TopicKind kind = TopicKind::Class;
+  std::string means = {};
+  std::string shown_by = {};
+  std::string wrong_if = {};
+  std::vector<std::string> under = {};
+  std::string passes = {};
+  std::string otherwise = {};
+  std::vector<std::string> advice = {};
+  std::vector<std::string> tests = {};
+  std::string source = {};
+};
+
+struct Explanation {
+  std::vector<Topic> topics = {};
+};
+
+}  // namespace chokepoint::analysis
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<analysis::TopicKind> {
+  using enum analysis::TopicKind;
+  static constexpr std::string_view kWhat = "class, cause, check or trap";
+  static constexpr auto kNames = std::to_array<EnumName<analysis::TopicKind>>(
+      {{Class, "class"}, {Cause, "cause"}, {Check, "check"}, {Trap, "trap"}});
+};
+
+template <>
+struct Fields<analysis::Topic> {
+  using T = analysis::Topic;
+  static constexpr std::tuple kList{
+      field("name", &T::name, "of a class or a cause of verdicts, a check's id, or a known trap"),
+      field("kind", &T::kind, "which of these"),
+      field("means", &T::means, "for people"),
+      field("shown_by", &T::shown_by,
+            "the evidence for a cause, the sign of a trap; null of others")
+          .null_if_empty(),
+      field("under", &T::under,
+            "causes of a class, classes of a cause, traps that a check sees, or the check of a "
+            "trap"),
+      field("passes", &T::passes,
+            "when a check is PASS; null of others, and of checks that are only told where they "
+            "fail")
+          .null_if_empty(),
+      field("otherwise", &T::otherwise, "what a check is otherwise; null of others")
+          .null_if_empty(),
+      field("wrong_if", &T::wrong_if,
+            "what would show that it is wrong; null where nothing is named")
+          .null_if_empty(),
+      field("tests", &T::tests,
+            "by which 'diagnose --confirm' holds a class or a cause, and what speaks for and "
+            "against it"),
+      field("advice", &T::advice, "what to change"),
+      field("source", &T::source, "a public report of a trap; null of others").null_if_empty()};
+};
+
+template <>
+struct Fields<analysis::Explanation> {
+  static constexpr std::string_view kSchema = "chokepoint.explain/1";
+  static constexpr const char* kCommand = "explain";
+  static constexpr std::tuple kList{
+      field("topics", &analysis::Explanation::topics, "all of them, or those of that name")};
+};
+
+}  // namespace chokepoint

@@ -1,0 +1,158 @@
+// The JSON documents of an export: what `--to json` writes, chokepoint.export/1, and what --json
+// says of the files that were written, chokepoint.exported/1. Values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/export/formats.h"
+#include "analysis/timeline/clocks.h"
+#include "base/json/codec.h"
+
+namespace chokepoint::analysis {
+
+enum class ExportFormat : std::uint8_t { Perfetto, Prometheus, Csv, Json, Otlp };
+
+struct Exported {
+  std::string run = {};
+  ExportFormat to = ExportFormat::Json;
+  std::uint64_t rows = 0;
+  std::optional<std::uint64_t> events = {};
+  std::vector<WrittenFile> files = {};  // none on standard output
+};
+
+// The head of a node in an exported document, before its tables.
+struct ExportedNodeHead {
+  std::string node = {};
+  std::string host = {};
+  std::string command = {};
+  std::optional<std::int64_t> exit_status = {};
+  bool is_complete = false;
+  NodeClock clock = {};
+};
+
+// The rest is written as the rows come (json.cc): these structs say what it is like.
+
+struct TableCell {};
+
+struct TableContents {
+  std::vector<std::string> columns = {};
+  std::vector<std::vector<TableCell>> rows = {};
+};
+
+struct ExportedNode {
+  ExportedNodeHead head = {};
+  std::map<std::string, TableContents> tables = {};
+};
+
+struct ExportDocument {
+  std::string run = {};
+  std::int64_t zero_wall_ns = 0;
+  std::vector<ExportedNode> nodes = {};
+  std::vector<std::string> troubles = {};
+};
+
+}  // namespace chokepoint::analysis
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<analysis::ExportFormat> {
+  using enum analysis::ExportFormat;
+  static constexpr std::string_view kWhat = "perfetto, prometheus, csv, json or otlp";
+  static constexpr auto kNames =
+      std::to_array<EnumName<analysis::ExportFormat>>({{Perfetto, "perfetto"},
+                                                       {Prometheus, "prometheus"},
+                                                       {Csv, "csv"},
+                                                       {Json, "json"},
+                                                       {Otlp, "otlp"}});
+};
+
+template <>
+struct Fields<analysis::WrittenFile> {
+  using W = analysis::WrittenFile;
+  static constexpr std::tuple kList{
+      computed<W>(
+          "path", [](const W& file) { return file.path.string(); }, "as it was given"),
+      field("bytes", &W::bytes, "of its content")};
+};
+
+template <>
+struct Fields<analysis::Exported> {
+  using E = analysis::Exported;
+  static constexpr std::string_view kSchema = "chokepoint.exported/1";
+  static constexpr const char* kCommand = "export";
+  static constexpr std::tuple kList{
+      field("run", &E::run, "the folder as it was given"), field("to", &E::to, "the format"),
+      field("rows", &E::rows, "that were read"),
+      field("events", &E::events, "of a trace; null of other formats"),
+      field("files", &E::files, "that were written")};
+};
+
+template <>
+struct Fields<analysis::NodeClock> {
+  using C = analysis::NodeClock;
+  static constexpr std::tuple kList{
+      field("source", &C::source, "how its offset is known"),
+      field("offset_ns", &C::offset_ns, "its time less the common time"),
+      field("drift_ppm", &C::drift_ppm, "how much faster it runs"),
+      field("error_ns", &C::error_ns, "that the offset is off by at most; null: not known")
+          .at_least(0),
+      field("noise_ns", &C::noise_ns, "as measured; null without packets").at_least(0)};
+};
+
+template <>
+struct Fields<analysis::ExportedNodeHead> {
+  using H = analysis::ExportedNodeHead;
+  static constexpr std::tuple kList{
+      field("node", &H::node, "its name"),
+      field("host", &H::host, "on which it ran").null_if_empty(),
+      field("command", &H::command, "the job's; null without one").null_if_empty(),
+      field("exit_status", &H::exit_status, "the job's"),
+      field("is_complete", &H::is_complete, "the record has an end"),
+      field("clock", &H::clock, "against the run's common clock")};
+};
+
+template <>
+struct JsonForm<analysis::TableCell> {
+  static void describe(json::Json& schema, bool /*is_nullable*/) {
+    schema["type"] = {"string", "number", "boolean", "null"};
+  }
+};
+
+template <>
+struct Fields<analysis::TableContents> {
+  using T = analysis::TableContents;
+  static constexpr std::tuple kList{field("columns", &T::columns, "their names"),
+                                    field("rows", &T::rows, "each with a value for each column")};
+};
+
+template <>
+struct Fields<analysis::ExportedNode> {
+  using N = analysis::ExportedNode;
+  static constexpr std::tuple kList{
+      spread(&N::head), field("tables", &N::tables, "by the names of docs/guide/export.md")};
+};
+
+template <>
+struct Fields<analysis::ExportDocument> {
+  using D = analysis::ExportDocument;
+  static constexpr std::string_view kSchema = "chokepoint.export/1";
+  static constexpr const char* kPrinted = "what `chokepoint export DIR --to json` writes";
+  static constexpr std::tuple kList{
+      field("run", &D::run, "the folder as it was given"),
+      field("zero_wall_ns", &D::zero_wall_ns,
+            "nanoseconds since 1970 at which the common clock's seconds are 0"),
+      field("nodes", &D::nodes, "that left a record"),
+      field("troubles", &D::troubles, "what could not be read, a line each")};
+};
+
+}  // namespace chokepoint
