@@ -29,6 +29,7 @@
 #include "base/sys/root.h"
 #include "base/sys/sandbox.h"
 #include "base/sys/signals.h"
+#include "capture/commands/capture_document.h"
 #include "capture/commands/commands.h"
 #include "capture/commands/findings.h"
 #include "capture/commands/progress.h"
@@ -169,7 +170,7 @@ Result<OpenedSource> open(const SourceFlags& flags, const sys::Root& root, int i
 }
 
 // "eth0, eth1"; "a.pcap"
-std::string name_of(const SourceFlags& flags) {
+std::string source_name(const SourceFlags& flags) {
   if (flags.is_live() && flags.interfaces.empty()) {
     return "any";
   }
@@ -351,15 +352,15 @@ class CaptureCommand final : public cli::Command {
     }
     TRY(const observer::Settings wanted, settings());
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
-    const cli::Json head = cli::document(context, "chokepoint.capture/1");
+    const cli::Json head = cli::document(context, Fields<Findings>::kSchema);
     TRY(Work work, prepare(wanted, signals.descriptor(), context));
     work.observer->start();
     if (source_.is_live() && !context.quiet) {
-      fmt::print(context.err, "listening on {}\n", name_of(source_));
+      fmt::print(context.err, "listening on {}\n", source_name(source_));
       context.err.flush();
     }
     const bool is_interrupted = watch(*work.observer,
-                                      {.source = name_of(source_),
+                                      {.source = source_name(source_),
                                        .is_live = source_.is_live(),
                                        .most_time = duration_,
                                        .sort = sort_named(sort_),
@@ -498,7 +499,7 @@ class CaptureCommand final : public cli::Command {
   void show(const Work& work, bool is_interrupted, const cli::Json& head,
             const cli::Context& context) const {
     Findings findings = gather(*work.observer, sort_named(sort_), static_cast<std::size_t>(top_));
-    findings.source = name_of(source_);
+    findings.source = source_name(source_);
     findings.is_interrupted = is_interrupted;
     if (context.json) {
       print_document(context, head, findings, *work.observer, {.series = series_});

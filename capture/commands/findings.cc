@@ -123,7 +123,7 @@ void print_gloo(std::ostream& out, const cli::Terminal& terminal, const Findings
                     {"median", Align::Right},
                     {"p99", Align::Right}});
   for (const observer::CollectiveSum* sum : findings.collectives) {
-    table.add({std::string(observer::kind_text(sum->kind)), std::to_string(sum->count),
+    table.add({std::string(name_of(sum->kind)), std::to_string(sum->count),
                bytes_text(sum->sent_bytes), bytes_text(sum->received_bytes),
                time_text(sum->duration_ns.quantile(kMedian) / math::kNsPerSecond),
                time_text(sum->duration_ns.quantile(kP99) / math::kNsPerSecond)});

@@ -181,7 +181,7 @@ std::vector<Cell> row_of(const RankedFlow& flow, std::size_t most_end, bool is_w
     row.emplace_back(is_tcp ? bytes_text(facts.directions.at(main).max_in_flight_bytes) : "-");
     row.emplace_back(window ? bytes_text(*window) : "-");
     row.emplace_back(bytes_text(facts.directions[0].bytes + facts.directions[1].bytes));
-    row.emplace_back(std::string(observer::protocol_text(facts.kind)));
+    row.emplace_back(std::string(name_of(facts.kind)));
   }
   return row;
 }

@@ -7,10 +7,14 @@
 // Each begins with a header of six u64. Values and pure functions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
+
+#include "base/json/fields.h"
 
 namespace chokepoint::capture::gloo {
 
@@ -148,3 +152,20 @@ inline bool looks_like_gloo(std::uint64_t offset, std::span<const std::uint8_t> 
 }
 
 }  // namespace chokepoint::capture::gloo
+
+template <>
+struct chokepoint::EnumNames<chokepoint::capture::gloo::Kind> {
+  using enum capture::gloo::Kind;
+  static constexpr std::string_view kWhat = "a kind of collective";
+  static constexpr auto kNames =
+      std::to_array<EnumName<capture::gloo::Kind>>({{Unknown, "unknown"},
+                                                    {Gather, "gather"},
+                                                    {AllGather, "all-gather"},
+                                                    {Reduce, "reduce"},
+                                                    {AllReduce, "all-reduce"},
+                                                    {Scatter, "scatter"},
+                                                    {Broadcast, "broadcast"},
+                                                    {Barrier, "barrier"},
+                                                    {AllToAll, "all-to-all"},
+                                                    {PointToPoint, "point-to-point"}});
+};

@@ -12,17 +12,6 @@ std::string end_text(const packet::Address& address, bool is_ipv6, std::uint16_t
   return is_ipv6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
-std::string_view protocol_text(packet::Kind kind) {
-  switch (kind) {
-    case packet::Kind::Tcp:
-      return "tcp";
-    case packet::Kind::Roce:
-      return "roce";
-    default:
-      return "udp";
-  }
-}
-
 std::vector<packet::Address> own_addresses(const sys::Root& root) {
   std::vector<packet::Address> own;
   for (const auto& each :

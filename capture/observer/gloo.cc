@@ -21,13 +21,6 @@ packet::Ends ends_of(const packet::Packet& packet, const flow::Seen& seen) {
 
 }  // namespace
 
-std::string_view kind_text(gloo::Kind kind) {
-  constexpr std::array<std::string_view, 10> kNames{
-      "unknown", "gather",    "all-gather", "reduce",     "all-reduce",
-      "scatter", "broadcast", "barrier",    "all-to-all", "point-to-point"};
-  return kNames.at(static_cast<std::size_t>(kind));
-}
-
 GlooLedger::GlooLedger(std::vector<packet::Address> own_addresses, OnCollective on_collective,
                        Joining joining, OnCollective on_waiting)
     : own_addresses_(std::move(own_addresses)),

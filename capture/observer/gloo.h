@@ -18,7 +18,6 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,8 +32,6 @@
 #include "capture/packet/packet.h"
 
 namespace chokepoint::capture::observer {
-
-std::string_view kind_text(gloo::Kind kind);  // "all-reduce"
 
 // Collectives of one kind.
 struct CollectiveSum {

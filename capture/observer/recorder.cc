@@ -166,7 +166,7 @@ std::int64_t Recorder::monotonic(std::int64_t wall_ns) const {
 record::Flow Recorder::row_of(const flow::FlowFacts& facts, std::string interface) const {
   const packet::Ends& ends = facts.ends;
   record::Flow row;
-  row.protocol = protocol_text(facts.kind);
+  row.protocol = name_of(facts.kind);
   row.a_address = packet::text_of(ends.source, ends.is_ipv6);
   row.a_port = ends.source_port;
   row.b_address = packet::text_of(ends.destination, ends.is_ipv6);
