@@ -37,7 +37,7 @@ void take_session(const record::Session& session, NodeSummary& node) {
 template <class Row>
 void count_rows(record::Reader& reader, NodeSummary& node) {
   if (const Result<std::int64_t> count = reader.count<Row>(); count) {
-    node.rows.emplace_back(Fields<Row>::kTable, *count);
+    node.rows.emplace(Fields<Row>::kTable, *count);
   }
 }
 

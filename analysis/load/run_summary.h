@@ -7,9 +7,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/documents/values.h"
 #include "base/record/reader.h"
 
 namespace chokepoint::analysis {
@@ -24,10 +27,6 @@ std::int64_t dropped_rows(const record::Event& event);
 
 // Megabits a second, both ways together.
 std::optional<double> full_duplex_mbps(const Volume& volume, std::optional<double> duration_s);
-
-struct RunSummary;
-// The throughput of a run wherever one number stands for it: that of the node that moved most.
-std::optional<double> network_mbps(const RunSummary& run);
 
 // Of the best source there is: marks, else the job's output, collectives, traffic.
 struct Steps {
@@ -62,7 +61,7 @@ struct NodeSummary {
   std::string why_without_end = {};  // for people, where it was not
   std::optional<double> duration_s = {};
   std::int64_t bytes = 0;  // of the file and its log
-  std::vector<std::pair<std::string, std::int64_t>> rows = {};
+  std::map<std::string, std::int64_t> rows = {};
   Volume volume = {};
   Steps steps = {};
   std::optional<double> overhead_percent = {};  // of one core
@@ -91,4 +90,165 @@ struct SummaryOptions {
 
 RunSummary summarize(record::Run& run, const SummaryOptions& options = {});
 
+// The throughput of a run wherever one number stands for it: that of the node that moved most.
+std::optional<double> network_mbps(const RunSummary& run);
+
+// Parts of the chokepoint.run/1 document that follow from several figures.
+
+struct ShownVolume {
+  Volume volume = {};
+  std::optional<double> full_duplex_mbps = {};
+};
+
+struct ShownRunVolume {
+  ShownVolume volume = {};
+  std::optional<double> network_mbps = {};
+};
+
+struct ShownOverhead {
+  std::optional<double> cpu_percent = {};
+};
+
 }  // namespace chokepoint::analysis
+
+namespace chokepoint {
+
+template <>
+struct Fields<analysis::Steps> {
+  using S = analysis::Steps;
+  static constexpr std::tuple kList{
+      computed<S>(
+          "count",
+          [](const S& steps) { return steps.source ? std::optional(steps.count) : std::nullopt; },
+          "null: none were found")
+          .at_least(0),
+      computed<S>(
+          "median_ms", [](const S& steps) { return step_quantile_ms(steps, 0.5); },
+          "half of them took no longer")
+          .at_least(0),
+      computed<S>(
+          "p99_ms", [](const S& steps) { return step_quantile_ms(steps, 0.99); },
+          "99 % of them took no longer")
+          .at_least(0),
+      field("source", &S::source, "how steps were found")};
+};
+
+template <>
+struct Fields<analysis::Volume> {
+  using V = analysis::Volume;
+  static constexpr std::tuple kList{
+      field("sent_bytes", &V::sent_bytes, "of the job").at_least(0),
+      field("received_bytes", &V::received_bytes, "of the job").at_least(0)};
+};
+
+template <>
+struct Fields<analysis::ShownVolume> {
+  using V = analysis::ShownVolume;
+  static constexpr std::tuple kList{spread(&V::volume),
+                                    field("network_mbps_full_duplex", &V::full_duplex_mbps,
+                                          "both ways together over the duration, 10^6 bit/s")
+                                        .at_least(0)};
+};
+
+template <>
+struct Fields<analysis::ShownRunVolume> {
+  using V = analysis::ShownRunVolume;
+  static constexpr std::tuple kList{
+      spread(&V::volume),
+      field("network_mbps", &V::network_mbps, "of the node that moved most, both ways, 10^6 bit/s")
+          .at_least(0)};
+};
+
+template <>
+struct Fields<analysis::ShownOverhead> {
+  static constexpr std::tuple kList{
+      field("cpu_percent", &analysis::ShownOverhead::cpu_percent, "of one core, that watching took")
+          .at_least(0)};
+};
+
+template <>
+struct Fields<analysis::ProbeSummary> {
+  using P = analysis::ProbeSummary;
+  static constexpr std::tuple kList{
+      field("kind", &P::kind, "doctor, tcp …"),
+      field("peer", &P::peer, "the other end").null_if_empty(),
+      field("direction", &P::direction, "as this node calls it").null_if_empty(),
+      computed<P>(
+          "at", [](const P& probe) { return documents::WallTime{.ns = probe.wall_ns}; },
+          "when; RFC 3339, UTC"),
+      field("verdict", &P::verdict, "of its document").null_if_empty()};
+};
+
+template <>
+struct Fields<analysis::NodeSummary> {
+  using N = analysis::NodeSummary;
+  static constexpr std::tuple kList{
+      field("name", &N::name, "as its record names it"),
+      field("host", &N::host, "on which it ran").null_if_empty(),
+      field("file", &N::file, "of the record"),
+      field("kernel", &N::kernel, "of the host").null_if_empty(),
+      field("program", &N::program, "that wrote it").null_if_empty(),
+      field("sessions", &N::sessions, "of watching"),
+      field("complete", &N::is_complete, "the record has an end"),
+      computed<N>(
+          "damage",
+          [](const N& node) { return node.damage ? describe(*node.damage) : std::string(); },
+          "why it could be read only in part")
+          .null_if_empty(),
+      field("exit_status", &N::exit_status, "the job's there"),
+      field("duration_s", &N::duration_s, "of watching").at_least(0),
+      field("bytes", &N::bytes, "of the file").at_least(0),
+      field("rows", &N::rows, "of each table; empty in a report").at_least(0),
+      field("steps", &N::steps, "of the rank that has most"),
+      computed<N>(
+          "volume",
+          [](const N& node) {
+            return analysis::ShownVolume{
+                .volume = node.volume,
+                .full_duplex_mbps = analysis::full_duplex_mbps(node.volume, node.duration_s)};
+          },
+          "that the job moved"),
+      computed<N>(
+          "overhead",
+          [](const N& node) {
+            return analysis::ShownOverhead{.cpu_percent = node.overhead_percent};
+          },
+          "of watching"),
+      field("probes", &N::probes, "kept in the record"),
+      field("dropped", &N::dropped, "rows that were not written").at_least(0)};
+};
+
+template <>
+struct Fields<analysis::RunSummary> {
+  using R = analysis::RunSummary;
+  static std::vector<std::string> unreadable(const R& run) {
+    std::vector<std::string> lines;
+    for (const Error& error : run.unreadable) {
+      lines.push_back(describe(error));
+    }
+    return lines;
+  }
+  static analysis::ShownRunVolume volume(const R& run) {
+    return {.volume = {.volume = run.volume,
+                       .full_duplex_mbps = analysis::full_duplex_mbps(run.volume, run.duration_s)},
+            .network_mbps = analysis::network_mbps(run)};
+  }
+  static constexpr std::string_view kSchema = "chokepoint.run/1";
+  static constexpr const char* kCommand = "record show";
+  static constexpr std::tuple kList{
+      field("command", &R::command, "the job's").null_if_empty(),
+      field("exit_status", &R::exit_status, "the first that is not 0, else 0; null: not known"),
+      field("labels", &R::labels, "of the run"),
+      field("nodes", &R::nodes, "that left a record"),
+      computed<R>("unreadable", unreadable, "files that could not be read, and why"),
+      field("duration_s", &R::duration_s, "of the longest node").at_least(0),
+      field("steps", &R::steps, "of the rank that has most"),
+      computed<R>("volume", volume, "sums over the nodes"),
+      computed<R>(
+          "overhead",
+          [](const R& run) { return analysis::ShownOverhead{.cpu_percent = run.overhead_percent}; },
+          "of watching, on the node where it is most"),
+      field("dropped", &R::dropped, "rows that were not written").at_least(0)};
+};
+
+}  // namespace chokepoint

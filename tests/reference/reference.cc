@@ -25,6 +25,7 @@
 #include "analysis/confirm/confirm.h"
 #include "analysis/export/export_document.h"
 #include "analysis/live/live_run.h"
+#include "analysis/load/run_summary.h"
 #include "base/checks/check.h"
 #include "base/checks/traps.h"
 #include "base/documents/collective.h"
@@ -45,6 +46,7 @@
 #include "base/json/schema.h"
 #include "base/record/series_table.h"
 #include "base/record/tables.h"
+#include "capture/commands/capture_document.h"
 #include "preflight/report/document.h"
 #include "rdma/commands/devices_document.h"
 #include "tests/reference/document_pages.h"
@@ -273,6 +275,8 @@ std::vector<Schema> described_documents() {
       schema_of_parts("chokepoint.diagnosis/1", printed_by("diagnose"),
                       analysis::diagnosis_schema()),
       schema_of_parts("chokepoint.live/1", printed_by("live"), live_schema()),
+      document_schema<capture::Findings>(),
+      document_schema<analysis::RunSummary>(),
       document_schema<analysis::RunList>(),
       document_schema<analysis::Explanation>(),
       document_schema<analysis::CollectOutcome>(),
