@@ -299,11 +299,9 @@ std::unexpected<Error> none_ran(const std::vector<PlannedTest>& plan,
 }
 
 Result<> keep_results(const cli::Context& context, const std::string& folder,
-                      const Diagnosis& diagnosis, const confirm::Kept& kept) {
-  cli::Json document = cli::document(context, confirm::kKeptSchema);
-  document["run"] = diagnosis.run;
-  document["class"] = name_of(diagnosis.verdict.verdict);
-  confirm::add_kept(document, kept);
+                      const confirm::Kept& kept) {
+  cli::Json document = cli::document(context, Fields<confirm::KeptDocument>::kSchema);
+  document.update(json::to_json(document_of(kept)));
   return write_own_file(confirm::kept_file(folder).string(), document.dump(2) + "\n");
 }
 
@@ -388,7 +386,11 @@ Result<bool> confirm_run(const cli::Context& context, const std::string& folder,
                                  "ended before a test had measured anything")
                           : none_ran(diagnosis.plan, results);
   }
-  TRY(keep_results(context, folder, diagnosis, {.results = results, .cost_s = runner.cost_s()}));
+  TRY(keep_results(context, folder,
+                   {.run = diagnosis.run,
+                    .verdict = diagnosis.verdict.verdict,
+                    .cost_s = runner.cost_s(),
+                    .results = results}));
   const bool is_wan = confirm::is_wide_area(diagnosed.run, inquiry.clocks, options.wan_rtt_ms);
   confirm::apply(confirm::judge(diagnosis.verdict, diagnosis.plan, std::move(results), is_wan),
                  diagnosis);

@@ -7,14 +7,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "analysis/attribution/confirmation.h"
 #include "analysis/attribution/diagnose.h"
 #include "analysis/attribution/diagnosis.h"
 #include "base/json/codec.h"
+#include "base/json/object_text.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::analysis::confirm {
@@ -102,7 +102,6 @@ void apply(Confirmation confirmation, Diagnosis& diagnosis);
 // diagnosis and report shows them. The file may come from anybody: bounded, and what is wrong with
 // it is an Error that names the place. Pure but for the file that is read; any thread.
 
-inline constexpr std::string_view kKeptSchema = "chokepoint.confirmation/1";
 inline constexpr std::size_t kMaxKeptBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kMaxKeptTests = 256;
 
@@ -110,14 +109,26 @@ inline constexpr std::size_t kMaxKeptTests = 256;
 std::filesystem::path kept_file(const std::filesystem::path& run);
 
 struct Kept {
-  std::vector<TestResult> results = {};
+  std::string run = {};
+  VerdictClass verdict = VerdictClass::Unknown;  // that was tested
   // What all tests cost the job while it ran, in seconds of its time: also earlier ones, whose
   // results were replaced.
   double cost_s = 0;
+  std::vector<TestResult> results = {};
 };
 
-// Into `document`, which has its head already.
-void add_kept(json::Json& document, const Kept& kept);
+// The chokepoint.confirmation/1 document.
+struct KeptTest {
+  TestResult result = {};
+  json::ObjectText document = {};
+};
+struct KeptDocument {
+  std::string run = {};
+  VerdictClass verdict = VerdictClass::Unknown;
+  double cost_s = 0;
+  std::vector<KeptTest> tests = {};
+};
+KeptDocument document_of(const Kept& kept);
 
 Result<Kept> kept_in(std::string_view text);
 
@@ -125,3 +136,35 @@ Result<Kept> kept_in(std::string_view text);
 Result<Kept> read_kept(const std::filesystem::path& run);
 
 }  // namespace chokepoint::analysis::confirm
+
+namespace chokepoint {
+
+template <>
+struct Fields<analysis::confirm::KeptTest> {
+  using K = analysis::confirm::KeptTest;
+  static constexpr std::tuple kList{
+      spread(&K::result),
+      field("document", &K::document, "as the test printed it; null where it measured nothing")
+          .or_default()};
+};
+
+template <>
+struct Fields<analysis::confirm::KeptDocument> {
+  using K = analysis::confirm::KeptDocument;
+  static constexpr std::string_view kSchema = "chokepoint.confirmation/1";
+  static constexpr const char* kPrinted =
+      "what `chokepoint diagnose --confirm` keeps beside a run; `value`, `unit`, `job_value`, "
+      "`says` and `sentence` of a test follow from its `document` and the run when it is read";
+  static constexpr std::tuple kList{
+      field("run", &K::run, "the folder as it was given"),
+      field("class", &K::verdict, "of the verdict that was tested"),
+      field("cost_s", &K::cost_s,
+            "what tests cost the job while it ran, of all --confirm so far: no more than its "
+            "share of the job's time; absent in documents of earlier versions")
+          .at_least(0)
+          .or_default(),
+      field("tests", &K::tests, "in the order in which they were run")
+          .up_to_items(analysis::confirm::kMaxKeptTests)};
+};
+
+}  // namespace chokepoint

@@ -1,23 +1,20 @@
 #include <fcntl.h>
-#include <fmt/format.h>
 
 #include <algorithm>
-
-#include <nlohmann/json.hpp>
+#include <iterator>
 
 #include "analysis/confirm/confirm.h"
+#include "base/documents/document.h"
 #include "base/sys/regular_file.h"
 
 namespace chokepoint::analysis::confirm {
 namespace {
 
-using json::Json;
 namespace fs = std::filesystem;
 
-Result<TestResult> result_in(const Json& item) {
-  TRY(TestResult result, json::from_json<TestResult>(item, "test"));
-  const Json document = item.value("document", Json());
-  result.document = document.is_object() ? document.dump() : "";
+TestResult result_of(const KeptTest& test) {
+  TestResult result = test.result;
+  result.document = test.document.text;
   // These follow from the document.
   result.value = {};
   result.job_value = {};
@@ -34,34 +31,18 @@ fs::path kept_file(const fs::path& run) {
   return (fs::is_directory(run, failed) ? run : run.parent_path()) / "confirmation.json";
 }
 
-void add_kept(Json& document, const Kept& kept) {
-  document["cost_s"] = kept.cost_s;
-  document["tests"] = Json::array();
+KeptDocument document_of(const Kept& kept) {
+  KeptDocument document{.run = kept.run, .verdict = kept.verdict, .cost_s = kept.cost_s};
   for (const TestResult& result : kept.results) {
-    Json item = json::to_json(result);
-    item["document"] = json::object_or_null(result.document);
-    document["tests"].push_back(std::move(item));
+    document.tests.push_back({.result = result, .document = {.text = result.document}});
   }
+  return document;
 }
 
 Result<Kept> kept_in(std::string_view text) {
-  TRY(const Json document, json::parse_object(text, kMaxKeptBytes, "document"));
-  const Json schema = document.value("schema", Json());
-  if (!schema.is_string() || schema.get_ref<const std::string&>() != kKeptSchema) {
-    return fail(ErrorKind::Malformed, "", "document", fmt::format("is no {}", kKeptSchema));
-  }
-  const Json tests = document.value("tests", Json());
-  if (!tests.is_array() || tests.size() > kMaxKeptTests) {
-    return fail(ErrorKind::Malformed, "", "document",
-                fmt::format("has no list of at most {} tests", kMaxKeptTests));
-  }
-  Kept kept;
-  const Json cost_s = document.value("cost_s", Json());
-  kept.cost_s = cost_s.is_number() ? std::max(0.0, cost_s.get<double>()) : 0;
-  for (const Json& item : tests) {
-    TRY(TestResult result, result_in(item));
-    kept.results.push_back(std::move(result));
-  }
+  TRY(const KeptDocument document, documents::read_text<KeptDocument>(text));
+  Kept kept{.run = document.run, .verdict = document.verdict, .cost_s = document.cost_s};
+  std::ranges::transform(document.tests, std::back_inserter(kept.results), result_of);
   return kept;
 }
 

@@ -277,6 +277,7 @@ std::vector<Schema> described_documents() {
       schema_of_parts("chokepoint.live/1", printed_by("live"), live_schema()),
       document_schema<capture::Findings>(),
       document_schema<analysis::RunSummary>(),
+      document_schema<analysis::confirm::KeptDocument>(),
       document_schema<analysis::RunList>(),
       document_schema<analysis::Explanation>(),
       document_schema<analysis::CollectOutcome>(),

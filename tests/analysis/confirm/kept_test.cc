@@ -15,8 +15,9 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 std::string kept(const std::vector<TestResult>& results) {
-  json::Json document{{"schema", kKeptSchema}};
-  add_kept(document, {.results = results, .cost_s = 1.5});
+  json::Json document{{"schema", Fields<KeptDocument>::kSchema}};
+  document.update(json::to_json(document_of(
+      {.run = "r", .verdict = VerdictClass::LanLoss, .cost_s = 1.5, .results = results})));
   return document.dump();
 }
 
@@ -36,6 +37,8 @@ TEST(Kept, ComesBackWithItsDocumentsAndWithoutWhatFollows) {
              .sentence = "lost"},
             {.kind = TestKind::Storage, .on = "a", .folder = "/data", .failure = "refused"}}));
   ASSERT_TRUE(found) << describe(found.error());
+  EXPECT_EQ(found->run, "r");
+  EXPECT_EQ(found->verdict, VerdictClass::LanLoss);
   EXPECT_EQ(found->cost_s, 1.5);
   const std::vector<TestResult>& results = found->results;
   ASSERT_THAT(results, SizeIs(2));
@@ -48,24 +51,25 @@ TEST(Kept, ComesBackWithItsDocumentsAndWithoutWhatFollows) {
   EXPECT_EQ(results.at(1).document, "");
 }
 
+std::string with_tests(std::string_view tests) {
+  return std::string(R"({"schema":"chokepoint.confirmation/1","run":"r","class":"input",)") +
+         "\"tests\":" + std::string(tests) + "}";
+}
+
 TEST(Kept, IsRefusedWhereItIsSomethingElse) {
   const std::string long_name(300, 'a');
   for (const std::string& text :
        {std::string(), std::string("[]"), std::string("{}"),
-        std::string(R"({"schema":"chokepoint.run/1","tests":[]})"),
-        std::string(R"({"schema":"chokepoint.confirmation/1"})"),
-        std::string(R"({"schema":"chokepoint.confirmation/1","tests":[1]})"),
-        std::string(
-            R"({"schema":"chokepoint.confirmation/1","tests":[{"test":"shell","on":"a"}]})"),
-        std::string(R"({"schema":"chokepoint.confirmation/1","tests":[{"test":"loss"}]})"),
+        std::string(R"({"schema":"chokepoint.run/1","tests":[]})"), with_tests("{}"),
+        with_tests("[1]"), with_tests(R"([{"test":"shell","on":"a"}])"),
+        with_tests(R"([{"test":"loss"}])"), with_tests(R"([], "cost_s":-1)"),
         kept({{.on = long_name}}), kept(std::vector<TestResult>(kMaxKeptTests + 1))}) {
     EXPECT_FALSE(kept_in(text)) << text.substr(0, 100);
   }
 }
 
 TEST(Kept, OfAnEarlierVersionSaysNothingOfARunningJob) {
-  const auto found = kept_in(
-      R"({"schema":"chokepoint.confirmation/1","tests":[{"test":"loss","on":"a"}],"cost_s":-1})");
+  const auto found = kept_in(with_tests(R"([{"test":"loss","on":"a"}])"));
   ASSERT_TRUE(found) << describe(found.error());
   EXPECT_EQ(found->cost_s, 0);
   EXPECT_FALSE(found->results.at(0).beside_job);
