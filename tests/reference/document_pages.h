@@ -12,10 +12,6 @@
 
 namespace chokepoint::reference {
 
-// As sys::rfc3339() writes it.
-inline constexpr const char* kTimePattern =
-    "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$";
-
 // "schemas/probe.tcp.schema.json" and the schema itself.
 struct Schema {
   std::string file = {};
