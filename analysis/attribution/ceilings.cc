@@ -102,7 +102,7 @@ bool is_at_its_rate(const record::Probe& probe) {
   if (!udp || !udp->asked_mbps || udp->search) {
     return false;
   }
-  const auto& only = udp->ways.only;
+  const auto& only = udp->by_direction.only;
   return !only || only->throughput_mbps > kAllOfIt * *udp->asked_mbps;
 }
 

@@ -71,7 +71,7 @@ template <class Document>
 ProbeDocument reading_of(const Document& document) {
   ProbeDocument reading = of_peer(document.peer);
   for (const auto way : {documents::Direction::Send, documents::Direction::Receive}) {
-    if (const auto* figures = document.ways.find(document.direction, way)) {
+    if (const auto* figures = document.by_direction.find(document.direction, way)) {
       ProbedWay& probed = reading.ways.at(static_cast<std::size_t>(way));
       probed = way_of(*figures);
       reading.least_rtt_ms = lesser(reading.least_rtt_ms, probed.least_rtt_ms);

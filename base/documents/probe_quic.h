@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/documents/bounds.h"
+#include "base/documents/by_direction.h"
 #include "base/documents/peer.h"
 #include "base/documents/values.h"
-#include "base/documents/ways.h"
 
 namespace chokepoint {
 
@@ -126,7 +126,7 @@ struct ProbeQuic {
   double handshake_ms = 0;
   std::optional<double> resumption_ms = {};
   std::optional<bool> early_data_accepted = {};
-  Ways<QuicFigures> ways = {};
+  ByDirection<QuicFigures> by_direction = {};
 };
 
 }  // namespace documents
@@ -332,7 +332,7 @@ struct Fields<documents::ProbeQuic> {
       field("early_data_accepted", &P::early_data_accepted,
             "the resumed connection's first packets carried data (0-RTT); null of another program, "
             "where it is not tried"),
-      spread(&P::ways)};
+      spread(&P::by_direction)};
 };
 
 }  // namespace chokepoint

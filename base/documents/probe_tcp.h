@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/documents/bounds.h"
+#include "base/documents/by_direction.h"
 #include "base/documents/peer.h"
 #include "base/documents/values.h"
-#include "base/documents/ways.h"
 
 namespace chokepoint {
 
@@ -108,7 +108,7 @@ struct ProbeTcp {
   int streams = 1;
   bool interrupted = false;
   bool zero_copy = false;
-  Ways<TcpFigures> ways = {};
+  ByDirection<TcpFigures> by_direction = {};
 };
 
 }  // namespace documents
@@ -259,7 +259,7 @@ struct Fields<documents::ProbeTcp> {
       field("streams", &P::streams, "connections each way").at_least(1),
       field("interrupted", &P::interrupted, "ended before all was measured"),
       field("zero_copy", &P::zero_copy, "no copy between program and kernel, where the kernel can"),
-      spread(&P::ways)};
+      spread(&P::by_direction)};
 };
 
 }  // namespace chokepoint

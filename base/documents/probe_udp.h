@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/documents/bounds.h"
+#include "base/documents/by_direction.h"
 #include "base/documents/peer.h"
 #include "base/documents/values.h"
-#include "base/documents/ways.h"
 
 namespace chokepoint {
 
@@ -111,7 +111,7 @@ struct ProbeUdp {
   std::optional<double> clock_offset_ms = {};
   std::optional<double> clock_uncertainty_ms = {};
   std::optional<double> rtt_min_ms = {};
-  Ways<UdpFigures> ways = {};
+  ByDirection<UdpFigures> by_direction = {};
 };
 
 }  // namespace documents
@@ -284,7 +284,7 @@ struct Fields<documents::ProbeUdp> {
       field("clock_uncertainty_ms", &P::clock_uncertainty_ms, "of the offset")
           .between(0, documents::kMaxMs),
       field("rtt_min_ms", &P::rtt_min_ms, "the shortest round trip").between(0, documents::kMaxMs),
-      spread(&P::ways)};
+      spread(&P::by_direction)};
 };
 
 }  // namespace chokepoint

@@ -102,21 +102,21 @@ Figure retransmitted_percent(const documents::TcpFigures& tcp) {
 
 Result<documents::TcpFigures> read_one_direction(const Json& document) {
   TRY(documents::ProbeTcp tcp, read<documents::ProbeTcp>(document));
-  if (!tcp.ways.only) {
+  if (!tcp.by_direction.only) {
     return fail(malformed(kTcpSchema, "one direction"));
   }
-  return *std::move(tcp.ways.only);
+  return *std::move(tcp.by_direction.only);
 }
 
 }  // namespace
 
 Result<> read_loss(const Json& document, PairResult& pair) {
   TRY(const documents::ProbeUdp udp, read<documents::ProbeUdp>(document));
-  if (!udp.ways.send || !udp.ways.receive) {
+  if (!udp.by_direction.send || !udp.by_direction.receive) {
     return fail(malformed(kUdpSchema, "both directions"));
   }
-  set_loss(*udp.ways.send, pair.there);
-  set_loss(*udp.ways.receive, pair.back);
+  set_loss(*udp.by_direction.send, pair.there);
+  set_loss(*udp.by_direction.receive, pair.back);
   pair.clock_uncertainty_ms = figure(udp.clock_uncertainty_ms);
   return {};
 }
@@ -210,11 +210,11 @@ Result<> read_alone(const Json& document, PathResult& way) {
 
 Result<> read_together(const Json& document, PathResult& sent, PathResult& received) {
   TRY(const documents::ProbeTcp tcp, read<documents::ProbeTcp>(document));
-  if (!tcp.ways.send || !tcp.ways.receive) {
+  if (!tcp.by_direction.send || !tcp.by_direction.receive) {
     return fail(malformed(kTcpSchema, "both directions"));
   }
-  sent.together_mbps = static_cast<float>(tcp.ways.send->throughput_mbps);
-  received.together_mbps = static_cast<float>(tcp.ways.receive->throughput_mbps);
+  sent.together_mbps = static_cast<float>(tcp.by_direction.send->throughput_mbps);
+  received.together_mbps = static_cast<float>(tcp.by_direction.receive->throughput_mbps);
   return {};
 }
 

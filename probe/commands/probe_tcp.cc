@@ -116,7 +116,7 @@ documents::ProbeTcp tcp_document(const tcp::Trial& test, documents::Peer peer,
                                .interrupted = test.interrupted,
                                .zero_copy = test.parameters.zero_copy};
   for (const tcp::Outcome& outcome : directions) {
-    document.ways.set(document.direction, outcome.direction, outcome.figures);
+    document.by_direction.set(document.direction, outcome.direction, outcome.figures);
   }
   return document;
 }

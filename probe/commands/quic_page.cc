@@ -165,7 +165,7 @@ documents::ProbeQuic document_of(const QuicMeasured& measured, documents::Peer p
     document.early_data_accepted = trial.times.early_data_accepted;
   }
   for (const quic::Outcome& outcome : measured.directions) {
-    document.ways.set(document.direction, outcome.direction, outcome.figures);
+    document.by_direction.set(document.direction, outcome.direction, outcome.figures);
   }
   return document;
 }

@@ -132,7 +132,7 @@ documents::ProbeUdp document_of(const udp::Parameters& parameters, std::size_t p
     document.asked_mbps = bits_per_s / math::kMega;
   }
   for (const udp::Outcome& outcome : directions) {
-    document.ways.set(document.direction, outcome.direction, outcome.figures);
+    document.by_direction.set(document.direction, outcome.direction, outcome.figures);
   }
   return document;
 }

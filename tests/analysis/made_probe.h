@@ -14,10 +14,10 @@ namespace chokepoint::analysis {
 
 // One way, as the host that runs it calls it.
 inline std::string made_tcp(documents::Direction way, const std::string& address, double mbps) {
-  return fakes::printed_text(
-      documents::ProbeTcp{.peer = {.address = address},
-                          .direction = way,
-                          .ways = {.only = documents::TcpFigures{.throughput_mbps = mbps}}});
+  return fakes::printed_text(documents::ProbeTcp{
+      .peer = {.address = address},
+      .direction = way,
+      .by_direction = {.only = documents::TcpFigures{.throughput_mbps = mbps}}});
 }
 
 inline std::string made_tcp_both(const std::string& address, double sent_mbps,
@@ -25,8 +25,8 @@ inline std::string made_tcp_both(const std::string& address, double sent_mbps,
   return fakes::printed_text(documents::ProbeTcp{
       .peer = {.address = address},
       .direction = documents::Direction::Both,
-      .ways = {.send = documents::TcpFigures{.throughput_mbps = sent_mbps},
-               .receive = documents::TcpFigures{.throughput_mbps = received_mbps}}});
+      .by_direction = {.send = documents::TcpFigures{.throughput_mbps = sent_mbps},
+                       .receive = documents::TcpFigures{.throughput_mbps = received_mbps}}});
 }
 
 inline std::string made_latency(const std::string& address, double min_ms) {

@@ -179,7 +179,7 @@ Schema with_host_facts(Schema schema) {
   return schema;
 }
 
-Schema with_ways(Schema schema) {
+Schema with_directions(Schema schema) {
   const std::string figures = schema.content["dependentRequired"].begin().key();
   schema.content["if"] = {{"properties", {{"direction", {{"const", "both"}}}}}};
   schema.content["then"] = {{"required", {"send", "receive"}}};

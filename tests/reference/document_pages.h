@@ -28,7 +28,7 @@ Schema schema_of_parts(std::string_view name, std::string_view what, const json:
 Schema with_host_facts(Schema schema);
 
 // A test of both ways has its figures in `send` and `receive`, else the document has them itself.
-Schema with_ways(Schema schema);
+Schema with_directions(Schema schema);
 
 template <documents::Document T>
 Schema document_schema() {
@@ -43,8 +43,8 @@ Schema document_schema() {
 // What a probe or another test prints.
 template <documents::Document T>
 Schema test_schema() {
-  if constexpr (requires(T document) { document.ways; }) {
-    return with_ways(with_host_facts(document_schema<T>()));
+  if constexpr (requires(T document) { document.by_direction; }) {
+    return with_directions(with_host_facts(document_schema<T>()));
   }
   return with_host_facts(document_schema<T>());
 }

@@ -133,7 +133,7 @@ TEST_F(Ceilings, ARateThatWasAskedForIsNone) {
         .peer = {.address = "10.0.0.2"},
         .asked_mbps = 2000,
         .search = search,
-        .ways = {.only = documents::UdpFigures{.throughput_mbps = carried}}};
+        .by_direction = {.only = documents::UdpFigures{.throughput_mbps = carried}}};
     made_.node("a").probes = {{.kind = "udp", .document = fakes::printed_text(measured)}};
     return diagnosis().ceilings.size();
   };

@@ -24,15 +24,16 @@ struct Tcp {
 
 std::string tcp(double mbps, const Tcp& with = {}) {
   return fakes::printed_text(documents::ProbeTcp{
-      .ways = {.only = documents::TcpFigures{
-                   .mss_bytes = 1000,
-                   .throughput_mbps = mbps,
-                   .bytes = 10'000'000,
-                   .retransmits = with.retransmits,
-                   .rtt_ms = math::Distribution{.min = 0.2, .median = with.loaded_ms, .count = 9},
-                   .limited_by = documents::TcpShares{.application = 0.01,
-                                                      .receive_window = with.by_window,
-                                                      .send_buffer = with.by_buffer}}}});
+      .by_direction = {
+          .only = documents::TcpFigures{
+              .mss_bytes = 1000,
+              .throughput_mbps = mbps,
+              .bytes = 10'000'000,
+              .retransmits = with.retransmits,
+              .rtt_ms = math::Distribution{.min = 0.2, .median = with.loaded_ms, .count = 9},
+              .limited_by = documents::TcpShares{.application = 0.01,
+                                                 .receive_window = with.by_window,
+                                                 .send_buffer = with.by_buffer}}}});
 }
 
 constexpr Tcp kQueue{.loaded_ms = 12};
@@ -40,10 +41,10 @@ constexpr Tcp kQueue{.loaded_ms = 12};
 std::string udp(std::uint64_t sent, std::uint64_t lost, std::uint64_t in_socket = 0) {
   return fakes::printed_text(documents::ProbeUdp{
       .direction = documents::Direction::Both,
-      .ways = {.send =
-                   documents::UdpFigures{
-                       .packets_sent = sent, .lost = lost, .lost_in_receiver_queue = in_socket},
-               .receive = documents::UdpFigures{.packets_sent = sent}}});
+      .by_direction = {.send = documents::UdpFigures{.packets_sent = sent,
+                                                     .lost = lost,
+                                                     .lost_in_receiver_queue = in_socket},
+                       .receive = documents::UdpFigures{.packets_sent = sent}}});
 }
 
 // Of a host with two: one thread alone, and one on each.

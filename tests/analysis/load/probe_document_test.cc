@@ -43,7 +43,7 @@ TEST(ProbeDocument, KeepsTheWaysApart) {
 
 TEST(ProbeDocument, CountsWhatTcpRetransmittedAsLost) {
   const documents::TcpFigures figures{.mss_bytes = 1000, .bytes = 100'000, .retransmits = 3};
-  const ProbeDocument document = reading_of(documents::ProbeTcp{.ways = {.only = figures}});
+  const ProbeDocument document = reading_of(documents::ProbeTcp{.by_direction = {.only = figures}});
   EXPECT_THAT(document.way(ProbeWay::Send).loss_percent, Optional(DoubleEq(3)));
 }
 
@@ -52,8 +52,9 @@ TEST(ProbeDocument, TakesTheLeastRoundTripOfAll) {
     return documents::QuicFigures{.rtt_ms =
                                       math::Distribution{.min = min_ms, .median = 9, .count = 1}};
   };
-  const ProbeDocument document = reading_of(documents::ProbeQuic{
-      .direction = documents::Direction::Both, .ways = {.send = way(2), .receive = way(4)}});
+  const ProbeDocument document =
+      reading_of(documents::ProbeQuic{.direction = documents::Direction::Both,
+                                      .by_direction = {.send = way(2), .receive = way(4)}});
   EXPECT_THAT(document.least_rtt_ms, Optional(2.0));
   EXPECT_THAT(document.way(ProbeWay::Receive).loaded_rtt_ms, Optional(9.0));
 }
@@ -72,7 +73,8 @@ TEST(ProbeDocument, WhatIsNotKnownIsEmpty) {
 }
 
 TEST(ProbeDocument, IsNothingWhereAValueInItMakesNoSense) {
-  json::Json odd = fakes::printed(documents::ProbeTcp{.ways = {.only = documents::TcpFigures{}}});
+  json::Json odd =
+      fakes::printed(documents::ProbeTcp{.by_direction = {.only = documents::TcpFigures{}}});
   ASSERT_TRUE(read(odd.dump()));
   odd["throughput_mbps"] = -1;
   EXPECT_FALSE(read(odd.dump()));

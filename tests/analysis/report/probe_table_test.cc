@@ -52,12 +52,12 @@ class ProbeTableOf : public testing::Test {
 std::string whole_tcp() {
   return fakes::printed_text(documents::ProbeTcp{
       .peer = {.address = "10.0.0.2"},
-      .ways = {.only = documents::TcpFigures{
-                   .mss_bytes = 1000,
-                   .throughput_mbps = 1000,
-                   .bytes = 1'000'000,
-                   .retransmits = 20,
-                   .rtt_ms = math::Distribution{.min = 0.2, .median = 3, .count = 9}}}});
+      .by_direction = {.only = documents::TcpFigures{
+                           .mss_bytes = 1000,
+                           .throughput_mbps = 1000,
+                           .bytes = 1'000'000,
+                           .retransmits = 20,
+                           .rtt_ms = math::Distribution{.min = 0.2, .median = 3, .count = 9}}}});
 }
 
 TEST_F(ProbeTableOf, HoldsTheJobAgainstATcpProbe) {
@@ -88,7 +88,8 @@ TEST_F(ProbeTableOf, HoldsTheJobAgainstUdpLatencyAndPath) {
   probe("a", "udp",
         fakes::printed_text(documents::ProbeUdp{
             .peer = {.address = "10.0.0.2"},
-            .ways = {.only = documents::UdpFigures{.throughput_mbps = 940, .loss_percent = 0.5}}}));
+            .by_direction = {
+                .only = documents::UdpFigures{.throughput_mbps = 940, .loss_percent = 0.5}}}));
   probe("a", "latency",
         fakes::printed_text(documents::ProbeLatency{
             .peer = {.address = "10.0.0.2"},
@@ -123,9 +124,9 @@ TEST_F(ProbeTableOf, NamesAPeerThatIsNoNode) {
 
 TEST_F(ProbeTableOf, FindsAPeerByItsNameWhereThereIsNoAddress) {
   probe("a", "tcp",
-        fakes::printed_text(
-            documents::ProbeTcp{.peer = {.name = "b"},
-                                .ways = {.only = documents::TcpFigures{.throughput_mbps = 1800}}}));
+        fakes::printed_text(documents::ProbeTcp{
+            .peer = {.name = "b"},
+            .by_direction = {.only = documents::TcpFigures{.throughput_mbps = 1800}}}));
   EXPECT_THAT(table().lines.at(0).share_percent(), Optional(DoubleNear(50, 0.1)));
 }
 

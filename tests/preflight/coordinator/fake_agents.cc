@@ -38,9 +38,9 @@ documents::UdpFigures udp_way() {
 documents::ProbeTcp tcp(const Task& task) {
   if (task.sends && task.receives) {
     return {.direction = documents::Direction::Both,
-            .ways = {.send = tcp_way(400), .receive = tcp_way(300)}};
+            .by_direction = {.send = tcp_way(400), .receive = tcp_way(300)}};
   }
-  return {.ways = {.only = tcp_way(940)}};
+  return {.by_direction = {.only = tcp_way(940)}};
 }
 
 Json names(const Task& task) {
@@ -105,10 +105,11 @@ Json document_for(const Task& task) {
       return fakes::printed(documents::ProbeLatency{
           .idle_ms = documents::RoundTrips{.min = 0.1, .median = 0.2, .p99 = 0.5, .count = 1}});
     case TaskKind::Loss:
-      return fakes::printed(documents::ProbeUdp{.direction = documents::Direction::Both,
-                                                .clock_offset_ms = 5000,
-                                                .clock_uncertainty_ms = 0.1,
-                                                .ways = {.send = udp_way(), .receive = udp_way()}});
+      return fakes::printed(
+          documents::ProbeUdp{.direction = documents::Direction::Both,
+                              .clock_offset_ms = 5000,
+                              .clock_uncertainty_ms = 0.1,
+                              .by_direction = {.send = udp_way(), .receive = udp_way()}});
     case TaskKind::Path:
       return fakes::printed(path());
     case TaskKind::Tcp:

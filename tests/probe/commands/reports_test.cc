@@ -12,7 +12,7 @@ using cli::Json;
 TEST(Documents, WhatUdpDidNotMeasureIsNull) {
   const documents::ProbeUdp document = document_of(UdpMeasured{}, {udp::Outcome{}});
   EXPECT_FALSE(document.asked_mbps || document.search || document.clock_offset_ms);
-  EXPECT_TRUE(document.ways.only);
+  EXPECT_TRUE(document.by_direction.only);
 }
 
 TEST(Documents, PcieHasItsPairsOfGpus) {

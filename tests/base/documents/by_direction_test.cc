@@ -1,5 +1,5 @@
 // The document of a test that goes one way, or both: with probe.tcp's.
-#include "base/documents/ways.h"
+#include "base/documents/by_direction.h"
 
 #include <gtest/gtest.h>
 
@@ -17,32 +17,32 @@ Json printed(const ProbeTcp& document) {
   return whole;
 }
 
-TEST(Ways, OneWayStandsAtTheTop) {
+TEST(ByDirection, OneWayStandsAtTheTop) {
   ProbeTcp document{.direction = Direction::Receive};
-  document.ways.set(document.direction, Direction::Receive, {.throughput_mbps = 7});
+  document.by_direction.set(document.direction, Direction::Receive, {.throughput_mbps = 7});
   const Json json = printed(document);
   EXPECT_EQ(json["throughput_mbps"], 7);
   EXPECT_FALSE(json.contains("send") || json.contains("receive"));
   const ProbeTcp read = documents::read<ProbeTcp>(json).value();
-  EXPECT_EQ(read.ways.find(read.direction, Direction::Receive)->throughput_mbps, 7);
-  EXPECT_EQ(read.ways.find(read.direction, Direction::Send), nullptr);
+  EXPECT_EQ(read.by_direction.find(read.direction, Direction::Receive)->throughput_mbps, 7);
+  EXPECT_EQ(read.by_direction.find(read.direction, Direction::Send), nullptr);
 }
 
-TEST(Ways, BothHaveTheirNames) {
+TEST(ByDirection, BothHaveTheirNames) {
   ProbeTcp document{.direction = Direction::Both};
-  document.ways.set(document.direction, Direction::Send, {.throughput_mbps = 7});
-  document.ways.set(document.direction, Direction::Receive, {.throughput_mbps = 8});
+  document.by_direction.set(document.direction, Direction::Send, {.throughput_mbps = 7});
+  document.by_direction.set(document.direction, Direction::Receive, {.throughput_mbps = 8});
   const Json json = printed(document);
   EXPECT_EQ(json["send"]["throughput_mbps"], 7);
   EXPECT_EQ(json["receive"]["throughput_mbps"], 8);
   EXPECT_FALSE(json.contains("throughput_mbps"));
   const ProbeTcp read = documents::read<ProbeTcp>(json).value();
-  EXPECT_EQ(read.ways.find(read.direction, Direction::Send)->throughput_mbps, 7);
-  EXPECT_EQ(read.ways.find(read.direction, Direction::Receive)->throughput_mbps, 8);
+  EXPECT_EQ(read.by_direction.find(read.direction, Direction::Send)->throughput_mbps, 7);
+  EXPECT_EQ(read.by_direction.find(read.direction, Direction::Receive)->throughput_mbps, 8);
 }
 
-TEST(Ways, OfOneWayAllIsThereOrNothing) {
-  Json json = printed({.ways = {.only = TcpFigures{}}});
+TEST(ByDirection, OfOneWayAllIsThereOrNothing) {
+  Json json = printed({.by_direction = {.only = TcpFigures{}}});
   json.erase("bytes");
   EXPECT_FALSE(documents::read<ProbeTcp>(json));
   EXPECT_TRUE(documents::read<ProbeTcp>(printed({})));
