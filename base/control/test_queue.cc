@@ -104,7 +104,7 @@ bool TestQueue::has_room_for(const Entry& entry) const {
 }
 
 const TestQueue::Entry* TestQueue::obstacle(const Entry& entry) const {
-  const auto in_the_way = [&](const Entry& other) {
+  const auto blocks = [&](const Entry& other) {
     const bool earlier = other.running || other.ticket < entry.ticket;
     if (other.ticket == entry.ticket || !earlier) {
       return false;
@@ -115,7 +115,7 @@ const TestQueue::Entry* TestQueue::obstacle(const Entry& entry) const {
     return fills_path(entry.test) && fills_path(other.test) &&
            !(shares(entry.test) && shares(other.test));
   };
-  const auto found = std::ranges::find_if(entries_, in_the_way);
+  const auto found = std::ranges::find_if(entries_, blocks);
   return found == entries_.end() ? nullptr : &*found;
 }
 

@@ -78,7 +78,7 @@ struct PathTrace {
 };
 
 // One direction. Without a trace it says why there is none.
-struct PathWay {
+struct PathDirection {
   std::optional<PathTrace> trace = {};
   std::optional<PathHops> hops = {};
   std::optional<PathMtu> mtu = {};
@@ -107,8 +107,8 @@ struct PathFamily {
   std::string reason = {};
   std::optional<double> connect_ms = {};
   std::optional<bool> udp_passes = {};
-  PathWay forward = {};
-  PathWay reverse = {};
+  PathDirection forward = {};
+  PathDirection reverse = {};
   PathSymmetry symmetry = {};
   std::optional<int> path_mtu_bytes = {};
 };
@@ -237,12 +237,12 @@ struct Fields<documents::PathTrace> {
 };
 
 template <>
-struct Fields<documents::PathWay> {
-  using W = documents::PathWay;
+struct Fields<documents::PathDirection> {
+  using D = documents::PathDirection;
   static constexpr std::tuple kList{
-      spread(&W::trace), field("hops", &W::hops, "null: it was not traced"),
-      field("mtu", &W::mtu, "null where it was not searched for").or_default(),
-      field("why_not", &W::why_not, "why it was not traced").omitted_if_unknown()};
+      spread(&D::trace), field("hops", &D::hops, "null: it was not traced"),
+      field("mtu", &D::mtu, "null where it was not searched for").or_default(),
+      field("why_not", &D::why_not, "why it was not traced").omitted_if_unknown()};
 };
 
 template <>

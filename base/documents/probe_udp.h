@@ -204,8 +204,8 @@ struct Fields<documents::UdpStream> {
 template <>
 struct Fields<documents::UdpFigures> {
   using F = documents::UdpFigures;
-  static const char* wrong(const F& way) {
-    return way.lost > way.packets_sent ? "no more lost than sent" : nullptr;
+  static const char* wrong(const F& direction) {
+    return direction.lost > direction.packets_sent ? "no more lost than sent" : nullptr;
   }
   static constexpr std::tuple kList{
       field("duration_s", &F::duration_s, "of sending").between(0, documents::kMaxSeconds),

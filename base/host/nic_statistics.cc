@@ -7,7 +7,7 @@
 namespace chokepoint::host {
 namespace {
 
-constexpr std::array<std::string_view, 27> kTelling{
+constexpr std::array<std::string_view, 27> kDiagnosticWords{
     "pause",         "pfc",        "xoff",
     "xon",           "discard",    "drop",
     "out_of_buffer", "no_buf",     "nobuf",
@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 27> kTelling{
     "cnp",           "exceeded",   "link_down",
     "rdma",          "alloc_fail", "tx_queue_stopped"};
 
-// Offloads that work, and what a queue of XDP or TLS did, hold no word about the network.
-constexpr std::array<std::string_view, 3> kSilent{"xdp", "tls", "csum"};
+// Statistics with these words count offloads and the work of XDP and TLS queues, not the network.
+constexpr std::array<std::string_view, 3> kIrrelevantWords{"xdp", "tls", "csum"};
 
 struct Rule {
   std::string_view pattern;  // '#' stands for digits
@@ -123,23 +123,24 @@ std::optional<CommonStatistic> common_statistic(std::string_view name) {
 
 std::map<std::string, std::uint64_t> common_statistics(
     const std::vector<net::Statistic>& statistics) {
-  std::map<std::pair<std::string_view, int>, std::uint64_t> ways;
+  std::map<std::pair<std::string_view, int>, std::uint64_t> sums;
   for (const net::Statistic& each : statistics) {
     const std::optional<CommonStatistic> common = common_statistic(each.name);
     if (common && each.value >= 0) {
-      ways[{common->name, common->way}] += static_cast<std::uint64_t>(each.value);
+      sums[{common->name, common->naming}] += static_cast<std::uint64_t>(each.value);
     }
   }
   std::map<std::string, std::uint64_t> largest;
-  for (const auto& [way, sum] : ways) {
-    std::uint64_t& most = largest[std::string(way.first)];
+  for (const auto& [naming, sum] : sums) {
+    std::uint64_t& most = largest[std::string(naming.first)];
     most = std::max(most, sum);
   }
   return largest;
 }
 
-bool is_telling_statistic(std::string_view name) {
-  return common_statistic(name) || (has_any_of(name, kTelling) && !has_any_of(name, kSilent));
+bool is_diagnostic_statistic(std::string_view name) {
+  return common_statistic(name) ||
+         (has_any_of(name, kDiagnosticWords) && !has_any_of(name, kIrrelevantWords));
 }
 
 }  // namespace chokepoint::host

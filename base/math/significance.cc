@@ -127,31 +127,31 @@ std::vector<std::size_t> doubled_ranks(const std::vector<double>& values) {
   return ranks;
 }
 
-// In how many ways `taken` of the ranks come to each sum.
-std::vector<double> ways_of(const std::vector<std::size_t>& ranks, std::size_t taken) {
+// By sum: how many subsets of `taken` ranks have it.
+std::vector<double> subsets_by_sum(const std::vector<std::size_t>& ranks, std::size_t taken) {
   const std::size_t most = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
-  std::vector<std::vector<double>> ways(taken + 1, std::vector<double>(most + 1, 0));
-  ways[0][0] = 1;
+  std::vector<std::vector<double>> subsets(taken + 1, std::vector<double>(most + 1, 0));
+  subsets[0][0] = 1;
   for (const std::size_t rank : ranks) {
     for (std::size_t count = taken; count > 0; --count) {
       for (std::size_t sum = most; sum >= rank; --sum) {
-        ways[count][sum] += ways[count - 1][sum - rank];
+        subsets[count][sum] += subsets[count - 1][sum - rank];
       }
     }
   }
-  return std::move(ways[taken]);
+  return std::move(subsets[taken]);
 }
 
 double exact_p(const std::vector<std::size_t>& ranks, std::size_t taken, double sum,
                double expected) {
   constexpr double kSame = 1e-9;
-  const std::vector<double> ways = ways_of(ranks, taken);
+  const std::vector<double> subsets = subsets_by_sum(ranks, taken);
   double far = 0;
   double all = 0;
-  for (std::size_t at = 0; at < ways.size(); ++at) {
-    all += ways[at];
+  for (std::size_t at = 0; at < subsets.size(); ++at) {
+    all += subsets[at];
     far += std::abs(static_cast<double>(at) - expected) >= std::abs(sum - expected) - kSame
-               ? ways[at]
+               ? subsets[at]
                : 0;
   }
   return far / all;
@@ -192,11 +192,11 @@ std::optional<double> mann_whitney_p(std::span<const double> first,
 }
 
 double least_mann_whitney_p(std::size_t first, std::size_t second) {
-  double ways = 1;
+  double subsets = 1;
   for (std::size_t at = 1; at <= second; ++at) {
-    ways *= static_cast<double>(first + at) / static_cast<double>(at);
+    subsets *= static_cast<double>(first + at) / static_cast<double>(at);
   }
-  return std::min(1.0, 2 / ways);
+  return std::min(1.0, 2 / subsets);
 }
 
 namespace {

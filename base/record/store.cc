@@ -49,24 +49,25 @@ Result<Database> open_logged(const std::filesystem::path& path, Access access) {
   return database;
 }
 
-struct Either {
+struct OpenedDatabase {
   Database database;
   bool has_locks;
 };
 
-// SQLite reports a file system without locks as a lock that another process holds, so `has_locks`
-// is found out without SQLite.
-Result<Either> open_either_way(const std::filesystem::path& path, bool has_locks) {
+// `has_locks` is found out without SQLite, which reports a file system without locks as a lock that
+// another process holds.
+Result<OpenedDatabase> open_with_or_without_locks(const std::filesystem::path& path,
+                                                  bool has_locks) {
   Result<Database> database = open_logged(path, has_locks ? Access::Write : Access::Unlocked);
   if (!database && has_locks &&
       (database.error().kind == ErrorKind::Io || database.error().kind == ErrorKind::Unsupported)) {
     Result<Database> unlocked = open_logged(path, Access::Unlocked);
     if (unlocked) {
-      return Either{std::move(*unlocked), false};
+      return OpenedDatabase{std::move(*unlocked), false};
     }
   }
   TRY(Database opened, std::move(database));
-  return Either{std::move(opened), has_locks};
+  return OpenedDatabase{std::move(opened), has_locks};
 }
 
 template <std::size_t... Index>
@@ -110,11 +111,11 @@ Store::Store(Database database, SampleTables tables, const std::filesystem::path
       limits_(limits) {}
 
 Result<Store> Store::open(const std::filesystem::path& path, const Limits& limits, bool has_locks) {
-  Result<Either> either = open_either_way(path, has_locks);
-  if (!either) {
-    return fail_on(path, either.error());
+  Result<OpenedDatabase> opened = open_with_or_without_locks(path, has_locks);
+  if (!opened) {
+    return fail_on(path, opened.error());
   }
-  Database* database = &either->database;
+  Database* database = &opened->database;
   auto tables = open_tables(*database, static_cast<const Sample*>(nullptr));
   if (!tables) {
     return fail_on(path, tables.error());
@@ -130,7 +131,7 @@ Result<Store> Store::open(const std::filesystem::path& path, const Limits& limit
   }
   Store store(std::move(*database), std::move(*tables), path, limits);
   store.entity_inserts_ = std::move(*inserts);
-  if (either->has_locks) {
+  if (database->has_locks) {
     Result<std::unique_ptr<Syncer>> syncer = Syncer::start(path);
     if (!syncer) {
       return fail_on(path, syncer.error());

@@ -161,7 +161,7 @@ class StatisticsSampler final : public Sampler {
     for (std::size_t i = 0; i < interface.names && interface.statistics.size() < kMaxStatistics;
          ++i) {
       const std::string& statistic = (*names)[i];
-      if (!host::is_telling_statistic(statistic)) {
+      if (!host::is_diagnostic_statistic(statistic)) {
         continue;
       }
       Counter& counter = sink.counter({fmt::format("{}{}", record::kEthtoolPrefix, statistic), name,

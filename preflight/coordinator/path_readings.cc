@@ -21,7 +21,7 @@ FamilyState state_of(const documents::PathFamily& family) {
                                                       : FamilyState::Fails;
 }
 
-void set_path(const documents::PathWay& measured, PathResult& way) {
+void set_path(const documents::PathDirection& measured, PathResult& way) {
   const auto trace = or_empty(measured.trace);
   const auto mtu = or_empty(measured.mtu);
   way.hops = figure(trace.length);

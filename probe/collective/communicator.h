@@ -70,7 +70,7 @@ class Communicator {
   virtual Result<std::vector<double>> run(int times) = 0;
   virtual Result<> read_output(std::span<std::byte> bytes) const = 0;
   // Only after a run.
-  virtual DataPath way() const = 0;
+  virtual DataPath data_path() const = 0;
 };
 
 struct BackendOptions {

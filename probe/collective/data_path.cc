@@ -201,22 +201,23 @@ std::string interface_of(const net::Address& address, const host::Addresses& add
 
 DataPath data_path_of_sockets(const std::vector<Connection>& connections, int ranks,
                               const HostNetwork& host, const InterfaceHints& hints) {
-  DataPath way;
+  DataPath data_path;
   if (connections.empty()) {
-    return way;
+    return data_path;
   }
   const std::vector<std::string> interfaces = interfaces_of(connections, host.addresses);
   const Connection& first = connections.front();
-  way.transport = "tcp";
-  way.interface = fmt::format("{}", fmt::join(interfaces, ","));
-  way.family = name_of(first.local.address.family());
-  way.local_address = first.local.address.text();
-  way.sockets_per_peer = std::max(1, static_cast<int>(connections.size()) / std::max(ranks - 1, 1));
+  data_path.transport = "tcp";
+  data_path.interface = fmt::format("{}", fmt::join(interfaces, ","));
+  data_path.family = name_of(first.local.address.family());
+  data_path.local_address = first.local.address.text();
+  data_path.sockets_per_peer =
+      std::max(1, static_cast<int>(connections.size()) / std::max(ranks - 1, 1));
   if (!interfaces.empty()) {
-    way.link_mbps = speed_of(interfaces.front(), host.network);
-    way.better = better_than(interfaces.front(), host, hints);
+    data_path.link_mbps = speed_of(interfaces.front(), host.network);
+    data_path.better = better_than(interfaces.front(), host, hints);
   }
-  return way;
+  return data_path;
 }
 
 std::string better_than(const std::string& interface, const HostNetwork& host,

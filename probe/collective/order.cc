@@ -41,7 +41,7 @@ struct Fields<probe::collective::Answer> {
   static constexpr std::tuple kList{
       field("times_ns", &A::times, "of each iteration").between(0, 1e15),
       field("wrong", &A::wrong, "the first wrong element; null: none"),
-      field("way", &A::way, "how the data went")};
+      field("way", &A::data_path, "how the data went")};
 };
 
 }  // namespace chokepoint
@@ -60,18 +60,18 @@ std::string text_of(const Json& json) {
 }
 
 // What a library's log says of itself is shortened or left out, never an error.
-DataPath bounded(DataPath way) {
+DataPath bounded(DataPath data_path) {
   using Bounds = Fields<DataPath>;
-  for (std::string* text : {&way.library, &way.transport, &way.interface, &way.family,
-                            &way.local_address, &way.better}) {
+  for (std::string* text : {&data_path.library, &data_path.transport, &data_path.interface,
+                            &data_path.family, &data_path.local_address, &data_path.better}) {
     text->resize(std::min(text->size(), Bounds::kMaxText));
   }
-  for (std::optional<int>* count : {&way.channels, &way.sockets_per_peer}) {
+  for (std::optional<int>* count : {&data_path.channels, &data_path.sockets_per_peer}) {
     if (*count < 0 || *count > Bounds::kMaxConnections) {
       count->reset();
     }
   }
-  return way;
+  return data_path;
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ Result<Order> parse_order(const std::string& text) {
 
 std::string to_text(const Answer& answer) {
   Answer sent = answer;
-  sent.way = bounded(std::move(sent.way));
+  sent.data_path = bounded(std::move(sent.data_path));
   Json body = json::to_json(sent);
   if (Json settings(answer.settings);
       !settings.empty() && text_of(settings).size() <= kMaxSettings) {

@@ -41,7 +41,7 @@ struct Answer {
   // Check: of its one run; Run: of the measured ones.
   std::vector<std::chrono::nanoseconds> times = {};
   std::optional<Wrong> wrong = {};
-  DataPath way = {};
+  DataPath data_path = {};
   host::Settings settings = {};  // Tell: of the host, from one rank of each
 };
 

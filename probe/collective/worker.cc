@@ -55,7 +55,7 @@ class Worker {
       case Task::Run:
         return measure(order);
       case Task::Tell:
-        return Answer{.way = communicator_->way(),
+        return Answer{.data_path = communicator_->data_path(),
                       .settings = job_.settings ? job_.settings() : host::Settings()};
       case Task::End:
         break;

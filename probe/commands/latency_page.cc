@@ -17,7 +17,7 @@ namespace {
 using latency::Loaded;
 using latency::Spread;
 
-struct LoadWay {
+struct LoadDirection {
   std::string_view title;
   std::string_view doing;
   std::optional<Loaded> LatencyMeasured::* measured;
@@ -25,33 +25,34 @@ struct LoadWay {
   documents::UdpRoundTrips documents::LatencyOverUdp::* udp;
 };
 
-constexpr std::array kWays{
-    LoadWay{"load to the peer", "sending", &LatencyMeasured::send, &documents::ProbeLatency::send,
-            &documents::LatencyOverUdp::send},
-    LoadWay{"load from the peer", "receiving", &LatencyMeasured::receive,
-            &documents::ProbeLatency::receive, &documents::LatencyOverUdp::receive},
-    LoadWay{"load both ways", "sending and receiving", &LatencyMeasured::both,
-            &documents::ProbeLatency::both, &documents::LatencyOverUdp::both}};
+constexpr std::array kLoadDirections{
+    LoadDirection{"load to the peer", "sending", &LatencyMeasured::send,
+                  &documents::ProbeLatency::send, &documents::LatencyOverUdp::send},
+    LoadDirection{"load from the peer", "receiving", &LatencyMeasured::receive,
+                  &documents::ProbeLatency::receive, &documents::LatencyOverUdp::receive},
+    LoadDirection{"load both ways", "sending and receiving", &LatencyMeasured::both,
+                  &documents::ProbeLatency::both, &documents::LatencyOverUdp::both}};
 
 documents::UdpRoundTrips udp_trips_of(const Spread& spread) {
   return {.trips_ms = spread.trips, .loss_percent = spread.loss_percent()};
 }
 
-void add_load(LatencyMeasured& measured, const LoadWay& way) {
-  const std::optional<Loaded>& loaded = measured.*way.measured;
+void add_load(LatencyMeasured& measured, const LoadDirection& direction) {
+  const std::optional<Loaded>& loaded = measured.*direction.measured;
   if (!loaded) {
     return;
   }
   documents::ProbeLatency& document = measured.document;
-  const documents::UnderLoad& figures = document.*way.figures = loaded->figures;
+  const documents::UnderLoad& figures = document.*direction.figures = loaded->figures;
   if (figures.rpm) {
     document.rpm = std::min(document.rpm.value_or(*figures.rpm), *figures.rpm);
   }
   if (document.udp) {
-    (*document.udp).*way.udp = udp_trips_of(loaded->udp);
+    (*document.udp).*direction.udp = udp_trips_of(loaded->udp);
   }
-  document.summary.push_back(sentence_of(measured.idle, *loaded, way.doing));
-  document.summary.push_back(latency::responsiveness_sentence(*figures.responsiveness, way.doing));
+  document.summary.push_back(sentence_of(measured.idle, *loaded, direction.doing));
+  document.summary.push_back(
+      latency::responsiveness_sentence(*figures.responsiveness, direction.doing));
 }
 
 std::vector<cli::Cell> row(std::string title, const Spread& spread) {
@@ -96,9 +97,9 @@ void print_responsiveness(const cli::Context& context, const LatencyMeasured& me
                     {"path", Align::Right},
                     {"buffer", Align::Right}});
   bool is_empty = true;
-  for (const LoadWay& way : kWays) {
-    if (const std::optional<Loaded>& loaded = measured.*way.measured) {
-      table.add(responsiveness_row(std::string(way.title), *loaded->figures.responsiveness));
+  for (const LoadDirection& direction : kLoadDirections) {
+    if (const std::optional<Loaded>& loaded = measured.*direction.measured) {
+      table.add(responsiveness_row(std::string(direction.title), *loaded->figures.responsiveness));
       is_empty = false;
     }
   }
@@ -115,8 +116,8 @@ void add_figures(LatencyMeasured& measured) {
   if (measured.document.udp) {
     measured.document.udp->idle = udp_trips_of(measured.idle.udp);
   }
-  for (const LoadWay& way : kWays) {
-    add_load(measured, way);
+  for (const LoadDirection& direction : kLoadDirections) {
+    add_load(measured, direction);
   }
 }
 
@@ -130,9 +131,9 @@ void print_page(const cli::Context& context, const LatencyMeasured& measured) {
                     {"max", Align::Right},
                     {"lost", Align::Right}});
   add_rows(table, "idle", measured, measured.idle.tcp, measured.idle.udp);
-  for (const LoadWay& way : kWays) {
-    if (const std::optional<Loaded>& loaded = measured.*way.measured) {
-      add_rows(table, std::string(way.title), measured, loaded->tcp, loaded->udp);
+  for (const LoadDirection& direction : kLoadDirections) {
+    if (const std::optional<Loaded>& loaded = measured.*direction.measured) {
+      add_rows(table, std::string(direction.title), measured, loaded->tcp, loaded->udp);
     }
   }
   table.print(context.out, context.out_terminal);

@@ -51,12 +51,13 @@ documents::PathMtu mtu_of(const path::MtuFinding& mtu,
   return shown;
 }
 
-documents::PathWay way_of(const std::optional<Survey>& survey, const std::string& why_not) {
+documents::PathDirection direction_of(const std::optional<Survey>& survey,
+                                      const std::string& why_not) {
   if (!survey) {
     return {.why_not = why_not};
   }
   const path::Trace& trace = survey->trace;
-  documents::PathWay way{
+  documents::PathDirection direction{
       .trace = documents::PathTrace{.protocol = trace.protocol,
                                     .source = trace.source.address,
                                     .target = trace.target.address,
@@ -68,9 +69,9 @@ documents::PathWay way_of(const std::optional<Survey>& survey, const std::string
                                     .loss_percent = path::path_loss_percent(trace)},
       .hops = hops_of(trace)};
   if (survey->mtu) {
-    way.mtu = mtu_of(*survey->mtu, survey->black_hole);
+    direction.mtu = mtu_of(*survey->mtu, survey->black_hole);
   }
-  return way;
+  return direction;
 }
 
 documents::PathFamily family_of(const FamilyOutcome& outcome) {
@@ -81,8 +82,8 @@ documents::PathFamily family_of(const FamilyOutcome& outcome) {
                                .connection = facts.connection,
                                .reason = facts.reason,
                                .connect_ms = facts.connect_ms,
-                               .forward = way_of(outcome.forward, outcome.no_forward),
-                               .reverse = way_of(outcome.reverse, outcome.no_reverse),
+                               .forward = direction_of(outcome.forward, outcome.no_forward),
+                               .reverse = direction_of(outcome.reverse, outcome.no_reverse),
                                .symmetry = outcome.symmetry};
   if (outcome.reverse) {
     family.udp_passes = outcome.udp_passes;
@@ -240,18 +241,18 @@ std::string mtu_text(const Survey& survey) {
              : fmt::format("{} bytes, the interface's", *mtu.path_mtu_bytes);
 }
 
-void print_mtu(const cli::Context& context, std::string_view way,
+void print_mtu(const cli::Context& context, std::string_view direction,
                const std::optional<Survey>& survey) {
   if (survey && survey->mtu) {
-    fmt::print(context.out, "path MTU {}: {}\n", way, mtu_text(*survey));
+    fmt::print(context.out, "path MTU {}: {}\n", direction, mtu_text(*survey));
   }
 }
 
-void print_end(const cli::Context& context, const path::Trace& trace, std::string_view way) {
+void print_end(const cli::Context& context, const path::Trace& trace, std::string_view direction) {
   if (!trace.reached) {
     fmt::print(context.out,
-               "the way {} was not seen to its end: no answer beyond hop {} of {} tried\n", way,
-               trace.hops.size(), trace.probed_to);
+               "the way {} was not seen to its end: no answer beyond hop {} of {} tried\n",
+               direction, trace.hops.size(), trace.probed_to);
   }
 }
 

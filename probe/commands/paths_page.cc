@@ -108,7 +108,7 @@ std::string paths_text(const documents::PathsSeen& paths) {
   return "One path seen; members of a bundle that do not differ look like one.";
 }
 
-void print_paths_ways(const cli::Context& context, const ProbePaths& shown) {
+void print_loss(const cli::Context& context, const ProbePaths& shown) {
   using cli::Align;
   cli::Table table(
       {{""},
@@ -116,12 +116,13 @@ void print_paths_ways(const cli::Context& context, const ProbePaths& shown) {
        {"lost", Align::Right},
        {"loss", Align::Right},
        {fmt::format("found if 1 of {} members loses", shown.expected->members), Align::Right}});
-  for (const auto& [direction, way] :
+  for (const auto& [direction, counts] :
        {std::pair(Direction::Send, shown.send), std::pair(Direction::Receive, shown.receive)}) {
-    table.add(
-        {paths_towards(shown, direction), std::to_string(way->sent), std::to_string(way->lost),
-         way->loss_percent ? fmt::format("{:.3g} %", *way->loss_percent) : "-",
-         way->detectable_loss_percent ? two_digit_percent(*way->detectable_loss_percent) : "-"});
+    table.add({paths_towards(shown, direction), std::to_string(counts->sent),
+               std::to_string(counts->lost),
+               counts->loss_percent ? fmt::format("{:.3g} %", *counts->loss_percent) : "-",
+               counts->detectable_loss_percent ? two_digit_percent(*counts->detectable_loss_percent)
+                                               : "-"});
   }
   table.print(context.out, context.out_terminal);
 }
@@ -167,18 +168,18 @@ void print_page(const cli::Context& context, const ProbePaths& shown) {
   if (is_tcp) {
     print_rates(context, shown);
   } else {
-    print_paths_ways(context, shown);
+    print_loss(context, shown);
   }
   fmt::print(context.out, "\n");
   print_paths_verdict(context, shown);
   fmt::print(context.out, "{}\n", paths_text(shown.paths));
-  for (const auto& [direction, way] :
+  for (const auto& [direction, counts] :
        {std::pair(Direction::Send, shown.send), std::pair(Direction::Receive, shown.receive)}) {
-    if (way && way->dropped_by_sockets > 0) {
+    if (counts && counts->dropped_by_sockets > 0) {
       fmt::print(context.out,
                  "{} packets {} were dropped by the receiver's own sockets: it was "
                  "too busy for this --rate.\n",
-                 way->dropped_by_sockets, paths_towards(shown, direction));
+                 counts->dropped_by_sockets, paths_towards(shown, direction));
     }
   }
   if (shown.interrupted) {

@@ -220,9 +220,9 @@ class ProbeCollectiveCommand final : public cli::Command {
     CollectiveMeasured measured{.document = std::move(document),
                                 .hosts = std::move(led.outcome.hosts),
                                 .failure = std::move(led.failure)};
-    for (const documents::DataPath& way : led.outcome.ways) {
-      if (!way.better.empty()) {
-        measured.advice.insert(way.better);
+    for (const documents::DataPath& data_path : led.outcome.data_paths) {
+      if (!data_path.better.empty()) {
+        measured.advice.insert(data_path.better);
       }
     }
     return measured;

@@ -149,40 +149,40 @@ class TcpLive {
     const bool sent = interval.role == tcp::Role::Send;
     // What the client receives, the server sent, and the other way round.
     const bool from_here = (side == tcp::Side::Client) == sent;
-    DataPath& way = from_here ? to_peer_ : from_peer_;
-    if (!sent && way.received) {
+    IntervalEnds& ends = from_here ? to_peer_ : from_peer_;
+    if (!sent && ends.received) {
       print(from_here);
     }
-    (sent ? way.sent : way.received) = interval;
-    if (way.sent && way.received) {
+    (sent ? ends.sent : ends.received) = interval;
+    if (ends.sent && ends.received) {
       print(from_here);
     }
   }
 
  private:
-  struct DataPath {
+  struct IntervalEnds {
     std::optional<tcp::IntervalMeasure> sent = {};
     std::optional<tcp::IntervalMeasure> received = {};
   };
   void print(bool from_here) {
-    DataPath& way = from_here ? to_peer_ : from_peer_;
-    const tcp::IntervalMeasure& received = *way.received;
+    IntervalEnds& ends = from_here ? to_peer_ : from_peer_;
+    const tcp::IntervalMeasure& received = *ends.received;
     const double duration_s = received.end_s - received.start_s;
     const double bits = duration_s > 0 ? static_cast<double>(received.bytes) * 8 / duration_s : 0;
     std::string line = fmt::format("{} {:7.1f} s  {:>12}", from_here ? "->" : "<-", received.end_s,
                                    math::format_rate(bits));
-    if (way.sent) {
-      line += fmt::format("  retransmissions {:<6} cwnd {:>9}", way.sent->retransmits.value_or(0),
-                          bytes_text(way.sent->cwnd_bytes));
-      line += way.sent->rtt_ms ? "  rtt " + math::format_ms(*way.sent->rtt_ms) : "";
+    if (ends.sent) {
+      line += fmt::format("  retransmissions {:<6} cwnd {:>9}", ends.sent->retransmits.value_or(0),
+                          bytes_text(ends.sent->cwnd_bytes));
+      line += ends.sent->rtt_ms ? "  rtt " + math::format_ms(*ends.sent->rtt_ms) : "";
     }
     context_.err << line << '\n' << std::flush;
-    way = {};
+    ends = {};
   }
 
   const cli::Context& context_;
-  DataPath to_peer_;
-  DataPath from_peer_;
+  IntervalEnds to_peer_;
+  IntervalEnds from_peer_;
 };
 
 std::vector<tcp::Outcome> judge_all(const tcp::Trial& test, const std::string& own,

@@ -27,7 +27,7 @@ struct BesideRun {
   }
 };
 
-Result<bool> tcp_beside(const BesideRun& run, std::vector<documents::QuicBeside>& ways) {
+Result<bool> tcp_beside(const BesideRun& run, std::vector<documents::QuicBeside>& beside) {
   const tcp::Parameters wanted{.direction = run.parameters.direction,
                                .streams = run.parameters.streams,
                                .time = run.time(),
@@ -36,14 +36,15 @@ Result<bool> tcp_beside(const BesideRun& run, std::vector<documents::QuicBeside>
       tcp::run(
           run.client, wanted, run.root, run.interrupt,
           [](tcp::Side, const tcp::IntervalMeasure&) {}, [](const std::string&) {}));
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    ways[i].tcp_mbps = tcp::outcome_of(trial, run.directions[i].direction).figures.throughput_mbps;
+  for (std::size_t i = 0; i < beside.size(); ++i) {
+    beside[i].tcp_mbps =
+        tcp::outcome_of(trial, run.directions[i].direction).figures.throughput_mbps;
   }
   return trial.interrupted;
 }
 
 // As fast as the sender can: without a search for the rate that arrives whole.
-Result<> udp_beside(const BesideRun& run, std::vector<documents::QuicBeside>& ways) {
+Result<> udp_beside(const BesideRun& run, std::vector<documents::QuicBeside>& beside) {
   const udp::Parameters wanted{.direction = run.parameters.direction,
                                .time = run.time(),
                                .bits_per_s = run.parameters.pace_bits_per_s.value_or(0)};
@@ -54,11 +55,11 @@ Result<> udp_beside(const BesideRun& run, std::vector<documents::QuicBeside>& wa
                           .bits_per_s = *wanted.bits_per_s,
                           .time = run.time()};
   TRY(const udp::RunResult result, test.run(plan, [](const udp::Live&) {}));
-  for (std::size_t i = 0; i < ways.size(); ++i) {
+  for (std::size_t i = 0; i < beside.size(); ++i) {
     const documents::UdpFigures figures =
         udp::outcome_of(result, plan, run.directions[i].direction).figures;
-    ways[i].udp_mbps = figures.throughput_mbps;
-    ways[i].udp_loss_percent = figures.loss_percent;
+    beside[i].udp_mbps = figures.throughput_mbps;
+    beside[i].udp_loss_percent = figures.loss_percent;
   }
   return test.close();
 }
@@ -67,18 +68,18 @@ Result<> udp_beside(const BesideRun& run, std::vector<documents::QuicBeside>& wa
 
 Result<> run_beside(control::Client& client, const quic::Parameters& parameters,
                     const sys::Root& root, int interrupt, std::vector<quic::Outcome>& directions) {
-  std::vector<documents::QuicBeside> ways(directions.size());
+  std::vector<documents::QuicBeside> beside(directions.size());
   const BesideRun run{.client = client,
                       .parameters = parameters,
                       .directions = directions,
                       .root = root,
                       .interrupt = interrupt};
-  TRY(const bool interrupted, tcp_beside(run, ways));
+  TRY(const bool interrupted, tcp_beside(run, beside));
   if (!interrupted) {
-    TRY(udp_beside(run, ways));
+    TRY(udp_beside(run, beside));
   }
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    directions[i].figures.beside = ways[i];
+  for (std::size_t i = 0; i < beside.size(); ++i) {
+    directions[i].figures.beside = beside[i];
   }
   return {};
 }

@@ -134,15 +134,15 @@ class Judge {
   }
 
   documents::PathsDirection loss_on(Direction direction) {
-    documents::PathsDirection way{.dropped_by_sockets = direction == Direction::Send
-                                                            ? record_.peer_dropped
-                                                            : record_.dropped};
+    documents::PathsDirection counts{.dropped_by_sockets = direction == Direction::Send
+                                                               ? record_.peer_dropped
+                                                               : record_.dropped};
     std::vector<math::FlowLoss> losses;
     std::size_t usable = 0;
     for (const FlowRecord& flow : record_.flows) {
       losses.push_back(loss_of(flow, direction));
-      way.sent += losses.back().sent;
-      way.lost += losses.back().lost;
+      counts.sent += losses.back().sent;
+      counts.lost += losses.back().lost;
       usable += losses.back().sent > 0 ? 1 : 0;
     }
     if (const std::optional<math::LossSplit> split = math::split_by_loss(losses)) {
@@ -153,14 +153,14 @@ class Judge {
       add(std::move(group), direction, split->lossy, split->unclear);
     }
     if (usable > 0) {
-      const double loss = static_cast<double>(way.lost) / static_cast<double>(way.sent);
-      way.loss_percent = loss * math::kPercent;
+      const double loss = static_cast<double>(counts.lost) / static_cast<double>(counts.sent);
+      counts.loss_percent = loss * math::kPercent;
       if (const auto detectable =
-              math::detectable_loss(1.0 / expected_.members, usable, way.sent / usable, loss)) {
-        way.detectable_loss_percent = *detectable * math::kPercent;
+              math::detectable_loss(1.0 / expected_.members, usable, counts.sent / usable, loss)) {
+        counts.detectable_loss_percent = *detectable * math::kPercent;
       }
     }
-    return way;
+    return counts;
   }
 
   void look_at_delay(Direction direction) {
@@ -222,8 +222,9 @@ class Judge {
   }
 
   void decide() {
-    const auto suffices = [&](const documents::PathsDirection& way) {
-      return way.detectable_loss_percent && *way.detectable_loss_percent <= expected_.loss_percent;
+    const auto suffices = [&](const documents::PathsDirection& counts) {
+      return counts.detectable_loss_percent &&
+             *counts.detectable_loss_percent <= expected_.loss_percent;
     };
     if (!outcome_.findings.empty()) {
       outcome_.verdict = Verdict::Found;

@@ -54,7 +54,7 @@ class Judge {
 
   void rates(const Thresholds& thresholds) {
     const auto ceiling = ceiling_of(device_, &outcome_);
-    const auto slower = slower_way();
+    const auto slower = slower_direction();
     if (!slower) {
       return;
     }
@@ -236,7 +236,7 @@ class Judge {
     checks_.push_back(std::move(check));
   }
 
-  std::optional<std::pair<std::string_view, double>> slower_way() const {
+  std::optional<std::pair<std::string_view, double>> slower_direction() const {
     const auto to = outcome_.pinned.to_gpu_mbps;
     const auto from = outcome_.pinned.from_gpu_mbps;
     if (to && (!from || *to <= *from)) {

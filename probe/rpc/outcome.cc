@@ -52,7 +52,7 @@ Figures known(const std::optional<Figures>& figures) {
 }
 
 // The median call's, without what the worker held it.
-double median_on_the_way_ms(const documents::RpcHop& hop) {
+double median_network_ms(const documents::RpcHop& hop) {
   return std::max(known(hop.latency_ms).median - known(hop.held_ms).median, 0.0);
 }
 
@@ -77,8 +77,8 @@ struct Facts {
     return math::format_rate((is_request() ? outcome.request_mbps : outcome.response_mbps) *
                              math::kMega);
   }
-  // In a chain: whose way it is.
-  std::string way() const {
+  // In a chain: between which hosts; else empty.
+  std::string on_path() const {
     return outcome.hops.size() == 1 ? "" : fmt::format(" from {} to {}", at.caller, at.worker);
   }
 };
@@ -116,12 +116,13 @@ std::optional<Verdict> processor(const documents::ProbeRpc& outcome) {
   return std::nullopt;
 }
 
-// One that held calls for longer than any way took, and for half of their time at least.
+// A worker that held calls for longer than any hop's network took, and for at least half of their
+// time.
 std::optional<Verdict> worker(const documents::ProbeRpc& outcome) {
   const auto most = std::ranges::max_element(outcome.hops, {}, &documents::RpcHop::own_ms);
-  const auto way = std::ranges::max_element(outcome.hops, {}, &documents::RpcHop::network_ms);
+  const auto slowest = std::ranges::max_element(outcome.hops, {}, &documents::RpcHop::network_ms);
   const double mean = known(outcome.latency_ms).mean;
-  if (most->own_ms < way->network_ms || most->own_ms < mean / 2) {
+  if (most->own_ms < slowest->network_ms || most->own_ms < mean / 2) {
     return std::nullopt;
   }
   return Verdict{Limit::Worker, fmt::format("{}, which held a call for {} of its {}", most->worker,
@@ -142,7 +143,7 @@ std::optional<Verdict> loss(const Facts& facts) {
       Limit::Loss,
       fmt::format("loss on the path{}: {} segments were retransmitted, and calls that waited for "
                   "one made the mean {} out of a median of {}",
-                  facts.way(), lost, math::format_ms(latency.mean),
+                  facts.on_path(), lost, math::format_ms(latency.mean),
                   math::format_ms(latency.median))};
 }
 
@@ -156,16 +157,16 @@ std::optional<Verdict> outliers(const Facts& facts) {
       fmt::format("few calls that took very long{}: they made the mean {} out of a "
                   "median of {}, and nothing was retransmitted; other traffic on the "
                   "path or other programs on the hosts' processors do that",
-                  facts.way(), math::format_ms(latency.mean), math::format_ms(latency.median))};
+                  facts.on_path(), math::format_ms(latency.mean), math::format_ms(latency.median))};
 }
 
 // Of what a program writes in parts, or several messages at once, a small segment waits until the
 // one before it is acknowledged, which the other host may delay by 40 ms.
 std::optional<Verdict> nagle(const Facts& facts) {
   const double trip = round_trip_of(facts.at).value_or(0);
-  const double way_ms = facts.at.network_ms;  // the mean: not every message waits
-  const bool waits =
-      (trip >= kShortTripMs && way_ms >= kNagleTimes * trip) || way_ms - trip >= kDelayedAckMs;
+  const double network_ms = facts.at.network_ms;  // the mean: not every message waits
+  const bool waits = (trip >= kShortTripMs && network_ms >= kNagleTimes * trip) ||
+                     network_ms - trip >= kDelayedAckMs;
   if (facts.parameters.no_delay || facts.size() > kFirstFlightBytes || !waits) {
     return std::nullopt;
   }
@@ -174,7 +175,7 @@ std::optional<Verdict> nagle(const Facts& facts) {
       fmt::format("Nagle's algorithm{}: a small message waits until the one before it is "
                   "acknowledged, which makes {} (mean) of a round trip of {}; --no-delay on "
                   "leaves it out",
-                  facts.way(), math::format_ms(way_ms), math::format_ms(trip))};
+                  facts.on_path(), math::format_ms(network_ms), math::format_ms(trip))};
 }
 
 // What TCP's own stopwatch says of the direction that carries more.
@@ -212,8 +213,8 @@ std::optional<Verdict> queue(const Facts& facts) {
       Limit::Path,
       fmt::format("a full path{}: its queue made {} of round trip out of {}, {} segments "
                   "were retransmitted, and calls carried {} on average",
-                  facts.way(), math::format_ms(known(sent.rtt_ms).median), math::format_ms(least),
-                  sent.retransmits, facts.rate())};
+                  facts.on_path(), math::format_ms(known(sent.rtt_ms).median),
+                  math::format_ms(least), sent.retransmits, facts.rate())};
 }
 
 std::optional<Verdict> window(const Facts& facts) {
@@ -227,7 +228,7 @@ std::optional<Verdict> window(const Facts& facts) {
   std::string sentence = fmt::format(
       "the congestion window{}: {} is larger than it, {} when the message begins, and a call takes "
       "{:.1f} round trips of {}",
-      facts.way(), facts.message(), bytes_text(sent.window_bytes->median), rounds,
+      facts.on_path(), facts.message(), bytes_text(sent.window_bytes->median), rounds,
       math::format_ms(trip));
   if (facts.parameters.pause >= kIdle) {
     sentence += fmt::format(
@@ -242,14 +243,14 @@ Verdict hosts(const Facts& facts, double trip) {
   return {Limit::Hosts,
           fmt::format("the two hosts{}, which take {} of a call's {} to wake up and to pass it "
                       "between network and program",
-                      facts.way(),
-                      math::format_ms(std::max(median_on_the_way_ms(facts.at) - trip, 0.0)),
+                      facts.on_path(),
+                      math::format_ms(std::max(median_network_ms(facts.at) - trip, 0.0)),
                       math::format_ms(known(facts.at.latency_ms).median))};
 }
 
 Verdict transmission(const Facts& facts) {
   return {Limit::Path, fmt::format("the path{}, which carries {}: {} takes most of a call's {}",
-                                   facts.way(), facts.rate(), facts.message(),
+                                   facts.on_path(), facts.rate(), facts.message(),
                                    math::format_ms(known(facts.at.latency_ms).median))};
 }
 
@@ -259,11 +260,11 @@ Verdict round_trip(const Facts& facts, double trip) {
       outstanding == 1 ? fmt::format(
                              "the round trip{}: a call costs one of {}, and a caller has one call "
                              "outstanding",
-                             facts.way(), math::format_ms(trip))
+                             facts.on_path(), math::format_ms(trip))
                        : fmt::format(
                              "the round trip{}: a call costs one of {}, and a caller has {} calls "
                              "outstanding",
-                             facts.way(), math::format_ms(trip), outstanding);
+                             facts.on_path(), math::format_ms(trip), outstanding);
   if (facts.parameters.pause.count() > 0) {
     sentence +=
         fmt::format(" and pauses for {} after each", math::format_duration(facts.parameters.pause));
@@ -274,9 +275,9 @@ Verdict round_trip(const Facts& facts, double trip) {
   return {Limit::RoundTrip, std::move(sentence)};
 }
 
-Verdict by_time_on_the_way(const Facts& facts) {
+Verdict by_network_time(const Facts& facts) {
   const double trip = round_trip_of(facts.at).value_or(0);
-  if (median_on_the_way_ms(facts.at) < kMoreThanOne * trip) {
+  if (median_network_ms(facts.at) < kMoreThanOne * trip) {
     return round_trip(facts, trip);
   }
   return facts.size() > kFirstFlightBytes ? transmission(facts) : hosts(facts, trip);
@@ -301,7 +302,7 @@ Verdict judge(const Parameters& parameters, const documents::ProbeRpc& outcome) 
       return *std::move(verdict);
     }
   }
-  return by_time_on_the_way(facts);
+  return by_network_time(facts);
 }
 
 documents::RpcMessages messages_of(const SentMeasure& sent) {
@@ -347,7 +348,7 @@ documents::RpcHop hop_of(const std::vector<Hop>& hops, std::size_t index,
   }
   const std::optional<double> trip = round_trip_of(made);
   if (trip && *trip > 0 && made.latency_ms) {
-    made.round_trips = median_on_the_way_ms(made) / *trip;
+    made.round_trips = median_network_ms(made) / *trip;
   }
   return made;
 }

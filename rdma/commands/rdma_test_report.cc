@@ -143,8 +143,8 @@ std::optional<double> ceiling_mbps(const session::Trial& trial, std::uint32_t me
   }
   const std::uint32_t packets = message_bytes / mtu + (message_bytes % mtu == 0 ? 0 : 1);
   const double on_the_wire = message_bytes + packets * overhead(trial.client);
-  const double ways = trial.parameters.both_ways ? 2 : 1;
-  return ways * std::min(*here, *there) * message_bytes / on_the_wire;
+  const double directions = trial.parameters.both_ways ? 2 : 1;
+  return directions * std::min(*here, *there) * message_bytes / on_the_wire;
 }
 
 documents::Rdma document_of(const Trial& trial, const fabric::Judgement& fabric) {

@@ -291,11 +291,11 @@ class GlooCommunicator final : public Communicator {
     return {};
   }
 
-  DataPath way() const override {
-    DataPath way =
+  DataPath data_path() const override {
+    DataPath data_path =
         data_path_of_sockets(connections_.now(), position_.ranks, live_host(), gloo_hints());
-    way.library = "libgloo";
-    return way;
+    data_path.library = "libgloo";
+    return data_path;
   }
 
  private:

@@ -84,8 +84,8 @@ class Conductor {
     TRY(answers({}));
     for (const std::uint64_t bytes : plan_.bytes) {
       TRY(measure(bytes, outcome));
-      if (outcome.ways.empty()) {
-        TRY(ask_ways(outcome));
+      if (outcome.data_paths.empty()) {
+        TRY(ask_data_paths(outcome));
       }
       if (options_.on_size) {
         options_.on_size(outcome.sizes.back());
@@ -207,10 +207,10 @@ class Conductor {
     return iterate(size, estimate_us);
   }
 
-  Result<> ask_ways(Outcome& outcome) const {
+  Result<> ask_data_paths(Outcome& outcome) const {
     TRY(Answers all, all_do({.task = Task::Tell}, {}));
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      outcome.ways.push_back(std::move(all[rank].way));
+      outcome.data_paths.push_back(std::move(all[rank].data_path));
       if (!all[rank].settings.empty() && rank < outcome.members.size()) {
         outcome.hosts.try_emplace(outcome.members[rank].host, std::move(all[rank].settings));
       }
@@ -272,18 +272,18 @@ documents::Collective document_of(const Plan& plan, const Outcome& outcome) {
   const Fit fitted = fit(timed);
   shown.alpha_us = fitted.alpha_us;
   shown.beta_mbps = fitted.beta_mbps;
-  if (!outcome.ways.empty()) {
-    shown.way = outcome.ways.front();
+  if (!outcome.data_paths.empty()) {
+    shown.way = outcome.data_paths.front();
   }
   std::set<std::string> hosts;
   for (std::size_t at = 0; at < outcome.members.size(); ++at) {
-    const DataPath way = at < outcome.ways.size() ? outcome.ways[at] : DataPath{};
+    const DataPath data_path = at < outcome.data_paths.size() ? outcome.data_paths[at] : DataPath{};
     const Newcomer& member = outcome.members[at];
     hosts.insert(member.host);
     shown.members.push_back({.rank = member.rank,
                              .host = member.host,
-                             .interface = way.interface,
-                             .local_address = way.local_address});
+                             .interface = data_path.interface,
+                             .local_address = data_path.local_address});
   }
   shown.hosts = hosts.size();
   return shown;

@@ -255,15 +255,15 @@ class Group final : public Communicator {
     return members_.cuda->read(output_->address(), bytes);
   }
 
-  DataPath way() const override {
-    DataPath way = way_of({.log = read_log(log_.text()),
-                           .connections = connections_.now(),
-                           .ranks = members_.position.ranks,
-                           .host = live_host(),
-                           .rdma = host::read_rdma(sys::Root()),
-                           .shares_gpu = members_.shares_gpu});
-    way.library = members_.library->version();
-    return way;
+  DataPath data_path() const override {
+    DataPath data_path = data_path_of({.log = read_log(log_.text()),
+                                       .connections = connections_.now(),
+                                       .ranks = members_.position.ranks,
+                                       .host = live_host(),
+                                       .rdma = host::read_rdma(sys::Root()),
+                                       .shares_gpu = members_.shares_gpu});
+    data_path.library = members_.library->version();
+    return data_path;
   }
 
  private:

@@ -59,6 +59,6 @@ struct Seen {
 
 // How NCCL's data went, by its log and its connections, and what this host has that is better.
 // Without the library's name.
-DataPath way_of(const Seen& seen);
+DataPath data_path_of(const Seen& seen);
 
 }  // namespace chokepoint::probe::collective::nccl

@@ -135,33 +135,34 @@ std::string active_rdma(const std::vector<host::RdmaDevice>& devices) {
   return active == devices.end() ? std::string() : active->name;
 }
 
-std::string better_than_sockets(const Seen& seen, const DataPath& way) {
+std::string better_than_sockets(const Seen& seen, const DataPath& data_path) {
   if (const std::string device = active_rdma(seen.rdma); !device.empty()) {
     return fmt::format(
         "NCCL fell back to sockets, and {} is an active RDMA device: see NCCL_DEBUG=INFO for why "
         "it was not taken (NCCL_IB_DISABLE, NCCL_IB_HCA, libibverbs)",
         device);
   }
-  if (std::string other = better_than(way.interface, seen.host, nccl_hints()); !other.empty()) {
+  if (std::string other = better_than(data_path.interface, seen.host, nccl_hints());
+      !other.empty()) {
     return other;
   }
   const int sockets = sockets_of(seen.log).value_or(1);
-  if (way.link_mbps.value_or(0) >= kFastLinkMbps && sockets < kEnoughSockets) {
+  if (data_path.link_mbps.value_or(0) >= kFastLinkMbps && sockets < kEnoughSockets) {
     return fmt::format(
         "{} socket{} a channel may not fill {:.0f} Mb/s: set NCCL_SOCKET_NTHREADS=4 and "
         "NCCL_NSOCKS_PERTHREAD=4",
-        sockets, sockets == 1 ? "" : "s", *way.link_mbps);
+        sockets, sockets == 1 ? "" : "s", *data_path.link_mbps);
   }
   return {};
 }
 
-std::string better_than_this(const Seen& seen, const DataPath& way) {
+std::string better_than_this(const Seen& seen, const DataPath& data_path) {
   if (seen.shares_gpu) {
     return "ranks share a GPU and go by sockets: this tries out the way, and is no measure of it; "
            "give each rank a GPU of its own";
   }
   if (uses(seen.log, "NET/Socket")) {
-    return better_than_sockets(seen, way);
+    return better_than_sockets(seen, data_path);
   }
   if (uses(seen.log, "NET/IB") && !seen.log.gpu_direct) {
     return "data pass the host's memory: GPUDirect RDMA is off; load nvidia-peermem, and see that "
@@ -182,19 +183,19 @@ LogFacts read_log(std::string_view text) {
   return facts;
 }
 
-DataPath way_of(const Seen& seen) {
-  DataPath way;
+DataPath data_path_of(const Seen& seen) {
+  DataPath data_path;
   if (uses(seen.log, "NET/Socket")) {
-    way = data_path_of_sockets(seen.connections, seen.ranks, seen.host, nccl_hints());
-    way.sockets_per_peer = sockets_of(seen.log);
+    data_path = data_path_of_sockets(seen.connections, seen.ranks, seen.host, nccl_hints());
+    data_path.sockets_per_peer = sockets_of(seen.log);
   }
-  way.transport = transports_of(seen.log.routes);
-  way.channels = seen.log.channels;
+  data_path.transport = transports_of(seen.log.routes);
+  data_path.channels = seen.log.channels;
   if (std::string device = device_of(seen.log); !device.empty()) {
-    way.interface = std::move(device);
+    data_path.interface = std::move(device);
   }
-  way.better = better_than_this(seen, way);
-  return way;
+  data_path.better = better_than_this(seen, data_path);
+  return data_path;
 }
 
 }  // namespace chokepoint::probe::collective::nccl

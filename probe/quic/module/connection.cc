@@ -120,9 +120,9 @@ Result<Written> Ngtcp2Connection::write(std::span<std::byte> into, std::int64_t 
     const Streams::Piece piece = streams_.next(connection_);
     ngtcp2_ssize taken = -1;
     ngtcp2_pkt_info info{};
-    ngtcp2_path way = path();
+    ngtcp2_path path_of_packet = path();
     const ngtcp2_ssize count = ngtcp2_conn_writev_stream(
-        connection_, &way, &info, raw(into), room, &taken,
+        connection_, &path_of_packet, &info, raw(into), room, &taken,
         piece.with_end ? NGTCP2_WRITE_STREAM_FLAG_FIN : NGTCP2_WRITE_STREAM_FLAG_NONE,
         piece.stream == nullptr ? -1 : piece.stream->id, piece.parts.data(), piece.part_count,
         stamp(now_ns));
@@ -149,11 +149,11 @@ Result<Written> Ngtcp2Connection::write(std::span<std::byte> into, std::int64_t 
 
 Result<> Ngtcp2Connection::read(Packet packet, unsigned ecn, std::int64_t now_ns) {
   const std::span<const std::uint8_t> bytes = raw(packet);
-  const ngtcp2_path way = path();
+  const ngtcp2_path path_of_packet = path();
   ngtcp2_pkt_info info{};
   info.ecn = static_cast<std::uint8_t>(ecn);
-  const int code =
-      ngtcp2_conn_read_pkt(connection_, &way, &info, bytes.data(), bytes.size(), stamp(now_ns));
+  const int code = ngtcp2_conn_read_pkt(connection_, &path_of_packet, &info, bytes.data(),
+                                        bytes.size(), stamp(now_ns));
   if (code == NGTCP2_ERR_DRAINING || code == NGTCP2_ERR_CLOSING || code == NGTCP2_ERR_DROP_CONN) {
     closed_ = true;
     return {};
@@ -176,10 +176,10 @@ std::size_t Ngtcp2Connection::close(std::span<std::byte> into, std::int64_t now_
     kSetNoError(&reason);
   }
   ngtcp2_pkt_info info{};
-  ngtcp2_path way = path();
-  const ngtcp2_ssize count = ngtcp2_conn_write_connection_close(connection_, &way, &info, raw(into),
-                                                                std::min(into.size(), kMaxPayload),
-                                                                &reason, stamp(now_ns));
+  ngtcp2_path path_of_packet = path();
+  const ngtcp2_ssize count = ngtcp2_conn_write_connection_close(
+      connection_, &path_of_packet, &info, raw(into), std::min(into.size(), kMaxPayload), &reason,
+      stamp(now_ns));
   return count < 0 ? 0 : static_cast<std::size_t>(count);
 }
 

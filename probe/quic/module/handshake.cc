@@ -82,12 +82,13 @@ Result<> Ngtcp2Connection::open_as_client(const Expected& server, const Tuning& 
   expected_ = server;
   const ngtcp2_cid own = random_id(kOwnIdBytes);
   const ngtcp2_cid first = random_id(kFirstIdBytes);
-  const ngtcp2_path way = path();
+  const ngtcp2_path path_of_packet = path();
   const ngtcp2_callbacks calls = callbacks();
   const ngtcp2_settings settings = settings_of(tuning, now_ns);
   const ngtcp2_transport_params parameters = parameters_of(tuning);
-  if (const int code = ngtcp2_conn_client_new(&connection_, &first, &own, &way, NGTCP2_PROTO_VER_V1,
-                                              &calls, &settings, &parameters, nullptr, this);
+  if (const int code =
+          ngtcp2_conn_client_new(&connection_, &first, &own, &path_of_packet, NGTCP2_PROTO_VER_V1,
+                                 &calls, &settings, &parameters, nullptr, this);
       code != 0) {
     return fail(failure(code));
   }
@@ -114,7 +115,7 @@ Result<> Ngtcp2Connection::open_as_server(const Identity& identity, const Tuning
     return fail(ErrorKind::Malformed, "quic", ends_.peer_text, "this packet opens no connection");
   }
   const ngtcp2_cid own = random_id(kOwnIdBytes);
-  const ngtcp2_path way = path();
+  const ngtcp2_path path_of_packet = path();
   const ngtcp2_callbacks calls = callbacks();
   ngtcp2_settings settings = settings_of(tuning, now_ns);
   ngtcp2_transport_params parameters = parameters_of(tuning);
@@ -134,8 +135,9 @@ Result<> Ngtcp2Connection::open_as_server(const Identity& identity, const Tuning
     settings.token_type = NGTCP2_TOKEN_TYPE_RETRY;
 #endif
   }
-  if (const int code = ngtcp2_conn_server_new(&connection_, &head.scid, &own, &way, head.version,
-                                              &calls, &settings, &parameters, nullptr, this);
+  if (const int code =
+          ngtcp2_conn_server_new(&connection_, &head.scid, &own, &path_of_packet, head.version,
+                                 &calls, &settings, &parameters, nullptr, this);
       code != 0) {
     return fail(failure(code));
   }

@@ -23,13 +23,13 @@ TEST(StatisticNames, DriversMeanTheSame) {
 }
 
 TEST(StatisticNames, WhatTellsNothingIsPassedOver) {
-  EXPECT_TRUE(is_telling_statistic("rx_discards_phy"));
-  EXPECT_TRUE(is_telling_statistic("outbound_pci_stalled_wr_events"));
-  EXPECT_TRUE(is_telling_statistic("tx_timeouts"));
-  EXPECT_FALSE(is_telling_statistic("rx_bytes"));
-  EXPECT_FALSE(is_telling_statistic("tx3_xdp_drops"));
-  EXPECT_FALSE(is_telling_statistic("rx_csum_unnecessary"));
-  EXPECT_FALSE(is_telling_statistic(""));
+  EXPECT_TRUE(is_diagnostic_statistic("rx_discards_phy"));
+  EXPECT_TRUE(is_diagnostic_statistic("outbound_pci_stalled_wr_events"));
+  EXPECT_TRUE(is_diagnostic_statistic("tx_timeouts"));
+  EXPECT_FALSE(is_diagnostic_statistic("rx_bytes"));
+  EXPECT_FALSE(is_diagnostic_statistic("tx3_xdp_drops"));
+  EXPECT_FALSE(is_diagnostic_statistic("rx_csum_unnecessary"));
+  EXPECT_FALSE(is_diagnostic_statistic(""));
 }
 
 TEST(CommonStatistics, OneWayIsSummedAndTheLargestWayHolds) {

@@ -52,8 +52,8 @@ Json names(const Task& task) {
 }
 
 documents::ProbePath path() {
-  const documents::PathWay way{.trace = documents::PathTrace{.length = 1},
-                               .mtu = documents::PathMtu{.path_mtu_bytes = 9000}};
+  const documents::PathDirection way{.trace = documents::PathTrace{.length = 1},
+                                     .mtu = documents::PathMtu{.path_mtu_bytes = 9000}};
   return {.families = {.ipv4 = {.resolves = true,
                                 .connection = documents::Connection::Connected,
                                 .forward = way,

@@ -131,7 +131,8 @@ TEST(Readings, path) {
 
 TEST(Readings, a_path_that_was_not_seen_back) {
   Json said = document("path");
-  said["families"]["ipv4"]["reverse"] = json::to_json(documents::PathWay{.why_not = "no serve"});
+  said["families"]["ipv4"]["reverse"] =
+      json::to_json(documents::PathDirection{.why_not = "no serve"});
   said["families"]["ipv4"]["connection"] = "refused";
   PairResult pair;
   ASSERT_TRUE(read_path(said, pair));

@@ -99,8 +99,8 @@ TEST_F(Conduct, MeasuresEverySizeOfEveryCollectiveAndTheDataAreRight) {
     EXPECT_EQ(size.wrong, std::vector<Wrong>());
   }
   EXPECT_THAT(outcome_.members, SizeIs(kRanks));
-  ASSERT_THAT(outcome_.ways, SizeIs(kRanks));
-  EXPECT_EQ(outcome_.ways[1].library, "by store");
+  ASSERT_THAT(outcome_.data_paths, SizeIs(kRanks));
+  EXPECT_EQ(outcome_.data_paths[1].library, "by store");
   EXPECT_THAT(outcome_.hosts, ElementsAre(Pair("hubble", kSettings)));
 }
 
@@ -158,7 +158,7 @@ class Unprepared final : public Communicator {
   Result<> write_input(std::span<const std::byte> /*bytes*/) override { return {}; }
   Result<std::vector<double>> run(int /*times*/) override { return std::vector<double>(); }
   Result<> read_output(std::span<std::byte> /*bytes*/) const override { return {}; }
-  DataPath way() const override { return {}; }
+  DataPath data_path() const override { return {}; }
 
  private:
   std::vector<std::string>& events_;

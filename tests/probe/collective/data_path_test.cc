@@ -49,37 +49,37 @@ const MadeNic fast{"ens3", NicKind::Physical, 100000, "10.1.0.1"};
 
 TEST(DataPath, IsThatOfMostConnections) {
   const HostNetwork host = made_host({loopback, slow, fast});
-  const DataPath way =
+  const DataPath data_path =
       data_path_of_sockets({connection("10.0.0.1", "10.0.0.2"), connection("10.1.0.1", "10.1.0.2"),
                             connection("10.1.0.1", "10.1.0.3")},
                            3, host, gloo_hints());
-  EXPECT_EQ(way.transport, "tcp");
-  EXPECT_EQ(way.interface, "ens3,eno1");
-  EXPECT_EQ(way.link_mbps, 100000);
-  EXPECT_EQ(way.sockets_per_peer, 1);
+  EXPECT_EQ(data_path.transport, "tcp");
+  EXPECT_EQ(data_path.interface, "ens3,eno1");
+  EXPECT_EQ(data_path.link_mbps, 100000);
+  EXPECT_EQ(data_path.sockets_per_peer, 1);
 }
 
 TEST(DataPath, IsNotKnownWithoutAConnection) {
-  const DataPath way = data_path_of_sockets({}, 1, made_host({slow}), gloo_hints());
-  EXPECT_EQ(way.transport, "");
-  EXPECT_EQ(way.sockets_per_peer, std::nullopt);
-  EXPECT_EQ(way.link_mbps, std::nullopt);
+  const DataPath data_path = data_path_of_sockets({}, 1, made_host({slow}), gloo_hints());
+  EXPECT_EQ(data_path.transport, "");
+  EXPECT_EQ(data_path.sockets_per_peer, std::nullopt);
+  EXPECT_EQ(data_path.link_mbps, std::nullopt);
 }
 
 TEST(DataPath, IsLoopbackWhereThePeerIsThisHostByAnyAddress) {
-  const DataPath way = data_path_of_sockets({connection("10.0.0.1", "10.0.0.1")}, 2,
-                                            made_host({loopback, slow, fast}), gloo_hints());
-  EXPECT_EQ(way.interface, "lo");
-  EXPECT_EQ(way.better, "");
+  const DataPath data_path = data_path_of_sockets({connection("10.0.0.1", "10.0.0.1")}, 2,
+                                                  made_host({loopback, slow, fast}), gloo_hints());
+  EXPECT_EQ(data_path.interface, "lo");
+  EXPECT_EQ(data_path.better, "");
 }
 
 TEST(DataPath, HasTheFamilyOfItsAddresses) {
   const HostNetwork host = made_host({{"ens3", NicKind::Physical, 10000, "fd00::1"}});
-  const DataPath way =
+  const DataPath data_path =
       data_path_of_sockets({connection("fd00::1", "fd00::2")}, 2, host, gloo_hints());
-  EXPECT_EQ(way.family, "ipv6");
-  EXPECT_EQ(way.local_address, "fd00::1");
-  EXPECT_EQ(way.interface, "ens3");
+  EXPECT_EQ(data_path.family, "ipv6");
+  EXPECT_EQ(data_path.local_address, "fd00::1");
+  EXPECT_EQ(data_path.interface, "ens3");
 }
 
 TEST(BetterWay, IsAFasterInterface) {

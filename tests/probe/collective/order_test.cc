@@ -57,20 +57,20 @@ TEST(Order, NoFigureIsBelievedUnchecked) {
 TEST(Answer, IsReadAsItWasWritten) {
   const Answer answer{.times = {std::chrono::nanoseconds(1500), std::chrono::milliseconds(2)},
                       .wrong = Wrong{.rank = 4, .offset_bytes = 12, .wanted = 1, .found = 2},
-                      .way = {.library = "NCCL 2.28.9",
-                              .transport = "socket",
-                              .interface = "eth0",
-                              .channels = 2,
-                              .link_mbps = 10'000,
-                              .better = "use eth1"}};
+                      .data_path = {.library = "NCCL 2.28.9",
+                                    .transport = "socket",
+                                    .interface = "eth0",
+                                    .channels = 2,
+                                    .link_mbps = 10'000,
+                                    .better = "use eth1"}};
   const auto read = parse_answer(to_text(answer), 4);
   ASSERT_TRUE(read) << describe(read.error());
   EXPECT_EQ(read->times, answer.times);
   EXPECT_EQ(read->wrong, answer.wrong);
-  EXPECT_EQ(read->way.library, "NCCL 2.28.9");
-  EXPECT_EQ(read->way.channels, 2);
-  EXPECT_EQ(read->way.sockets_per_peer, std::nullopt);
-  EXPECT_EQ(read->way.better, "use eth1");
+  EXPECT_EQ(read->data_path.library, "NCCL 2.28.9");
+  EXPECT_EQ(read->data_path.channels, 2);
+  EXPECT_EQ(read->data_path.sockets_per_peer, std::nullopt);
+  EXPECT_EQ(read->data_path.better, "use eth1");
 }
 
 TEST(Answer, WhatIsNoNumberStaysNone) {
@@ -81,15 +81,15 @@ TEST(Answer, WhatIsNoNumberStaysNone) {
 }
 
 TEST(Answer, WhatALibraryCallsItselfIsNoFailure) {
-  const Answer answer{.way = {.library = std::string(10'000, 'x'),
-                              .interface = std::string(400, '\xff'),
-                              .channels = -3,
-                              .sockets_per_peer = 2'000'000'000}};
+  const Answer answer{.data_path = {.library = std::string(10'000, 'x'),
+                                    .interface = std::string(400, '\xff'),
+                                    .channels = -3,
+                                    .sockets_per_peer = 2'000'000'000}};
   const auto read = parse_answer(to_text(answer), 0);
   ASSERT_TRUE(read) << describe(read.error());
-  EXPECT_EQ(read->way.library.size(), 500U);
-  EXPECT_EQ(read->way.channels, std::nullopt);
-  EXPECT_EQ(read->way.sockets_per_peer, std::nullopt);
+  EXPECT_EQ(read->data_path.library.size(), 500U);
+  EXPECT_EQ(read->data_path.channels, std::nullopt);
+  EXPECT_EQ(read->data_path.sockets_per_peer, std::nullopt);
 }
 
 TEST(Answer, NonsenseIsRefused) {

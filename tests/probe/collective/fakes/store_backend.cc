@@ -52,7 +52,7 @@ class ByStore final : public Communicator {
     return {};
   }
 
-  DataPath way() const override {
+  DataPath data_path() const override {
     return {.library = "by store", .transport = "tcp", .interface = "lo", .sockets_per_peer = 1};
   }
 

@@ -163,14 +163,14 @@ TEST(GlooGroup, SaysHowTheDataWent) {
   FolderStore store(folder.path(), seconds(20));
   auto group = open(0, 2, store);
   ASSERT_TRUE(group && (*group)->prepare(large) && (*group)->run(1));
-  const DataPath way = (*group)->way();
-  EXPECT_EQ(way.library, "libgloo");
-  EXPECT_EQ(way.transport, "tcp");
-  EXPECT_EQ(way.interface, "lo");
-  EXPECT_EQ(way.family, "ipv4");
-  EXPECT_EQ(way.local_address, "127.0.0.1");
-  EXPECT_EQ(way.sockets_per_peer, 1);
-  EXPECT_EQ(way.better, "");
+  const DataPath data_path = (*group)->data_path();
+  EXPECT_EQ(data_path.library, "libgloo");
+  EXPECT_EQ(data_path.transport, "tcp");
+  EXPECT_EQ(data_path.interface, "lo");
+  EXPECT_EQ(data_path.family, "ipv4");
+  EXPECT_EQ(data_path.local_address, "127.0.0.1");
+  EXPECT_EQ(data_path.sockets_per_peer, 1);
+  EXPECT_EQ(data_path.better, "");
   group->reset();
   EXPECT_EQ(status_of(other), 0);
 }

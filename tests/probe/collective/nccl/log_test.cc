@@ -99,51 +99,52 @@ Seen by_sockets(std::int64_t speed_mbps, const std::string& threads) {
 }
 
 TEST(NcclWay, IsByTheInterfaceThatItsLogNames) {
-  const DataPath way =
-      way_of(by_sockets(10000, "NET/Socket: Using 2 threads and 3 sockets per thread"));
-  EXPECT_EQ(way.transport, "socket");
-  EXPECT_EQ(way.interface, "eth0");
-  EXPECT_EQ(way.family, "ipv4");
-  EXPECT_EQ(way.link_mbps, 10000);
-  EXPECT_EQ(way.sockets_per_peer, 6);
-  EXPECT_EQ(way.better, "");
+  const DataPath data_path =
+      data_path_of(by_sockets(10000, "NET/Socket: Using 2 threads and 3 sockets per thread"));
+  EXPECT_EQ(data_path.transport, "socket");
+  EXPECT_EQ(data_path.interface, "eth0");
+  EXPECT_EQ(data_path.family, "ipv4");
+  EXPECT_EQ(data_path.link_mbps, 10000);
+  EXPECT_EQ(data_path.sockets_per_peer, 6);
+  EXPECT_EQ(data_path.better, "");
 }
 
 TEST(NcclWay, IsNotKnownWhereThereIsNoLog) {
-  const DataPath way =
-      way_of({.connections = {bootstrap()}, .host = host_with_port("eth0", 10000)});
-  EXPECT_EQ(way.transport, "");
-  EXPECT_EQ(way.interface, "");
-  EXPECT_EQ(way.sockets_per_peer, std::nullopt);
+  const DataPath data_path =
+      data_path_of({.connections = {bootstrap()}, .host = host_with_port("eth0", 10000)});
+  EXPECT_EQ(data_path.transport, "");
+  EXPECT_EQ(data_path.interface, "");
+  EXPECT_EQ(data_path.sockets_per_peer, std::nullopt);
 }
 
 TEST(NcclWay, OfOneSocketIsTooFewForAFastLink) {
-  EXPECT_THAT(way_of(by_sockets(100000, "")).better, HasSubstr("NCCL_SOCKET_NTHREADS=4"));
-  EXPECT_THAT(way_of(by_sockets(10000, "")).better, IsEmpty());
+  EXPECT_THAT(data_path_of(by_sockets(100000, "")).better, HasSubstr("NCCL_SOCKET_NTHREADS=4"));
+  EXPECT_THAT(data_path_of(by_sockets(10000, "")).better, IsEmpty());
   EXPECT_THAT(
-      way_of(by_sockets(100000, "NET/Socket: Using 4 threads and 4 sockets per thread")).better,
+      data_path_of(by_sockets(100000, "NET/Socket: Using 4 threads and 4 sockets per thread"))
+          .better,
       IsEmpty());
 }
 
 TEST(NcclWay, BySocketsBesideAnActiveRdmaDeviceIsAFallBack) {
   Seen seen = by_sockets(10000, "");
   seen.rdma = {active_device()};
-  EXPECT_THAT(way_of(seen).better, HasSubstr("mlx5_0 is an active RDMA device"));
+  EXPECT_THAT(data_path_of(seen).better, HasSubstr("mlx5_0 is an active RDMA device"));
 }
 
 TEST(NcclWay, WithoutGpuDirectPassesTheHostsMemory) {
   Seen seen{.log = read_log("NET/IB : Using [0]mlx5_0:1/RoCE\nChannel 0 : 0 -> 1 via NET/IB/0")};
-  EXPECT_EQ(way_of(seen).interface, "mlx5_0");
-  EXPECT_EQ(way_of(seen).transport, "ib");
-  EXPECT_THAT(way_of(seen).better, HasSubstr("nvidia-peermem"));
+  EXPECT_EQ(data_path_of(seen).interface, "mlx5_0");
+  EXPECT_EQ(data_path_of(seen).transport, "ib");
+  EXPECT_THAT(data_path_of(seen).better, HasSubstr("nvidia-peermem"));
   seen.log.gpu_direct = true;
-  EXPECT_THAT(way_of(seen).better, IsEmpty());
+  EXPECT_THAT(data_path_of(seen).better, IsEmpty());
 }
 
 TEST(NcclWay, OfASharedGpuIsNoMeasure) {
   Seen seen = by_sockets(100000, "");
   seen.shares_gpu = true;
-  EXPECT_THAT(way_of(seen).better, HasSubstr("share a GPU"));
+  EXPECT_THAT(data_path_of(seen).better, HasSubstr("share a GPU"));
 }
 
 }  // namespace

@@ -110,11 +110,11 @@ INSTANTIATE_TEST_SUITE_P(OfEachKind, NcclCollective,
 TEST_F(Nccl, SaysHowTheDataWentByItsLogOfWhichNothingIsLeftBehind) {
   auto group = open(0, 1);
   ASSERT_TRUE(group) << describe(group.error());
-  const DataPath way = (*group)->way();
-  EXPECT_EQ(way.library, "NCCL 2.28.9");
-  EXPECT_EQ(way.transport, "socket");
-  EXPECT_EQ(way.interface, "lo");
-  EXPECT_EQ(way.channels, 2);
+  const DataPath data_path = (*group)->data_path();
+  EXPECT_EQ(data_path.library, "NCCL 2.28.9");
+  EXPECT_EQ(data_path.transport, "socket");
+  EXPECT_EQ(data_path.interface, "lo");
+  EXPECT_EQ(data_path.channels, 2);
   // Not even while it runs: the process may be killed.
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
     EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr("chokepoint"))) << entry.path();
@@ -127,7 +127,7 @@ TEST_F(Nccl, LeavesTheUsersLogAloneButOffStandardOutput) {
   ASSERT_TRUE(group) << describe(group.error());
   EXPECT_STREQ(std::getenv("NCCL_DEBUG"), "WARN");
   EXPECT_STREQ(std::getenv("NCCL_DEBUG_FILE"), "/dev/stderr");
-  EXPECT_EQ((*group)->way().transport, "");
+  EXPECT_EQ((*group)->data_path().transport, "");
 }
 
 TEST_F(Nccl, TakesAnInterfaceByItsExactName) {
@@ -141,7 +141,7 @@ TEST_F(Nccl, MakesRanksOfOneGpuLookLikeThoseOfSeveralHosts) {
     const auto group = open(rank, 2);
     return group && std::getenv("NCCL_HOSTID") == "here-" + std::to_string(rank) &&
            std::getenv("NCCL_NET") == std::string("Socket") &&
-           (*group)->way().better.find("share a GPU") != std::string::npos;
+           (*group)->data_path().better.find("share a GPU") != std::string::npos;
   };
   const pid_t other = elsewhere([&] { return shares(1) ? 0 : 1; });
   EXPECT_TRUE(shares(0));
@@ -153,7 +153,7 @@ TEST_F(Nccl, KnowsAGpuThatContainersOfOneHostShare) {
   const auto shares = [&](const std::string& container, int rank) {
     host_ = container;
     const auto group = open(rank, 2);
-    return group && (*group)->way().better.find("share a GPU") != std::string::npos;
+    return group && (*group)->data_path().better.find("share a GPU") != std::string::npos;
   };
   const pid_t other = elsewhere([&] { return shares("b", 1) ? 0 : 1; });
   EXPECT_TRUE(shares("a", 0));
