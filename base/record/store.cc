@@ -131,7 +131,7 @@ Result<Store> Store::open(const std::filesystem::path& path, const Limits& limit
   }
   Store store(std::move(*database), std::move(*tables), path, limits);
   store.entity_inserts_ = std::move(*inserts);
-  if (database->has_locks) {
+  if (opened->has_locks) {
     Result<std::unique_ptr<Syncer>> syncer = Syncer::start(path);
     if (!syncer) {
       return fail_on(path, syncer.error());

@@ -124,7 +124,7 @@ class StatisticsSampler final : public Sampler {
   };
   struct Common {
     Counter* counter = nullptr;
-    std::map<int, std::vector<Counter*>> ways = {};
+    std::map<int, std::vector<Counter*>> namings = {};
   };
   struct Interface {
     std::size_t names = 0;
@@ -134,7 +134,7 @@ class StatisticsSampler final : public Sampler {
 
   static std::uint64_t largest_of(const Common& common) {
     std::uint64_t most = 0;
-    for (const auto& [way, counters] : common.ways) {
+    for (const auto& [naming, counters] : common.namings) {
       std::uint64_t sum = 0;
       for (const Counter* counter : counters) {
         sum += counter->value();
@@ -171,7 +171,7 @@ class StatisticsSampler final : public Sampler {
         Common& sum = interface.common[std::string(common->name)];
         sum.counter = &sink.counter(
             {fmt::format("{}{}", record::kNicPrefix, common->name), name, "ethtool"}, Keep::Always);
-        sum.ways[common->way].push_back(&counter);
+        sum.namings[common->naming].push_back(&counter);
       }
     }
     return interface;
