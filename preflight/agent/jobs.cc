@@ -176,24 +176,24 @@ Result<Json> Child::answer(const sys::ExitStatus& status) const {
 }
 
 Names::Names(std::vector<std::string> names, std::chrono::milliseconds longest, Resolve resolve,
-             UnderWay under_way)
+             LookupCount lookups)
     : names_(std::move(names)),
       deadline_(Clock::now() + longest),
       resolve_(std::move(resolve)),
-      under_way_(std::move(under_way)),
+      lookups_(std::move(lookups)),
       answers_(names_.size()) {}
 
 sys::Late<Names::Answer> Names::ask(const std::string& name) const {
-  ++*under_way_;
-  return sys::Late<Answer>([resolve = resolve_, under_way = under_way_, name] {
+  ++*lookups_;
+  return sys::Late<Answer>([resolve = resolve_, lookups = lookups_, name] {
     Answer answer = resolve(name);
-    --*under_way;
+    --*lookups;
     return answer;
   });
 }
 
 void Names::ask_some() {
-  while (asked_ < names_.size() && open_.size() < kAtOnce && *under_way_ < kMaxUnderWay &&
+  while (asked_ < names_.size() && open_.size() < kAtOnce && *lookups_ < kMaxLookups &&
          Clock::now() < deadline_) {
     open_.push_back({.index = asked_,
                      .deadline = std::min(deadline_, Clock::now() + kEach),

@@ -75,18 +75,18 @@ class Child final : public Job {
 
 // Looks up other hosts' names by this host's resolver: several at a time, each for a bounded time,
 // so that a name server that does not answer costs seconds, not minutes. Threads that hang in the
-// resolver are left behind and counted, so that there are never more than kMaxUnderWay, however
+// resolver are left behind and counted, so that there are never more than kMaxLookups, however
 // many tasks are begun and given up.
 class Names final : public Job {
  public:
   using Answer = Result<std::vector<net::Address>>;
   using Resolve = std::function<Answer(const std::string& name)>;
   // Of all tasks of an agent, also of those that are over.
-  using UnderWay = std::shared_ptr<std::atomic<std::size_t>>;
-  static constexpr std::size_t kMaxUnderWay = 128;
+  using LookupCount = std::shared_ptr<std::atomic<std::size_t>>;
+  static constexpr std::size_t kMaxLookups = 128;
 
   Names(std::vector<std::string> names, std::chrono::milliseconds longest, Resolve resolve,
-        UnderWay under_way);
+        LookupCount lookups);
 
   std::vector<int> watched() const override { return {}; }
   Result<std::optional<control::Json>> look() override;
@@ -105,7 +105,7 @@ class Names final : public Job {
   std::vector<std::string> names_;
   net::Deadline::Clock::time_point deadline_;
   Resolve resolve_;
-  UnderWay under_way_;
+  LookupCount lookups_;
   std::size_t asked_ = 0;
   std::deque<Question> open_;
   std::vector<NameLookup> answers_;

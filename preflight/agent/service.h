@@ -77,14 +77,14 @@ class PreflightService final : public control::Service {
  private:
   std::string program_;
   CoordinatorLock lock_;
-  Names::UnderWay lookups_ = std::make_shared<std::atomic<std::size_t>>(0);
+  Names::LookupCount lookups_ = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
 // The protocol between an agent and its coordinator, from Ready to Result (drawn in
 // preflight/agents/agents.h). One thread.
 class Conversation {
  public:
-  Conversation(control::Session& session, std::string program, Names::UnderWay lookups)
+  Conversation(control::Session& session, std::string program, Names::LookupCount lookups)
       : session_(session), program_(std::move(program)), lookups_(std::move(lookups)) {}
 
   // The body of the Result, once the coordinator sends Stop.
@@ -106,7 +106,7 @@ class Conversation {
 
   control::Session& session_;
   std::string program_;
-  Names::UnderWay lookups_;
+  Names::LookupCount lookups_;
   std::unique_ptr<Job> job_;
   Number number_ = 0;
   net::Deadline::Clock::time_point idle_since_ = net::Deadline::Clock::now();

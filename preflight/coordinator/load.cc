@@ -26,8 +26,8 @@ std::int64_t bytes_of_collective(const RunningPreflight& progress) {
   constexpr double kMinBytes = 65536;
   auto bytes = static_cast<double>(progress.wanted.effort.collective_bytes);
   for (const PairResult& pair : progress.measured.pairs) {
-    for (const PathResult* way : {&pair.there, &pair.back}) {
-      if (const Figure mbps = rate_of(*way)) {
+    for (const PathResult* path : {&pair.there, &pair.back}) {
+      if (const Figure mbps = rate_of(*path)) {
         bytes = std::min(bytes, static_cast<double>(*mbps) * kBytesPerMbps);
       }
     }
@@ -99,7 +99,7 @@ struct Both {
   PathResult back = {};
 };
 
-Job both_ways(RunningPreflight& progress, Both& both) {
+Job both_directions(RunningPreflight& progress, Both& both) {
   Task task = task_to(progress, TaskKind::Tcp, both.pair.second, progress.wanted.effort.cut);
   task.receives = true;
   return {.host = both.pair.first,
@@ -110,14 +110,14 @@ Job both_ways(RunningPreflight& progress, Both& both) {
           }};
 }
 
-void add_way(RunningPreflight& progress, HostIndex from, HostIndex to, float mbps,
-             CutResult& result) {
-  result.ways.emplace_back(from, to);
+void add_path(RunningPreflight& progress, HostIndex from, HostIndex to, float mbps,
+              CutResult& result) {
+  result.paths.emplace_back(from, to);
   result.together_mbps += static_cast<double>(mbps);
-  PathResult* way = progress.way(from, to);
-  const Figure by_itself = way == nullptr ? std::nullopt : rate_of(*way);
-  if (way != nullptr) {
-    way->together_mbps = mbps;
+  PathResult* path = progress.path(from, to);
+  const Figure by_itself = path == nullptr ? std::nullopt : rate_of(*path);
+  if (path != nullptr) {
+    path->together_mbps = mbps;
   }
   if (by_itself && result.alone_mbps) {
     *result.alone_mbps += static_cast<double>(*by_itself);
@@ -134,18 +134,18 @@ void load(RunningPreflight& progress, const Cut& cut) {
   std::vector<Job> jobs;
   jobs.reserve(all.size());
   for (Both& both : all) {
-    jobs.push_back(both_ways(progress, both));
+    jobs.push_back(both_directions(progress, both));
   }
   run_step(progress, fmt::format("everything at once, {} pairs across", all.size()),
            progress.wanted.effort.cut + kTaskCost, std::move(jobs));
   CutResult result{.left = cut.left, .right = cut.right, .alone_mbps = 0.0};
   for (const Both& both : all) {
     if (both.there.together_mbps && both.back.together_mbps) {
-      add_way(progress, both.pair.first, both.pair.second, *both.there.together_mbps, result);
-      add_way(progress, both.pair.second, both.pair.first, *both.back.together_mbps, result);
+      add_path(progress, both.pair.first, both.pair.second, *both.there.together_mbps, result);
+      add_path(progress, both.pair.second, both.pair.first, *both.back.together_mbps, result);
     }
   }
-  if (!result.ways.empty()) {
+  if (!result.paths.empty()) {
     progress.measured.cuts.push_back(std::move(result));
   }
 }

@@ -21,23 +21,23 @@ FamilyState state_of(const documents::PathFamily& family) {
                                                       : FamilyState::Fails;
 }
 
-void set_path(const documents::PathDirection& measured, PathResult& way) {
+void set_path(const documents::PathDirection& measured, PathResult& path) {
   const auto trace = or_empty(measured.trace);
   const auto mtu = or_empty(measured.mtu);
-  way.hops = figure(trace.length);
-  way.mtu_bytes = figure(mtu.path_mtu_bytes);
-  way.black_hole_bytes = figure(mtu.black_hole_from_bytes);
+  path.hops = figure(trace.length);
+  path.mtu_bytes = figure(mtu.path_mtu_bytes);
+  path.black_hole_bytes = figure(mtu.black_hole_from_bytes);
 }
 
 }  // namespace
 
 Result<> read_path(const Json& document, PairResult& pair) {
-  TRY(const documents::ProbePath path, read<documents::ProbePath>(document));
-  const documents::PathFamily& tested = path.families.of(path.peer.family);
+  TRY(const documents::ProbePath probed, read<documents::ProbePath>(document));
+  const documents::PathFamily& tested = probed.families.of(probed.peer.family);
   set_path(tested.forward, pair.there);
   set_path(tested.reverse, pair.back);
-  pair.ipv4 = state_of(path.families.ipv4);
-  pair.ipv6 = state_of(path.families.ipv6);
+  pair.ipv4 = state_of(probed.families.ipv4);
+  pair.ipv6 = state_of(probed.families.ipv6);
   return {};
 }
 

@@ -58,14 +58,14 @@ class Hanging {
  public:
   explicit Hanging(const Measured& measured);
 
-  bool is_way(HostIndex from, HostIndex to) const;
+  bool contains(HostIndex from, HostIndex to) const;
   // All that it sends, or all that it receives.
   bool is_host(HostIndex host) const;
 
  private:
   void add(HostIndex from, HostIndex to);
 
-  std::set<std::pair<HostIndex, HostIndex>> ways_ = {};
+  std::set<std::pair<HostIndex, HostIndex>> paths_ = {};
   std::vector<std::size_t> sends_ = {};
   std::vector<std::size_t> receives_ = {};
 };

@@ -54,11 +54,11 @@ std::uint32_t narrowed(std::uint64_t count) {
 }
 
 // What either host dropped is not the network's fault.
-void set_loss(const documents::UdpFigures& figures, PathResult& way) {
+void set_loss(const documents::UdpFigures& figures, PathResult& path) {
   const std::uint64_t in_hosts =
       figures.lost_in_receiver_queue.value_or(0) + figures.dropped_by_sender_queue.value_or(0);
-  way.packets = narrowed(figures.packets_sent);
-  way.lost = narrowed(figures.lost - std::min(figures.lost, in_hosts));
+  path.packets = narrowed(figures.packets_sent);
+  path.lost = narrowed(figures.lost - std::min(figures.lost, in_hosts));
 }
 
 constexpr std::string_view kTcpSchema = Fields<documents::ProbeTcp>::kSchema;
@@ -136,9 +136,9 @@ Result<> read_latency(const Json& document, PairResult& pair) {
   return {};
 }
 
-Result<> read_rdma_bandwidth(const Json& document, PathResult& way) {
+Result<> read_rdma_bandwidth(const Json& document, PathResult& path) {
   TRY(const documents::Rdma rdma, read<documents::Rdma>(document));
-  way.rdma_mbps = figure(rdma.figures.average_mbps);
+  path.rdma_mbps = figure(rdma.figures.average_mbps);
   return {};
 }
 
@@ -186,25 +186,25 @@ Result<> read_names(const Json& document, const std::vector<HostIndex>& asked, H
   return {};
 }
 
-Result<> read_tcp(const Json& document, PathResult& way) {
+Result<> read_tcp(const Json& document, PathResult& path) {
   TRY(const documents::TcpFigures tcp, read_one_direction(document));
-  way.tcp_mbps = static_cast<float>(tcp.throughput_mbps);
-  way.retransmitted_percent = retransmitted_percent(tcp);
+  path.tcp_mbps = static_cast<float>(tcp.throughput_mbps);
+  path.retransmitted_percent = retransmitted_percent(tcp);
   if (tcp.limited_by) {
-    way.window_share = static_cast<float>(tcp.limited_by->receive_window);
-    way.send_buffer_share = static_cast<float>(tcp.limited_by->send_buffer);
+    path.window_share = static_cast<float>(tcp.limited_by->receive_window);
+    path.send_buffer_share = static_cast<float>(tcp.limited_by->send_buffer);
   }
   // The congestion window grows no further than it is used.
-  way.largest_window_bytes = figure(tcp.max_cwnd_bytes);
-  way.sender_cpu_percent = figure(tcp.cpu.sender_busiest_core_percent);
-  way.receiver_cpu_percent = figure(tcp.cpu.receiver_busiest_core_percent);
-  way.limit = limit_of(tcp.limit);
+  path.largest_window_bytes = figure(tcp.max_cwnd_bytes);
+  path.sender_cpu_percent = figure(tcp.cpu.sender_busiest_core_percent);
+  path.receiver_cpu_percent = figure(tcp.cpu.receiver_busiest_core_percent);
+  path.limit = limit_of(tcp.limit);
   return {};
 }
 
-Result<> read_alone(const Json& document, PathResult& way) {
+Result<> read_alone(const Json& document, PathResult& path) {
   TRY(const documents::TcpFigures tcp, read_one_direction(document));
-  way.alone_mbps = static_cast<float>(tcp.throughput_mbps);
+  path.alone_mbps = static_cast<float>(tcp.throughput_mbps);
   return {};
 }
 

@@ -19,9 +19,9 @@
 namespace chokepoint::preflight::coordinator {
 
 // chokepoint.probe.tcp/1 of one direction.
-Result<> read_tcp(const control::Json& document, PathResult& way);
+Result<> read_tcp(const control::Json& document, PathResult& path);
 // The same, with nothing else on: its throughput alone.
-Result<> read_alone(const control::Json& document, PathResult& way);
+Result<> read_alone(const control::Json& document, PathResult& path);
 // chokepoint.probe.tcp/1 of both directions at once, as one of many pairs.
 Result<> read_together(const control::Json& document, PathResult& sent, PathResult& received);
 
@@ -40,7 +40,7 @@ Result<> read_path(const control::Json& document, PairResult& pair);
 Result<> read_flows(const control::Json& document, BundleResult& bundle);
 
 // chokepoint.rdma/1
-Result<> read_rdma_bandwidth(const control::Json& document, PathResult& way);
+Result<> read_rdma_bandwidth(const control::Json& document, PathResult& path);
 Result<> read_rdma_latency(const control::Json& document, PairResult& pair);
 
 // chokepoint.collective/1

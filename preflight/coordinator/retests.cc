@@ -16,13 +16,13 @@ namespace {
 constexpr std::size_t kEnough = 2;
 
 // TCP sends nothing that is larger than what both ends' interfaces take.
-bool hangs(const Measured& measured, const PairResult& pair, const PathResult& way) {
-  if (!way.black_hole_bytes) {
+bool hangs(const Measured& measured, const PairResult& pair, const PathResult& path) {
+  if (!path.black_hole_bytes) {
     return false;
   }
   return std::ranges::none_of(std::array{pair.a, pair.b}, [&](HostIndex host) {
     const InterfaceFacts* port = tested_interface(measured.hosts[host]);
-    return port != nullptr && port->mtu && static_cast<float>(*port->mtu) < *way.black_hole_bytes;
+    return port != nullptr && port->mtu && static_cast<float>(*port->mtu) < *path.black_hole_bytes;
   });
 }
 
@@ -133,14 +133,14 @@ Hanging::Hanging(const Measured& measured)
 }
 
 void Hanging::add(HostIndex from, HostIndex to) {
-  if (ways_.insert({from, to}).second) {
+  if (paths_.insert({from, to}).second) {
     ++sends_[from];
     ++receives_[to];
   }
 }
 
-bool Hanging::is_way(HostIndex from, HostIndex to) const {
-  return sends_[from] >= kEnough || receives_[to] >= kEnough || ways_.contains({from, to});
+bool Hanging::contains(HostIndex from, HostIndex to) const {
+  return sends_[from] >= kEnough || receives_[to] >= kEnough || paths_.contains({from, to});
 }
 
 bool Hanging::is_host(HostIndex host) const {
@@ -170,32 +170,33 @@ void test_again(RunningPreflight& progress, const Advisers& advisers) {
     return;
   }
   const Hanging hanging(progress.measured);
-  std::vector<Pair> ways = advisers.suspects(progress.measured);
-  std::erase_if(ways, [&](const Pair& way) {
-    return progress.way(way.first, way.second) == nullptr || hanging.is_way(way.first, way.second);
+  std::vector<Pair> paths = advisers.suspects(progress.measured);
+  std::erase_if(paths, [&](const Pair& path) {
+    return progress.path(path.first, path.second) == nullptr ||
+           hanging.contains(path.first, path.second);
   });
-  const std::size_t all = ways.size();
+  const std::size_t all = paths.size();
   const std::size_t most = progress.wanted.effort.most_suspects;
   if (all > most) {
     progress.leave_out(fmt::format("{} of {} ways that looked slow were not tested again, alone",
                                    all - most, all));
-    ways.resize(most);
+    paths.resize(most);
   }
   const std::chrono::milliseconds each = progress.wanted.effort.again + kTaskCost;
-  progress.expect_more(each * static_cast<std::int64_t>(ways.size()));
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    const auto [from, to] = ways[i];
-    PathResult* way = progress.way(from, to);
+  progress.expect_more(each * static_cast<std::int64_t>(paths.size()));
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const auto [from, to] = paths[i];
+    PathResult* path = progress.path(from, to);
     std::vector<Job> job{
         {.host = from,
          .peer = to,
          .task = task_to(progress, TaskKind::Tcp, to, progress.wanted.effort.again),
-         .keep = [way](const Json& document) { return read_alone(document, *way); }}};
-    if (!run_step(progress, fmt::format("suspects again, alone, {} of {}", i + 1, ways.size()),
+         .keep = [path](const Json& document) { return read_alone(document, *path); }}};
+    if (!run_step(progress, fmt::format("suspects again, alone, {} of {}", i + 1, paths.size()),
                   each, std::move(job))) {
       progress.leave_out(
           fmt::format("{} of {} suspect ways were not tested again, for want of time",
-                      ways.size() - i, ways.size()));
+                      paths.size() - i, paths.size()));
       return;
     }
   }
@@ -205,14 +206,14 @@ void compare_flows(RunningPreflight& progress, const Advisers& advisers) {
   if (!advisers.bundles || progress.is_over()) {
     return;
   }
-  std::vector<Pair> ways = advisers.bundles(progress.measured);
-  std::erase_if(ways, [&](const Pair& way) {
-    return progress.way(way.first, way.second) == nullptr || !progress.is_present(way.first) ||
-           !progress.is_present(way.second);
+  std::vector<Pair> paths = advisers.bundles(progress.measured);
+  std::erase_if(paths, [&](const Pair& path) {
+    return progress.path(path.first, path.second) == nullptr || !progress.is_present(path.first) ||
+           !progress.is_present(path.second);
   });
-  ways.resize(std::min(ways.size(), progress.wanted.effort.most_bundles));
-  for (const Pair& way : ways) {
-    BundleResult bundle{.asked = way.first, .peer = way.second};
+  paths.resize(std::min(paths.size(), progress.wanted.effort.most_bundles));
+  for (const Pair& path : paths) {
+    BundleResult bundle{.asked = path.first, .peer = path.second};
     compare_flows_of(progress, bundle);
     if (!bundle.verdict.empty()) {
       progress.measured.bundles.push_back(std::move(bundle));

@@ -96,7 +96,7 @@ Job tcp_job(RunningPreflight& progress, HostIndex from, HostIndex to) {
           .peer = to,
           .task = task_to(progress, TaskKind::Tcp, to, progress.wanted.effort.tcp),
           .keep = [&progress, from, to](const Json& document) {
-            return read_tcp(document, *progress.way(from, to));
+            return read_tcp(document, *progress.path(from, to));
           }};
 }
 
@@ -126,7 +126,7 @@ std::vector<Job> bulk_jobs(RunningPreflight& progress, const Hanging& hanging, c
   std::vector<Job> jobs;
   for (const auto& [a, b] : round) {
     const auto [from, to] = is_there ? std::pair(a, b) : std::pair(b, a);
-    if (!hanging.is_way(from, to)) {
+    if (!hanging.contains(from, to)) {
       jobs.push_back(tcp_job(progress, from, to));
     }
   }
@@ -149,14 +149,14 @@ void leave_out_from(RunningPreflight& progress, std::string_view what, std::size
 // What was not tested because it would only have hung.
 void tell_spared(RunningPreflight& progress) {
   const Hanging hanging(progress.measured);
-  std::size_t ways = 0;
+  std::size_t paths = 0;
   for (const PairResult& pair : progress.measured.pairs) {
-    ways += !pair.there.tcp_mbps && hanging.is_way(pair.a, pair.b) ? 1 : 0;
-    ways += !pair.back.tcp_mbps && hanging.is_way(pair.b, pair.a) ? 1 : 0;
+    paths += !pair.there.tcp_mbps && hanging.contains(pair.a, pair.b) ? 1 : 0;
+    paths += !pair.back.tcp_mbps && hanging.contains(pair.b, pair.a) ? 1 : 0;
   }
-  if (ways > 0) {
+  if (paths > 0) {
     progress.leave_out(fmt::format(
-        "throughput on {} ways, where large packets vanish or a test did not end", ways));
+        "throughput on {} ways, where large packets vanish or a test did not end", paths));
   }
 }
 

@@ -224,10 +224,10 @@ Milliseconds estimate(const Schedule& schedule) {
   if (schedule.rounds == 0) {
     return greeting_time(schedule.effort);
   }
-  const auto paths = static_cast<std::int64_t>(schedule.path_rounds());
+  const auto path_rounds = static_cast<std::int64_t>(schedule.path_rounds());
   const auto rounds = static_cast<std::int64_t>(schedule.rounds);
-  return greeting_time(schedule.effort) + paths * quiet_round_time(schedule.effort, true) +
-         (rounds - paths) * quiet_round_time(schedule.effort, false) +
+  return greeting_time(schedule.effort) + path_rounds * quiet_round_time(schedule.effort, true) +
+         (rounds - path_rounds) * quiet_round_time(schedule.effort, false) +
          rounds * bulk_round_time(schedule.effort) + ending_time(schedule.effort);
 }
 

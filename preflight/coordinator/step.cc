@@ -108,7 +108,7 @@ PairResult* RunningPreflight::pair(HostIndex a, HostIndex b) {
   return at != measured.pairs.end() && key(*at) == Pair(wanted_pair) ? &*at : nullptr;
 }
 
-PathResult* RunningPreflight::way(HostIndex from, HostIndex to) {
+PathResult* RunningPreflight::path(HostIndex from, HostIndex to) {
   PairResult* both = pair(from, to);
   if (both == nullptr) {
     return nullptr;
@@ -284,7 +284,7 @@ void Step::overdue(HostIndex host) {
 }
 
 void Step::drop(HostIndex host, Presence presence, Error error) {
-  progress_.lose(host, presence, std::move(error), under_way_at(host));
+  progress_.lose(host, presence, std::move(error), running_at(host));
   if (queues_[host].running) {
     progress_.agents.give_up(host, queues_[host].running->number);
     finished(host);
@@ -321,7 +321,7 @@ void Step::finished(HostIndex host) {
 }
 
 // Its own task, or the one in which it is the peer.
-std::string Step::under_way_at(HostIndex host) const {
+std::string Step::running_at(HostIndex host) const {
   for (HostIndex each = 0; each < queues_.size(); ++each) {
     const std::optional<Running>& running = queues_[each].running;
     if (running && (each == host || jobs_[running->job].peer == host)) {

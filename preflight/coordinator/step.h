@@ -46,7 +46,7 @@ class RunningPreflight {
 
   // Nothing where the plan has no such pair. `measured.pairs` is in order.
   PairResult* pair(HostIndex a, HostIndex b);
-  PathResult* way(HostIndex from, HostIndex to);
+  PathResult* path(HostIndex from, HostIndex to);
 
   // Time: a step counts with what it should take.
   std::int64_t deadline_ns() const { return deadline_ns_; }
@@ -120,7 +120,7 @@ class Step {
   void give_up_with(HostIndex peer);
   void give_up_all();
   void finished(HostIndex host);
-  std::string under_way_at(HostIndex host) const;
+  std::string running_at(HostIndex host) const;
 
   RunningPreflight& progress_;
   std::vector<Job> jobs_;

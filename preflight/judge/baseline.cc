@@ -21,7 +21,7 @@ constexpr double kGrown = 1.5;  // a round trip's
 
 // Of one figure, by way: what it was and what it is.
 struct Change {
-  PathIndex way = 0;
+  PathIndex path = 0;
   double before = 0;
   double now = 0;
 };
@@ -30,8 +30,8 @@ struct Change {
 template <class Figures>
 std::vector<Change> changes_of(const JudgeContext& context, Figures figures) {
   std::vector<Change> changes;
-  for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
-    const auto [before, now] = figures(context.input.ways()[index]);
+  for (PathIndex index = 0; index < context.input.paths().size(); ++index) {
+    const auto [before, now] = figures(context.input.paths()[index]);
     if (now && before && *before > 0) {
       changes.push_back({index, *before, *now});
     }
@@ -40,16 +40,16 @@ std::vector<Change> changes_of(const JudgeContext& context, Figures figures) {
 }
 
 std::vector<Change> changes_of_rates(const JudgeContext& context) {
-  return changes_of(context, [&](const DirectedPath& way) {
-    const PathResult* then = context.earlier.way(way);
-    return std::pair(then == nullptr ? Figure() : rate_of(*then), rate_of(*way.result));
+  return changes_of(context, [&](const DirectedPath& path) {
+    const PathResult* then = context.earlier.path(path);
+    return std::pair(then == nullptr ? Figure() : rate_of(*then), rate_of(*path.result));
   });
 }
 
 std::vector<Change> changes_of_round_trips(const JudgeContext& context) {
-  return changes_of(context, [&](const DirectedPath& way) {
-    const PairResult* then = context.earlier.pair(way);
-    return std::pair(then == nullptr ? Figure() : then->rtt_ms, way.pair->rtt_ms);
+  return changes_of(context, [&](const DirectedPath& path) {
+    const PairResult* then = context.earlier.pair(path);
+    return std::pair(then == nullptr ? Figure() : then->rtt_ms, path.pair->rtt_ms);
   });
 }
 
@@ -64,9 +64,9 @@ std::vector<double> shares_of(const std::vector<Change>& changes) {
 // How far a repeat of the same run lay from the first, where it was fine.
 std::vector<double> repeats_of(const Measured& measured) {
   std::vector<double> apart;
-  const auto add = [&](const PathResult& way) {
-    if (way.tcp_mbps && way.alone_mbps && *way.alone_mbps > 0) {
-      apart.push_back(std::abs(1 - *way.tcp_mbps / *way.alone_mbps));
+  const auto add = [&](const PathResult& path) {
+    if (path.tcp_mbps && path.alone_mbps && *path.alone_mbps > 0) {
+      apart.push_back(std::abs(1 - *path.tcp_mbps / *path.alone_mbps));
     }
   };
   for (const PairResult& pair : measured.pairs) {
@@ -98,9 +98,9 @@ std::vector<Tested> tested_in(const JudgeContext& context, const std::vector<Cha
                               const IsWorse& is_worse) {
   std::vector<Tested> tested;
   for (const Change& change : changes) {
-    const DirectedPath& way = context.input.ways()[change.way];
-    if (!context.explained[change.way]) {
-      tested.push_back({change.way, way.from, way.to, 1, is_worse(change) ? 1.0 : 0.0});
+    const DirectedPath& path = context.input.paths()[change.path];
+    if (!context.explained[change.path]) {
+      tested.push_back({change.path, path.from, path.to, 1, is_worse(change) ? 1.0 : 0.0});
     }
   }
   return tested;
@@ -111,11 +111,11 @@ struct Medians {
   double now = 0;
 };
 
-Medians medians_of(const std::vector<Change>& changes, const std::vector<PathIndex>& ways) {
+Medians medians_of(const std::vector<Change>& changes, const std::vector<PathIndex>& paths) {
   std::vector<double> before;
   std::vector<double> now;
   for (const Change& change : changes) {
-    if (std::ranges::binary_search(ways, change.way)) {
+    if (std::ranges::binary_search(paths, change.path)) {
       before.push_back(change.before);
       now.push_back(change.now);
     }
@@ -138,13 +138,13 @@ void report_worse(JudgeContext& context, const std::vector<Change>& changes,
                   const IsWorse& is_worse, const Compared& compared) {
   for (FaultLocation& one :
        locate_faults(context.input.hosts(), tested_in(context, changes, is_worse))) {
-    std::ranges::sort(one.ways);
-    const Medians medians = medians_of(changes, one.ways);
+    std::ranges::sort(one.paths);
+    const Medians medians = medians_of(changes, one.paths);
     // A round trip that grew is not below any share.
     Finding finding = finding_of(context.input, one, "baseline.worse",
                                  grade_of(context.input.limits(), medians.now, medians.before));
     finding.check.found = fmt::format("{} on {}", compared.words(medians.now),
-                                      counted(one.ways.size(), "way", "ways"));
+                                      counted(one.paths.size(), "way", "ways"));
     finding.check.wanted = compared.words(medians.before) + ", as the last time";
     finding.evidence = {{compared.name, medians.now, compared.unit, compared.source},
                         {"the last time", medians.before, compared.unit, "baseline"}};
@@ -158,14 +158,14 @@ void mark_found(JudgeContext& context, const std::vector<Change>& changes,
   std::set<std::pair<HostIndex, HostIndex>> fallen;
   for (const Change& change : changes) {
     if (is_worse(change)) {
-      const DirectedPath& way = context.input.ways()[change.way];
-      fallen.insert({way.from, way.to});
+      const DirectedPath& path = context.input.paths()[change.path];
+      fallen.insert({path.from, path.to});
     }
   }
   for (Finding& finding : context.findings) {
-    const auto ways =
-        std::ranges::count_if(finding.ways, [&](const auto& way) { return fallen.contains(way); });
-    if (ways > 0 && 2 * static_cast<std::size_t>(ways) >= finding.ways.size() &&
+    const auto paths = std::ranges::count_if(
+        finding.paths, [&](const auto& path) { return fallen.contains(path); });
+    if (paths > 0 && 2 * static_cast<std::size_t>(paths) >= finding.paths.size() &&
         finding.check.id != "link.mtu" && finding.check.status >= Status::Warning) {
       finding.check.found += "; worse than the last time";
     }

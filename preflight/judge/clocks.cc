@@ -25,13 +25,13 @@ using Steps = std::vector<std::vector<Step>>;
 
 Steps steps_of(const ClusterInput& input) {
   Steps steps(input.hosts());
-  for (std::size_t index = 0; index < input.ways().size(); index += 2) {
-    const DirectedPath& way = input.ways()[index];
-    if (way.pair->clock_offset_ms) {
-      const double offset = *way.pair->clock_offset_ms;
-      const double uncertainty = way.pair->clock_uncertainty_ms.value_or(0);
-      steps[way.from].push_back({way.to, offset, uncertainty});
-      steps[way.to].push_back({way.from, -offset, uncertainty});
+  for (std::size_t index = 0; index < input.paths().size(); index += 2) {
+    const DirectedPath& path = input.paths()[index];
+    if (path.pair->clock_offset_ms) {
+      const double offset = *path.pair->clock_offset_ms;
+      const double uncertainty = path.pair->clock_uncertainty_ms.value_or(0);
+      steps[path.from].push_back({path.to, offset, uncertainty});
+      steps[path.to].push_back({path.from, -offset, uncertainty});
     }
   }
   return steps;
@@ -74,9 +74,9 @@ bool is_off(const Limits& limits, const HostClock& clock) {
 
 // The two that only each other's clocks were held against.
 std::vector<HostIndex> joined_with(const ClusterInput& input, HostIndex host) {
-  for (const DirectedPath& way : input.ways()) {
-    if (way.from == host && way.pair->clock_offset_ms) {
-      return {host, way.to};
+  for (const DirectedPath& path : input.paths()) {
+    if (path.from == host && path.pair->clock_offset_ms) {
+      return {host, path.to};
     }
   }
   return {host};

@@ -7,19 +7,20 @@ std::uint64_t pair_key(HostIndex a, HostIndex b) {
   return (std::uint64_t{std::min(a, b)} << 32) | std::max(a, b);
 }
 
-bool is_bound_by_processor(const ClusterInput& input, const PathResult& way) {
+bool is_bound_by_processor(const ClusterInput& input, const PathResult& path) {
   const auto most = static_cast<float>(input.limits().cpu_percent);
-  return way.limit == TcpLimit::SenderCpu || way.limit == TcpLimit::ReceiverCpu ||
-         way.sender_cpu_percent.value_or(0) >= most || way.receiver_cpu_percent.value_or(0) >= most;
+  return path.limit == TcpLimit::SenderCpu || path.limit == TcpLimit::ReceiverCpu ||
+         path.sender_cpu_percent.value_or(0) >= most ||
+         path.receiver_cpu_percent.value_or(0) >= most;
 }
 
 bool is_short_of_processors(const ClusterInput& input) {
   constexpr double kHalf = 0.5;
   std::size_t tested = 0;
   std::size_t bound = 0;
-  for (const DirectedPath& way : input.ways()) {
-    tested += rate_of(*way.result) ? 1 : 0;
-    bound += is_bound_by_processor(input, *way.result) ? 1 : 0;
+  for (const DirectedPath& path : input.paths()) {
+    tested += rate_of(*path.result) ? 1 : 0;
+    bound += is_bound_by_processor(input, *path.result) ? 1 : 0;
   }
   return static_cast<double>(bound) > kHalf * static_cast<double>(tested);
 }
@@ -30,13 +31,13 @@ ClusterInput::ClusterInput(const Measured& measured, const Limits& limits)
   for (const HostResult& host : measured.hosts) {
     interfaces_.push_back(tested_interface(host));
   }
-  ways_.reserve(2 * measured.pairs.size());
+  paths_.reserve(2 * measured.pairs.size());
   for (const PairResult& pair : measured.pairs) {
     if (pair.a >= measured.hosts.size() || pair.b >= measured.hosts.size() || pair.a == pair.b) {
       continue;
     }
-    ways_.push_back({pair.a, pair.b, &pair.there, &pair});
-    ways_.push_back({pair.b, pair.a, &pair.back, &pair});
+    paths_.push_back({pair.a, pair.b, &pair.there, &pair});
+    paths_.push_back({pair.b, pair.a, &pair.back, &pair});
   }
 }
 
@@ -44,8 +45,8 @@ std::string ClusterInput::interface_name(HostIndex host) const {
   return interfaces_[host] == nullptr ? "" : interfaces_[host]->name;
 }
 
-bool ClusterInput::is_wan(const DirectedPath& way) const {
-  const Figure rtt = way.pair->rtt_min_ms ? way.pair->rtt_min_ms : way.pair->rtt_ms;
+bool ClusterInput::is_wan(const DirectedPath& path) const {
+  const Figure rtt = path.pair->rtt_min_ms ? path.pair->rtt_min_ms : path.pair->rtt_ms;
   return rtt && *rtt >= limits_.wan_rtt_ms;
 }
 

@@ -28,8 +28,8 @@ class ClusterInput {
 
   const Measured& measured() const { return measured_; }
   const Limits& limits() const { return limits_; }
-  const std::vector<DirectedPath>& ways() const {
-    return ways_;
+  const std::vector<DirectedPath>& paths() const {
+    return paths_;
   }  // there and back of each pair, in turn
   std::size_t hosts() const { return measured_.hosts.size(); }
   const HostResult& host(HostIndex host) const { return measured_.hosts[host]; }
@@ -40,12 +40,12 @@ class ClusterInput {
   const InterfaceFacts* interface(HostIndex host) const { return interfaces_[host]; }
   // "eth0"; empty where it is not known.
   std::string interface_name(HostIndex host) const;
-  bool is_wan(const DirectedPath& way) const;
+  bool is_wan(const DirectedPath& path) const;
 
  private:
   const Measured& measured_;
   const Limits& limits_;
-  std::vector<DirectedPath> ways_;
+  std::vector<DirectedPath> paths_;
   std::vector<const InterfaceFacts*> interfaces_;
 };
 
@@ -53,7 +53,7 @@ class ClusterInput {
 std::uint64_t pair_key(HostIndex a, HostIndex b);
 
 // Its flows had a core to themselves, and that was not enough.
-bool is_bound_by_processor(const ClusterInput& input, const PathResult& way);
+bool is_bound_by_processor(const ClusterInput& input, const PathResult& path);
 
 // Most tested flows had a core to themselves, and that was not enough: as if all hosts were
 // namespaces of one machine.

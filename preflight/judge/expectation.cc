@@ -50,13 +50,14 @@ std::optional<double> typical_of(const std::vector<float>& best) {
   return agree ? median : std::nullopt;
 }
 
-bool is_steady(const PathResult& way) {
-  return way.alone_mbps && way.tcp_mbps &&
-         std::abs(*way.alone_mbps - *way.tcp_mbps) <= kSame * *way.tcp_mbps;
+bool is_steady(const PathResult& path) {
+  return path.alone_mbps && path.tcp_mbps &&
+         std::abs(*path.alone_mbps - *path.tcp_mbps) <= kSame * *path.tcp_mbps;
 }
 
-bool is_idle(const ClusterInput& input, const PathResult& way) {
-  return way.sender_cpu_percent && way.receiver_cpu_percent && !is_bound_by_processor(input, way);
+bool is_idle(const ClusterInput& input, const PathResult& path) {
+  return path.sender_cpu_percent && path.receiver_cpu_percent &&
+         !is_bound_by_processor(input, path);
 }
 
 // Flows that processors hold scatter; those that links hold do not.
@@ -76,15 +77,15 @@ struct Shown {
   bool is_slow_throughout() const { return slow >= 2 && shared + well == 0; }
 };
 
-Speed shown_by(const PathResult& way, double least) {
-  const Figure rate = rate_of(way);
+Speed shown_by(const PathResult& path, double least) {
+  const Figure rate = rate_of(path);
   if (!rate || least <= 0) {
     return Speed::Unknown;
   }
   if (*rate < least) {
     return Speed::Slow;
   }
-  return way.tcp_mbps.value_or(*rate) < least ? Speed::Shared : Speed::Well;
+  return path.tcp_mbps.value_or(*rate) < least ? Speed::Shared : Speed::Well;
 }
 
 void count(Shown& shown, Speed speed) {
@@ -97,16 +98,16 @@ class Guess {
  public:
   explicit Guess(std::size_t hosts) : out_(hosts), in_(hosts) {}
 
-  void learn(const DirectedPath& way, Speed speed) {
-    count(out_[way.from], speed);
-    count(in_[way.to], speed);
+  void learn(const DirectedPath& path, Speed speed) {
+    count(out_[path.from], speed);
+    count(in_[path.to], speed);
     count(all_, speed);
   }
 
   // Of a way that was slow in its round alone.
-  Speed of(const DirectedPath& way) const {
-    const std::uint32_t slow = out_[way.from].slow + in_[way.to].slow;
-    const std::uint32_t shared = out_[way.from].shared + in_[way.to].shared;
+  Speed of(const DirectedPath& path) const {
+    const std::uint32_t slow = out_[path.from].slow + in_[path.to].slow;
+    const std::uint32_t shared = out_[path.from].shared + in_[path.to].shared;
     if (slow + shared > 0) {
       return shared > slow ? Speed::Shared : Speed::Slow;
     }
@@ -114,8 +115,8 @@ class Guess {
   }
 
   // Of a path whose rate alone does not show a fault.
-  bool is_slow_as_others(const DirectedPath& way) const {
-    return out_[way.from].is_slow_throughout() || in_[way.to].is_slow_throughout();
+  bool is_slow_as_others(const DirectedPath& path) const {
+    return out_[path.from].is_slow_throughout() || in_[path.to].is_slow_throughout();
   }
 
  private:
@@ -131,8 +132,8 @@ bool are_processors_taken(const ClusterInput& input) {
   const auto busy = static_cast<float>(input.limits().cpu_percent);
   std::size_t tested = 0;
   std::size_t taken = 0;
-  for (const DirectedPath& way : input.ways()) {
-    const PathResult& result = *way.result;
+  for (const DirectedPath& path : input.paths()) {
+    const PathResult& result = *path.result;
     const bool by_flow =
         result.limit == TcpLimit::SenderCpu || result.limit == TcpLimit::ReceiverCpu;
     tested += rate_of(result) ? 1 : 0;
@@ -170,22 +171,22 @@ Earlier::Earlier(const ClusterInput& input, const Measured* before) : before_(be
 
 std::optional<HostIndex> Earlier::host(HostIndex today) const { return then_[today]; }
 
-const PairResult* Earlier::pair(const DirectedPath& way) const {
-  if (!then_[way.from] || !then_[way.to]) {
+const PairResult* Earlier::pair(const DirectedPath& path) const {
+  if (!then_[path.from] || !then_[path.to]) {
     return nullptr;
   }
-  const Key key = pair_key(*then_[way.from], *then_[way.to]);
+  const Key key = pair_key(*then_[path.from], *then_[path.to]);
   const auto found =
       std::ranges::lower_bound(pairs_, key, {}, [](const auto& one) { return one.first; });
   return found != pairs_.end() && found->first == key ? found->second : nullptr;
 }
 
-const PathResult* Earlier::way(const DirectedPath& way) const {
-  const PairResult* found = pair(way);
+const PathResult* Earlier::path(const DirectedPath& path) const {
+  const PairResult* found = pair(path);
   if (found == nullptr) {
     return nullptr;
   }
-  return found->a == *then_[way.from] ? &found->there : &found->back;
+  return found->a == *then_[path.from] ? &found->there : &found->back;
 }
 
 double spread_of(const std::vector<double>& values) {
@@ -208,10 +209,10 @@ void Expectations::learn_from_peers() {
   for (Peers& peers : peers_) {
     peers.best.resize(input_.hosts());
   }
-  for (const DirectedPath& way : input_.ways()) {
-    Peers& peers = peers_.at(reach_of(way));
-    const float rate = way.result->tcp_mbps.value_or(0);
-    for (const HostIndex host : {way.from, way.to}) {
+  for (const DirectedPath& path : input_.paths()) {
+    Peers& peers = peers_.at(reach_of(path));
+    const float rate = path.result->tcp_mbps.value_or(0);
+    for (const HostIndex host : {path.from, path.to}) {
       peers.best[host] = std::max(peers.best[host], rate);
     }
     peers.most = std::max<double>(peers.most, rate);
@@ -222,9 +223,9 @@ void Expectations::learn_from_peers() {
         std::ranges::count_if(peers.best, [](float rate) { return rate > 0; }));
   }
   std::array<std::vector<double>, 2> rates;
-  for (const DirectedPath& way : input_.ways()) {
-    if (const Figure rate = rate_of(*way.result)) {
-      rates.at(reach_of(way)).push_back(*rate);
+  for (const DirectedPath& path : input_.paths()) {
+    if (const Figure rate = rate_of(*path.result)) {
+      rates.at(reach_of(path)).push_back(*rate);
     }
   }
   for (std::size_t reach = 0; reach < rates.size(); ++reach) {
@@ -236,9 +237,9 @@ void Expectations::learn_from_peers() {
 void Expectations::learn_from_before() {
   baseline_share_ = input_.limits().link_share;
   std::vector<double> shares;
-  for (const DirectedPath& way : input_.ways()) {
-    const Figure now = rate_of(*way.result);
-    const Expectation before = by_baseline(way);
+  for (const DirectedPath& path : input_.paths()) {
+    const Figure now = rate_of(*path.result);
+    const Expectation before = by_baseline(path);
     if (now && before.mbps > 0) {
       shares.push_back(*now / before.mbps);
     }
@@ -253,47 +254,47 @@ void Expectations::learn_from_before() {
 
 Expectation Expectations::of_host(HostIndex host) const { return hosts_[host]; }
 
-Expectation Expectations::by_hardware(const DirectedPath& way) const {
-  if (input_.is_wan(way)) {
+Expectation Expectations::by_hardware(const DirectedPath& path) const {
+  if (input_.is_wan(path)) {
     return input_.limits().wan_rate_mbps
-               ? Expectation{Basis::Limits, *input_.limits().wan_rate_mbps, way.from}
+               ? Expectation{Basis::Limits, *input_.limits().wan_rate_mbps, path.from}
                : Expectation{};
   }
-  Expectation result = hosts_[way.from];
-  const Expectation& other = hosts_[way.to];
-  lower(result, other.basis, other.mbps, way.to);
+  Expectation result = hosts_[path.from];
+  const Expectation& other = hosts_[path.to];
+  lower(result, other.basis, other.mbps, path.to);
   return result;
 }
 
-Expectation Expectations::by_baseline(const DirectedPath& way) const {
-  const PathResult* then = earlier_.way(way);
+Expectation Expectations::by_baseline(const DirectedPath& path) const {
+  const PathResult* then = earlier_.path(path);
   const Figure rate = then == nullptr ? Figure() : rate_of(*then);
-  return rate && *rate > 0 ? Expectation{Basis::Baseline, *rate, way.from} : Expectation{};
+  return rate && *rate > 0 ? Expectation{Basis::Baseline, *rate, path.from} : Expectation{};
 }
 
-Expectation Expectations::by_peers(const DirectedPath& way) const {
-  const Peers& peers = peers_.at(reach_of(way));
+Expectation Expectations::by_peers(const DirectedPath& path) const {
+  const Peers& peers = peers_.at(reach_of(path));
   if (peers.most <= 0) {
     return {};
   }
-  if (!peers.typical || reach_of(way) == kWan) {
-    return {Basis::Few, peers.most, way.from};
+  if (!peers.typical || reach_of(path) == kWan) {
+    return {Basis::Few, peers.most, path.from};
   }
-  const double ends = std::min(peers.best[way.from], peers.best[way.to]);
-  return {Basis::Peers, std::max(ends, *peers.typical), way.from};
+  const double ends = std::min(peers.best[path.from], peers.best[path.to]);
+  return {Basis::Peers, std::max(ends, *peers.typical), path.from};
 }
 
 // One end alone does not give a link's rate: the other may be slower and not report it.
-Expectation Expectations::of(const DirectedPath& way) const {
-  const bool both_known = input_.is_wan(way) || (hosts_[way.from].basis != Basis::Nothing &&
-                                                 hosts_[way.to].basis != Basis::Nothing);
-  const Expectation hardware = both_known ? by_hardware(way) : Expectation{};
+Expectation Expectations::of(const DirectedPath& path) const {
+  const bool both_known = input_.is_wan(path) || (hosts_[path.from].basis != Basis::Nothing &&
+                                                  hosts_[path.to].basis != Basis::Nothing);
+  const Expectation hardware = both_known ? by_hardware(path) : Expectation{};
   if (hardware.basis != Basis::Nothing) {
     return hardware;
   }
-  const Expectation baseline = by_baseline(way);
-  Expectation result = baseline.basis != Basis::Nothing ? baseline : by_peers(way);
-  const Expectation one_end = input_.is_wan(way) ? Expectation{} : by_hardware(way);
+  const Expectation baseline = by_baseline(path);
+  Expectation result = baseline.basis != Basis::Nothing ? baseline : by_peers(path);
+  const Expectation one_end = input_.is_wan(path) ? Expectation{} : by_hardware(path);
   if (one_end.basis != Basis::Nothing && one_end.mbps < result.mbps) {
     result = one_end;
   }
@@ -301,30 +302,31 @@ Expectation Expectations::of(const DirectedPath& way) const {
 }
 
 // What was not tested again alone may have met others on its way.
-double Expectations::peer_share(const DirectedPath& way) const {
+double Expectations::peer_share(const DirectedPath& path) const {
   const Limits& limits = input_.limits();
-  if (!way.result->alone_mbps || (is_short_of_processors_ && !peers_.at(reach_of(way)).is_level)) {
+  if (!path.result->alone_mbps ||
+      (is_short_of_processors_ && !peers_.at(reach_of(path)).is_level)) {
     return limits.link_few_share;
   }
-  return is_steady(*way.result) && is_idle(input_, *way.result) ? limits.link_steady_share
-                                                                : limits.link_peer_share;
+  return is_steady(*path.result) && is_idle(input_, *path.result) ? limits.link_steady_share
+                                                                  : limits.link_peer_share;
 }
 
-double Expectations::few_share(const DirectedPath& way) const {
-  const bool level = is_idle(input_, *way.result) || peers_.at(reach_of(way)).is_level;
-  return !input_.is_wan(way) && is_steady(*way.result) && level ? input_.limits().link_peer_share
-                                                                : input_.limits().link_few_share;
+double Expectations::few_share(const DirectedPath& path) const {
+  const bool level = is_idle(input_, *path.result) || peers_.at(reach_of(path)).is_level;
+  return !input_.is_wan(path) && is_steady(*path.result) && level ? input_.limits().link_peer_share
+                                                                  : input_.limits().link_few_share;
 }
 
-double Expectations::least(const DirectedPath& way, const Expectation& expectation) const {
+double Expectations::least(const DirectedPath& path, const Expectation& expectation) const {
   const Limits& limits = input_.limits();
   switch (expectation.basis) {
     case Basis::Nothing:
       return 0;
     case Basis::Peers:
-      return expectation.mbps * peer_share(way);
+      return expectation.mbps * peer_share(path);
     case Basis::Few:
-      return expectation.mbps * few_share(way);
+      return expectation.mbps * few_share(path);
     case Basis::Port:
     case Basis::Slot:
     case Basis::Limits:
@@ -369,27 +371,27 @@ Speeds speeds_of(const ClusterInput& input, const Expectations& expectations) {
   Speeds speeds;
   Guess guess(input.hosts());
   const bool others_compute = are_processors_taken(input);
-  for (const DirectedPath& way : input.ways()) {
-    speeds.expected.push_back(expectations.of(way));
-    double least = expectations.least(way, speeds.expected.back());
+  for (const DirectedPath& path : input.paths()) {
+    speeds.expected.push_back(expectations.of(path));
+    double least = expectations.least(path, speeds.expected.back());
     if (others_compute) {
       least = std::min(least, input.limits().link_critical_share * speeds.expected.back().mbps);
     }
     speeds.least.push_back(least);
-    speeds.speed.push_back(shown_by(*way.result, speeds.least.back()));
-    if (way.result->alone_mbps) {
-      guess.learn(way, speeds.speed.back());
+    speeds.speed.push_back(shown_by(*path.result, speeds.least.back()));
+    if (path.result->alone_mbps) {
+      guess.learn(path, speeds.speed.back());
     }
   }
-  for (std::size_t index = 0; index < input.ways().size(); ++index) {
-    const DirectedPath& way = input.ways()[index];
-    if (way.result->alone_mbps) {
+  for (std::size_t index = 0; index < input.paths().size(); ++index) {
+    const DirectedPath& path = input.paths()[index];
+    if (path.result->alone_mbps) {
       continue;
     }
     if (speeds.speed[index] == Speed::Slow) {
-      speeds.speed[index] = guess.of(way);
-    } else if (speeds.speed[index] == Speed::Well && guess.is_slow_as_others(way) &&
-               *way.result->tcp_mbps < expectations.least_in_round(speeds.expected[index])) {
+      speeds.speed[index] = guess.of(path);
+    } else if (speeds.speed[index] == Speed::Well && guess.is_slow_as_others(path) &&
+               *path.result->tcp_mbps < expectations.least_in_round(speeds.expected[index])) {
       speeds.speed[index] = Speed::Slow;
     }
   }

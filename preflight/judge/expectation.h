@@ -22,8 +22,8 @@ class Earlier {
   bool is_known() const { return before_ != nullptr; }
   const Measured* before() const { return before_; }
   // This way's, and its pair's, the last time; null where it was not tested.
-  const PathResult* way(const DirectedPath& way) const;
-  const PairResult* pair(const DirectedPath& way) const;
+  const PathResult* path(const DirectedPath& path) const;
+  const PairResult* pair(const DirectedPath& path) const;
   // The host of today's, as it was numbered then.
   std::optional<HostIndex> host(HostIndex today) const;
 
@@ -55,9 +55,9 @@ class Expectations {
  public:
   Expectations(const ClusterInput& input, const Earlier& earlier);
 
-  Expectation of(const DirectedPath& way) const;
+  Expectation of(const DirectedPath& path) const;
   // The least that passes; 0 where nothing is known.
-  double least(const DirectedPath& way, const Expectation& expectation) const;
+  double least(const DirectedPath& path, const Expectation& expectation) const;
   // What is full speed while others are at it: below, a way is worth a test alone.
   double least_in_round(const Expectation& expectation) const;
   // What the host's port, slot and limits allow, whichever is least.
@@ -78,14 +78,14 @@ class Expectations {
     bool is_level = false;  // those that are not slow are as fast as each other
   };
 
-  double peer_share(const DirectedPath& way) const;
-  double few_share(const DirectedPath& way) const;
-  Reach reach_of(const DirectedPath& way) const { return input_.is_wan(way) ? kWan : kLan; }
+  double peer_share(const DirectedPath& path) const;
+  double few_share(const DirectedPath& path) const;
+  Reach reach_of(const DirectedPath& path) const { return input_.is_wan(path) ? kWan : kLan; }
   void learn_from_peers();
   void learn_from_before();
-  Expectation by_peers(const DirectedPath& way) const;
-  Expectation by_baseline(const DirectedPath& way) const;
-  Expectation by_hardware(const DirectedPath& way) const;
+  Expectation by_peers(const DirectedPath& path) const;
+  Expectation by_baseline(const DirectedPath& path) const;
+  Expectation by_hardware(const DirectedPath& path) const;
 
   const ClusterInput& input_;
   const Earlier& earlier_;

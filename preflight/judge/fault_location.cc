@@ -17,8 +17,8 @@ class PathLossCounts {
   struct PairParts {
     HostIndex a = 0;
     HostIndex b = 0;
-    PathIndex way_there = 0;
-    PathIndex way_back = 0;
+    PathIndex path_there = 0;
+    PathIndex path_back = 0;
     Part there = {};
     Part back = {};
   };
@@ -51,7 +51,7 @@ class PathLossCounts {
   std::vector<PathIndex> take_all();
 
  private:
-  void take_way(std::size_t index, std::vector<PathIndex>& suffering);
+  void take_path(std::size_t index, std::vector<PathIndex>& suffering);
 
   std::vector<Tested> tested_;
   std::vector<bool> taken_;
@@ -66,23 +66,23 @@ class PathLossCounts {
 constexpr std::uint8_t kInGroup = 1;
 constexpr std::uint8_t kInOthers = 2;
 
-void add(Part& part, const Tested& way) {
-  ++part.ways;
-  part.suffering += way.lost > 0 ? 1 : 0;
-  part.sent += way.sent;
-  part.lost += way.lost;
-  part.lost_squared += way.lost * way.lost;
+void add(Part& part, const Tested& path) {
+  ++part.paths;
+  part.suffering += path.lost > 0 ? 1 : 0;
+  part.sent += path.sent;
+  part.lost += path.lost;
+  part.lost_squared += path.lost * path.lost;
 }
 
-void subtract(Part& part, const Tested& way) {
-  --part.ways;
-  part.suffering -= way.lost > 0 ? 1 : 0;
-  part.sent -= way.sent;
-  part.lost -= way.lost;
-  part.lost_squared -= way.lost * way.lost;
+void subtract(Part& part, const Tested& path) {
+  --part.paths;
+  part.suffering -= path.lost > 0 ? 1 : 0;
+  part.sent -= path.sent;
+  part.lost -= path.lost;
+  part.lost_squared -= path.lost * path.lost;
 }
 
-std::uint64_t pair_of(const Tested& way) { return pair_key(way.from, way.to); }
+std::uint64_t pair_of(const Tested& path) { return pair_key(path.from, path.to); }
 
 HostIndex root_of(std::vector<HostIndex>& parents, HostIndex host) {
   while (parents[host] != host) {
@@ -99,15 +99,15 @@ PathLossCounts::PathLossCounts(std::size_t hosts, std::span<const Tested> tested
       at_(2 * tested.size()),
       out_(hosts),
       in_(hosts) {
-  for (const Tested& way : tested_) {
-    add(out_[way.from], way);
-    add(in_[way.to], way);
-    add(all_, way);
+  for (const Tested& path : tested_) {
+    add(out_[path.from], path);
+    add(in_[path.to], path);
+    add(all_, path);
   }
   for (std::size_t host = 0; host < hosts; ++host) {
-    const std::size_t ways = out_[host].ways + in_[host].ways;
-    hosts_tested_ += ways > 0 ? 1 : 0;
-    first_[host + 1] = first_[host] + static_cast<std::uint32_t>(ways);
+    const std::size_t paths = out_[host].paths + in_[host].paths;
+    hosts_tested_ += paths > 0 ? 1 : 0;
+    first_[host + 1] = first_[host] + static_cast<std::uint32_t>(paths);
   }
   std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
   for (std::uint32_t index = 0; index < tested_.size(); ++index) {
@@ -129,16 +129,16 @@ std::vector<HostIndex> PathLossCounts::suffering_hosts() const {
 std::vector<PathLossCounts::PairParts> PathLossCounts::suffering_pairs() const {
   std::map<std::uint64_t, PairParts> pairs;
   for (std::size_t index = 0; index < tested_.size(); ++index) {
-    const Tested& way = tested_[index];
-    if (taken_[index] || way.lost <= 0) {
+    const Tested& path = tested_[index];
+    if (taken_[index] || path.lost <= 0) {
       continue;
     }
-    PairParts& pair = pairs[pair_of(way)];
-    pair.a = std::min(way.from, way.to);
-    pair.b = std::max(way.from, way.to);
-    const bool there = way.from == pair.a;
-    (there ? pair.way_there : pair.way_back) = way.way;
-    add(there ? pair.there : pair.back, way);
+    PairParts& pair = pairs[pair_of(path)];
+    pair.a = std::min(path.from, path.to);
+    pair.b = std::max(path.from, path.to);
+    const bool there = path.from == pair.a;
+    (there ? pair.path_there : pair.path_back) = path.path;
+    add(there ? pair.there : pair.back, path);
   }
   std::vector<PairParts> result;
   for (const auto& [key, pair] : pairs) {
@@ -149,22 +149,22 @@ std::vector<PathLossCounts::PairParts> PathLossCounts::suffering_pairs() const {
 
 std::vector<std::vector<HostIndex>> PathLossCounts::groups() const {
   std::vector<std::uint64_t> bad;
-  for (const Tested& way : tested_) {
-    if (way.lost > 0) {
-      bad.push_back(pair_of(way));
+  for (const Tested& path : tested_) {
+    if (path.lost > 0) {
+      bad.push_back(pair_of(path));
     }
   }
   std::ranges::sort(bad);
   std::vector<HostIndex> parents(out_.size());
   std::iota(parents.begin(), parents.end(), 0U);
-  for (const Tested& way : tested_) {
-    if (way.lost <= 0 && !std::ranges::binary_search(bad, pair_of(way))) {
-      parents[root_of(parents, way.from)] = root_of(parents, way.to);
+  for (const Tested& path : tested_) {
+    if (path.lost <= 0 && !std::ranges::binary_search(bad, pair_of(path))) {
+      parents[root_of(parents, path.from)] = root_of(parents, path.to);
     }
   }
   std::map<HostIndex, std::vector<HostIndex>> members;
   for (HostIndex host = 0; host < parents.size(); ++host) {
-    if (out_[host].ways + in_[host].ways > 0) {
+    if (out_[host].paths + in_[host].paths > 0) {
       members[root_of(parents, host)].push_back(host);
     }
   }
@@ -179,27 +179,27 @@ PathLossCounts::Between PathLossCounts::between(std::span<const HostIndex> group
                                                 std::span<const HostIndex> others) const {
   const std::vector<std::uint8_t> side = sides_of(out_.size(), group, others);
   Between result;
-  for (const Tested& way : tested_) {
-    if (side[way.from] == kInGroup && side[way.to] == kInOthers) {
-      add(result.there, way);
-    } else if (side[way.from] == kInOthers && side[way.to] == kInGroup) {
-      add(result.back, way);
+  for (const Tested& path : tested_) {
+    if (side[path.from] == kInGroup && side[path.to] == kInOthers) {
+      add(result.there, path);
+    } else if (side[path.from] == kInOthers && side[path.to] == kInGroup) {
+      add(result.back, path);
     }
   }
   return result;
 }
 
-void PathLossCounts::take_way(std::size_t index, std::vector<PathIndex>& suffering) {
+void PathLossCounts::take_path(std::size_t index, std::vector<PathIndex>& suffering) {
   if (taken_[index]) {
     return;
   }
-  const Tested& way = tested_[index];
+  const Tested& path = tested_[index];
   taken_[index] = true;
-  subtract(out_[way.from], way);
-  subtract(in_[way.to], way);
-  subtract(all_, way);
-  if (way.lost > 0) {
-    suffering.push_back(way.way);
+  subtract(out_[path.from], path);
+  subtract(in_[path.to], path);
+  subtract(all_, path);
+  if (path.lost > 0) {
+    suffering.push_back(path.path);
   }
 }
 
@@ -207,10 +207,10 @@ Part PathLossCounts::without_worst(HostIndex host, bool sends) const {
   Part part = sends ? out_[host] : in_[host];
   const Tested* worst = nullptr;
   for (std::uint32_t place = first_[host]; place < first_[host + 1]; ++place) {
-    const Tested& way = tested_[at_[place]];
-    if (!taken_[at_[place]] && (way.from == host) == sends &&
-        (worst == nullptr || way.lost > worst->lost)) {
-      worst = &way;
+    const Tested& path = tested_[at_[place]];
+    if (!taken_[at_[place]] && (path.from == host) == sends &&
+        (worst == nullptr || path.lost > worst->lost)) {
+      worst = &path;
     }
   }
   if (worst != nullptr) {
@@ -222,9 +222,9 @@ Part PathLossCounts::without_worst(HostIndex host, bool sends) const {
 Part PathLossCounts::among_others(HostIndex host) const {
   Part part;
   for (std::size_t index = 0; index < tested_.size(); ++index) {
-    const Tested& way = tested_[index];
-    if (!taken_[index] && way.from != host && way.to != host) {
-      add(part, way);
+    const Tested& path = tested_[index];
+    if (!taken_[index] && path.from != host && path.to != host) {
+      add(part, path);
     }
   }
   return part;
@@ -233,9 +233,9 @@ Part PathLossCounts::among_others(HostIndex host) const {
 std::vector<PathIndex> PathLossCounts::take(HostIndex host, bool sends, bool receives) {
   std::vector<PathIndex> suffering;
   for (std::uint32_t place = first_[host]; place < first_[host + 1]; ++place) {
-    const Tested& way = tested_[at_[place]];
-    if (way.from == host ? sends : receives) {
-      take_way(at_[place], suffering);
+    const Tested& path = tested_[at_[place]];
+    if (path.from == host ? sends : receives) {
+      take_path(at_[place], suffering);
     }
   }
   return suffering;
@@ -247,7 +247,7 @@ std::vector<PathIndex> PathLossCounts::take_between(std::span<const HostIndex> g
   std::vector<PathIndex> suffering;
   for (std::size_t index = 0; index < tested_.size(); ++index) {
     if ((side[tested_[index].from] | side[tested_[index].to]) == (kInGroup | kInOthers)) {
-      take_way(index, suffering);
+      take_path(index, suffering);
     }
   }
   return suffering;
@@ -256,7 +256,7 @@ std::vector<PathIndex> PathLossCounts::take_between(std::span<const HostIndex> g
 std::vector<PathIndex> PathLossCounts::take_all() {
   std::vector<PathIndex> suffering;
   for (std::size_t index = 0; index < tested_.size(); ++index) {
-    take_way(index, suffering);
+    take_path(index, suffering);
   }
   return suffering;
 }
@@ -266,7 +266,7 @@ constexpr double kMostOfPart = 0.5;
 constexpr double kWhole = 0.9;  // of a cluster's, or of two groups'
 constexpr double kLooseAlarm = 0.01;
 constexpr double kRestAlarm = 0.1;
-constexpr std::size_t kMinWaysBetween = 4;  // two groups
+constexpr std::size_t kMinPathsBetween = 4;  // two groups
 constexpr std::size_t kMaxGroups = 16;
 
 // How many ways bear the loss, as if those that do had the same: one bad way among strays is one.
@@ -276,8 +276,8 @@ double bearing(const Part& part) {
 
 // The same where chance (Poisson) shares out evenly.
 double bearing_evenly(const Part& part) {
-  const double mean = part.lost / static_cast<double>(part.ways);
-  return static_cast<double>(part.ways) * mean / (mean + 1);
+  const double mean = part.lost / static_cast<double>(part.paths);
+  return static_cast<double>(part.paths) * mean / (mean + 1);
 }
 
 bool is_spread(const Part& part, double share) {
@@ -333,7 +333,7 @@ bool Search::suffer_without_worst() const {
   }
   const Part& all = counts_.all();
   const Part rest = counts_.among_others(worst);
-  return rest.ways > 0 && significance_(rest, kLooseAlarm) &&
+  return rest.paths > 0 && significance_(rest, kLooseAlarm) &&
          rest.lost * all.sent >= kMostOfPart * all.lost * rest.sent;
 }
 
@@ -343,7 +343,7 @@ bool Search::locate_in_network() {
       !suffer_without_worst()) {
     return false;
   }
-  found_.push_back({.place = Place::Cluster, .ways = counts_.take_all()});
+  found_.push_back({.place = Place::Cluster, .paths = counts_.take_all()});
   return true;
 }
 
@@ -351,17 +351,17 @@ void Search::add_uplink(std::vector<HostIndex> group, std::vector<HostIndex> res
   const PathLossCounts::Between between = counts_.between(group, rest);
   const bool there = is_spread(between.there, kWhole);
   const bool back = is_spread(between.back, kWhole);
-  if ((!there && !back) || between.there.ways + between.back.ways < kMinWaysBetween ||
+  if ((!there && !back) || between.there.paths + between.back.paths < kMinPathsBetween ||
       !significance_(there ? between.there : between.back, false_alarm_)) {
     return;
   }
-  std::vector<PathIndex> ways = counts_.take_between(group, rest);
+  std::vector<PathIndex> paths = counts_.take_between(group, rest);
   found_.push_back({.place = Place::Uplink,
                     .hosts = std::move(group),
                     .others = std::move(rest),
                     .sends = there,
                     .receives = back,
-                    .ways = std::move(ways)});
+                    .paths = std::move(paths)});
 }
 
 // Hosts that are well with each other, directly or through others, make a group. One alone is a bad
@@ -401,29 +401,29 @@ bool Search::locate_in_worst_port() {
   FaultLocation one{.place = Place::Port, .hosts = {*worst}};
   one.sends = is_port(*worst, true) || is_likely(counts_.out(*worst));
   one.receives = is_port(*worst, false) || is_likely(counts_.in(*worst));
-  one.ways = counts_.take(*worst, one.sends, one.receives);
+  one.paths = counts_.take(*worst, one.sends, one.receives);
   found_.push_back(std::move(one));
   return true;
 }
 
 void Search::add_pair(const PathLossCounts::PairParts& pair) {
-  const Part both = {.ways = 2,
+  const Part both = {.paths = 2,
                      .suffering = 2,
                      .sent = pair.there.sent + pair.back.sent,
                      .lost = pair.there.lost + pair.back.lost};
   if (pair.there.lost > 0 && pair.back.lost > 0 && significance_(both, false_alarm_)) {
     found_.push_back({.place = Place::Pair,
                       .hosts = {std::min(pair.a, pair.b), std::max(pair.a, pair.b)},
-                      .ways = {pair.way_there, pair.way_back}});
+                      .paths = {pair.path_there, pair.path_back}});
     return;
   }
   if (pair.there.lost > 0 && significance_(pair.there, false_alarm_)) {
     found_.push_back(
-        {.place = Place::DirectedPath, .hosts = {pair.a, pair.b}, .ways = {pair.way_there}});
+        {.place = Place::DirectedPath, .hosts = {pair.a, pair.b}, .paths = {pair.path_there}});
   }
   if (pair.back.lost > 0 && significance_(pair.back, false_alarm_)) {
     found_.push_back(
-        {.place = Place::DirectedPath, .hosts = {pair.b, pair.a}, .ways = {pair.way_back}});
+        {.place = Place::DirectedPath, .hosts = {pair.b, pair.a}, .paths = {pair.path_back}});
   }
 }
 

@@ -18,7 +18,7 @@ namespace chokepoint::preflight {
 // A way that was tested. What suffers has lost something: packets, or all of them where it is yes
 // or no.
 struct Tested {
-  PathIndex way = 0;
+  PathIndex path = 0;
   HostIndex from = 0;
   HostIndex to = 0;
   double sent = 1;
@@ -29,10 +29,10 @@ struct Tested {
 template <class Suffers>
 std::vector<Tested> tested_paths(const ClusterInput& input, Suffers suffers) {
   std::vector<Tested> tested;
-  for (PathIndex index = 0; index < input.ways().size(); ++index) {
-    const DirectedPath& way = input.ways()[index];
-    if (const std::optional<bool> answer = suffers(index, way)) {
-      tested.push_back({index, way.from, way.to, 1, *answer ? 1.0 : 0.0});
+  for (PathIndex index = 0; index < input.paths().size(); ++index) {
+    const DirectedPath& path = input.paths()[index];
+    if (const std::optional<bool> answer = suffers(index, path)) {
+      tested.push_back({index, path.from, path.to, 1, *answer ? 1.0 : 0.0});
     }
   }
   return tested;
@@ -40,7 +40,7 @@ std::vector<Tested> tested_paths(const ClusterInput& input, Suffers suffers) {
 
 // Several ways together.
 struct Part {
-  std::size_t ways = 0;
+  std::size_t paths = 0;
   std::size_t suffering = 0;
   double sent = 0;
   double lost = 0;
@@ -53,7 +53,7 @@ struct FaultLocation {
   std::vector<HostIndex> others = {};  // Uplink: the other group
   bool sends = false;                  // Port: what it sends suffers
   bool receives = false;
-  std::vector<PathIndex> ways = {};  // that suffer by it
+  std::vector<PathIndex> paths = {};  // that suffer by it
 };
 
 // Is it more than chance, with this probability of being wrong?

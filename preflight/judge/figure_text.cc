@@ -21,7 +21,7 @@ bool is_plain(const std::string& word) {
 }
 
 constexpr std::size_t kMaxNamedHosts = 4;
-constexpr std::size_t kMaxWays = 10'000;
+constexpr std::size_t kMaxPaths = 10'000;
 
 std::string port_of(const ClusterInput& input, HostIndex host) {
   const std::string interface = input.interface_name(host);
@@ -78,8 +78,8 @@ std::string names_of(const ClusterInput& input, std::span<const HostIndex> hosts
   return named == hosts.size() ? text : fmt::format("{} and {} more", text, hosts.size() - named);
 }
 
-std::string words_for(const ClusterInput& input, const DirectedPath& way) {
-  return fmt::format("from {} to {}", input.name(way.from), input.name(way.to));
+std::string words_for(const ClusterInput& input, const DirectedPath& path) {
+  return fmt::format("from {} to {}", input.name(path.from), input.name(path.to));
 }
 
 std::string rate_words(double mbps) { return math::format_rate(mbps * 1e6); }
@@ -176,14 +176,14 @@ Finding finding_of(const ClusterInput& input, const FaultLocation& location, std
                             .next_step = look_at_ports(input, location)},
                   .place = location.place,
                   .hosts = location.hosts};
-  add_ways(input, std::span(location.ways).first(std::min(location.ways.size(), kMaxWays)),
-           finding);
+  add_paths(input, std::span(location.paths).first(std::min(location.paths.size(), kMaxPaths)),
+            finding);
   return finding;
 }
 
-void add_ways(const ClusterInput& input, std::span<const PathIndex> ways, Finding& finding) {
-  for (const PathIndex way : ways) {
-    finding.ways.emplace_back(input.ways()[way].from, input.ways()[way].to);
+void add_paths(const ClusterInput& input, std::span<const PathIndex> paths, Finding& finding) {
+  for (const PathIndex path : paths) {
+    finding.paths.emplace_back(input.paths()[path].from, input.paths()[path].to);
   }
 }
 

@@ -14,7 +14,7 @@ namespace chokepoint::preflight {
 // "gpu0, gpu1 and 6 more"
 std::string names_of(const ClusterInput& input, std::span<const HostIndex> hosts);
 // "from gpu0 to gpu1"
-std::string words_for(const ClusterInput& input, const DirectedPath& way);
+std::string words_for(const ClusterInput& input, const DirectedPath& path);
 std::string rate_words(double mbps);
 // "1 way", "3 ways"
 std::string counted(std::size_t number, std::string_view one, std::string_view many);
@@ -36,7 +36,7 @@ Finding finding_of(const ClusterInput& input, const FaultLocation& location, std
                    checks::Status status);
 
 // Those ways, with who sends and who receives.
-void add_ways(const ClusterInput& input, std::span<const PathIndex> ways, Finding& finding);
+void add_paths(const ClusterInput& input, std::span<const PathIndex> paths, Finding& finding);
 
 // "the same on gpu1 and gpu2": all but the first; empty where there is one alone.
 std::string same_on_others(const ClusterInput& input, std::span<const HostIndex> hosts);

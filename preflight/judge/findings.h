@@ -26,9 +26,9 @@ struct JudgeContext {
   std::vector<bool> explained = {};  // by way: the reason of its low rate is known
   std::vector<Finding> findings = {};
 
-  void explain(const std::vector<PathIndex>& ways) {
-    for (const PathIndex way : ways) {
-      explained[way] = true;
+  void explain(const std::vector<PathIndex>& paths) {
+    for (const PathIndex path : paths) {
+      explained[path] = true;
     }
   }
   void add(Finding finding) { findings.push_back(std::move(finding)); }
@@ -86,7 +86,7 @@ void judge_mtus(JudgeContext& context);
 // link.member: one of several parallel links is bad, by flows that share its loss, delay or rate.
 void judge_members(JudgeContext& context);
 // Whether that is what the way loses by.
-bool has_lossy_member(const ClusterInput& input, const DirectedPath& way);
+bool has_lossy_member(const ClusterInput& input, const DirectedPath& path);
 
 // link.loss: packets that the network lost with no other test running.
 void judge_loss(JudgeContext& context);

@@ -30,11 +30,11 @@ void explain_by_ports(JudgeContext& context, const std::vector<HostIndex>& hosts
   for (const HostIndex host : hosts) {
     is_port[host] = true;
   }
-  for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
-    const DirectedPath& way = context.input.ways()[index];
-    if ((is_port[way.from] || is_port[way.to]) && context.speeds.speed[index] == Speed::Well) {
+  for (PathIndex index = 0; index < context.input.paths().size(); ++index) {
+    const DirectedPath& path = context.input.paths()[index];
+    if ((is_port[path.from] || is_port[path.to]) && context.speeds.speed[index] == Speed::Well) {
       context.explained[index] = true;
-      finding.ways.emplace_back(way.from, way.to);
+      finding.paths.emplace_back(path.from, path.to);
     }
   }
 }
@@ -92,27 +92,27 @@ std::optional<double> fastest_rdma(const HostResult& host) {
   return fastest;
 }
 
-std::optional<double> rdma_expected(const ClusterInput& input, const DirectedPath& way) {
-  const auto from = fastest_rdma(input.host(way.from));
-  const auto to = fastest_rdma(input.host(way.to));
+std::optional<double> rdma_expected(const ClusterInput& input, const DirectedPath& path) {
+  const auto from = fastest_rdma(input.host(path.from));
+  const auto to = fastest_rdma(input.host(path.to));
   return from && to ? std::optional(std::min(*from, *to)) : std::nullopt;
 }
 
 void report_rdma(JudgeContext& context, const FaultLocation& location) {
-  const DirectedPath& way = context.input.ways()[location.ways[0]];
-  const double expected = rdma_expected(context.input, way).value_or(0);
-  const double rate = *way.result->rdma_mbps;
+  const DirectedPath& path = context.input.paths()[location.paths[0]];
+  const double expected = rdma_expected(context.input, path).value_or(0);
+  const double rate = *path.result->rdma_mbps;
   Finding finding = finding_of(context.input, location, "rdma.rate",
                                grade_of(context.input.limits(), rate, expected));
-  finding.check.found = fmt::format("{} {}", rate_words(rate), words_for(context.input, way));
+  finding.check.found = fmt::format("{} {}", rate_words(rate), words_for(context.input, path));
   finding.check.wanted =
       fmt::format("{} at least: {} of the ports",
                   rate_words(context.input.limits().rdma_share * expected), rate_words(expected));
   finding.check.next_step =
-      with_note(test_by_hand(context.input, way.from, way.to, "rdma write bw"),
+      with_note(test_by_hand(context.input, path.from, path.to, "rdma write bw"),
                 "shows retransmissions and what both ports counted");
   finding.evidence.push_back(
-      {"RDMA write " + words_for(context.input, way), rate, "Mb/s", "rdma write bw"});
+      {"RDMA write " + words_for(context.input, path), rate, "Mb/s", "rdma write bw"});
   context.add(std::move(finding));
 }
 
@@ -212,10 +212,10 @@ void judge_slots(JudgeContext& context) {
 }
 
 void judge_rdma(JudgeContext& context) {
-  const auto tested = tested_paths(context.input, [&](PathIndex, const DirectedPath& way) {
-    const auto expected = rdma_expected(context.input, way);
-    return way.result->rdma_mbps && expected
-               ? std::optional(*way.result->rdma_mbps <
+  const auto tested = tested_paths(context.input, [&](PathIndex, const DirectedPath& path) {
+    const auto expected = rdma_expected(context.input, path);
+    return path.result->rdma_mbps && expected
+               ? std::optional(*path.result->rdma_mbps <
                                context.input.limits().rdma_share * *expected)
                : std::nullopt;
   });

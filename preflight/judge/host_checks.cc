@@ -70,9 +70,9 @@ void HostChecks::learn_what_was_measured() {
     known_[host].slot =
         input_.interface(host) != nullptr && input_.interface(host)->pci_mbps.has_value();
   }
-  for (const DirectedPath& way : input_.ways()) {
-    if (rate_of(*way.result) && way.pair->rtt_ms) {
-      known_[way.from].buffers = known_[way.to].buffers = true;
+  for (const DirectedPath& path : input_.paths()) {
+    if (rate_of(*path.result) && path.pair->rtt_ms) {
+      known_[path.from].buffers = known_[path.to].buffers = true;
     }
   }
 }

@@ -114,19 +114,19 @@ void add(const JudgeContext& context, PathIndex index, bool is_bound, Load& load
 
 std::vector<HostLoad> loads_of(const JudgeContext& context) {
   std::vector<HostLoad> loads(context.input.hosts());
-  for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
-    const DirectedPath& way = context.input.ways()[index];
-    const PathResult& result = *way.result;
+  for (PathIndex index = 0; index < context.input.paths().size(); ++index) {
+    const DirectedPath& path = context.input.paths()[index];
+    const PathResult& result = *path.result;
     const bool sender =
         result.limit == TcpLimit::SenderCpu || is_busy(context.input, result.sender_cpu_percent);
     const bool receiver = result.limit == TcpLimit::ReceiverCpu ||
                           is_busy(context.input, result.receiver_cpu_percent);
-    add(context, index, sender, loads[way.from].sends);
-    add(context, index, receiver, loads[way.to].receives);
-    loads[way.from].busiest =
-        std::max(loads[way.from].busiest, result.sender_cpu_percent.value_or(0));
-    loads[way.to].busiest =
-        std::max(loads[way.to].busiest, result.receiver_cpu_percent.value_or(0));
+    add(context, index, sender, loads[path.from].sends);
+    add(context, index, receiver, loads[path.to].receives);
+    loads[path.from].busiest =
+        std::max(loads[path.from].busiest, result.sender_cpu_percent.value_or(0));
+    loads[path.to].busiest =
+        std::max(loads[path.to].busiest, result.receiver_cpu_percent.value_or(0));
   }
   return loads;
 }
@@ -141,7 +141,7 @@ bool is_bound(const Load& load) {
 
 struct Bound {
   std::vector<HostIndex> hosts = {};
-  std::vector<PathIndex> ways = {};
+  std::vector<PathIndex> paths = {};
   float busiest = 0;
 };
 
@@ -149,46 +149,46 @@ Bound bound_hosts(const JudgeContext& context) {
   Bound bound;
   const std::vector<HostLoad> loads = loads_of(context);
   for (HostIndex host = 0; host < loads.size(); ++host) {
-    const std::size_t before = bound.ways.size();
+    const std::size_t before = bound.paths.size();
     for (const Load* load : {&loads[host].sends, &loads[host].receives}) {
       if (is_bound(*load)) {
-        bound.ways.insert(bound.ways.end(), load->bound.begin(), load->bound.end());
+        bound.paths.insert(bound.paths.end(), load->bound.begin(), load->bound.end());
       }
     }
-    if (bound.ways.size() > before) {
+    if (bound.paths.size() > before) {
       bound.hosts.push_back(host);
       bound.busiest = std::max(bound.busiest, loads[host].busiest);
     }
   }
   // Both ends of a path may have had a full core.
-  std::ranges::sort(bound.ways);
-  const auto again = std::ranges::unique(bound.ways);
-  bound.ways.erase(again.begin(), again.end());
+  std::ranges::sort(bound.paths);
+  const auto again = std::ranges::unique(bound.paths);
+  bound.paths.erase(again.begin(), again.end());
   return bound;
 }
 
 void report(JudgeContext& context, const Bound& bound) {
   Finding finding{.place = Place::Host, .hosts = bound.hosts};
-  const DirectedPath& way = context.input.ways()[bound.ways[0]];
+  const DirectedPath& path = context.input.paths()[bound.paths[0]];
   finding.check = {
       .id = "host.cpu",
       .status = Status::Warning,
       .subject = names_of(context.input, bound.hosts),
-      .found =
-          fmt::format("its busiest core at {:.0f} % with {} {}", bound.busiest,
-                      rate_words(rate_of(*way.result).value_or(0)), words_for(context.input, way)),
-      .wanted = fmt::format("{} at least", rate_words(context.speeds.least[bound.ways[0]])),
+      .found = fmt::format("its busiest core at {:.0f} % with {} {}", bound.busiest,
+                           rate_words(rate_of(*path.result).value_or(0)),
+                           words_for(context.input, path)),
+      .wanted = fmt::format("{} at least", rate_words(context.speeds.least[bound.paths[0]])),
       .why =
           "the processor limits these flows, not the network: what else runs there, its clock, "
           "interrupts on one core, or one flow where several are needed",
       .next_step = on_host(context.input.name(bound.hosts[0]),
                            "chokepoint doctor; top -b -n 1 | head -n 20") +
-                   "; " + test_by_hand(context.input, way.from, way.to, "probe tcp --streams 4")};
+                   "; " + test_by_hand(context.input, path.from, path.to, "probe tcp --streams 4")};
   finding.evidence.push_back({"busiest core", bound.busiest, "%", "probe tcp"});
-  finding.evidence.push_back({"throughput " + words_for(context.input, way),
-                              rate_of(*way.result).value_or(0), "Mb/s", "probe tcp"});
-  add_ways(context.input, bound.ways, finding);
-  context.explain(bound.ways);
+  finding.evidence.push_back({"throughput " + words_for(context.input, path),
+                              rate_of(*path.result).value_or(0), "Mb/s", "probe tcp"});
+  add_paths(context.input, bound.paths, finding);
+  context.explain(bound.paths);
   context.add(std::move(finding));
 }
 
@@ -196,10 +196,10 @@ void report(JudgeContext& context, const Bound& bound) {
 bool are_busy_anyway(const JudgeContext& context) {
   std::size_t well = 0;
   std::size_t busy = 0;
-  for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
+  for (PathIndex index = 0; index < context.input.paths().size(); ++index) {
     if (context.speeds.speed[index] == Speed::Well) {
       ++well;
-      busy += is_bound_by_processor(context.input, *context.input.ways()[index].result) ? 1 : 0;
+      busy += is_bound_by_processor(context.input, *context.input.paths()[index].result) ? 1 : 0;
     }
   }
   return context.is_short_of_processors && well > 0 &&

@@ -12,7 +12,7 @@ Judgement judge(const Measured& measured, const Limits& limits, const Measured* 
   const Expectations expectations(input, earlier);
   const Speeds speeds = speeds_of(input, expectations);
   JudgeContext context{input, earlier, expectations, speeds, is_short_of_processors(input)};
-  context.explained.resize(input.ways().size());
+  context.explained.resize(input.paths().size());
   judge_presence(context);
   judge_versions(context);
   judge_names(context);

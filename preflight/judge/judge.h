@@ -38,7 +38,7 @@ struct Finding {
   checks::Check check = {};
   Place place = Place::Cluster;
   std::vector<HostIndex> hosts = {};  // those at fault; of an Uplink one group of the two
-  std::vector<std::pair<HostIndex, HostIndex>> ways = {};  // that suffer
+  std::vector<std::pair<HostIndex, HostIndex>> paths = {};  // that suffer
   std::vector<Evidence> evidence = {};
 };
 

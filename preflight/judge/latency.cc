@@ -27,10 +27,10 @@ bool is_long(const JudgeContext& context, const PairResult& pair) {
          (limits.latency_p99_ms && pair.rtt_p99_ms && *pair.rtt_p99_ms > *limits.latency_p99_ms);
 }
 
-double median_of(const ClusterInput& input, const std::vector<PathIndex>& ways) {
+double median_of(const ClusterInput& input, const std::vector<PathIndex>& paths) {
   std::vector<double> times;
-  for (const PathIndex way : ways) {
-    times.push_back(*input.ways()[way].pair->rtt_ms);
+  for (const PathIndex path : paths) {
+    times.push_back(*input.paths()[path].pair->rtt_ms);
   }
   return math::median(times).value_or(0);
 }
@@ -44,20 +44,20 @@ std::string wanted_words(const Limits& limits) {
 }
 
 void report_latency(JudgeContext& context, const FaultLocation& location) {
-  const DirectedPath& way = context.input.ways()[location.ways[0]];
+  const DirectedPath& path = context.input.paths()[location.paths[0]];
   // One pair among many, both well with others, had other load for a moment rather than a fault.
   const bool stray = location.place == Place::Pair && context.input.hosts() > 2;
   Finding finding =
       finding_of(context.input, location, "link.latency", stray ? Status::Info : Status::Warning);
   finding.check.found = fmt::format("{} on {}, the median of them",
-                                    math::format_ms(median_of(context.input, location.ways)),
-                                    counted(location.ways.size() / 2, "pair", "pairs"));
+                                    math::format_ms(median_of(context.input, location.paths)),
+                                    counted(location.paths.size() / 2, "pair", "pairs"));
   finding.check.wanted = wanted_words(context.input.limits());
   finding.check.next_step =
-      with_note(test_by_hand(context.input, way.from, way.to, "probe latency"),
+      with_note(test_by_hand(context.input, path.from, path.to, "probe latency"),
                 "look for power saving, interrupt moderation, a queue that never empties");
   finding.evidence.push_back(
-      {"round trip " + words_for(context.input, way), *way.pair->rtt_ms, "ms", "probe latency"});
+      {"round trip " + words_for(context.input, path), *path.pair->rtt_ms, "ms", "probe latency"});
   context.add(std::move(finding));
 }
 
@@ -70,9 +70,10 @@ std::vector<Tested> far_in(const ClusterInput& input) {
       network[host] = &name;
     }
   }
-  return tested_paths(input, [&](PathIndex, const DirectedPath& way) {
-    return way.pair->rtt_ms && network[way.from] != nullptr && network[way.from] == network[way.to]
-               ? std::optional(input.is_wan(way))
+  return tested_paths(input, [&](PathIndex, const DirectedPath& path) {
+    return path.pair->rtt_ms && network[path.from] != nullptr &&
+                   network[path.from] == network[path.to]
+               ? std::optional(input.is_wan(path))
                : std::nullopt;
   });
 }
@@ -81,13 +82,13 @@ std::vector<Tested> far_in(const ClusterInput& input) {
 void report_far(JudgeContext& context, const FaultLocation& location) {
   Finding finding = finding_of(context.input, location, "link.latency", Status::Info);
   finding.check.found = fmt::format("{} on {}, within one network",
-                                    math::format_ms(median_of(context.input, location.ways)),
-                                    counted(location.ways.size() / 2, "pair", "pairs"));
+                                    math::format_ms(median_of(context.input, location.paths)),
+                                    counted(location.paths.size() / 2, "pair", "pairs"));
   finding.check.wanted = fmt::format("below {} ms, unless another site is meant to be in it",
                                      context.input.limits().wan_rtt_ms);
   finding.check.why = "it is judged as a WAN: no port's rate is asked of it";
-  const DirectedPath& way = context.input.ways()[location.ways[0]];
-  finding.check.next_step = test_by_hand(context.input, way.from, way.to, "probe path");
+  const DirectedPath& path = context.input.paths()[location.paths[0]];
+  finding.check.next_step = test_by_hand(context.input, path.from, path.to, "probe path");
   context.add(std::move(finding));
 }
 
@@ -95,9 +96,9 @@ void report_far(JudgeContext& context, const FaultLocation& location) {
 
 void judge_latency(JudgeContext& context) {
   const ClusterInput& input = context.input;
-  const std::vector<Tested> tested = tested_paths(input, [&](PathIndex, const DirectedPath& way) {
-    return way.pair->rtt_ms && !input.is_wan(way) ? std::optional(is_long(context, *way.pair))
-                                                  : std::nullopt;
+  const std::vector<Tested> tested = tested_paths(input, [&](PathIndex, const DirectedPath& path) {
+    return path.pair->rtt_ms && !input.is_wan(path) ? std::optional(is_long(context, *path.pair))
+                                                    : std::nullopt;
   });
   const auto located = locate_faults(input.hosts(), tested);
   for (const FaultLocation& one : located) {
@@ -109,10 +110,10 @@ void judge_latency(JudgeContext& context) {
     }
   }
   if (located.empty() && !tested.empty()) {
-    std::vector<PathIndex> ways;
-    std::ranges::transform(tested, std::back_inserter(ways), &Tested::way);
+    std::vector<PathIndex> paths;
+    std::ranges::transform(tested, std::back_inserter(paths), &Tested::path);
     context.pass("link.latency",
-                 fmt::format("{}, the median of {}", math::format_ms(median_of(input, ways)),
+                 fmt::format("{}, the median of {}", math::format_ms(median_of(input, paths)),
                              counted(tested.size() / 2, "pair", "pairs")));
   }
 }

@@ -22,14 +22,14 @@ struct Summary {
   PathIndex worst = 0;
 };
 
-Summary summary_of(const JudgeContext& context, const std::vector<PathIndex>& ways) {
+Summary summary_of(const JudgeContext& context, const std::vector<PathIndex>& paths) {
   std::vector<double> rates;
   Summary summary;
-  for (const PathIndex way : ways) {
-    const double rate = rate_of(*context.input.ways()[way].result).value_or(0);
+  for (const PathIndex path : paths) {
+    const double rate = rate_of(*context.input.paths()[path].result).value_or(0);
     if (rates.empty() || rate < summary.slowest) {
       summary.slowest = rate;
-      summary.worst = way;
+      summary.worst = path;
     }
     summary.fastest = std::max(summary.fastest, rate);
     rates.push_back(rate);
@@ -45,8 +45,8 @@ bool is_one_way(const FaultLocation& location) {
 }
 
 std::string test_again(const JudgeContext& context, PathIndex index) {
-  const DirectedPath& way = context.input.ways()[index];
-  return test_by_hand(context.input, way.from, way.to, "probe tcp");
+  const DirectedPath& path = context.input.paths()[index];
+  return test_by_hand(context.input, path.from, path.to, "probe tcp");
 }
 
 // Before the comment behind the command; where there is no command, the step is the comment.
@@ -59,28 +59,28 @@ std::string and_test_again(const FaultLocation& location, const std::string& ste
   return both.insert(std::min(both.rfind(kNote), both.size()), "; " + test);
 }
 
-void add_evidence(const JudgeContext& context, const std::vector<PathIndex>& ways,
+void add_evidence(const JudgeContext& context, const std::vector<PathIndex>& paths,
                   Finding& finding) {
   constexpr std::size_t kShown = 4;
-  for (const PathIndex index : std::span(ways).first(std::min(ways.size(), kShown))) {
-    const DirectedPath& way = context.input.ways()[index];
-    const PathResult& result = *way.result;
+  for (const PathIndex index : std::span(paths).first(std::min(paths.size(), kShown))) {
+    const DirectedPath& path = context.input.paths()[index];
+    const PathResult& result = *path.result;
     if (result.tcp_mbps) {
-      finding.evidence.push_back({"throughput " + words_for(context.input, way), *result.tcp_mbps,
+      finding.evidence.push_back({"throughput " + words_for(context.input, path), *result.tcp_mbps,
                                   "Mb/s", "probe tcp, others of its round at it"});
     }
     if (result.alone_mbps) {
-      finding.evidence.push_back({"throughput " + words_for(context.input, way), *result.alone_mbps,
-                                  "Mb/s", "probe tcp, nothing else on"});
+      finding.evidence.push_back({"throughput " + words_for(context.input, path),
+                                  *result.alone_mbps, "Mb/s", "probe tcp, nothing else on"});
     }
   }
 }
 
-std::string found_words(const Summary& summary, std::size_t ways) {
-  if (ways == 1) {
+std::string found_words(const Summary& summary, std::size_t paths) {
+  if (paths == 1) {
     return rate_words(summary.slowest);
   }
-  return fmt::format("{} on {} ways, {} to {}", rate_words(summary.median), ways,
+  return fmt::format("{} on {} ways, {} to {}", rate_words(summary.median), paths,
                      rate_words(summary.slowest), rate_words(summary.fastest));
 }
 
@@ -89,8 +89,8 @@ void doubt(const JudgeContext& context, const FaultLocation& location, const Sum
            Finding& finding) {
   const Limits& limits = context.input.limits();
   const double expected = context.speeds.expected[summary.worst].mbps;
-  const bool repeated = std::ranges::any_of(location.ways, [&](PathIndex way) {
-    return context.input.ways()[way].result->alone_mbps.has_value();
+  const bool repeated = std::ranges::any_of(location.paths, [&](PathIndex path) {
+    return context.input.paths()[path].result->alone_mbps.has_value();
   });
   const bool few = location.place == Place::DirectedPath || location.place == Place::Pair;
   if (!repeated && few && summary.median >= limits.link_few_share * expected) {
@@ -104,20 +104,20 @@ void doubt(const JudgeContext& context, const FaultLocation& location, const Sum
 }
 
 void report_rate(JudgeContext& context, const FaultLocation& location) {
-  const Summary summary = summary_of(context, location.ways);
+  const Summary summary = summary_of(context, location.paths);
   const Expectation& expected = context.speeds.expected[summary.worst];
   Finding finding =
       finding_of(context.input, location, is_one_way(location) ? "link.oneway" : "link.rate",
                  grade_of(context.input.limits(), summary.median, expected.mbps));
-  finding.check.found = found_words(summary, location.ways.size());
+  finding.check.found = found_words(summary, location.paths.size());
   finding.check.wanted =
       fmt::format("{} at least: {} {}", rate_words(context.speeds.least[summary.worst]),
                   rate_words(expected.mbps), words_for(expected, context.input));
   finding.check.next_step =
       and_test_again(location, finding.check.next_step, test_again(context, summary.worst));
-  add_evidence(context, location.ways, finding);
+  add_evidence(context, location.paths, finding);
   doubt(context, location, summary, finding);
-  context.explain(location.ways);
+  context.explain(location.paths);
   context.add(std::move(finding));
 }
 
@@ -156,11 +156,11 @@ std::vector<Tested> tested_in(const ClusterInput& input, const Failures& failure
     tested.push_back({0, b, a, 1, lost});
   };
   std::set<std::uint64_t> seen;
-  for (std::size_t index = 0; index < input.ways().size(); index += 2) {
-    const DirectedPath& way = input.ways()[index];
-    const std::uint64_t key = pair_key(way.from, way.to);
+  for (std::size_t index = 0; index < input.paths().size(); index += 2) {
+    const DirectedPath& path = input.paths()[index];
+    const std::uint64_t key = pair_key(path.from, path.to);
     seen.insert(key);
-    add(way.from, way.to, failures.contains(key) ? 1.0 : 0.0);
+    add(path.from, path.to, failures.contains(key) ? 1.0 : 0.0);
   }
   for (const auto& [key, troubles] : failures) {
     if (!seen.contains(key)) {
@@ -168,7 +168,7 @@ std::vector<Tested> tested_in(const ClusterInput& input, const Failures& failure
     }
   }
   for (PathIndex index = 0; index < tested.size(); ++index) {
-    tested[index].way = index;
+    tested[index].path = index;
   }
   return tested;
 }
@@ -191,8 +191,8 @@ std::string_view command_for(std::string_view test) {
 std::string tests_of(const Failures& failures, const std::vector<Tested>& tested,
                      const FaultLocation& location) {
   std::set<std::string> tests;
-  for (const PathIndex way : location.ways) {
-    for (const Trouble* trouble : failures.at(pair_key(tested[way].from, tested[way].to))) {
+  for (const PathIndex path : location.paths) {
+    for (const Trouble* trouble : failures.at(pair_key(tested[path].from, tested[path].to))) {
       tests.insert(trouble->test);
     }
   }
@@ -205,40 +205,40 @@ std::string tests_of(const Failures& failures, const std::vector<Tested>& tested
 
 void report(JudgeContext& context, const Failures& failures, const std::vector<Tested>& tested,
             const FaultLocation& location) {
-  const Tested& first = tested[location.ways[0]];
+  const Tested& first = tested[location.paths[0]];
   const Trouble& trouble = *failures.at(pair_key(first.from, first.to))[0];
-  FaultLocation without_ways = location;
-  without_ways.ways.clear();
-  Finding finding = finding_of(context.input, without_ways, "test.failed", Status::Critical);
+  FaultLocation without_paths = location;
+  without_paths.paths.clear();
+  Finding finding = finding_of(context.input, without_paths, "test.failed", Status::Critical);
   finding.place = location.place == Place::Port ? Place::Host : location.place;
   finding.check.found = fmt::format("{} failed between {}", tests_of(failures, tested, location),
-                                    counted((location.ways.size() + 1) / 2, "pair", "pairs"));
+                                    counted((location.paths.size() + 1) / 2, "pair", "pairs"));
   finding.check.wanted = "a result";
   finding.check.why = describe(trouble.error);
   finding.check.next_step =
       with_note(test_by_hand(context.input, trouble.a, trouble.b, command_for(trouble.test)),
                 "look for a firewall between them");
-  for (const PathIndex way : location.ways) {
-    finding.ways.emplace_back(tested[way].from, tested[way].to);
+  for (const PathIndex path : location.paths) {
+    finding.paths.emplace_back(tested[path].from, tested[path].to);
   }
   context.add(std::move(finding));
 }
 
 void judge_family(JudgeContext& context, std::string_view name, FamilyState PairResult::* state) {
-  const auto tested = tested_paths(context.input, [&](PathIndex, const DirectedPath& way) {
-    const FamilyState found = way.pair->*state;
+  const auto tested = tested_paths(context.input, [&](PathIndex, const DirectedPath& path) {
+    const FamilyState found = path.pair->*state;
     return found == FamilyState::Works || found == FamilyState::Fails
                ? std::optional(found == FamilyState::Fails)
                : std::nullopt;
   });
   for (const FaultLocation& one : locate_faults(context.input.hosts(), tested)) {
-    const DirectedPath& way = context.input.ways()[one.ways[0]];
+    const DirectedPath& path = context.input.paths()[one.paths[0]];
     Finding finding = finding_of(context.input, one, "link.families", Status::Warning);
     finding.check.found = fmt::format("{} does not carry between {}", name,
-                                      counted(one.ways.size() / 2, "pair", "pairs"));
+                                      counted(one.paths.size() / 2, "pair", "pairs"));
     finding.check.wanted = "every family that both hosts have an address of";
     finding.check.why = "programs that try it first lose time, or fail where they do not fall back";
-    finding.check.next_step = test_by_hand(context.input, way.from, way.to, "probe path") +
+    finding.check.next_step = test_by_hand(context.input, path.from, path.to, "probe path") +
                               "  # look at firewalls and routes of " + std::string(name);
     context.add(std::move(finding));
   }

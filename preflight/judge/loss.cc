@@ -33,25 +33,25 @@ double chance_of_at_least(double count, double mean) {
 }
 
 // Packets that are larger than one end takes are all lost: that is reported as its MTU.
-bool is_lost_for_size(const JudgeContext& context, const DirectedPath& way) {
-  return way.result->lost >= way.result->packets &&
+bool is_lost_for_size(const JudgeContext& context, const DirectedPath& path) {
+  return path.result->lost >= path.result->packets &&
          std::ranges::any_of(context.findings, [&](const Finding& one) {
            return one.check.id == "link.mtu" && one.check.status >= Status::Warning &&
                   one.place == Place::Port &&
-                  (std::ranges::find(one.hosts, way.from) != one.hosts.end() ||
-                   std::ranges::find(one.hosts, way.to) != one.hosts.end());
+                  (std::ranges::find(one.hosts, path.from) != one.hosts.end() ||
+                   std::ranges::find(one.hosts, path.to) != one.hosts.end());
          });
 }
 
 std::vector<Tested> tested_for_loss(const JudgeContext& context) {
   const ClusterInput& input = context.input;
   std::vector<Tested> tested;
-  for (PathIndex index = 0; index < input.ways().size(); ++index) {
-    const DirectedPath& way = input.ways()[index];
-    if (way.result->packets > 0 && !is_lost_for_size(context, way) &&
-        !has_lossy_member(input, way)) {
-      tested.push_back({index, way.from, way.to, static_cast<double>(way.result->packets),
-                        static_cast<double>(std::min(way.result->lost, way.result->packets))});
+  for (PathIndex index = 0; index < input.paths().size(); ++index) {
+    const DirectedPath& path = input.paths()[index];
+    if (path.result->packets > 0 && !is_lost_for_size(context, path) &&
+        !has_lossy_member(input, path)) {
+      tested.push_back({index, path.from, path.to, static_cast<double>(path.result->packets),
+                        static_cast<double>(std::min(path.result->lost, path.result->packets))});
     }
   }
   return tested;
@@ -63,36 +63,37 @@ struct Count {
   double percent() const { return sent > 0 ? 100 * lost / sent : 0; }
 };
 
-Count count_of(const ClusterInput& input, const std::vector<PathIndex>& ways) {
+Count count_of(const ClusterInput& input, const std::vector<PathIndex>& paths) {
   Count count;
-  for (const PathIndex way : ways) {
-    count.sent += input.ways()[way].result->packets;
-    count.lost += input.ways()[way].result->lost;
+  for (const PathIndex path : paths) {
+    count.sent += input.paths()[path].result->packets;
+    count.lost += input.paths()[path].result->lost;
   }
   return count;
 }
 
-void add_evidence(const ClusterInput& input, const std::vector<PathIndex>& ways, Finding& finding) {
+void add_evidence(const ClusterInput& input, const std::vector<PathIndex>& paths,
+                  Finding& finding) {
   constexpr std::size_t kShown = 4;
-  for (const PathIndex index : std::span(ways).first(std::min(ways.size(), kShown))) {
-    const DirectedPath& way = input.ways()[index];
-    finding.evidence.push_back({"lost " + words_for(input, way),
-                                static_cast<double>(way.result->lost),
-                                fmt::format("of {} packets", way.result->packets), "probe udp"});
+  for (const PathIndex index : std::span(paths).first(std::min(paths.size(), kShown))) {
+    const DirectedPath& path = input.paths()[index];
+    finding.evidence.push_back({"lost " + words_for(input, path),
+                                static_cast<double>(path.result->lost),
+                                fmt::format("of {} packets", path.result->packets), "probe udp"});
   }
 }
 
 void report_loss(JudgeContext& context, const FaultLocation& location) {
   const Limits& limits = context.input.limits();
-  const Count count = count_of(context.input, location.ways);
+  const Count count = count_of(context.input, location.paths);
   Finding finding = finding_of(
       context.input, location, "link.loss",
       count.percent() >= limits.loss_critical_percent ? Status::Critical : Status::Warning);
   finding.check.found = fmt::format("{:.3g} %: {} of {} packets on {}", count.percent(), count.lost,
-                                    count.sent, counted(location.ways.size(), "way", "ways"));
+                                    count.sent, counted(location.paths.size(), "way", "ways"));
   finding.check.wanted = fmt::format("{} % at most, with nothing else on", limits.loss_percent);
-  add_evidence(context.input, location.ways, finding);
-  context.explain(location.ways);
+  add_evidence(context.input, location.paths, finding);
+  context.explain(location.paths);
   context.add(std::move(finding));
 }
 
@@ -112,9 +113,9 @@ void judge_loss(JudgeContext& context) {
   }
   if (located.empty() && !tested.empty()) {
     Count all;
-    for (const Tested& way : tested) {
-      all.sent += way.sent;
-      all.lost += way.lost;
+    for (const Tested& path : tested) {
+      all.sent += path.sent;
+      all.lost += path.lost;
     }
     context.pass("link.loss", fmt::format("{} of {} packets lost on {}", all.lost, all.sent,
                                           counted(tested.size(), "way", "ways")));

@@ -68,12 +68,12 @@ std::string found_words(const ClusterInput& input, const BundleResult& bundle,
                      bad.flows, bad.of_flows, port_words(input, bundle.asked, bad));
 }
 
-std::optional<PathIndex> way_between(const ClusterInput& input, HostIndex from, HostIndex to) {
+std::optional<PathIndex> path_between(const ClusterInput& input, HostIndex from, HostIndex to) {
   const auto at = std::ranges::find_if(
-      input.ways(), [&](const DirectedPath& way) { return way.from == from && way.to == to; });
-  return at == input.ways().end()
+      input.paths(), [&](const DirectedPath& path) { return path.from == from && path.to == to; });
+  return at == input.paths().end()
              ? std::nullopt
-             : std::optional(static_cast<PathIndex>(at - input.ways().begin()));
+             : std::optional(static_cast<PathIndex>(at - input.paths().begin()));
 }
 
 std::string_view test_of(const BadMember& bad) {
@@ -84,13 +84,13 @@ std::string_view test_of(const BadMember& bad) {
 // several pairs may take it.
 using FindingsOfMembers = std::map<std::pair<MemberFault, std::string>, std::size_t>;
 
-void report(JudgeContext& context, const BundleResult& bundle, const BadMember& bad, PathIndex way,
+void report(JudgeContext& context, const BundleResult& bundle, const BadMember& bad, PathIndex path,
             FindingsOfMembers& known) {
   const FaultLocation location{
-      .place = Place::DirectedPath, .hosts = {bad.from, bad.to}, .ways = {way}};
+      .place = Place::DirectedPath, .hosts = {bad.from, bad.to}, .paths = {path}};
   const Status status = status_of(context.input.limits(), bad);
   const Evidence evidence{
-      .what = fmt::format("{}: {}", words_for(context.input, context.input.ways()[way]),
+      .what = fmt::format("{}: {}", words_for(context.input, context.input.paths()[path]),
                           fault_words(bad)),
       .value = static_cast<double>(bad.flows),
       .unit = fmt::format("of {} flows", bad.of_flows),
@@ -100,7 +100,7 @@ void report(JudgeContext& context, const BundleResult& bundle, const BadMember& 
     if (!is_new) {
       Finding& finding = context.findings[same->second];
       finding.check.status = std::max(finding.check.status, status);
-      add_ways(context.input, location.ways, finding);
+      add_paths(context.input, location.paths, finding);
       finding.evidence.push_back(evidence);
       return;
     }
@@ -121,10 +121,10 @@ void report(JudgeContext& context, const BundleResult& bundle, const BadMember& 
 
 }  // namespace
 
-bool has_lossy_member(const ClusterInput& input, const DirectedPath& way) {
+bool has_lossy_member(const ClusterInput& input, const DirectedPath& path) {
   return std::ranges::any_of(input.measured().bundles, [&](const BundleResult& bundle) {
     return std::ranges::any_of(bundle.bad, [&](const BadMember& bad) {
-      return bad.fault == MemberFault::Loss && bad.from == way.from && bad.to == way.to;
+      return bad.fault == MemberFault::Loss && bad.from == path.from && bad.to == path.to;
     });
   });
 }
@@ -135,10 +135,10 @@ void judge_members(JudgeContext& context) {
   for (const BundleResult& bundle : context.input.measured().bundles) {
     alike += bundle.bad.empty() && bundle.verdict == "alike" ? 1 : 0;
     for (const BadMember& bad : bundle.bad) {
-      if (const auto way = way_between(context.input, bad.from, bad.to)) {
-        report(context, bundle, bad, *way, known);
+      if (const auto path = path_between(context.input, bad.from, bad.to)) {
+        report(context, bundle, bad, *path, known);
         if (bad.fault != MemberFault::Delay) {
-          context.explain({*way});
+          context.explain({*path});
         }
       }
     }

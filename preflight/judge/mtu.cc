@@ -74,60 +74,61 @@ void report_odd(JudgeContext& context, std::int64_t has, std::int64_t wants,
 }
 
 // The most that both ends let through; nullopt where one does not report it.
-std::optional<double> ends_carry(const ClusterInput& input, const DirectedPath& way) {
-  const InterfaceFacts* from = input.interface(way.from);
-  const InterfaceFacts* to = input.interface(way.to);
+std::optional<double> ends_carry(const ClusterInput& input, const DirectedPath& path) {
+  const InterfaceFacts* from = input.interface(path.from);
+  const InterfaceFacts* to = input.interface(path.to);
   if (from == nullptr || to == nullptr || !from->mtu || !to->mtu) {
     return std::nullopt;
   }
   return static_cast<double>(std::min(*from->mtu, *to->mtu));
 }
 
-bool is_hole(const ClusterInput& input, const DirectedPath& way) {
-  const std::optional<double> ends = ends_carry(input, way);
-  return way.result->black_hole_bytes && (!ends || *way.result->black_hole_bytes <= *ends);
+bool is_hole(const ClusterInput& input, const DirectedPath& path) {
+  const std::optional<double> ends = ends_carry(input, path);
+  return path.result->black_hole_bytes && (!ends || *path.result->black_hole_bytes <= *ends);
 }
 
-bool carries_less(const ClusterInput& input, const DirectedPath& way) {
-  const std::optional<double> ends = ends_carry(input, way);
-  return way.result->mtu_bytes && ends && *way.result->mtu_bytes < *ends;
+bool carries_less(const ClusterInput& input, const DirectedPath& path) {
+  const std::optional<double> ends = ends_carry(input, path);
+  return path.result->mtu_bytes && ends && *path.result->mtu_bytes < *ends;
 }
 
 std::vector<Tested> tested_in(const ClusterInput& input) {
-  return tested_paths(input, [&](PathIndex, const DirectedPath& way) {
-    return way.result->mtu_bytes || way.result->black_hole_bytes
-               ? std::optional(is_hole(input, way) || carries_less(input, way))
+  return tested_paths(input, [&](PathIndex, const DirectedPath& path) {
+    return path.result->mtu_bytes || path.result->black_hole_bytes
+               ? std::optional(is_hole(input, path) || carries_less(input, path))
                : std::nullopt;
   });
 }
 
-Status status_of(const ClusterInput& input, const DirectedPath& way) {
-  if (is_hole(input, way)) {
+Status status_of(const ClusterInput& input, const DirectedPath& path) {
+  if (is_hole(input, path)) {
     return Status::Critical;
   }
-  return input.is_wan(way) ? Status::Info : Status::Warning;
+  return input.is_wan(path) ? Status::Info : Status::Warning;
 }
 
 void report_path(JudgeContext& context, const FaultLocation& location) {
-  const DirectedPath& way = context.input.ways()[location.ways[0]];
-  Finding finding = finding_of(context.input, location, "link.mtu", status_of(context.input, way));
-  const std::optional<double> ends = ends_carry(context.input, way);
-  if (is_hole(context.input, way)) {
-    finding.check.found = fmt::format("packets of {} bytes and more vanish, {}",
-                                      *way.result->black_hole_bytes, words_for(context.input, way));
-    context.explain(location.ways);
+  const DirectedPath& path = context.input.paths()[location.paths[0]];
+  Finding finding = finding_of(context.input, location, "link.mtu", status_of(context.input, path));
+  const std::optional<double> ends = ends_carry(context.input, path);
+  if (is_hole(context.input, path)) {
+    finding.check.found =
+        fmt::format("packets of {} bytes and more vanish, {}", *path.result->black_hole_bytes,
+                    words_for(context.input, path));
+    context.explain(location.paths);
   } else {
     finding.check.found =
-        fmt::format("{} bytes {}", *way.result->mtu_bytes, words_for(context.input, way));
+        fmt::format("{} bytes {}", *path.result->mtu_bytes, words_for(context.input, path));
   }
   finding.check.wanted =
       ends ? fmt::format("{} bytes, which both ends have", *ends) : "no size that vanishes";
   finding.check.next_step =
-      with_note(test_by_hand(context.input, way.from, way.to, "probe path"),
+      with_note(test_by_hand(context.input, path.from, path.to, "probe path"),
                 "shows where; give the switches and routers between them the MTU of the hosts");
-  if (way.result->mtu_bytes) {
-    finding.evidence.push_back({"path MTU " + words_for(context.input, way), *way.result->mtu_bytes,
-                                "bytes", "probe path"});
+  if (path.result->mtu_bytes) {
+    finding.evidence.push_back({"path MTU " + words_for(context.input, path),
+                                *path.result->mtu_bytes, "bytes", "probe path"});
   }
   context.add(std::move(finding));
 }

@@ -184,7 +184,7 @@ class Names {
 };
 
 void Names::report(const Kind& kind, const FaultLocation& location) {
-  const LookedUp& look = looks_[location.ways[0]];
+  const LookedUp& look = looks_[location.paths[0]];
   // Wrong for one who asks, and right for the others: it is the one who asks.
   const bool by_one = location.place == Place::DirectedPath ||
                       (location.place == Place::Port && !location.receives);
@@ -203,9 +203,9 @@ void Names::report(const Kind& kind, const FaultLocation& location) {
           with_note(on_host(input_.name(look.asker), "getent ahosts " + shell_word(asked)),
                     fmt::format("fix /etc/hosts there, or the name server: {} is {}",
                                 shell_word(asked), shell_word(input_.host(look.asked).address)))};
-  if (location.ways.size() > 1) {
+  if (location.paths.size() > 1) {
     finding.check.found +=
-        fmt::format(", and {} more", counted(location.ways.size() - 1, "answer", "answers"));
+        fmt::format(", and {} more", counted(location.paths.size() - 1, "answer", "answers"));
   }
   context_.add(std::move(finding));
 }

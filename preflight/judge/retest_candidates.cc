@@ -13,17 +13,17 @@ namespace {
 
 struct Suspect {
   double share = 0;  // of what it should carry
-  PathIndex way = 0;
+  PathIndex path = 0;
   std::uint32_t turn = 0;
 };
 
-std::vector<Suspect> slow_ways(const ClusterInput& input, const Expectations& expectations) {
+std::vector<Suspect> slow_paths(const ClusterInput& input, const Expectations& expectations) {
   std::vector<Suspect> slow;
-  for (PathIndex index = 0; index < input.ways().size(); ++index) {
-    const DirectedPath& way = input.ways()[index];
-    const Expectation expected = expectations.of(way);
-    const Figure rate = way.result->tcp_mbps;
-    if (!rate || way.result->alone_mbps || expected.mbps <= 0) {
+  for (PathIndex index = 0; index < input.paths().size(); ++index) {
+    const DirectedPath& path = input.paths()[index];
+    const Expectation expected = expectations.of(path);
+    const Figure rate = path.result->tcp_mbps;
+    if (!rate || path.result->alone_mbps || expected.mbps <= 0) {
       continue;
     }
     if (*rate < expectations.least_in_round(expected)) {
@@ -34,37 +34,37 @@ std::vector<Suspect> slow_ways(const ClusterInput& input, const Expectations& ex
 }
 
 // A few lost packets are no sign of a fault.
-bool is_lossy(const ClusterInput& input, const PathResult& way) {
+bool is_lossy(const ClusterInput& input, const PathResult& path) {
   constexpr std::uint32_t kMinLost = 3;
-  return way.lost >= kMinLost &&
-         100.0 * way.lost > input.limits().loss_critical_percent * way.packets;
+  return path.lost >= kMinLost &&
+         100.0 * path.lost > input.limits().loss_critical_percent * path.packets;
 }
 
 // First the ways that were slow in their round and well alone, the slowest of them first; then
 // those that lose or are slow though the sender sends well to another host and the receiver
 // receives well from one.
-std::vector<PathIndex> ways_that_fail_by_flow(const ClusterInput& input, const Speeds& speeds) {
+std::vector<PathIndex> paths_that_fail_by_flow(const ClusterInput& input, const Speeds& speeds) {
   std::vector<PathIndex> shared;
   std::vector<PathIndex> others;
   std::vector<bool> sends_well(input.hosts());
   std::vector<bool> receives_well(input.hosts());
-  for (PathIndex index = 0; index < input.ways().size(); ++index) {
-    const DirectedPath& way = input.ways()[index];
-    const bool is_retested = way.result->alone_mbps.has_value();
-    if (is_lossy(input, *way.result) || (speeds.speed[index] == Speed::Slow && is_retested)) {
+  for (PathIndex index = 0; index < input.paths().size(); ++index) {
+    const DirectedPath& path = input.paths()[index];
+    const bool is_retested = path.result->alone_mbps.has_value();
+    if (is_lossy(input, *path.result) || (speeds.speed[index] == Speed::Slow && is_retested)) {
       others.push_back(index);
     } else if (speeds.speed[index] == Speed::Shared && is_retested) {
       shared.push_back(index);
     } else if (speeds.speed[index] == Speed::Well) {
-      sends_well[way.from] = receives_well[way.to] = true;
+      sends_well[path.from] = receives_well[path.to] = true;
     }
   }
   std::erase_if(others, [&](PathIndex index) {
-    const DirectedPath& way = input.ways()[index];
-    return !sends_well[way.from] || !receives_well[way.to];
+    const DirectedPath& path = input.paths()[index];
+    return !sends_well[path.from] || !receives_well[path.to];
   });
   std::ranges::sort(shared, {},
-                    [&](PathIndex index) { return *input.ways()[index].result->tcp_mbps; });
+                    [&](PathIndex index) { return *input.paths()[index].result->tcp_mbps; });
   shared.insert(shared.end(), others.begin(), others.end());
   return shared;
 }
@@ -85,13 +85,13 @@ struct Tie {
 // A way in its round: at full speed or slow.
 std::vector<Tie> ties_of(const ClusterInput& input, const Expectations& expectations) {
   std::vector<Tie> ties;
-  for (const DirectedPath& way : input.ways()) {
-    const Expectation expected = expectations.of(way);
-    if (!way.result->tcp_mbps || expected.mbps <= 0) {
+  for (const DirectedPath& path : input.paths()) {
+    const Expectation expected = expectations.of(path);
+    if (!path.result->tcp_mbps || expected.mbps <= 0) {
       continue;
     }
     const double least = expectations.least_in_round(expected);
-    ties.push_back({way.from, way.to, *way.result->tcp_mbps < least ? -kSlowPushes : 1.0F});
+    ties.push_back({path.from, path.to, *path.result->tcp_mbps < least ? -kSlowPushes : 1.0F});
   }
   return ties;
 }
@@ -152,13 +152,13 @@ std::vector<std::pair<HostIndex, HostIndex>> suspects(const Measured& measured,
   const ClusterInput input(measured, limits);
   const Earlier none(input, nullptr);
   const Expectations expectations(input, none);
-  std::vector<Suspect> slow = slow_ways(input, expectations);
-  std::ranges::sort(slow, {}, [](const Suspect& one) { return std::pair(one.share, one.way); });
+  std::vector<Suspect> slow = slow_paths(input, expectations);
+  std::ranges::sort(slow, {}, [](const Suspect& one) { return std::pair(one.share, one.path); });
   std::vector<std::uint32_t> sent(input.hosts());
   std::vector<std::uint32_t> received(input.hosts());
   for (Suspect& one : slow) {
-    const DirectedPath& way = input.ways()[one.way];
-    one.turn = std::max(sent[way.from]++, received[way.to]++);
+    const DirectedPath& path = input.paths()[one.path];
+    one.turn = std::max(sent[path.from]++, received[path.to]++);
   }
   std::ranges::stable_sort(slow, {}, &Suspect::turn);
   std::vector<std::pair<HostIndex, HostIndex>> result;
@@ -166,7 +166,7 @@ std::vector<std::pair<HostIndex, HostIndex>> suspects(const Measured& measured,
     if (result.size() >= most) {
       break;
     }
-    result.emplace_back(input.ways()[one.way].from, input.ways()[one.way].to);
+    result.emplace_back(input.paths()[one.path].from, input.paths()[one.path].to);
   }
   return result;
 }
@@ -178,13 +178,13 @@ std::vector<std::pair<HostIndex, HostIndex>> bundle_suspects(const Measured& mea
   const Earlier none(input, nullptr);
   const Expectations expectations(input, none);
   const Speeds speeds = speeds_of(input, expectations);
-  const std::vector<PathIndex> ways = ways_that_fail_by_flow(input, speeds);
+  const std::vector<PathIndex> paths = paths_that_fail_by_flow(input, speeds);
   std::vector<std::pair<HostIndex, HostIndex>> result;
   std::set<std::uint64_t> pairs;
-  for (const PathIndex index : ways) {
-    const DirectedPath& way = input.ways()[index];
-    if (result.size() < most && pairs.insert(pair_key(way.from, way.to)).second) {
-      result.emplace_back(way.from, way.to);
+  for (const PathIndex index : paths) {
+    const DirectedPath& path = input.paths()[index];
+    if (result.size() < most && pairs.insert(pair_key(path.from, path.to)).second) {
+      result.emplace_back(path.from, path.to);
     }
   }
   return result;

@@ -25,16 +25,16 @@ Crossing crossing_of(const JudgeContext& context, const Groups& groups) {
   const std::vector<std::uint8_t> sides =
       sides_of(context.input.hosts(), groups.first, groups.second);
   Crossing crossing;
-  for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
-    const DirectedPath& way = context.input.ways()[index];
+  for (PathIndex index = 0; index < context.input.paths().size(); ++index) {
+    const DirectedPath& path = context.input.paths()[index];
     const double least = context.expectations.least_in_round(context.speeds.expected[index]);
-    if ((sides[way.from] | sides[way.to]) != 3 || context.explained[index] ||
-        way.result->tcp_mbps.value_or(0) >= least || !way.result->tcp_mbps) {
+    if ((sides[path.from] | sides[path.to]) != 3 || context.explained[index] ||
+        path.result->tcp_mbps.value_or(0) >= least || !path.result->tcp_mbps) {
       continue;
     }
     crossing.slow.push_back(index);
-    if (way.result->alone_mbps) {
-      ++(*way.result->alone_mbps < least ? crossing.slow_alone : crossing.well_alone);
+    if (path.result->alone_mbps) {
+      ++(*path.result->alone_mbps < least ? crossing.slow_alone : crossing.well_alone);
     }
   }
   return crossing;
@@ -42,8 +42,9 @@ Crossing crossing_of(const JudgeContext& context, const Groups& groups) {
 
 bool crosses(const CutResult& cut, const Groups& groups, std::size_t hosts) {
   const std::vector<std::uint8_t> sides = sides_of(hosts, groups.first, groups.second);
-  return std::ranges::all_of(cut.ways, [&](const auto& way) {
-    return way.first < hosts && way.second < hosts && (sides[way.first] | sides[way.second]) == 3;
+  return std::ranges::all_of(cut.paths, [&](const auto& path) {
+    return path.first < hosts && path.second < hosts &&
+           (sides[path.first] | sides[path.second]) == 3;
   });
 }
 
@@ -76,7 +77,7 @@ std::optional<double> asked_of(const JudgeContext& context, const CutResult& cut
     return cut.alone_mbps;
   }
   double sum = 0;
-  for (const auto& [from, to] : cut.ways) {
+  for (const auto& [from, to] : cut.paths) {
     if (from >= context.input.hosts() || to >= context.input.hosts()) {
       return std::nullopt;
     }
@@ -99,7 +100,7 @@ void add_cut(const JudgeContext& context, const CutResult& cut, Finding& finding
   const double asked = asked_of(context, cut).value_or(0);
   finding.check.status = grade_of(context.input.limits(), cut.together_mbps, asked);
   finding.check.found = fmt::format("{} while {} at it", rate_words(cut.together_mbps),
-                                    counted(cut.ways.size(), "pair is", "pairs are"));
+                                    counted(cut.paths.size(), "pair is", "pairs are"));
   finding.check.wanted =
       fmt::format("{} at least: alone they carry {}",
                   rate_words(context.input.limits().uplink_share * asked), rate_words(asked));
@@ -112,15 +113,15 @@ void add_cut(const JudgeContext& context, const CutResult& cut, Finding& finding
 void add_rounds(const JudgeContext& context, const Crossing& crossing, Finding& finding) {
   double sum = 0;
   double wanted = 0;
-  for (const PathIndex way : crossing.slow) {
-    sum += context.input.ways()[way].result->tcp_mbps.value_or(0);
-    wanted += context.speeds.expected[way].mbps;
+  for (const PathIndex path : crossing.slow) {
+    sum += context.input.paths()[path].result->tcp_mbps.value_or(0);
+    wanted += context.speeds.expected[path].mbps;
   }
-  const auto ways = static_cast<double>(crossing.slow.size());
+  const auto paths = static_cast<double>(crossing.slow.size());
   finding.check.status = grade_of(context.input.limits(), sum, wanted);
   finding.check.found = fmt::format("{} a way on the average of {} ways, while others are at it",
-                                    rate_words(sum / ways), crossing.slow.size());
-  finding.check.wanted = fmt::format("{} a way, as alone", rate_words(wanted / ways));
+                                    rate_words(sum / paths), crossing.slow.size());
+  finding.check.wanted = fmt::format("{} a way, as alone", rate_words(wanted / paths));
 }
 
 // All hosts may be namespaces of one machine: its processors are short before any link is.
@@ -143,7 +144,7 @@ void report(JudgeContext& context, const Groups& groups, const Crossing& crossin
   const FaultLocation location{.place = Place::Uplink,
                                .hosts = groups.first,
                                .others = groups.second,
-                               .ways = crossing.slow};
+                               .paths = crossing.slow};
   Finding finding = finding_of(context.input, location, "uplink.oversubscribed", Status::Warning);
   if (cut != nullptr) {
     add_cut(context, *cut, finding);
@@ -162,7 +163,7 @@ void judge_groups(JudgeContext& context, const Groups& groups) {
   const auto& cuts = context.input.measured().cuts;
   const Crossing crossing = crossing_of(context, groups);
   const auto cut = std::ranges::find_if(cuts, [&](const CutResult& one) {
-    return !one.ways.empty() && crosses(one, groups, context.input.hosts());
+    return !one.paths.empty() && crosses(one, groups, context.input.hosts());
   });
   const bool shown = cut != cuts.end() ? falls_short(context, *cut) : crossing.well_alone > 0;
   if (!crossing.slow.empty() && shown && crossing.well_alone >= crossing.slow_alone) {
@@ -188,13 +189,13 @@ std::vector<Groups> groups_to_judge(const JudgeContext& context) {
 // A way that is much slower than its way back holds up the acknowledgements of the latter once both
 // are at it: such a cut falls short whatever the hosts share.
 bool has_lopsided_pair(const JudgeContext& context, const CutResult& cut) {
-  const std::set<std::pair<HostIndex, HostIndex>> at_it(cut.ways.begin(), cut.ways.end());
-  const std::vector<DirectedPath>& ways = context.input.ways();
-  for (PathIndex index = 0; index < ways.size(); ++index) {
-    const Figure there = rate_of(*ways[index].result);
-    const Figure back = rate_of(*ways[index ^ 1U].result);
+  const std::set<std::pair<HostIndex, HostIndex>> at_it(cut.paths.begin(), cut.paths.end());
+  const std::vector<DirectedPath>& paths = context.input.paths();
+  for (PathIndex index = 0; index < paths.size(); ++index) {
+    const Figure there = rate_of(*paths[index].result);
+    const Figure back = rate_of(*paths[index ^ 1U].result);
     if (there && back && *there < context.input.limits().link_critical_share * *back &&
-        at_it.contains({ways[index].from, ways[index].to})) {
+        at_it.contains({paths[index].from, paths[index].to})) {
       return true;
     }
   }
@@ -205,7 +206,7 @@ bool has_lopsided_pair(const JudgeContext& context, const CutResult& cut) {
 void judge_other_cuts(JudgeContext& context) {
   const CutResult* worst = nullptr;
   for (const CutResult& cut : context.input.measured().cuts) {
-    if (!cut.ways.empty() && falls_short(context, cut) &&
+    if (!cut.paths.empty() && falls_short(context, cut) &&
         (worst == nullptr || cut.together_mbps * *asked_of(context, *worst) <
                                  worst->together_mbps * *asked_of(context, cut))) {
       worst = &cut;
@@ -243,30 +244,30 @@ void judge_uplinks(JudgeContext& context) {
       asked_of(context, cuts[0])) {
     context.pass("uplink.oversubscribed",
                  fmt::format("{} over {} at once", rate_words(cuts[0].together_mbps),
-                             counted(cuts[0].ways.size(), "pair", "pairs")));
+                             counted(cuts[0].paths.size(), "pair", "pairs")));
   }
 }
 
 void judge_sharing(JudgeContext& context) {
   FaultLocation location{.place = Place::Cluster};
   std::size_t known = 0;
-  for (PathIndex index = 0; index < context.input.ways().size(); ++index) {
+  for (PathIndex index = 0; index < context.input.paths().size(); ++index) {
     const Speed speed = context.speeds.speed[index];
     known += speed != Speed::Unknown ? 1 : 0;
     if (speed == Speed::Shared && !context.explained[index] &&
-        !is_bound_by_processor(context.input, *context.input.ways()[index].result)) {
-      location.ways.push_back(index);
+        !is_bound_by_processor(context.input, *context.input.paths()[index].result)) {
+      location.paths.push_back(index);
     }
   }
-  if (location.ways.empty() || context.has("uplink.oversubscribed", Status::Info)) {
+  if (location.paths.empty() || context.has("uplink.oversubscribed", Status::Info)) {
     return;
   }
-  const bool many = is_rate_known(context) && static_cast<double>(location.ways.size()) >
+  const bool many = is_rate_known(context) && static_cast<double>(location.paths.size()) >
                                                   kManyShared * static_cast<double>(known);
   Finding finding =
       finding_of(context.input, location, "link.shared", many ? Status::Warning : Status::Info);
   finding.check.found = fmt::format("{} of {} reach their rate only with nothing else on",
-                                    counted(location.ways.size(), "way", "ways"), known);
+                                    counted(location.paths.size(), "way", "ways"), known);
   finding.check.wanted = "the same while other pairs are at it";
   finding.check.why = "no two groups of hosts explain it: the switch itself, or a busy host";
   context.add(std::move(finding));

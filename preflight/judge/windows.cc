@@ -43,7 +43,7 @@ constexpr Side kSend = {"net.ipv4.tcp_wmem", "4096 16384", kSendShare, false};
 struct Held {
   std::optional<double> bytes = {};
   double needed = 0;
-  std::vector<PathIndex> ways = {};
+  std::vector<PathIndex> paths = {};
 };
 
 struct HeldHost {
@@ -60,17 +60,17 @@ struct HeldHosts {
 };
 
 void merge(const Held& from, Held& to) {
-  to.bytes = from.ways.empty() ? to.bytes : from.bytes;
+  to.bytes = from.paths.empty() ? to.bytes : from.bytes;
   to.needed = std::max(to.needed, from.needed);
-  to.ways.insert(to.ways.end(), from.ways.begin(), from.ways.end());
+  to.paths.insert(to.paths.end(), from.paths.begin(), from.paths.end());
 }
 
 // What the kernel makes of a buffer: the window that was seen, where it is larger than reckoned;
 // and a sender's buffer takes one more whole chunk while there is any room.
-double window_of(double buffer, const Side& side, const PathResult& way) {
+double window_of(double buffer, const Side& side, const PathResult& path) {
   constexpr double kChunk = 65536;
   return side.receives ? std::max(buffer * side.share,
-                                  static_cast<double>(way.largest_window_bytes.value_or(0)))
+                                  static_cast<double>(path.largest_window_bytes.value_or(0)))
                        : buffer * side.share + kChunk;
 }
 
@@ -81,11 +81,11 @@ class Windows {
   void run();
 
  private:
-  std::optional<double> target_of(const DirectedPath& way) const;
+  std::optional<double> target_of(const DirectedPath& path) const;
   bool waits(Figure share) const;
   void learn_free_rates();
-  void look_at(PathIndex index, const DirectedPath& way);
-  void look_at(PathIndex index, const DirectedPath& way, const Side& side, Figure waited,
+  void look_at(PathIndex index, const DirectedPath& path);
+  void look_at(PathIndex index, const DirectedPath& path, const Side& side, Figure waited,
                HostIndex owner);
   std::optional<double> buffer_of(HostIndex host, const Side& side) const;
   void report(const HeldHosts& held);
@@ -98,18 +98,18 @@ class Windows {
 
 // What the flow could have reached with large enough buffers. A WAN may carry less than the ports,
 // but a buffer that keeps a flow from filling them is too small all the same.
-std::optional<double> Windows::target_of(const DirectedPath& way) const {
-  const Expectation expected = context_.expectations.of(way);
-  if (context_.input.is_wan(way) && !context_.input.limits().wan_rate_mbps) {
-    const Expectation from = context_.expectations.of_host(way.from);
-    const Expectation to = context_.expectations.of_host(way.to);
+std::optional<double> Windows::target_of(const DirectedPath& path) const {
+  const Expectation expected = context_.expectations.of(path);
+  if (context_.input.is_wan(path) && !context_.input.limits().wan_rate_mbps) {
+    const Expectation from = context_.expectations.of_host(path.from);
+    const Expectation to = context_.expectations.of_host(path.to);
     if (from.basis != Basis::Nothing && to.basis != Basis::Nothing) {
       return std::min(from.mbps, to.mbps);
     }
   }
   // The best of a few may be held back itself.
   if (expected.basis == Basis::Few) {
-    return free_mbps_.at(context_.input.is_wan(way) ? 1 : 0);
+    return free_mbps_.at(context_.input.is_wan(path) ? 1 : 0);
   }
   return expected.mbps > 0 ? std::optional(expected.mbps) : std::nullopt;
 }
@@ -120,11 +120,11 @@ bool Windows::waits(Figure share) const {
 
 // What flows reach that wait for no buffer.
 void Windows::learn_free_rates() {
-  for (const DirectedPath& way : context_.input.ways()) {
-    const Figure rate = rate_of(*way.result);
-    if (rate && *rate > 0 && !waits(way.result->window_share) &&
-        !waits(way.result->send_buffer_share)) {
-      std::optional<double>& most = free_mbps_.at(context_.input.is_wan(way) ? 1 : 0);
+  for (const DirectedPath& path : context_.input.paths()) {
+    const Figure rate = rate_of(*path.result);
+    if (rate && *rate > 0 && !waits(path.result->window_share) &&
+        !waits(path.result->send_buffer_share)) {
+      std::optional<double>& most = free_mbps_.at(context_.input.is_wan(path) ? 1 : 0);
       most = std::max<double>(most.value_or(0), *rate);
     }
   }
@@ -139,15 +139,15 @@ std::optional<double> Windows::buffer_of(HostIndex host, const Side& side) const
   return bytes && *bytes > 0 ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
 }
 
-void Windows::look_at(PathIndex index, const DirectedPath& way, const Side& side, Figure waited,
+void Windows::look_at(PathIndex index, const DirectedPath& path, const Side& side, Figure waited,
                       HostIndex owner) {
-  const double rate = *rate_of(*way.result);
-  const double rtt_s = way.pair->rtt_min_ms.value_or(*way.pair->rtt_ms) / 1e3;
-  const std::optional<double> target = target_of(way);
+  const double rate = *rate_of(*path.result);
+  const double rtt_s = path.pair->rtt_min_ms.value_or(*path.pair->rtt_ms) / 1e3;
+  const std::optional<double> target = target_of(path);
   const std::optional<double> buffer = buffer_of(owner, side);
-  const double allowed = buffer ? window_of(*buffer, side, *way.result) * 8 / 1e6 / rtt_s : 0;
+  const double allowed = buffer ? window_of(*buffer, side, *path.result) * 8 / 1e6 / rtt_s : 0;
   // A local flow that waits is not known to be slow, unless another flow does not wait.
-  if (!waits(waited) || (!target && !context_.input.is_wan(way))) {
+  if (!waits(waited) || (!target && !context_.input.is_wan(path))) {
     return;
   }
   if (target && rate >= context_.input.limits().link_share * *target) {
@@ -162,17 +162,17 @@ void Windows::look_at(PathIndex index, const DirectedPath& way, const Side& side
   const double needed = target ? *target * 1e6 / 8 * rtt_s / side.share
                                : std::max(kAdvisedBufferBytes, 2 * buffer.value_or(0));
   held.needed = std::max(held.needed, needed);
-  held.ways.push_back(index);
+  held.paths.push_back(index);
 }
 
-void Windows::look_at(PathIndex index, const DirectedPath& way) {
-  if (!rate_of(*way.result) || !way.pair->rtt_ms || *way.pair->rtt_ms <= 0 ||
-      way.pair->rtt_min_ms.value_or(1) <= 0) {
+void Windows::look_at(PathIndex index, const DirectedPath& path) {
+  if (!rate_of(*path.result) || !path.pair->rtt_ms || *path.pair->rtt_ms <= 0 ||
+      path.pair->rtt_min_ms.value_or(1) <= 0) {
     return;
   }
   ++looked_at_;
-  look_at(index, way, kReceive, way.result->window_share, way.to);
-  look_at(index, way, kSend, way.result->send_buffer_share, way.from);
+  look_at(index, path, kReceive, path.result->window_share, path.to);
+  look_at(index, path, kSend, path.result->send_buffer_share, path.from);
 }
 
 std::string setting(const Side& side, double needed) {
@@ -184,28 +184,28 @@ std::string bytes_words(const std::optional<double>& bytes) {
 }
 
 void add(const JudgeContext& context, const Side& side, const Held& held, Finding& finding) {
-  if (held.ways.empty()) {
+  if (held.paths.empty()) {
     return;
   }
-  const DirectedPath& way = context.input.ways()[held.ways[0]];
+  const DirectedPath& path = context.input.paths()[held.paths[0]];
   checks::Check& check = finding.check;
   const bool first = check.found.empty();
   check.subject += fmt::format("{}{}", first ? " " : ", ", side.sysctl);
   check.found += fmt::format("{}{} at most, {} {}", first ? "" : "; ", bytes_words(held.bytes),
-                             rate_words(*rate_of(*way.result)), words_for(context.input, way));
+                             rate_words(*rate_of(*path.result)), words_for(context.input, path));
   check.wanted += fmt::format("{}{}", first ? "" : "; ", math::format_bytes(held.needed));
   check.next_step += (first ? "sysctl -w " : " ") + setting(side, held.needed);
-  const Figure waited = side.receives ? way.result->window_share : way.result->send_buffer_share;
+  const Figure waited = side.receives ? path.result->window_share : path.result->send_buffer_share;
   finding.evidence.push_back(
       {fmt::format("time spent waiting for the {} {}", side.receives ? "window" : "send buffer",
-                   words_for(context.input, way)),
+                   words_for(context.input, path)),
        100.0 * waited.value_or(0), "%", "probe tcp"});
   finding.evidence.push_back(
-      {"round trip " + words_for(context.input, way), *way.pair->rtt_ms, "ms", "probe latency"});
+      {"round trip " + words_for(context.input, path), *path.pair->rtt_ms, "ms", "probe latency"});
   if (held.bytes) {
     finding.evidence.push_back({side.sysctl, *held.bytes, "bytes", "facts"});
   }
-  add_ways(context.input, held.ways, finding);
+  add_paths(context.input, held.paths, finding);
 }
 
 void Windows::report(const HeldHosts& together) {
@@ -224,15 +224,15 @@ void Windows::report(const HeldHosts& together) {
   finding.check.next_step =
       with_note(finding.check.next_step,
                 others + (others.empty() ? "" : "; ") + "for good: the same in /etc/sysctl.d");
-  context_.explain(held.receive.ways);
-  context_.explain(held.send.ways);
+  context_.explain(held.receive.paths);
+  context_.explain(held.send.paths);
   context_.add(std::move(finding));
 }
 
 void Windows::run() {
   learn_free_rates();
-  for (PathIndex index = 0; index < context_.input.ways().size(); ++index) {
-    look_at(index, context_.input.ways()[index]);
+  for (PathIndex index = 0; index < context_.input.paths().size(); ++index) {
+    look_at(index, context_.input.paths()[index]);
   }
   std::map<Alike, HeldHosts> together;
   for (const auto& [host, held] : held_) {

@@ -12,7 +12,7 @@
 namespace chokepoint::preflight {
 namespace {
 
-constexpr std::size_t kMaxUnderWay = 64;
+constexpr std::size_t kMaxRunning = 64;
 constexpr std::int64_t kSlowSeconds = 30;
 
 // "Linux x86_64", as the script says it of its host.
@@ -95,13 +95,13 @@ Result<> HostsWork::start(std::size_t number, Children& children) {
 
 void HostsWork::begin(Children& children) {
   give_up_slow_ones();
-  while (!waiting_.empty() && under_way_ < kMaxUnderWay) {
+  while (!waiting_.empty() && running_ < kMaxRunning) {
     const std::size_t number = waiting_.front();
     waiting_.pop_front();
     if (const Result<> started = start(number, children); !started) {
       end(hosts_[number], started.error());
     } else if (hosts_[number].stage != Stage::Up) {
-      ++under_way_;
+      ++running_;
     }
   }
 }
@@ -117,7 +117,7 @@ void HostsWork::give_up_slow_ones() {
                            .subject = host.name,
                            .reason = fmt::format("no agent within {} s", kSlowSeconds),
                            .next_step = "try by hand what runs there"};
-      --under_way_;
+      --running_;
     }
   }
 }
@@ -125,7 +125,7 @@ void HostsWork::give_up_slow_ones() {
 void HostsWork::printed(Children::Who who, std::string_view line) {
   Host& host = hosts_[who];
   if (line == kStarts) {
-    under_way_ -= host.stage == Stage::Starting ? 1 : 0;
+    running_ -= host.stage == Stage::Starting ? 1 : 0;
     host.stage = Stage::Up;
     host.trouble.reset();
   } else if (line.starts_with(kAbsent)) {
@@ -176,7 +176,7 @@ void HostsWork::found_absent(std::size_t number) {
 void HostsWork::ended(Children::Who who, const sys::ExitStatus& status) {
   Host& host = hosts_[who];
   const bool was_copying = host.stage == Stage::Copying;
-  under_way_ -= was_copying || host.stage == Stage::Starting ? 1 : 0;
+  running_ -= was_copying || host.stage == Stage::Starting ? 1 : 0;
   if (was_copying && status.code == 0) {
     host.is_copied = true;
     return wait_again(who);

@@ -70,7 +70,7 @@ class HostsWork final : public Work {
   std::optional<Copy> copy_;
   std::vector<Host> hosts_;
   std::deque<std::size_t> waiting_;
-  std::size_t under_way_ = 0;
+  std::size_t running_ = 0;
   std::vector<std::string> news_;
 };
 

@@ -26,7 +26,7 @@ Json json_of_finding(const Finding& finding) {
   Json json = json::to_json(finding.check);
   json["place"] = name_of(finding.place);
   json["hosts"] = finding.hosts;
-  json["ways"] = finding.ways;
+  json["ways"] = finding.paths;
   json["evidence"] = json::to_json(finding.evidence);
   return json;
 }
@@ -203,9 +203,9 @@ void reduce(Json& document) {
   Json& pairs = document["pairs"];
   drop(pairs);
   shorten(pairs);
-  for (const char* way : {"there", "back"}) {
-    drop(pairs[way]);
-    shorten(pairs[way]);
+  for (const char* path : {"there", "back"}) {
+    drop(pairs[path]);
+    shorten(pairs[path]);
   }
 }
 

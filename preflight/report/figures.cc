@@ -46,36 +46,36 @@ Json word_or_null(State state) {
   return state == State::Unknown ? Json() : Json(name_of(state));
 }
 
-Figure loss_percent(const PathResult& way) {
+Figure loss_percent(const PathResult& path) {
   constexpr float kPercent = 100;
-  return way.packets == 0
+  return path.packets == 0
              ? Figure()
-             : Figure(kPercent * static_cast<float>(way.lost) / static_cast<float>(way.packets));
+             : Figure(kPercent * static_cast<float>(path.lost) / static_cast<float>(path.packets));
 }
 
-Json json_of_ways(const Measured& measured, const Yardstick& yardstick,
-                  PathResult PairResult::* way, bool is_there) {
+Json json_of_paths(const Measured& measured, const Yardstick& yardstick,
+                   PathResult PairResult::* path, bool is_there) {
   const Pairs& pairs = measured.pairs;
   Json json = Json::object();
   for (const auto& each : kPathColumns) {
     json[each.name] =
-        column(pairs, [&](const PairResult& pair) { return json_of(pair.*way.*each.figure); });
+        column(pairs, [&](const PairResult& pair) { return json_of(pair.*path.*each.figure); });
   }
   json["expected_share"] = column(pairs, [&](const PairResult& pair) {
-    return json_of_share(is_there ? yardstick.share(pair.a, pair.b, pair.*way)
-                                  : yardstick.share(pair.b, pair.a, pair.*way));
+    return json_of_share(is_there ? yardstick.share(pair.a, pair.b, pair.*path)
+                                  : yardstick.share(pair.b, pair.a, pair.*path));
   });
   json["loss_percent"] =
-      column(pairs, [&](const PairResult& pair) { return json_of(loss_percent(pair.*way)); });
+      column(pairs, [&](const PairResult& pair) { return json_of(loss_percent(pair.*path)); });
   const auto counted = [&](std::uint32_t PathResult::* count) {
     return column(pairs, [&](const PairResult& pair) {
-      return (pair.*way).packets == 0 ? Json() : Json(pair.*way.*count);
+      return (pair.*path).packets == 0 ? Json() : Json(pair.*path.*count);
     });
   };
   json["udp_packets"] = counted(&PathResult::packets);
   json["udp_lost"] = counted(&PathResult::lost);
   json["tcp_limit"] =
-      column(pairs, [&](const PairResult& pair) { return word_or_null((pair.*way).limit); });
+      column(pairs, [&](const PairResult& pair) { return word_or_null((pair.*path).limit); });
   return json;
 }
 
@@ -118,7 +118,7 @@ Json object_schema(Json properties) {
       {"type", "object"}, {"properties", std::move(properties)}, {"required", std::move(names)}};
 }
 
-Json schema_of_ways(const char* text) {
+Json schema_of_paths(const char* text) {
   Json columns = Json::object();
   for (const auto& each : kPathColumns) {
     columns[each.name] = number_column(each.may_be_negative);
@@ -165,7 +165,7 @@ std::unexpected<Error> malformed(std::string_view subject, std::string_view reas
 
 PathEnds ends_of(const CutResult& cut) {
   PathEnds ends;
-  for (const auto& [from, to] : cut.ways) {
+  for (const auto& [from, to] : cut.paths) {
     ends.push_back({from, to});
   }
   return ends;
@@ -201,8 +201,8 @@ Json json_of_pairs(const Measured& measured) {
   }
   json["ipv4"] = column(pairs, [](const PairResult& pair) { return word_or_null(pair.ipv4); });
   json["ipv6"] = column(pairs, [](const PairResult& pair) { return word_or_null(pair.ipv6); });
-  json["there"] = json_of_ways(measured, yardstick, &PairResult::there, true);
-  json["back"] = json_of_ways(measured, yardstick, &PairResult::back, false);
+  json["there"] = json_of_paths(measured, yardstick, &PairResult::there, true);
+  json["back"] = json_of_paths(measured, yardstick, &PairResult::back, false);
   return json;
 }
 
@@ -217,8 +217,8 @@ Json schema_of_pairs() {
   columns["clock_offset_ms"]["description"] = "b's clock less a's";
   columns["ipv4"] = name_column<FamilyState>();
   columns["ipv6"] = name_column<FamilyState>();
-  columns["there"] = schema_of_ways("from a to b");
-  columns["back"] = schema_of_ways("from b to a");
+  columns["there"] = schema_of_paths("from a to b");
+  columns["back"] = schema_of_paths("from b to a");
   Json schema = object_schema(std::move(columns));
   schema["description"] =
       "what was measured between two hosts: for each figure a list with a value a pair, null if it "

@@ -83,8 +83,8 @@ std::optional<double> link_mbps(const HostResult& host) {
   return speed && *speed > 0 ? speed : std::nullopt;
 }
 
-Figure throughput_mbps(const PathResult& way) {
-  return way.alone_mbps ? way.alone_mbps : way.tcp_mbps;
+Figure throughput_mbps(const PathResult& path) {
+  return path.alone_mbps ? path.alone_mbps : path.tcp_mbps;
 }
 
 Yardstick::Yardstick(const Measured& measured) {
@@ -103,8 +103,8 @@ std::optional<double> Yardstick::mbps(HostIndex from, HostIndex to) const {
   return both_known ? link : lesser(link, fastest_);
 }
 
-Figure Yardstick::share(HostIndex from, HostIndex to, const PathResult& way) const {
-  const Figure reached = throughput_mbps(way);
+Figure Yardstick::share(HostIndex from, HostIndex to, const PathResult& path) const {
+  const Figure reached = throughput_mbps(path);
   const std::optional<double> most = mbps(from, to);
   if (!reached || !most || *most <= 0) {
     return std::nullopt;

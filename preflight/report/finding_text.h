@@ -20,7 +20,7 @@ std::string sentence_of(const Measured& measured, const Judgement& judgement);
 std::optional<double> link_mbps(const HostResult& host);
 
 // The rate of the way alone, if it was measured so, else beside the other pairs of its round.
-Figure throughput_mbps(const PathResult& way);
+Figure throughput_mbps(const PathResult& path);
 
 // The rate that a way should carry, of which pages show what it carried as a share: the slower of
 // both hosts' links and slots. If a link's speed is not known (virtual interfaces have none), the
@@ -30,7 +30,7 @@ class Yardstick {
   explicit Yardstick(const Measured& measured);
 
   std::optional<double> mbps(HostIndex from, HostIndex to) const;
-  Figure share(HostIndex from, HostIndex to, const PathResult& way) const;
+  Figure share(HostIndex from, HostIndex to, const PathResult& path) const;
   // Whether it is by links' speeds, for all of the hosts or some.
   bool is_by_links() const { return by_links_; }
 

@@ -16,7 +16,7 @@ constexpr std::size_t kEnough = 12;  // where not all find room, so many that su
 
 // How many ways from or to each host stand out. A host that sends badly has all of its ways here,
 // each of its receivers one.
-std::vector<std::size_t> poor_ways(const Measured& measured, const Yardstick& yardstick) {
+std::vector<std::size_t> poor_paths(const Measured& measured, const Yardstick& yardstick) {
   std::vector<std::size_t> poor(measured.hosts.size());
   const auto note = [&](HostIndex a, HostIndex b, bool is_poor) {
     poor[a] += is_poor ? 1 : 0;
@@ -75,9 +75,9 @@ HeatCell* cell_of(HeatMap& map, const Places& places, HostIndex from, HostIndex 
                                     : nullptr;
 }
 
-void fill(HeatCell* cell, const PathResult& way, const Figure& share) {
-  if (cell != nullptr && throughput_mbps(way)) {
-    *cell = {HeatState::Measured, throughput_mbps(way), share};
+void fill(HeatCell* cell, const PathResult& path, const Figure& share) {
+  if (cell != nullptr && throughput_mbps(path)) {
+    *cell = {HeatState::Measured, throughput_mbps(path), share};
   }
 }
 
@@ -263,7 +263,7 @@ HeatMap heat_map(const Measured& measured, std::size_t most) {
   HeatMap map{.hosts = hosts_seen(measured)};
   if (map.hosts.size() > most) {
     map.left_out = map.hosts.size();
-    keep_worst(map.hosts, most, poor_ways(measured, yardstick));
+    keep_worst(map.hosts, most, poor_paths(measured, yardstick));
     map.left_out -= map.hosts.size();
   }
   map.cells.resize(map.hosts.size() * map.hosts.size());

@@ -25,7 +25,7 @@ std::string rate(double mbps) { return math::format_rate(mbps * kBitsPerMbit); }
 
 // Each path once: visit(from, to, way).
 template <class Visit>
-void each_way(const Measured& measured, Visit visit) {
+void each_path(const Measured& measured, Visit visit) {
   for (const PairResult& pair : measured.pairs) {
     visit(pair.a, pair.b, pair.there);
     visit(pair.b, pair.a, pair.back);
@@ -59,10 +59,10 @@ std::string loss(const Measured& measured) {
   std::size_t lossy = 0;
   double most = 0;
   std::string worst;
-  each_way(measured, [&](HostIndex from, HostIndex to, const PathResult& way) {
-    tested += way.packets > 0 ? 1 : 0;
-    lossy += way.lost > 0 ? 1 : 0;
-    const double percent = way.packets == 0 ? 0 : 100.0 * way.lost / way.packets;
+  each_path(measured, [&](HostIndex from, HostIndex to, const PathResult& path) {
+    tested += path.packets > 0 ? 1 : 0;
+    lossy += path.lost > 0 ? 1 : 0;
+    const double percent = path.packets == 0 ? 0 : 100.0 * path.lost / path.packets;
     if (percent > most) {
       most = percent;
       worst = between(measured, from, to, "to");
@@ -77,15 +77,15 @@ std::string loss(const Measured& measured) {
 }
 
 std::string largest_packets(const Measured& measured) {
-  std::map<float, std::size_t, std::greater<>> ways;
-  each_way(measured, [&](HostIndex, HostIndex, const PathResult& way) {
-    if (way.mtu_bytes) {
-      ++ways[*way.mtu_bytes];
+  std::map<float, std::size_t, std::greater<>> paths;
+  each_path(measured, [&](HostIndex, HostIndex, const PathResult& path) {
+    if (path.mtu_bytes) {
+      ++paths[*path.mtu_bytes];
     }
   });
   std::string text;
   std::size_t sizes = 0;
-  for (const auto& [mtu, count] : ways) {
+  for (const auto& [mtu, count] : paths) {
     if (sizes++ < kMaxMtus) {
       text += fmt::format("{}{:.0f} bytes on {}", text.empty() ? "" : ", ", mtu,
                           counted(count, "way", "ways"));
@@ -110,9 +110,9 @@ std::string clocks(const Measured& measured) {
 
 std::string rdma(const Measured& measured) {
   std::vector<float> known;
-  each_way(measured, [&](HostIndex, HostIndex, const PathResult& way) {
-    if (way.rdma_mbps) {
-      known.push_back(*way.rdma_mbps);
+  each_path(measured, [&](HostIndex, HostIndex, const PathResult& path) {
+    if (path.rdma_mbps) {
+      known.push_back(*path.rdma_mbps);
     }
   });
   if (known.empty()) {

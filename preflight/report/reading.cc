@@ -48,7 +48,7 @@ Result<> check_hosts(const Measured& measured, const char* what, const Hosts&...
              : malformed(what, fmt::format("wanted hosts below {}", measured.hosts.size()));
 }
 
-Result<> read_cut_ways(const Json& json, const Measured& measured, CutResult& cut) {
+Result<> read_cut_paths(const Json& json, const Measured& measured, CutResult& cut) {
   for (const auto& group : {cut.left, cut.right}) {
     for (const HostIndex host : group) {
       TRY(check_hosts(measured, "cuts", host));
@@ -57,13 +57,13 @@ Result<> read_cut_ways(const Json& json, const Measured& measured, CutResult& cu
   if (!json.contains("ways")) {
     return {};
   }
-  TRY(const PathEnds ways, json::field_in<PathEnds>(json, "ways", "cuts"));
-  for (const std::vector<HostIndex>& ends : ways) {
+  TRY(const PathEnds paths, json::field_in<PathEnds>(json, "ways", "cuts"));
+  for (const std::vector<HostIndex>& ends : paths) {
     if (ends.size() != 2) {
       return malformed("cuts 'ways'", "wanted two hosts for each way");
     }
     TRY(check_hosts(measured, "cuts 'ways'", ends[0], ends[1]));
-    cut.ways.emplace_back(ends[0], ends[1]);
+    cut.paths.emplace_back(ends[0], ends[1]);
   }
   return {};
 }
@@ -76,7 +76,7 @@ Result<Measured> whole_in(const Json& document) {
     TRY(check_hosts(measured, "troubles", trouble.a, trouble.b));
   }
   for (std::size_t i = 0; i < measured.cuts.size(); ++i) {
-    TRY(read_cut_ways(document["cuts"][i], measured, measured.cuts[i]));
+    TRY(read_cut_paths(document["cuts"][i], measured, measured.cuts[i]));
   }
   for (const BundleResult& bundle : measured.bundles) {
     TRY(check_hosts(measured, "bundles", bundle.asked, bundle.peer));
@@ -141,23 +141,23 @@ Result<> check_order(const std::vector<PairResult>& pairs) {
   return {};
 }
 
-Result<> read_ways(const Json& json, const char* object, PathResult PairResult::* way,
-                   std::vector<PairResult>& pairs) {
+Result<> read_paths(const Json& json, const char* object, PathResult PairResult::* path,
+                    std::vector<PairResult>& pairs) {
   const auto lists = json.find(object);
   if (lists == json.end() || !lists->is_object()) {
     return malformed(object, "wanted an object of lists");
   }
   TRY(read_figures(*lists, kPathColumns, pairs,
-                   [&](PairResult& pair) -> PathResult& { return pair.*way; }));
+                   [&](PairResult& pair) -> PathResult& { return pair.*path; }));
   for (const auto& [name, count] :
        {std::pair{"udp_packets", &PathResult::packets}, std::pair{"udp_lost", &PathResult::lost}}) {
     TRY(read_column<std::uint32_t>(
         *lists, name, {}, pairs,
-        [&](PairResult& pair, std::uint32_t value) { pair.*way.*count = value; }));
+        [&](PairResult& pair, std::uint32_t value) { pair.*path.*count = value; }));
   }
   return read_column<TcpLimit>(
       *lists, "tcp_limit", {}, pairs,
-      [&](PairResult& pair, TcpLimit value) { (pair.*way).limit = value; });
+      [&](PairResult& pair, TcpLimit value) { (pair.*path).limit = value; });
 }
 
 }  // namespace
@@ -217,8 +217,8 @@ Result<std::vector<PairResult>> pairs_in(const Json& json, std::size_t hosts) {
     TRY(read_column<FamilyState>(
         json, name, {}, pairs, [&](PairResult& pair, FamilyState value) { pair.*family = value; }));
   }
-  TRY(read_ways(json, "there", &PairResult::there, pairs));
-  TRY(read_ways(json, "back", &PairResult::back, pairs));
+  TRY(read_paths(json, "there", &PairResult::there, pairs));
+  TRY(read_paths(json, "back", &PairResult::back, pairs));
   return pairs;
 }
 

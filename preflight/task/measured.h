@@ -113,7 +113,7 @@ struct PairResult {
 
 // The higher rate of the way's round and its test alone: a slow link reaches its rate in neither,
 // while busy processors may slow down either of them.
-inline Figure rate_of(const PathResult& way) { return std::max(way.alone_mbps, way.tcp_mbps); }
+inline Figure rate_of(const PathResult& path) { return std::max(path.alone_mbps, path.tcp_mbps); }
 
 inline bool is_tested(const PairResult& pair) {
   return pair.rtt_ms || pair.there.packets > 0 || pair.back.packets > 0 || pair.there.tcp_mbps ||
@@ -132,8 +132,8 @@ struct Trouble {
 struct CutResult {
   std::vector<HostIndex> left = {};
   std::vector<HostIndex> right = {};
-  std::vector<std::pair<HostIndex, HostIndex>> ways = {};  // who sent to whom at the same time
-  double together_mbps = 0;                                // all ways, while all were on
+  std::vector<std::pair<HostIndex, HostIndex>> paths = {};  // who sent to whom at the same time
+  double together_mbps = 0;                                 // all ways, while all were on
   std::optional<double> alone_mbps = {};  // the same ways, one after the other, added up
 };
 

@@ -31,21 +31,21 @@ void has_reason(const Result<T>& result) {
 void read_measured(const json::Json& document) {
   using namespace preflight;
   using namespace preflight::coordinator;
-  WayResult way;
-  WayResult back;
+  PathResult there;
+  PathResult back;
   PairResult pair;
   CollectiveResult collective;
   HostResult host;
   BundleResult bundle;
   std::vector<HostResult> hosts(3);
-  has_reason(read_tcp(document, way));
-  has_reason(read_alone(document, way));
-  has_reason(read_together(document, way, back));
+  has_reason(read_tcp(document, there));
+  has_reason(read_alone(document, there));
+  has_reason(read_together(document, there, back));
   has_reason(read_loss(document, pair));
   has_reason(read_latency(document, pair));
   has_reason(read_path(document, pair));
   has_reason(read_flows(document, bundle));
-  has_reason(read_rdma_bandwidth(document, way));
+  has_reason(read_rdma_bandwidth(document, there));
   has_reason(read_rdma_latency(document, pair));
   has_reason(read_collective(document, collective));
   has_reason(read_doctor(document, host));

@@ -82,14 +82,14 @@ Trial make_trial(const Case& of, std::uint64_t seed) {
   } else {
     const HostIndex other = (one + 1 + below(of.hosts - 1)) % of.hosts;
     trial.culprit = ordered(one, other);
-    trial.network.ways[{one, other}] = slow;
-    trial.network.ways[{other, one}] = slow;
+    trial.network.paths_between[{one, other}] = slow;
+    trial.network.paths_between[{other, one}] = slow;
   }
   return trial;
 }
 
 double rate(const Trial& trial, HostIndex from, HostIndex to, std::uint32_t flow) {
-  return 0.94 * crowd::way(trial.network, from, to, 1, flow).mbps;
+  return 0.94 * crowd::path_figures(trial.network, from, to, 1, flow).mbps;
 }
 
 // The quiet test and the bulk test of one way, each a flow of its own.
@@ -101,13 +101,14 @@ class Tester {
                                             std::chrono::duration<double>(effort.loss).count())),
         random_(trial.seed) {}
 
-  void test(HostIndex from, HostIndex to, WayResult& way, Outcome& outcome) {
-    const double loss = crowd::way(trial_.network, from, to, 1, ++flow_).loss_percent / 100;
-    way.packets = packets_;
-    way.lost = loss > 0 ? std::binomial_distribution<std::uint32_t>(packets_, loss)(random_) : 0;
-    way.tcp_mbps = static_cast<float>(rate(trial_, from, to, ++flow_));
-    way.mtu_bytes = 1500;
-    outcome.met += loss > 0 || *way.tcp_mbps < kPort / 2 ? 1 : 0;
+  void test(HostIndex from, HostIndex to, PathResult& path, Outcome& outcome) {
+    const double loss =
+        crowd::path_figures(trial_.network, from, to, 1, ++flow_).loss_percent / 100;
+    path.packets = packets_;
+    path.lost = loss > 0 ? std::binomial_distribution<std::uint32_t>(packets_, loss)(random_) : 0;
+    path.tcp_mbps = static_cast<float>(rate(trial_, from, to, ++flow_));
+    path.mtu_bytes = 1500;
+    outcome.met += loss > 0 || *path.tcp_mbps < kPort / 2 ? 1 : 0;
   }
 
  private:
@@ -157,10 +158,10 @@ bool names(const Trial& trial, const Finding& finding) {
   if (trial.of.fault == "cable") {
     return finding.place == Place::Port && finding.hosts == std::vector{first};
   }
-  return std::ranges::any_of(finding.ways, [&](const auto& way) {
-    return is_trunk(trial.of) ? way.first / trial.network.group == first ||
-                                    way.second / trial.network.group == first
-                              : ordered(way.first, way.second) == trial.culprit;
+  return std::ranges::any_of(finding.paths, [&](const auto& path) {
+    return is_trunk(trial.of) ? path.first / trial.network.group == first ||
+                                    path.second / trial.network.group == first
+                              : ordered(path.first, path.second) == trial.culprit;
   });
 }
 
@@ -171,7 +172,7 @@ Outcome play(const Trial& trial, const coordinator::Effort& effort) {
   Measured measured = measure(trial, schedule, outcome);
   test_again(trial, measured, effort.most_suspects);
   for (const Finding& finding : judge(measured, Limits{}, nullptr).findings) {
-    if (finding.check.status < checks::Status::Warning || finding.ways.empty()) {
+    if (finding.check.status < checks::Status::Warning || finding.paths.empty()) {
       continue;
     }
     const bool is_it = names(trial, finding);
@@ -187,13 +188,13 @@ void study(const Case& of, std::size_t trials) {
   std::size_t found = 0;
   std::size_t met = 0;
   std::size_t others = 0;
-  std::size_t ways = 0;
+  std::size_t paths = 0;
   for (std::size_t number = 0; number < trials; ++number) {
     const Outcome outcome = play(make_trial(of, number + 1), effort);
     found += outcome.found ? 1 : 0;
     met += outcome.met > 0 ? 1 : 0;
     others += outcome.accuses_others ? 1 : 0;
-    ways += outcome.met;
+    paths += outcome.met;
   }
   const coordinator::Schedule schedule =
       coordinator::schedule(effort, of.hosts, 1, coordinator::Milliseconds(0));
@@ -205,7 +206,7 @@ void study(const Case& of, std::size_t trials) {
       "\n",
       of.fault, of.effort, of.hosts, of.paths, schedule.rounds, schedule.all_rounds, trials,
       100 * static_cast<double>(met) / each, 100 * static_cast<double>(found) / each,
-      100 * static_cast<double>(others) / each, static_cast<double>(ways) / each,
+      100 * static_cast<double>(others) / each, static_cast<double>(paths) / each,
       std::chrono::duration<double>(coordinator::estimate(schedule)).count(),
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / each);
   std::fflush(stdout);

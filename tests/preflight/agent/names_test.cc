@@ -22,7 +22,7 @@ Json wait(Names& names) {
   }
 }
 
-Names::UnderWay none() { return std::make_shared<std::atomic<std::size_t>>(0); }
+Names::LookupCount none() { return std::make_shared<std::atomic<std::size_t>>(0); }
 
 Names::Answer answer(const std::string& name) {
   if (name == "nowhere") {
@@ -99,7 +99,7 @@ TEST(Names, OneThatHangsHoldsUpNoOther) {
 
 TEST(Names, WhatTasksLeaveBehindDoesNotPileUp) {
   const auto let_go = std::make_shared<std::atomic<bool>>(false);
-  const Names::UnderWay under_way = none();
+  const Names::LookupCount lookups = none();
   const Names::Resolve held = [=](const std::string& name) {
     while (!*let_go) {
       std::this_thread::sleep_for(milliseconds(1));
@@ -108,10 +108,10 @@ TEST(Names, WhatTasksLeaveBehindDoesNotPileUp) {
   };
   const std::vector<std::string> hosts(512, "slow");
   for (int task = 0; task < 20; ++task) {
-    EXPECT_FALSE(Names(hosts, seconds(60), held, under_way).look().value());
+    EXPECT_FALSE(Names(hosts, seconds(60), held, lookups).look().value());
   }
-  EXPECT_EQ(*under_way, Names::kMaxUnderWay);
-  Names last({"a"}, seconds(60), answer, under_way);
+  EXPECT_EQ(*lookups, Names::kMaxLookups);
+  Names last({"a"}, seconds(60), answer, lookups);
   EXPECT_FALSE(last.look().value());
   *let_go = true;
   EXPECT_EQ(wait(last)["answers"][0]["addresses"].size(), 2U);

@@ -186,9 +186,9 @@ TEST_F(Processes, EveryTestIsDoneAndTheCoordinatorFindsItsFiguresInIt) {
 
   const Json loss = document(TaskKind::Loss);
   ASSERT_TRUE(coordinator::read_loss(loss, pair)) << loss;
-  for (const PathResult& way : {pair.there, pair.back}) {
-    EXPECT_GT(way.packets, 10U);  // 1 Mbit/s for 0.2 s
-    EXPECT_LE(way.lost, way.packets / 2);
+  for (const PathResult& path : {pair.there, pair.back}) {
+    EXPECT_GT(path.packets, 10U);  // 1 Mbit/s for 0.2 s
+    EXPECT_LE(path.lost, path.packets / 2);
   }
   EXPECT_LT(pair.clock_uncertainty_ms.value(), 50);
   EXPECT_NEAR(coordinator::monotonic_offset_ms(loss).value(), 0, 50);  // one host, so one clock
@@ -222,22 +222,22 @@ TEST_F(Processes, OneWayOfTcpHasAllThatTheCoordinatorJudges) {
   task.receives = false;
   task.time = milliseconds(1000);
   const Json document = done(client, task)["document"];
-  PathResult way;
-  ASSERT_TRUE(coordinator::read_tcp(document, way)) << document;
-  EXPECT_GT(way.tcp_mbps.value(), 50);
-  EXPECT_GE(way.retransmitted_percent.value(), 0);
-  EXPECT_LT(way.retransmitted_percent.value(), 50);
-  EXPECT_GE(way.window_share.value(), 0);
-  EXPECT_LE(way.window_share.value(), 1);
-  EXPECT_GE(way.send_buffer_share.value(), 0);
-  EXPECT_LE(way.send_buffer_share.value(), 1);
-  EXPECT_GT(way.largest_window_bytes.value(), 10'000);
-  EXPECT_GT(way.sender_cpu_percent.value(), 0);
-  EXPECT_GT(way.receiver_cpu_percent.value(), 0);
-  EXPECT_LE(way.sender_cpu_percent.value(), 100.5);
+  PathResult path;
+  ASSERT_TRUE(coordinator::read_tcp(document, path)) << document;
+  EXPECT_GT(path.tcp_mbps.value(), 50);
+  EXPECT_GE(path.retransmitted_percent.value(), 0);
+  EXPECT_LT(path.retransmitted_percent.value(), 50);
+  EXPECT_GE(path.window_share.value(), 0);
+  EXPECT_LE(path.window_share.value(), 1);
+  EXPECT_GE(path.send_buffer_share.value(), 0);
+  EXPECT_LE(path.send_buffer_share.value(), 1);
+  EXPECT_GT(path.largest_window_bytes.value(), 10'000);
+  EXPECT_GT(path.sender_cpu_percent.value(), 0);
+  EXPECT_GT(path.receiver_cpu_percent.value(), 0);
+  EXPECT_LE(path.sender_cpu_percent.value(), 100.5);
   PathResult alone;
   ASSERT_TRUE(coordinator::read_alone(document, alone));
-  EXPECT_EQ(alone.alone_mbps.value(), way.tcp_mbps.value());
+  EXPECT_EQ(alone.alone_mbps.value(), path.tcp_mbps.value());
 }
 
 TEST_F(Processes, ACollectiveIsLedWhereThereIsGloo) {

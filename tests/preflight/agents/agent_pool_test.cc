@@ -13,7 +13,7 @@
 namespace chokepoint::preflight {
 namespace {
 
-using crowd::Way;
+using crowd::Behaviour;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
@@ -91,7 +91,7 @@ TEST(AgentPool, WhoWasHeldUpItselfBlamesNobody) {
 }
 
 TEST(AgentPool, AHostThatDiesInTheMidstOfATaskIsLostAlone) {
-  const auto crowd = start({.hosts = 2, .ways = {{0, Way::NeverAnswers}}});
+  const auto crowd = start({.hosts = 2, .behaviours = {{0, Behaviour::NeverAnswers}}});
   const auto pool = crew_of(patient(crowd->hosts()));
   ASSERT_TRUE(next<Came>(*pool));
   ASSERT_TRUE(next<Came>(*pool));
@@ -152,7 +152,7 @@ TEST(AgentPool, WhatIsGivenUpIsNotAnswered) {
 }
 
 TEST(AgentPool, TwoTasksAtOnceAreBusy) {
-  const auto crowd = start({.hosts = 1, .ways = {{0, Way::NeverAnswers}}});
+  const auto crowd = start({.hosts = 1, .behaviours = {{0, Behaviour::NeverAnswers}}});
   const auto pool = crew_of(patient(crowd->hosts()));
   ASSERT_TRUE(next<Came>(*pool));
   pool->ask(0, 1, latency("127.1.0.1"));
@@ -165,7 +165,7 @@ TEST(AgentPool, TwoTasksAtOnceAreBusy) {
 }
 
 TEST(AgentPool, TheUserInterrupts) {
-  const auto crowd = start({.hosts = 1, .ways = {{0, Way::Silent}}});
+  const auto crowd = start({.hosts = 1, .behaviours = {{0, Behaviour::Silent}}});
   const sys::Descriptor interrupt(eventfd(1, EFD_CLOEXEC));
   AgentPoolOptions options = patient(crowd->hosts());
   options.interrupt = interrupt.get();

@@ -8,52 +8,52 @@
 namespace chokepoint::preflight {
 namespace {
 
+using crowd::Behaviour;
 using crowd::Crowd;
 using crowd::CrowdOptions;
-using crowd::Way;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
 struct Case {
-  Way way = Way::Good;
+  Behaviour behaviour = Behaviour::Good;
   Presence presence = Presence::Strange;
   std::string says = {};
 };
 
 std::vector<Case> cases() {
-  return {{Way::Silent, Presence::Strange, "it accepted the connection but sent nothing"},
-          {Way::Closes, Presence::Strange, "closed it without a word"},
-          {Way::Http, Presence::Strange, "does another program listen"},
-          {Way::Garbage, Presence::Strange, "does another program listen"},
-          {Way::HugeLength, Presence::Strange, "at most 4096"},
-          {Way::HalfFrame, Presence::Strange, "it accepted the connection but sent nothing"},
-          {Way::WrongFraming, Presence::Strange, "framing 9 is not known"},
-          {Way::DeepWelcome, Presence::Strange, "nested deeper than 64"},
-          {Way::OtherVersion, Presence::Strange, "the server speaks version 3"},
-          {Way::OldVersion, Presence::Strange, "same version of chokepoint"},
-          {Way::Impostor, Presence::Refused, "key"},
-          {Way::Busy, Presence::Refused, "another preflight is on"},
-          {Way::NoSuchService, Presence::Strange, "same version of chokepoint"},
-          {Way::NeverReady, Presence::Lost, "says nothing any more"},
-          {Way::QueuesForEver, Presence::Refused, "many are ahead"},
-          {Way::StrangeFacts, Presence::Strange, "same version of chokepoint"},
-          {Way::Hidden, Presence::Lost, "closed the connection"},
-          {Way::NeverAnswers, Presence::Lost, "says nothing any more"},
-          {Way::NeverReads, Presence::Lost, "says nothing any more"},
-          {Way::Dies, Presence::Lost, "does 'chokepoint serve' still run there?"},
-          {Way::HalfAnswer, Presence::Lost, "says nothing any more"},
-          {Way::WrongTask, Presence::Strange, "what it had not been asked"},
-          {Way::AnswersTwice, Presence::Strange, "what it had not been asked"},
-          {Way::Unasked, Presence::Strange, "what it had not been asked"},
-          {Way::DeepAnswer, Presence::Strange, "nested deeper than 64"},
-          {Way::LargeAnswer, Presence::Strange, "at most"},
-          {Way::NoObject, Presence::Strange, "no JSON object"},
-          {Way::InvalidText, Presence::Strange, "no JSON object"},
-          {Way::NeitherNor, Presence::Strange, "neither a document nor an error"},
-          {Way::ErrorOfWrongType, Presence::Strange, "neither a document nor an error"},
-          {Way::WrongMessage, Presence::Strange, "a result came"},
-          {Way::Floods, Presence::Strange, "what it had not been asked"}};
+  return {{Behaviour::Silent, Presence::Strange, "it accepted the connection but sent nothing"},
+          {Behaviour::Closes, Presence::Strange, "closed it without a word"},
+          {Behaviour::Http, Presence::Strange, "does another program listen"},
+          {Behaviour::Garbage, Presence::Strange, "does another program listen"},
+          {Behaviour::HugeLength, Presence::Strange, "at most 4096"},
+          {Behaviour::HalfFrame, Presence::Strange, "it accepted the connection but sent nothing"},
+          {Behaviour::WrongFraming, Presence::Strange, "framing 9 is not known"},
+          {Behaviour::DeepWelcome, Presence::Strange, "nested deeper than 64"},
+          {Behaviour::OtherVersion, Presence::Strange, "the server speaks version 3"},
+          {Behaviour::OldVersion, Presence::Strange, "same version of chokepoint"},
+          {Behaviour::Impostor, Presence::Refused, "key"},
+          {Behaviour::Busy, Presence::Refused, "another preflight is on"},
+          {Behaviour::NoSuchService, Presence::Strange, "same version of chokepoint"},
+          {Behaviour::NeverReady, Presence::Lost, "says nothing any more"},
+          {Behaviour::QueuesForEver, Presence::Refused, "many are ahead"},
+          {Behaviour::StrangeFacts, Presence::Strange, "same version of chokepoint"},
+          {Behaviour::Hidden, Presence::Lost, "closed the connection"},
+          {Behaviour::NeverAnswers, Presence::Lost, "says nothing any more"},
+          {Behaviour::NeverReads, Presence::Lost, "says nothing any more"},
+          {Behaviour::Dies, Presence::Lost, "does 'chokepoint serve' still run there?"},
+          {Behaviour::HalfAnswer, Presence::Lost, "says nothing any more"},
+          {Behaviour::WrongTask, Presence::Strange, "what it had not been asked"},
+          {Behaviour::AnswersTwice, Presence::Strange, "what it had not been asked"},
+          {Behaviour::Unasked, Presence::Strange, "what it had not been asked"},
+          {Behaviour::DeepAnswer, Presence::Strange, "nested deeper than 64"},
+          {Behaviour::LargeAnswer, Presence::Strange, "at most"},
+          {Behaviour::NoObject, Presence::Strange, "no JSON object"},
+          {Behaviour::InvalidText, Presence::Strange, "no JSON object"},
+          {Behaviour::NeitherNor, Presence::Strange, "neither a document nor an error"},
+          {Behaviour::ErrorOfWrongType, Presence::Strange, "neither a document nor an error"},
+          {Behaviour::WrongMessage, Presence::Strange, "a result came"},
+          {Behaviour::Floods, Presence::Strange, "what it had not been asked"}};
 }
 
 // A hostile agent is waited for so long each time; a good one answers at once, if its machine lets
@@ -72,7 +72,7 @@ class Hostile : public testing::TestWithParam<Case> {};
 
 TEST_P(Hostile, IsAloneInIt) {
   const Result<std::unique_ptr<Crowd>> crowd =
-      Crowd::start({.hosts = 3, .ways = {{1, GetParam().way}}});
+      Crowd::start({.hosts = 3, .behaviours = {{1, GetParam().behaviour}}});
   ASSERT_TRUE(crowd);
   const Story story = lead(options_for(**crowd, milliseconds(2500)), 5, seconds(60));
   EXPECT_EQ(story.all_answered(5), (std::set<HostIndex>{0, 2}));
@@ -83,28 +83,28 @@ TEST_P(Hostile, IsAloneInIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Hostile, testing::ValuesIn(cases()), [](const auto& each) {
-  std::string name(name_of(each.param.way));
+  std::string name(name_of(each.param.behaviour));
   std::erase(name, '-');
   return name;
 });
 
 TEST(Hostile, EveryWayIsTried) {
-  std::set<Way> tried{Way::Good, Way::ByteByByte, Way::UglyWords};
+  std::set<Behaviour> tried{Behaviour::Good, Behaviour::ByteByByte, Behaviour::UglyWords};
   for (const Case& each : cases()) {
-    tried.insert(each.way);
+    tried.insert(each.behaviour);
   }
-  EXPECT_EQ(tried.size(), static_cast<std::size_t>(Way::Last));
+  EXPECT_EQ(tried.size(), static_cast<std::size_t>(Behaviour::Last));
 }
 
 TEST(Hostile, AByteAtATimeIsStillAnAgent) {
-  const auto crowd = Crowd::start({.hosts = 2, .ways = {{0, Way::ByteByByte}}});
+  const auto crowd = Crowd::start({.hosts = 2, .behaviours = {{0, Behaviour::ByteByByte}}});
   ASSERT_TRUE(crowd);
   const Story story = lead(patient((*crowd)->hosts()), 1, seconds(60));
   EXPECT_EQ(story.all_answered(1), (std::set<HostIndex>{0, 1}));
 }
 
 TEST(Hostile, UglyWordsArriveAsTheyAre) {
-  const auto crowd = Crowd::start({.hosts = 1, .ways = {{0, Way::UglyWords}}});
+  const auto crowd = Crowd::start({.hosts = 1, .behaviours = {{0, Behaviour::UglyWords}}});
   ASSERT_TRUE(crowd);
   const Story story = lead(patient((*crowd)->hosts()), 1, seconds(20));
   ASSERT_TRUE(story.came.contains(0));
@@ -121,7 +121,7 @@ void among(HostIndex hosts, int times) {
   while (host < hosts) {
     for (const Case& each : cases()) {
       if (host < hosts) {
-        options.ways[host] = each.way;
+        options.behaviours[host] = each.behaviour;
         wanted[host] = each.presence;
       }
       host += 7;

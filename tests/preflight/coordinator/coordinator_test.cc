@@ -232,7 +232,7 @@ TEST(Lead, everything_is_on_at_once_across_the_halves) {
   ASSERT_EQ(measured.cuts.size(), 1U);
   const CutResult& cut = measured.cuts[0];
   EXPECT_EQ(cut.left, (std::vector<HostIndex>{0, 1}));
-  EXPECT_EQ(cut.ways.size(), 4U);
+  EXPECT_EQ(cut.paths.size(), 4U);
   EXPECT_DOUBLE_EQ(cut.together_mbps, 2 * (400.0 + 300.0));
   EXPECT_DOUBLE_EQ(cut.alone_mbps.value(), 4 * 940.0);
   EXPECT_FLOAT_EQ(measured.pairs[1].there.together_mbps.value(), 400);

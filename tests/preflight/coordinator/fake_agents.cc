@@ -20,7 +20,7 @@ using control::Json;
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
 
-documents::TcpFigures tcp_way(double mbps) {
+documents::TcpFigures tcp_figures(double mbps) {
   return {.mss_bytes = 1448,
           .throughput_mbps = mbps,
           .sent_bytes = 1'448'000,
@@ -30,7 +30,7 @@ documents::TcpFigures tcp_way(double mbps) {
           .limit = documents::TcpLimit::Path};
 }
 
-documents::UdpFigures udp_way() {
+documents::UdpFigures udp_figures() {
   return {
       .packets_sent = 500, .lost = 3, .lost_in_receiver_queue = 1, .dropped_by_sender_queue = 1};
 }
@@ -38,9 +38,9 @@ documents::UdpFigures udp_way() {
 documents::ProbeTcp tcp(const Task& task) {
   if (task.sends && task.receives) {
     return {.direction = documents::Direction::Both,
-            .by_direction = {.send = tcp_way(400), .receive = tcp_way(300)}};
+            .by_direction = {.send = tcp_figures(400), .receive = tcp_figures(300)}};
   }
-  return {.by_direction = {.only = tcp_way(940)}};
+  return {.by_direction = {.only = tcp_figures(940)}};
 }
 
 Json names(const Task& task) {
@@ -52,12 +52,12 @@ Json names(const Task& task) {
 }
 
 documents::ProbePath path() {
-  const documents::PathDirection way{.trace = documents::PathTrace{.length = 1},
-                                     .mtu = documents::PathMtu{.path_mtu_bytes = 9000}};
+  const documents::PathDirection direction{.trace = documents::PathTrace{.length = 1},
+                                           .mtu = documents::PathMtu{.path_mtu_bytes = 9000}};
   return {.families = {.ipv4 = {.resolves = true,
                                 .connection = documents::Connection::Connected,
-                                .forward = way,
-                                .reverse = way}}};
+                                .forward = direction,
+                                .reverse = direction}}};
 }
 
 documents::ProbePaths paths(const Task& task) {
@@ -109,7 +109,7 @@ Json document_for(const Task& task) {
           documents::ProbeUdp{.direction = documents::Direction::Both,
                               .clock_offset_ms = 5000,
                               .clock_uncertainty_ms = 0.1,
-                              .by_direction = {.send = udp_way(), .receive = udp_way()}});
+                              .by_direction = {.send = udp_figures(), .receive = udp_figures()}});
     case TaskKind::Path:
       return fakes::printed(path());
     case TaskKind::Tcp:

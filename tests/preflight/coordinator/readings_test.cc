@@ -29,31 +29,31 @@ bool is_malformed(const Result<>& read) {
 }
 
 TEST(Readings, tcp) {
-  PathResult way;
+  PathResult path;
   const Json real = document("tcp");
-  ASSERT_TRUE(read_tcp(real, way));
-  EXPECT_FLOAT_EQ(way.tcp_mbps.value(), real["throughput_mbps"].get<float>());
-  EXPECT_GT(way.tcp_mbps.value(), 100);
-  EXPECT_GE(way.retransmitted_percent.value(), 0);
-  EXPECT_LE(way.window_share.value(), 1);
-  EXPECT_GT(way.largest_window_bytes.value(), 10'000);
-  EXPECT_GT(way.sender_cpu_percent.value(), 0);
-  EXPECT_GT(way.receiver_cpu_percent.value(), 0);
-  EXPECT_FALSE(way.alone_mbps);
+  ASSERT_TRUE(read_tcp(real, path));
+  EXPECT_FLOAT_EQ(path.tcp_mbps.value(), real["throughput_mbps"].get<float>());
+  EXPECT_GT(path.tcp_mbps.value(), 100);
+  EXPECT_GE(path.retransmitted_percent.value(), 0);
+  EXPECT_LE(path.window_share.value(), 1);
+  EXPECT_GT(path.largest_window_bytes.value(), 10'000);
+  EXPECT_GT(path.sender_cpu_percent.value(), 0);
+  EXPECT_GT(path.receiver_cpu_percent.value(), 0);
+  EXPECT_FALSE(path.alone_mbps);
 }
 
 TEST(Readings, tcp_alone_and_together) {
-  PathResult way;
-  ASSERT_TRUE(read_alone(document("tcp"), way));
-  EXPECT_TRUE(way.alone_mbps);
-  EXPECT_FALSE(way.tcp_mbps);
+  PathResult path;
+  ASSERT_TRUE(read_alone(document("tcp"), path));
+  EXPECT_TRUE(path.alone_mbps);
+  EXPECT_FALSE(path.tcp_mbps);
   PathResult back;
   const Json both = document("tcp_both");
-  ASSERT_TRUE(read_together(both, way, back));
-  EXPECT_FLOAT_EQ(way.together_mbps.value(), both["send"]["throughput_mbps"].get<float>());
+  ASSERT_TRUE(read_together(both, path, back));
+  EXPECT_FLOAT_EQ(path.together_mbps.value(), both["send"]["throughput_mbps"].get<float>());
   EXPECT_FLOAT_EQ(back.together_mbps.value(), both["receive"]["throughput_mbps"].get<float>());
-  EXPECT_TRUE(is_malformed(read_together(document("tcp"), way, back)));
-  EXPECT_TRUE(is_malformed(read_tcp(both, way)));
+  EXPECT_TRUE(is_malformed(read_together(document("tcp"), path, back)));
+  EXPECT_TRUE(is_malformed(read_tcp(both, path)));
 }
 
 TEST(Readings, what_limited_a_flow) {
@@ -64,9 +64,9 @@ TEST(Readings, what_limited_a_flow) {
                                     {"path", TcpLimit::Network},
                                     {"asked", TcpLimit::Unknown}}) {
     said["limit"] = word;
-    PathResult way;
-    ASSERT_TRUE(read_tcp(said, way));
-    EXPECT_EQ(way.limit, limit) << word;
+    PathResult path;
+    ASSERT_TRUE(read_tcp(said, path));
+    EXPECT_EQ(path.limit, limit) << word;
   }
 }
 
@@ -75,12 +75,12 @@ TEST(Readings, retransmissions_are_a_share_of_segments) {
   said["retransmits"] = 5;
   said["mss_bytes"] = 1000;
   said["sent_bytes"] = 500'000;
-  PathResult way;
-  ASSERT_TRUE(read_tcp(said, way));
-  EXPECT_FLOAT_EQ(way.retransmitted_percent.value(), 1);
+  PathResult path;
+  ASSERT_TRUE(read_tcp(said, path));
+  EXPECT_FLOAT_EQ(path.retransmitted_percent.value(), 1);
   said["retransmits"] = nullptr;
-  ASSERT_TRUE(read_tcp(said, way));
-  EXPECT_FALSE(way.retransmitted_percent);
+  ASSERT_TRUE(read_tcp(said, path));
+  EXPECT_FALSE(path.retransmitted_percent);
 }
 
 TEST(Readings, loss) {
@@ -276,21 +276,21 @@ TEST(Readings, anything_may_stand_anywhere) {
       for (const Json& lie : lies) {
         Json said = real;
         said[Json::json_pointer(place)] = lie;
-        PathResult way;
+        PathResult path;
         PathResult other;
         PairResult pair;
         CollectiveResult result;
         HostResult host;
         BundleResult bundle;
         static_cast<void>(read_flows(said, bundle));
-        static_cast<void>(read_tcp(said, way));
-        static_cast<void>(read_together(said, way, other));
+        static_cast<void>(read_tcp(said, path));
+        static_cast<void>(read_together(said, path, other));
         static_cast<void>(read_loss(said, pair));
         static_cast<void>(read_latency(said, pair));
         static_cast<void>(read_path(said, pair));
         static_cast<void>(read_collective(said, result));
         static_cast<void>(read_doctor(said, host));
-        for (const Figure& figure : {way.tcp_mbps, way.window_share, other.together_mbps,
+        for (const Figure& figure : {path.tcp_mbps, path.window_share, other.together_mbps,
                                      pair.rtt_ms, pair.there.mtu_bytes, pair.there.hops}) {
           EXPECT_TRUE(!figure || (std::isfinite(*figure) && *figure >= 0)) << name << place;
         }

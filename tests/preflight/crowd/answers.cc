@@ -49,16 +49,17 @@ double slowed_by_loss(double mbps, double loss_percent) {
   return loss_percent > 0 ? std::min(mbps, mbps / (1 + 10 * loss_percent)) : mbps;
 }
 
-std::string tcp_way(const Round& round, bool sends) {
-  const PathFigures figures = way(round.network, sends ? round.host : round.peer,
-                                  sends ? round.peer : round.host, round.together, round.flow);
+std::string tcp_direction(const Round& round, bool sends) {
+  const PathFigures figures =
+      path_figures(round.network, sends ? round.host : round.peer, sends ? round.peer : round.host,
+                   round.together, round.flow);
   const double payload = 0.94 + kSpread * luck(round.host, round.peer) / 2;
   const double mbps = payload * slowed_by_loss(figures.mbps, figures.loss_percent);
   Gaps gaps = common(round);
   gaps.emplace_back("mbps", number(mbps));
   gaps.emplace_back("bytes", fmt::format("{:.0f}", mbps * 125'000));
   gaps.emplace_back("retransmits", figures.loss_percent > 0 ? "50" : "0");
-  return forms().tcp_way.filled(gaps);
+  return forms().tcp_direction.filled(gaps);
 }
 
 std::string_view direction_of(const Task& task) {
@@ -74,15 +75,15 @@ std::string tcp(const Round& round) {
   std::string text = forms().tcp.filled(gaps);
   text.back() = ',';
   if (round.task.sends != round.task.receives) {
-    return text + tcp_way(round, round.task.sends).substr(1);
+    return text + tcp_direction(round, round.task.sends).substr(1);
   }
-  return text + R"("send":)" + tcp_way(round, true) + R"(,"receive":)" + tcp_way(round, false) +
-         "}";
+  return text + R"("send":)" + tcp_direction(round, true) + R"(,"receive":)" +
+         tcp_direction(round, false) + "}";
 }
 
 void add_loss(Gaps& gaps, const Round& round, bool sends) {
-  const PathFigures figures = sends ? way(round.network, round.host, round.peer)
-                                    : way(round.network, round.peer, round.host);
+  const PathFigures figures = sends ? path_figures(round.network, round.host, round.peer)
+                                    : path_figures(round.network, round.peer, round.host);
   const double seconds = std::chrono::duration<double>(round.task.time).count();
   const double packets = std::floor(round.task.rate_bits_per_s * seconds / 8 / kPacketBytes);
   const double lost = std::round(packets * figures.loss_percent / 100);
@@ -103,7 +104,8 @@ std::string udp(const Round& round) {
 
 std::string path(const Round& round) {
   Gaps gaps = common(round);
-  gaps.emplace_back("mtu", fmt::format("{}", way(round.network, round.host, round.peer).mtu_bytes));
+  gaps.emplace_back(
+      "mtu", fmt::format("{}", path_figures(round.network, round.host, round.peer).mtu_bytes));
   return forms().path.filled(gaps);
 }
 

@@ -106,16 +106,16 @@ void Crowd::take_in() {
     if (host >= options_.hosts || !add(epoll_.get(), (*fd)->get())) {
       continue;
     }
-    const auto way = options_.ways.find(host);
+    const auto behaviour = options_.behaviours.find(host);
     const int number = (*fd)->get();
-    Place& place =
-        places_
-            .emplace(number,
-                     Place{.fd = std::move(**fd),
-                           .host = host,
-                           .guest = Guest(setting_, host,
-                                          way == options_.ways.end() ? Way::Good : way->second)})
-            .first->second;
+    Place& place = places_
+                       .emplace(number, Place{.fd = std::move(**fd),
+                                              .host = host,
+                                              .guest = Guest(setting_, host,
+                                                             behaviour == options_.behaviours.end()
+                                                                 ? Behaviour::Good
+                                                                 : behaviour->second)})
+                       .first->second;
     if (!say(place, place.guest.greeting())) {
       remove(number);
     }

@@ -26,7 +26,7 @@ struct CrowdOptions {
   std::optional<control::Secret> key = {};
   double time_factor = 0;  // of the time that a task asks for
   Network network = {};
-  std::map<HostIndex, Way> ways = {};  // good where nothing is said
+  std::map<HostIndex, Behaviour> behaviours = {};  // good where nothing is said
 };
 
 class Crowd {

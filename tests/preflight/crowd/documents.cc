@@ -63,7 +63,7 @@ const Forms& forms() {
                            .udp = Form(content("udp")),
                            .path = Form(content("path")),
                            .tcp = Form(content("tcp")),
-                           .tcp_way = Form(content("tcp_way"))};
+                           .tcp_direction = Form(content("tcp_direction"))};
   return forms;
 }
 

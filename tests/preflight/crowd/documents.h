@@ -32,7 +32,7 @@ struct Forms {
   Form udp;
   Form path;
   Form tcp;
-  Form tcp_way;  // what tcp holds for one direction, and for each of both
+  Form tcp_direction;  // what tcp holds for one direction, and for each of both
 };
 const Forms& forms();
 

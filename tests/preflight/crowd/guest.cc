@@ -19,13 +19,14 @@ constexpr int kFarTooDeep = 100'000;
 constexpr std::uint32_t kLarge = 3'000'000;
 constexpr std::uint32_t kTooLarge = 64'000'000;
 
-control::Identity identity(HostIndex host, Way way) {
-  return way == Way::UglyWords ? control::Identity{ugly_words(), ugly_words()}
-                               : control::Identity{"chokepoint 0.1.0", name_of_host(host)};
+control::Identity identity(HostIndex host, Behaviour behaviour) {
+  return behaviour == Behaviour::UglyWords
+             ? control::Identity{ugly_words(), ugly_words()}
+             : control::Identity{"chokepoint 0.1.0", name_of_host(host)};
 }
 
-std::optional<control::Secret> key_of(const Guest::Setting& setting, Way way) {
-  return way == Way::Impostor ? control::Secret{1, 2, 3} : setting.key;
+std::optional<control::Secret> key_of(const Guest::Setting& setting, Behaviour behaviour) {
+  return behaviour == Behaviour::Impostor ? control::Secret{1, 2, 3} : setting.key;
 }
 
 Error refusal(ErrorKind kind, std::string reason) {
@@ -34,11 +35,11 @@ Error refusal(ErrorKind kind, std::string reason) {
 
 }  // namespace
 
-Guest::Guest(const Setting& setting, HostIndex host, Way way)
+Guest::Guest(const Setting& setting, HostIndex host, Behaviour behaviour)
     : setting_(setting),
       host_(host),
-      way_(way),
-      handshake_(identity(host, way), key_of(setting, way)) {}
+      behaviour_(behaviour),
+      handshake_(identity(host, behaviour), key_of(setting, behaviour)) {}
 
 std::string Guest::frame(Type type, std::string_view body) {
   if (!outgoing_) {
@@ -63,23 +64,23 @@ std::string Guest::leave(std::string last_words) {
 }
 
 std::string Guest::greeting() {
-  switch (way_) {
-    case Way::Closes:
+  switch (behaviour_) {
+    case Behaviour::Closes:
       return leave({});
-    case Way::Http:
+    case Behaviour::Http:
       return leave("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
-    case Way::Garbage:
+    case Behaviour::Garbage:
       due_ = Clock::now();
       return std::string(1000, '\xff');
-    case Way::HugeLength:
+    case Behaviour::HugeLength:
       return frame_of_length(Type::Welcome, 0xfffffff0U);
-    case Way::HalfFrame:
+    case Behaviour::HalfFrame:
       return frame_of_length(Type::Welcome, 300) + R"({"version":2,"non)";
-    case Way::WrongFraming:
+    case Behaviour::WrongFraming:
       return frame_of_length(Type::Welcome, 2, 9) + "{}";
-    case Way::DeepWelcome:
+    case Behaviour::DeepWelcome:
       return frame(Type::Welcome, nested(2000));
-    case Way::OldVersion:
+    case Behaviour::OldVersion:
       return leave(encode(control::refused(
           refusal(ErrorKind::Newer, "the client speaks versions 1 to 1 of the protocol"))));
     default:
@@ -91,14 +92,15 @@ std::string Guest::took(std::size_t count) {
   const Result<std::optional<Message>> message = reader_.took(count);
   if (!message) {
     // An impostor cannot read the proof, and pretends.
-    return way_ == Way::Impostor ? admit()
-                                 : leave(control::encode(control::refused(message.error())));
+    return behaviour_ == Behaviour::Impostor
+               ? admit()
+               : leave(control::encode(control::refused(message.error())));
   }
   return *message ? hear(**message) : std::string();
 }
 
 std::string Guest::hear(const Message& message) {
-  if (way_ == Way::Silent || way_ == Way::HalfFrame) {
+  if (behaviour_ == Behaviour::Silent || behaviour_ == Behaviour::HalfFrame) {
     return {};
   }
   ++heard_;
@@ -122,7 +124,7 @@ std::string Guest::hear(const Message& message) {
 
 std::string Guest::give_up(const Message& message) {
   const bool is_it = number_ && message.body.value("task", std::uint32_t{0}) == *number_;
-  if (!is_it || way_ == Way::NeverAnswers || way_ == Way::HalfAnswer) {
+  if (!is_it || behaviour_ == Behaviour::NeverAnswers || behaviour_ == Behaviour::HalfAnswer) {
     return {};
   }
   due_.reset();
@@ -134,7 +136,7 @@ std::string Guest::welcome(const Message& hello) {
   if (!answer) {
     return leave(encode(control::refused(answer.error())));
   }
-  if (way_ == Way::OtherVersion) {
+  if (behaviour_ == Behaviour::OtherVersion) {
     answer->body["version"] = 3;
   }
   std::string said = encode(*answer);
@@ -154,26 +156,26 @@ std::string Guest::admit() {
 std::string Guest::request() {
   // Made where it is said: each frame has its number.
   const auto good = [&] { return encode({Type::Ready, ready_body(setting_.network, host_)}); };
-  switch (way_) {
-    case Way::Busy:
+  switch (behaviour_) {
+    case Behaviour::Busy:
       return encode(control::failed(refusal(ErrorKind::Busy, "another preflight is on")));
-    case Way::NoSuchService:
+    case Behaviour::NoSuchService:
       return encode(
           control::failed(refusal(ErrorKind::Unsupported, "this server offers no such test")));
-    case Way::NeverReady:
+    case Behaviour::NeverReady:
       return {};
-    case Way::QueuesForEver:
+    case Behaviour::QueuesForEver:
       due_ = Clock::now();
       return {};
-    case Way::StrangeFacts:
+    case Behaviour::StrangeFacts:
       return frame(Type::Ready, R"({"facts":{"host":7,"interfaces":"none"}})");
-    case Way::Hidden:
+    case Behaviour::Hidden:
       return leave({});
-    case Way::Unasked: {
+    case Behaviour::Unasked: {
       const std::string first = good();
       return first + report(kNeverAsked, R"("document":{})");
     }
-    case Way::NeverReads:
+    case Behaviour::NeverReads:
       reads_ = false;
       return good();
     default:
@@ -189,7 +191,7 @@ std::string Guest::begin(const Message& message) {
                  Json{{"task", *number_}, {"error", control::body_of(task.error())}}.dump());
   }
   task_ = *task;
-  if (way_ == Way::Good || way_ == Way::ByteByByte) {
+  if (behaviour_ == Behaviour::Good || behaviour_ == Behaviour::ByteByByte) {
     due_ = Clock::now() +
            std::chrono::duration_cast<Clock::duration>(setting_.time_factor * task_.time);
     return {};
@@ -199,35 +201,35 @@ std::string Guest::begin(const Message& message) {
 
 std::string Guest::answer_wrongly(std::uint32_t number) {
   const auto good = [&] { return right_answer(number, 1); };
-  switch (way_) {
-    case Way::Dies:
+  switch (behaviour_) {
+    case Behaviour::Dies:
       return leave({});
-    case Way::HalfAnswer:
+    case Behaviour::HalfAnswer:
       return frame_of_length(Type::Report, kLarge, kSealed) + std::string(kLarge / 10, ' ');
-    case Way::WrongTask:
+    case Behaviour::WrongTask:
       return right_answer(number + 1, 1);
-    case Way::AnswersTwice: {
+    case Behaviour::AnswersTwice: {
       const std::string first = good();
       return first + good();
     }
-    case Way::DeepAnswer:
+    case Behaviour::DeepAnswer:
       return report(number, R"("document":)" + nested(kFarTooDeep));
-    case Way::LargeAnswer:
+    case Behaviour::LargeAnswer:
       return frame_of_length(Type::Report, kTooLarge, kSealed);
-    case Way::NoObject:
+    case Behaviour::NoObject:
       return frame(Type::Report, "[]");
-    case Way::InvalidText:
+    case Behaviour::InvalidText:
       return report(number, "\"document\":{\"a\":\"\xff\xfe\"}");
-    case Way::NeitherNor:
+    case Behaviour::NeitherNor:
       return report(number, R"("documents":{})");
-    case Way::ErrorOfWrongType:
+    case Behaviour::ErrorOfWrongType:
       return report(number, R"("error":[1,2,3])");
-    case Way::WrongMessage:
+    case Behaviour::WrongMessage:
       return frame(Type::Result, "{}");
-    case Way::Floods:
+    case Behaviour::Floods:
       due_ = Clock::now();
       return good();
-    case Way::UglyWords:
+    case Behaviour::UglyWords:
       return frame(
           Type::Report,
           Json{{"task", number}, {"error", control::body_of(refusal(ErrorKind::Io, ugly_words()))}}
@@ -248,14 +250,14 @@ bool Guest::is_crossing() const {
 }
 
 std::string Guest::tick(int together) {
-  switch (way_) {
-    case Way::Garbage:
+  switch (behaviour_) {
+    case Behaviour::Garbage:
       due_ = Clock::now() + milliseconds(1);
       return std::string(1000, '\xff');
-    case Way::QueuesForEver:
+    case Behaviour::QueuesForEver:
       due_ = Clock::now() + milliseconds(1);
       return encode({Type::Queued, control::body_of(refusal(ErrorKind::Busy, "many are ahead"))});
-    case Way::Floods:
+    case Behaviour::Floods:
       due_ = Clock::now() + milliseconds(1);
       return number_ ? right_answer(*number_, together) : std::string();
     default:

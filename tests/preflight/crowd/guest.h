@@ -26,7 +26,7 @@ class Guest {
     double time_factor = 0;  // of the time that a task asks for
   };
 
-  Guest(const Setting& setting, HostIndex host, Way way);
+  Guest(const Setting& setting, HostIndex host, Behaviour behaviour);
 
   // Said without being asked: by those who are not what they should be.
   std::string greeting();
@@ -40,7 +40,7 @@ class Guest {
 
   bool is_over() const { return is_over_; }  // closes once all is sent
   bool reads() const { return reads_; }      // else nothing is taken from its socket
-  bool is_slow() const { return way_ == Way::ByteByByte; }
+  bool is_slow() const { return behaviour_ == Behaviour::ByteByByte; }
 
  private:
   std::string hear(const control::Message& message);
@@ -59,7 +59,7 @@ class Guest {
 
   const Setting& setting_;
   HostIndex host_;
-  Way way_;
+  Behaviour behaviour_;
   control::ServerHandshake handshake_;
   control::FrameReader reader_{control::kMostFromClient};
   std::optional<control::Seal> outgoing_;

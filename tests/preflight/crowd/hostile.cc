@@ -6,7 +6,7 @@
 namespace chokepoint::preflight::crowd {
 namespace {
 
-constexpr std::array<std::string_view, static_cast<std::size_t>(Way::Last)> kNames{
+constexpr std::array<std::string_view, static_cast<std::size_t>(Behaviour::Last)> kNames{
     "good",
     "silent",
     "closes",
@@ -45,10 +45,12 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Way::Last)> kNam
 
 }  // namespace
 
-std::string_view name_of(Way way) { return kNames.at(static_cast<std::size_t>(way)); }
+std::string_view name_of(Behaviour behaviour) {
+  return kNames.at(static_cast<std::size_t>(behaviour));
+}
 
-Way way_named(std::string_view name) {
-  return static_cast<Way>(std::ranges::find(kNames, name) - kNames.begin());
+Behaviour behaviour_named(std::string_view name) {
+  return static_cast<Behaviour>(std::ranges::find(kNames, name) - kNames.begin());
 }
 
 std::string frame_of_length(control::Type type, std::uint32_t length, unsigned char framing) {

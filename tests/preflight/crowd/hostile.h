@@ -9,7 +9,7 @@
 
 namespace chokepoint::preflight::crowd {
 
-enum class Way : std::uint8_t {
+enum class Behaviour : std::uint8_t {
   Good,
   // Before it lets anybody in:
   Silent,        // takes the connection and says nothing
@@ -52,8 +52,8 @@ enum class Way : std::uint8_t {
   Last,
 };
 
-std::string_view name_of(Way way);
-Way way_named(std::string_view name);  // Last where there is none
+std::string_view name_of(Behaviour behaviour);
+Behaviour behaviour_named(std::string_view name);  // Last where there is none
 
 // A frame, whatever its body is.
 std::string frame(control::Type type, std::string_view body);

@@ -41,19 +41,20 @@ Words split(const std::string& value) {
   return words;
 }
 
-void both_ways(Network& network, const Words& words, const Fault& fault) {
+void both_directions(Network& network, const Words& words, const Fault& fault) {
   const auto a = static_cast<HostIndex>(words.numbers[0]);
   const auto b = static_cast<HostIndex>(words.numbers[1]);
-  network.ways[{a, b}] = fault;
-  network.ways[{b, a}] = fault;
+  network.paths_between[{a, b}] = fault;
+  network.paths_between[{b, a}] = fault;
 }
 
 void mix_in_hostile(CrowdOptions& options, HostIndex every) {
-  auto way = static_cast<std::uint8_t>(Way::Silent);
+  auto behaviour = static_cast<std::uint8_t>(Behaviour::Silent);
   for (HostIndex host = every - 1; host < options.hosts; host += every) {
-    options.ways[host] = static_cast<Way>(way);
-    way = static_cast<Way>(way + 1) == Way::ByteByByte ? static_cast<std::uint8_t>(Way::Silent)
-                                                       : static_cast<std::uint8_t>(way + 1);
+    options.behaviours[host] = static_cast<Behaviour>(behaviour);
+    behaviour = static_cast<Behaviour>(behaviour + 1) == Behaviour::ByteByByte
+                    ? static_cast<std::uint8_t>(Behaviour::Silent)
+                    : static_cast<std::uint8_t>(behaviour + 1);
   }
 }
 
@@ -68,9 +69,9 @@ bool understand(CrowdOptions& options, const std::string& name, const Words& wor
       {"time", [&] { options.time_factor = words.numbers[0]; }},
       {"host", [&] { network.hosts[first] = {.mbps = words.numbers[1]}; }},
       {"mtu", [&] { network.hosts[first] = {.mtu_bytes = static_cast<int>(second)}; }},
-      {"pair", [&] { both_ways(network, words, {.mbps = last}); }},
-      {"loss", [&] { both_ways(network, words, {.loss_percent = last}); }},
-      {"hostile", [&] { options.ways[first] = way_named(words.text); }},
+      {"pair", [&] { both_directions(network, words, {.mbps = last}); }},
+      {"loss", [&] { both_directions(network, words, {.loss_percent = last}); }},
+      {"hostile", [&] { options.behaviours[first] = behaviour_named(words.text); }},
       {"hostile-every", [&] { mix_in_hostile(options, first); }},
       {"group", [&] { network.group = first; }},
       {"uplink", [&] { network.uplink_mbps = words.numbers[0]; }},

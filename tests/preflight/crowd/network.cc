@@ -36,12 +36,12 @@ HostIndex path_of(const Network& network, HostIndex from, HostIndex to, std::uin
   return static_cast<HostIndex>(mixed(key + 0x9e3779b97f4a7c15U) % network.paths);
 }
 
-PathFigures way(const Network& network, HostIndex from, HostIndex to, int together,
-                std::uint32_t flow) {
+PathFigures path_figures(const Network& network, HostIndex from, HostIndex to, int together,
+                         std::uint32_t flow) {
   PathFigures figures{.mbps = network.port_mbps, .mtu_bytes = network.mtu_bytes};
   suffer(figures, network.hosts, from);
   suffer(figures, network.hosts, to);
-  suffer(figures, network.ways, {from, to});
+  suffer(figures, network.paths_between, {from, to});
   if (!crosses(network, from, to)) {
     return figures;
   }

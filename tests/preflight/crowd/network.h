@@ -25,8 +25,8 @@ struct Network {
   double uplink_mbps = 0;  // of each switch, shared by all flows between switches
   // A share of 1/paths of the flows between switches takes each of a switch's paths up.
   HostIndex paths = 1;
-  std::map<HostIndex, Fault> hosts = {};                         // their cable: both ways
-  std::map<std::pair<HostIndex, HostIndex>, Fault> ways = {};    // from, to
+  std::map<HostIndex, Fault> hosts = {};                                // their cable: both ways
+  std::map<std::pair<HostIndex, HostIndex>, Fault> paths_between = {};  // from, to
   std::map<std::pair<HostIndex, HostIndex>, Fault> trunks = {};  // switch, its path up: both ways
 };
 
@@ -38,8 +38,8 @@ struct PathFigures {
 
 // `together`: flows between switches at that time, this one included. `flow` tells flows between
 // the same two apart, as their ports do.
-PathFigures way(const Network& network, HostIndex from, HostIndex to, int together = 1,
-                std::uint32_t flow = 0);
+PathFigures path_figures(const Network& network, HostIndex from, HostIndex to, int together = 1,
+                         std::uint32_t flow = 0);
 bool crosses(const Network& network, HostIndex a, HostIndex b);
 // Which of a switch's paths a flow takes.
 HostIndex path_of(const Network& network, HostIndex from, HostIndex to, std::uint32_t flow);

@@ -57,7 +57,7 @@ TEST(Baseline, NamesThePortThatCameUpSlower) {
 TEST(Baseline, StandsInForPortsThatDoNotKnow) {
   const Cluster before({.hosts = 2, .speed_mbps = std::nullopt, .seed = 1});
   Cluster now({.hosts = 2, .speed_mbps = std::nullopt, .seed = 2});
-  now.way(0, 1, Cluster::slower(2));
+  now.path(0, 1, Cluster::slower(2));
   EXPECT_THAT(troubles_since(now, before), ElementsAre("link.oneway: from gpu0 to gpu1"));
 }
 

@@ -55,8 +55,8 @@ INSTANTIATE_TEST_SUITE_P(OfHosts, Chances, testing::Values(3, 4, 8, 16),
 TEST(ChancesOfTwo, OfFindingTheLossBetweenTwoHosts) {
   const int count = right({.hosts = 2},
                           [](Cluster& cluster) {
-                            cluster.way(0, 1, cluster.loses(0.5));
-                            cluster.way(1, 0, cluster.loses(0.5));
+                            cluster.path(0, 1, cluster.loses(0.5));
+                            cluster.path(1, 0, cluster.loses(0.5));
                           },
                           {"link.loss: between gpu0 and gpu1"});
   EXPECT_GE(count, kRuns * 97 / 100);

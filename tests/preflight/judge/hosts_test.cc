@@ -235,7 +235,7 @@ TEST(Troubles, TheNextStepIsACommandThatIsThere) {
 TEST(Slots, ThatAreTooNarrow) {
   Cluster cluster({.hosts = 4, .speed_mbps = 100'000});
   cluster.port(1).pci_mbps = 57'600;
-  cluster.all_of(1, [](PathResult& way) { way.tcp_mbps = 54'000; });
+  cluster.all_of(1, [](PathResult& path) { path.tcp_mbps = 54'000; });
   cluster.host(1).doctor.push_back(
       {.id = "pci.bandwidth", .status = Status::Critical, .subject = "eth0"});
   EXPECT_THAT(troubles_of(cluster), ElementsAre("pci.slot: gpu1 eth0"));
@@ -247,8 +247,8 @@ TEST(Rdma, OfOnePort) {
     cluster.host_facts(host).rdma = {
         {.device = "mlx5_0", .interface = "eth0", .speed_mbps = 100'000, .is_active = true}};
   }
-  cluster.each([](HostIndex from, HostIndex to, PathResult& way) {
-    way.rdma_mbps = from == 2 || to == 2 ? 31'000.0F : 97'000.0F;
+  cluster.each([](HostIndex from, HostIndex to, PathResult& path) {
+    path.rdma_mbps = from == 2 || to == 2 ? 31'000.0F : 97'000.0F;
   });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("rdma.rate: gpu2 eth0"));
 }
@@ -290,7 +290,7 @@ TEST(HostileResults, OfHostsThatAreNotThereArePassedOver) {
   nobody.b = 1;
   cluster.measured().pairs.push_back(nobody);
   cluster.measured().troubles.push_back({.a = 9, .b = 1, .test = "tcp"});
-  cluster.measured().cuts.push_back({.ways = {{7, 9}}, .together_mbps = 1});
+  cluster.measured().cuts.push_back({.paths = {{7, 9}}, .together_mbps = 1});
   cluster.host(0).names.push_back({.asked = 77, .addresses = {"127.0.0.1"}});
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }

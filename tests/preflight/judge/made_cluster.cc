@@ -83,19 +83,19 @@ double Cluster::noisy(double value) {
   return value * (1 + made_.noise * std::uniform_real_distribution(-1.0, 1.0)(random_));
 }
 
-void Cluster::fill(PathResult& way) {
+void Cluster::fill(PathResult& path) {
   constexpr double kUnknownSpeed = 10'000;
-  way.tcp_mbps =
+  path.tcp_mbps =
       static_cast<float>(noisy(made_.reached * made_.speed_mbps.value_or(kUnknownSpeed)));
-  way.window_share = 0.02F;
-  way.send_buffer_share = 0.01F;
-  way.sender_cpu_percent = 30;
-  way.receiver_cpu_percent = 45;
-  way.limit = TcpLimit::Network;
-  way.packets = made_.packets;
+  path.window_share = 0.02F;
+  path.send_buffer_share = 0.01F;
+  path.sender_cpu_percent = 30;
+  path.receiver_cpu_percent = 45;
+  path.limit = TcpLimit::Network;
+  path.packets = made_.packets;
   // One in a hundred thousand, as a good cable may.
-  way.lost = std::binomial_distribution<std::uint32_t>(made_.packets, 1e-5)(random_);
-  way.mtu_bytes = static_cast<float>(made_.mtu);
+  path.lost = std::binomial_distribution<std::uint32_t>(made_.packets, 1e-5)(random_);
+  path.mtu_bytes = static_cast<float>(made_.mtu);
 }
 
 void Cluster::each(const std::function<void(HostIndex, HostIndex, PathResult&)>& change) {
@@ -110,17 +110,17 @@ void Cluster::each_pair(const std::function<void(PairResult&)>& change) {
 }
 
 void Cluster::sending(HostIndex host, const Change& change) {
-  each([&](HostIndex from, HostIndex, PathResult& way) {
+  each([&](HostIndex from, HostIndex, PathResult& path) {
     if (from == host) {
-      change(way);
+      change(path);
     }
   });
 }
 
 void Cluster::receiving(HostIndex host, const Change& change) {
-  each([&](HostIndex, HostIndex to, PathResult& way) {
+  each([&](HostIndex, HostIndex to, PathResult& path) {
     if (to == host) {
-      change(way);
+      change(path);
     }
   });
 }
@@ -130,35 +130,36 @@ void Cluster::all_of(HostIndex host, const Change& change) {
   receiving(host, change);
 }
 
-void Cluster::way(HostIndex from, HostIndex to, const Change& change) {
-  each([&](HostIndex one, HostIndex other, PathResult& way) {
+void Cluster::path(HostIndex from, HostIndex to, const Change& change) {
+  each([&](HostIndex one, HostIndex other, PathResult& path) {
     if (one == from && other == to) {
-      change(way);
+      change(path);
     }
   });
 }
 
 Cluster::Change Cluster::loses(double percent) {
-  return [this, percent](PathResult& way) {
-    way.lost = std::binomial_distribution<std::uint32_t>(way.packets, percent / 100)(random_);
+  return [this, percent](PathResult& path) {
+    path.lost = std::binomial_distribution<std::uint32_t>(path.packets, percent / 100)(random_);
   };
 }
 
 Cluster::Change Cluster::slower(double factor) {
-  return [factor](PathResult& way) {
-    way.tcp_mbps = static_cast<float>(*way.tcp_mbps / factor);
-    way.alone_mbps = way.tcp_mbps;
+  return [factor](PathResult& path) {
+    path.tcp_mbps = static_cast<float>(*path.tcp_mbps / factor);
+    path.alone_mbps = path.tcp_mbps;
   };
 }
 
 Cluster::Change Cluster::slower_in_its_round(double factor) {
-  return [factor](PathResult& way) { way.tcp_mbps = static_cast<float>(*way.tcp_mbps / factor); };
+  return
+      [factor](PathResult& path) { path.tcp_mbps = static_cast<float>(*path.tcp_mbps / factor); };
 }
 
 void Cluster::share_uplink(HostIndex first, double factor) {
-  each([&](HostIndex from, HostIndex to, PathResult& way) {
+  each([&](HostIndex from, HostIndex to, PathResult& path) {
     if ((from < first) != (to < first)) {
-      slower_in_its_round(noisy(factor))(way);
+      slower_in_its_round(noisy(factor))(path);
     }
   });
 }
@@ -180,10 +181,10 @@ void Cluster::shift_clock(HostIndex host, float ms) {
 }
 
 Cluster::Change Cluster::is_well_alone() {
-  return [this](PathResult& way) {
+  return [this](PathResult& path) {
     PathResult fresh;
     fill(fresh);
-    way.alone_mbps = fresh.tcp_mbps;
+    path.alone_mbps = fresh.tcp_mbps;
   };
 }
 

@@ -42,7 +42,7 @@ class Cluster {
   void receiving(HostIndex host, const Change& change);
   void all_of(HostIndex host, const Change& change);
   // From one to another.
-  void way(HostIndex from, HostIndex to, const Change& change);
+  void path(HostIndex from, HostIndex to, const Change& change);
   void each(const std::function<void(HostIndex from, HostIndex to, PathResult&)>& change);
   void each_pair(const std::function<void(PairResult&)>& change);
 
@@ -66,7 +66,7 @@ class Cluster {
 
  private:
   double noisy(double value);
-  void fill(PathResult& way);
+  void fill(PathResult& path);
 
   Made made_;
   std::mt19937_64 random_;

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using Ways = std::vector<std::pair<HostIndex, HostIndex>>;
+using Paths = std::vector<std::pair<HostIndex, HostIndex>>;
 
 BadMember lossy(HostIndex from, HostIndex to) {
   return {.fault = MemberFault::Loss,
@@ -25,7 +25,7 @@ BadMember lossy(HostIndex from, HostIndex to) {
 
 TEST(Members, OneThatLosesIsNamedWithItsPorts) {
   Cluster cluster({.hosts = 4});
-  cluster.way(0, 1, cluster.loses(2));
+  cluster.path(0, 1, cluster.loses(2));
   cluster.measured().bundles = {{.asked = 0, .peer = 1, .verdict = "found", .bad = {lossy(0, 1)}}};
   const Judgement judgement = judge(cluster.measured(), {}, nullptr);
   EXPECT_THAT(troubles_of(judgement), ElementsAre("link.member: from gpu0 to gpu1"));
@@ -47,7 +47,7 @@ TEST(Members, TheSameRouterIsOneFinding) {
   }
   const Judgement judgement = judge(cluster.measured(), {}, nullptr);
   const Finding finding = only(judgement, "link.member");
-  EXPECT_EQ(finding.ways, (Ways{{0, 2}, {1, 2}}));
+  EXPECT_EQ(finding.paths, (Paths{{0, 2}, {1, 2}}));
   EXPECT_EQ(finding.evidence.size(), 2U);
   EXPECT_THAT(finding.check.found, HasSubstr("members, at 10.77.4.2, loses"));
 }
@@ -66,19 +66,19 @@ TEST(Members, TheSameRouterIsAsBadAsItsWorstWayAndEachFaultIsItsOwn) {
         {.asked = bad.from, .peer = 2, .verdict = "found", .bad = {bad}});
   }
   const Judgement judgement = judge(cluster.measured(), {}, nullptr);
-  std::vector<std::size_t> ways;
+  std::vector<std::size_t> paths;
   for (const Finding& finding : judgement.findings) {
     if (finding.check.id == "link.member") {
       EXPECT_EQ(finding.check.status, checks::Status::Critical);
-      ways.push_back(finding.ways.size());
+      paths.push_back(finding.paths.size());
     }
   }
-  EXPECT_THAT(ways, testing::UnorderedElementsAre(2, 1));
+  EXPECT_THAT(paths, testing::UnorderedElementsAre(2, 1));
 }
 
 TEST(Members, OneThatIsSlowExplainsItsWay) {
   Cluster cluster({.hosts = 4});
-  cluster.way(2, 3, [](PathResult& way) { way.tcp_mbps = way.alone_mbps = 900; });
+  cluster.path(2, 3, [](PathResult& path) { path.tcp_mbps = path.alone_mbps = 900; });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: from gpu2 to gpu3"));
   cluster.measured().bundles = {
       {.asked = 2,
@@ -112,23 +112,23 @@ TEST(Members, OfWaysThatAreNone) {
 TEST(Members, AreLookedForWhereAWayIsWellAloneOrTheHostsAreWellWithOthers) {
   Cluster cluster({.hosts = 6});
   EXPECT_THAT(bundle_suspects(cluster.measured(), {}, 8), IsEmpty());
-  cluster.way(4, 5, cluster.loses(2));
-  cluster.way(3, 1, [](PathResult& way) {
-    way.tcp_mbps = 900;
-    way.alone_mbps = 9400;
+  cluster.path(4, 5, cluster.loses(2));
+  cluster.path(3, 1, [](PathResult& path) {
+    path.tcp_mbps = 900;
+    path.alone_mbps = 9400;
   });
   // The same pair, the other way.
-  cluster.way(1, 3, [](PathResult& way) {
-    way.tcp_mbps = 950;
-    way.alone_mbps = 9400;
+  cluster.path(1, 3, [](PathResult& path) {
+    path.tcp_mbps = 950;
+    path.alone_mbps = 9400;
   });
-  EXPECT_EQ(bundle_suspects(cluster.measured(), {}, 8), (Ways{{3, 1}, {4, 5}}));
-  EXPECT_EQ(bundle_suspects(cluster.measured(), {}, 1), (Ways{{3, 1}}));
+  EXPECT_EQ(bundle_suspects(cluster.measured(), {}, 8), (Paths{{3, 1}, {4, 5}}));
+  EXPECT_EQ(bundle_suspects(cluster.measured(), {}, 1), (Paths{{3, 1}}));
 }
 
 TEST(Members, AreNotLookedForWhereAPortIsBad) {
   Cluster cluster({.hosts = 6});
-  cluster.sending(2, [](PathResult& way) { way.tcp_mbps = way.alone_mbps = 900; });
+  cluster.sending(2, [](PathResult& path) { path.tcp_mbps = path.alone_mbps = 900; });
   cluster.receiving(4, cluster.loses(2));
   EXPECT_THAT(bundle_suspects(cluster.measured(), {}, 8), IsEmpty());
 }

@@ -27,7 +27,7 @@ Cluster::Change slow_by(double factor) { return Cluster::slower_in_its_round(fac
 
 void repeat_as_slow(Cluster& cluster) {
   for (const auto& [from, to] : suspects(cluster.measured(), {}, kQuickRepeats)) {
-    cluster.way(from, to, [](PathResult& way) { way.alone_mbps = 1.02F * *way.tcp_mbps; });
+    cluster.path(from, to, [](PathResult& path) { path.alone_mbps = 1.02F * *path.tcp_mbps; });
   }
 }
 
@@ -58,7 +58,7 @@ TEST(SlightlySlow, PortOfThreeIsNamed) {
 TEST(SlightlySlow, TwoOfFourAreNamed) {
   Cluster cluster = of_unknown_rate(4);
   cluster.all_of(1, slow_by(3));
-  cluster.all_of(2, [](PathResult& way) { way.tcp_mbps = std::min(*way.tcp_mbps, 3000.0F); });
+  cluster.all_of(2, [](PathResult& path) { path.tcp_mbps = std::min(*path.tcp_mbps, 3000.0F); });
   for (int again = 0; again < 2; ++again) {
     repeat_as_slow(cluster);
   }
@@ -69,14 +69,14 @@ TEST(SlightlySlow, TwoOfFourAreNamed) {
 TEST(BusyProcessors, ThatScatterRatesAccuseNobody) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Cluster cluster({.hosts = 4, .speed_mbps = std::nullopt, .noise = 0.5, .seed = seed});
-    cluster.each([](HostIndex, HostIndex, PathResult& way) {
-      way.sender_cpu_percent = 98;
-      way.receiver_cpu_percent = 92;
+    cluster.each([](HostIndex, HostIndex, PathResult& path) {
+      path.sender_cpu_percent = 98;
+      path.receiver_cpu_percent = 92;
     });
     for (const auto& [from, to] : suspects(cluster.measured(), {}, kQuickRepeats)) {
-      cluster.way(from, to, [](PathResult& way) { way.alone_mbps = 0.8F * *way.tcp_mbps; });
+      cluster.path(from, to, [](PathResult& path) { path.alone_mbps = 0.8F * *path.tcp_mbps; });
     }
-    CutResult cut{.left = {0, 1}, .right = {2, 3}, .ways = {{0, 2}, {1, 3}}};
+    CutResult cut{.left = {0, 1}, .right = {2, 3}, .paths = {{0, 2}, {1, 3}}};
     cut.together_mbps = 9000;
     cut.alone_mbps = 20'000;
     cluster.measured().cuts.push_back(cut);
@@ -86,8 +86,8 @@ TEST(BusyProcessors, ThatScatterRatesAccuseNobody) {
 
 TEST(BusyProcessors, DoNotHideASlowPortAmongScatteredRates) {
   Cluster cluster({.hosts = 4, .speed_mbps = std::nullopt, .noise = 0.3});
-  cluster.each([](HostIndex, HostIndex, PathResult& way) {
-    way.sender_cpu_percent = way.receiver_cpu_percent = 97;
+  cluster.each([](HostIndex, HostIndex, PathResult& path) {
+    path.sender_cpu_percent = path.receiver_cpu_percent = 97;
   });
   cluster.sending(1, Cluster::slower(10));
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: gpu1 eth0, sending"));
@@ -96,7 +96,7 @@ TEST(BusyProcessors, DoNotHideASlowPortAmongScatteredRates) {
 // What was reached once is within the link's power.
 TEST(SlowAlone, IsNotSlowWhereItWasWellInItsRound) {
   Cluster cluster = of_unknown_rate(4);
-  cluster.way(0, 1, [](PathResult& way) { way.alone_mbps = 0.2F * *way.tcp_mbps; });
+  cluster.path(0, 1, [](PathResult& path) { path.alone_mbps = 0.2F * *path.tcp_mbps; });
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }
 
@@ -112,13 +112,13 @@ void share_by_rounds(Cluster& cluster, const std::function<bool(HostIndex)>& is_
     const auto crossing = static_cast<double>(std::ranges::count_if(round, crosses));
     for (const auto& pair : round) {
       if (crosses(pair) && crossing > capacity) {
-        cluster.way(pair.first, pair.second, slow_by(crossing / capacity));
-        cluster.way(pair.second, pair.first, slow_by(crossing / capacity));
+        cluster.path(pair.first, pair.second, slow_by(crossing / capacity));
+        cluster.path(pair.second, pair.first, slow_by(crossing / capacity));
       }
     }
   }
   for (const auto& [from, to] : suspects(cluster.measured(), {}, kQuickRepeats)) {
-    cluster.way(from, to, cluster.is_well_alone());
+    cluster.path(from, to, cluster.is_well_alone());
   }
 }
 
@@ -127,7 +127,7 @@ TEST(HalfUplink, OfEightHostsInOrder) {
   share_by_rounds(cluster, [](HostIndex host) { return host < 4; }, 2);
   CutResult cut{.left = {0, 1, 2, 3}, .right = {4, 5, 6, 7}};
   for (HostIndex host = 0; host < 4; ++host) {
-    cut.ways.emplace_back(host, host + 4);
+    cut.paths.emplace_back(host, host + 4);
   }
   cut.together_mbps = 18'800;
   cut.alone_mbps = 37'600;
@@ -157,7 +157,7 @@ TEST(Ports, OfTwoKindsAreNoFault) {
   Cluster cluster({.hosts = 4});
   for (const HostIndex host : {1U, 2U}) {
     cluster.port(host).speed_mbps = 1000;
-    cluster.all_of(host, [](PathResult& way) { way.tcp_mbps = 940; });
+    cluster.all_of(host, [](PathResult& path) { path.tcp_mbps = 940; });
   }
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }
@@ -187,7 +187,7 @@ TEST(NextSteps, ArePastedAsTheyAre) {
   cluster.all_of(2, cluster.loses(3));
   cluster.host(3).names[3].addresses = {"127.0.1.1"};
   cluster.port(4).mtu = 1500;
-  cluster.way(5, 6, Cluster::slower(5));
+  cluster.path(5, 6, Cluster::slower(5));
   cluster.remove(7, Presence::Refused);
   for (const Finding& finding : judge(cluster.measured(), {}, nullptr).findings) {
     const std::string& step = finding.check.next_step;
@@ -214,8 +214,8 @@ TEST(FailedTests, AreRepeatedByACommandThatThereIs) {
 TEST(SmallMtu, ThatSwallowsTheTestOfLossIsOneFinding) {
   Cluster cluster({.hosts = 4, .mtu = 9000});
   cluster.port(1).mtu = 1400;
-  cluster.all_of(1, [](PathResult& way) { way.mtu_bytes = 1400; });
-  cluster.way(0, 1, [](PathResult& way) { way.lost = way.packets; });
+  cluster.all_of(1, [](PathResult& path) { path.mtu_bytes = 1400; });
+  cluster.path(0, 1, [](PathResult& path) { path.lost = path.packets; });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.mtu: gpu1 eth0"));
 }
 
@@ -258,7 +258,7 @@ TEST(Collective, ThatFailsForAWrongNameAccusesNobodyElse) {
 TEST(SmallBuffers, ThatFillTheLinkAreWell) {
   Cluster cluster = of_unknown_rate(3);
   cluster.host_facts(1).receive_buffer_bytes = 65'536;
-  cluster.receiving(1, [](PathResult& way) { way.window_share = 0.95F; });
+  cluster.receiving(1, [](PathResult& path) { path.window_share = 0.95F; });
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }
 

@@ -13,10 +13,10 @@ using testing::IsEmpty;
 // What a host with packets of 1500 does to the others' of 9000.
 void give_small_mtu(Cluster& cluster, HostIndex host) {
   cluster.port(host).mtu = 1500;
-  cluster.sending(host, [](PathResult& way) { way.mtu_bytes = 1500; });
-  cluster.receiving(host, [](PathResult& way) {
-    way.mtu_bytes = 1500;
-    way.black_hole_bytes = 1501;
+  cluster.sending(host, [](PathResult& path) { path.mtu_bytes = 1500; });
+  cluster.receiving(host, [](PathResult& path) {
+    path.mtu_bytes = 1500;
+    path.black_hole_bytes = 1501;
   });
 }
 
@@ -47,25 +47,25 @@ TEST(Mtu, OfDifferentNetworksMayDiffer) {
   for (const HostIndex host : {2U, 3U}) {
     cluster.port(host).networks = {"10.1.0.0/16"};
     cluster.port(host).mtu = 1500;
-    cluster.all_of(host, [](PathResult& way) { way.mtu_bytes = 1500; });
+    cluster.all_of(host, [](PathResult& path) { path.mtu_bytes = 1500; });
   }
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }
 
 TEST(Mtu, OfASwitchPortThatSwallowsLargePackets) {
   Cluster cluster({.hosts = 8, .mtu = 9000});
-  cluster.all_of(6, [](PathResult& way) {
-    way.mtu_bytes = 1500;
-    way.black_hole_bytes = 1501;
+  cluster.all_of(6, [](PathResult& path) {
+    path.mtu_bytes = 1500;
+    path.black_hole_bytes = 1501;
   });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.mtu: gpu6 eth0"));
 }
 
 TEST(Mtu, OfASwitchThatSwallowsAllLargePackets) {
   Cluster cluster({.hosts = 8, .mtu = 9000});
-  cluster.each([](HostIndex, HostIndex, PathResult& way) {
-    way.mtu_bytes = 1500;
-    way.black_hole_bytes = 1501;
+  cluster.each([](HostIndex, HostIndex, PathResult& path) {
+    path.mtu_bytes = 1500;
+    path.black_hole_bytes = 1501;
   });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.mtu: cluster"));
 }
@@ -74,16 +74,16 @@ TEST(Mtu, OfASwitchThatSwallowsAllLargePackets) {
 void give_small_buffers(Cluster& cluster, HostIndex host) {
   cluster.host_facts(host).receive_buffer_bytes = 512 << 10;
   cluster.host_facts(host).send_buffer_bytes = 512 << 10;
-  cluster.receiving(host, [](PathResult& way) {
-    way.tcp_mbps = 138;
-    way.window_share = 0.93F;
-    way.limit = TcpLimit::ReceiveWindow;
-    way.largest_window_bytes = 262'144;
+  cluster.receiving(host, [](PathResult& path) {
+    path.tcp_mbps = 138;
+    path.window_share = 0.93F;
+    path.limit = TcpLimit::ReceiveWindow;
+    path.largest_window_bytes = 262'144;
   });
-  cluster.sending(host, [](PathResult& way) {
-    way.tcp_mbps = 181;
-    way.send_buffer_share = 0.8F;
-    way.limit = TcpLimit::SendBuffer;
+  cluster.sending(host, [](PathResult& path) {
+    path.tcp_mbps = 181;
+    path.send_buffer_share = 0.8F;
+    path.limit = TcpLimit::SendBuffer;
   });
 }
 
@@ -109,8 +109,8 @@ TEST(Windows, OfABufferThatLetsMoreThroughThanItStandsFor) {
   Cluster cluster({.hosts = 4, .speed_mbps = std::nullopt, .rtt_ms = 15});
   give_small_buffers(cluster, 3);
   cluster.host_facts(3).receive_buffer_bytes = cluster.host_facts(3).send_buffer_bytes = 39'477;
-  cluster.receiving(3, [](PathResult& way) { way.tcp_mbps = way.alone_mbps = 30; });
-  cluster.sending(3, [](PathResult& way) { way.tcp_mbps = way.alone_mbps = 40; });
+  cluster.receiving(3, [](PathResult& path) { path.tcp_mbps = path.alone_mbps = 30; });
+  cluster.sending(3, [](PathResult& path) { path.tcp_mbps = path.alone_mbps = 40; });
   EXPECT_THAT(troubles_of(cluster),
               ElementsAre("path.window: gpu3 net.ipv4.tcp_rmem, net.ipv4.tcp_wmem"));
 }
@@ -127,10 +127,10 @@ TEST(Windows, OfAllHostsAreOneFinding) {
   for (HostIndex host = 0; host < 4; ++host) {
     give_small_buffers(cluster, host);
   }
-  cluster.each([](HostIndex, HostIndex, PathResult& way) {
-    way.tcp_mbps = 138;
-    way.window_share = 0.9F;
-    way.send_buffer_share = 0.05F;
+  cluster.each([](HostIndex, HostIndex, PathResult& path) {
+    path.tcp_mbps = 138;
+    path.window_share = 0.9F;
+    path.send_buffer_share = 0.05F;
   });
   EXPECT_THAT(troubles_of(cluster),
               ElementsAre("path.window: gpu0, gpu1, gpu2, gpu3 net.ipv4.tcp_rmem"));
@@ -140,11 +140,11 @@ TEST(Windows, OfAllHostsAreOneFinding) {
 TEST(Windows, OfABufferWhoseWindowWasSeen) {
   Cluster cluster({.hosts = 4, .speed_mbps = std::nullopt, .rtt_ms = 15});
   cluster.host_facts(1).receive_buffer_bytes = 47'175;
-  cluster.receiving(1, [](PathResult& way) {
-    way.tcp_mbps = way.alone_mbps = 35;
-    way.window_share = 1.0F;
-    way.limit = TcpLimit::ReceiveWindow;
-    way.largest_window_bytes = 65'535;
+  cluster.receiving(1, [](PathResult& path) {
+    path.tcp_mbps = path.alone_mbps = 35;
+    path.window_share = 1.0F;
+    path.limit = TcpLimit::ReceiveWindow;
+    path.largest_window_bytes = 65'535;
   });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("path.window: gpu1 net.ipv4.tcp_rmem"));
 }
@@ -153,10 +153,10 @@ TEST(Windows, OfABufferWhoseWindowWasSeen) {
 TEST(Windows, OfASmallSendBuffer) {
   Cluster cluster({.hosts = 4, .speed_mbps = std::nullopt, .rtt_ms = 15});
   cluster.host_facts(1).send_buffer_bytes = 36'225;
-  cluster.sending(1, [](PathResult& way) {
-    way.tcp_mbps = way.alone_mbps = 55;
-    way.send_buffer_share = 0.7F;
-    way.limit = TcpLimit::SendBuffer;
+  cluster.sending(1, [](PathResult& path) {
+    path.tcp_mbps = path.alone_mbps = 55;
+    path.send_buffer_share = 0.7F;
+    path.limit = TcpLimit::SendBuffer;
   });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("path.window: gpu1 net.ipv4.tcp_wmem"));
 }
@@ -164,24 +164,24 @@ TEST(Windows, OfASmallSendBuffer) {
 // A receiver that does not drain holds the window, too: its buffer would allow for more.
 TEST(Windows, AreNotToBlameWhereTheBufferIsAmple) {
   Cluster cluster({.hosts = 8});
-  cluster.receiving(5, [](PathResult& way) {
-    way.tcp_mbps = 2000;
-    way.window_share = 0.8F;
-    way.receiver_cpu_percent = 99;
-    way.limit = TcpLimit::ReceiverCpu;
+  cluster.receiving(5, [](PathResult& path) {
+    path.tcp_mbps = 2000;
+    path.window_share = 0.8F;
+    path.receiver_cpu_percent = 99;
+    path.limit = TcpLimit::ReceiverCpu;
   });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("host.cpu: gpu5"));
 }
 
 TEST(Processors, OfOneHostBothWays) {
   Cluster cluster({.hosts = 8});
-  cluster.receiving(2, [](PathResult& way) {
-    way.tcp_mbps = way.alone_mbps = 3000;
-    way.receiver_cpu_percent = 98;
+  cluster.receiving(2, [](PathResult& path) {
+    path.tcp_mbps = path.alone_mbps = 3000;
+    path.receiver_cpu_percent = 98;
   });
-  cluster.sending(2, [](PathResult& way) {
-    way.tcp_mbps = way.alone_mbps = 4000;
-    way.sender_cpu_percent = 97;
+  cluster.sending(2, [](PathResult& path) {
+    path.tcp_mbps = path.alone_mbps = 4000;
+    path.sender_cpu_percent = 97;
   });
   EXPECT_THAT(troubles_of(cluster), ElementsAre("host.cpu: gpu2"));
 }
@@ -189,8 +189,8 @@ TEST(Processors, OfOneHostBothWays) {
 // Where one machine plays all hosts, all its cores are busy: the slow port is slow all the same.
 TEST(Processors, BusyEverywhereDoNotHideASlowPort) {
   Cluster cluster({.hosts = 8});
-  cluster.each([](HostIndex, HostIndex, PathResult& way) {
-    way.sender_cpu_percent = way.receiver_cpu_percent = 97;
+  cluster.each([](HostIndex, HostIndex, PathResult& path) {
+    path.sender_cpu_percent = path.receiver_cpu_percent = 97;
   });
   cluster.sending(1, Cluster::slower(10));
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: gpu1 eth0, sending"));
@@ -244,9 +244,9 @@ TEST(Latency, OfOnePairAmongManyAccusesNobody) {
 // be.
 Cluster with_taken_processors() {
   Cluster cluster({.hosts = 4, .speed_mbps = 1000});
-  cluster.each([](HostIndex, HostIndex, PathResult& way) {
-    way.sender_cpu_percent = way.receiver_cpu_percent = 100;
-    way.limit = TcpLimit::Network;
+  cluster.each([](HostIndex, HostIndex, PathResult& path) {
+    path.sender_cpu_percent = path.receiver_cpu_percent = 100;
+    path.limit = TcpLimit::Network;
   });
   return cluster;
 }
@@ -268,9 +268,9 @@ TEST(TakenProcessors, AccuseNobodyOfALongRoundTrip) {
 
 TEST(TakenProcessors, AccuseNoLinkThatReachesHalf) {
   Cluster cluster = with_taken_processors();
-  cluster.way(0, 2, [](PathResult& way) { way.tcp_mbps = way.alone_mbps = 690; });
+  cluster.path(0, 2, [](PathResult& path) { path.tcp_mbps = path.alone_mbps = 690; });
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
-  cluster.way(0, 2, [](PathResult& way) { way.tcp_mbps = way.alone_mbps = 95; });
+  cluster.path(0, 2, [](PathResult& path) { path.tcp_mbps = path.alone_mbps = 95; });
   EXPECT_THAT(troubles_of(cluster), ElementsAre(HasSubstr("link.oneway")));
 }
 

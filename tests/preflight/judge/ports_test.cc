@@ -49,7 +49,7 @@ TEST_P(Clusters, NameTheCableThatLoses) {
 
 TEST_P(Clusters, NameTheSlowWay) {
   Cluster cluster({.hosts = GetParam()});
-  cluster.way(2, 1, Cluster::slower(10));
+  cluster.path(2, 1, Cluster::slower(10));
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: from gpu2 to gpu1"));
 }
 
@@ -94,8 +94,8 @@ TEST_P(LargerClusters, TellASenderFromAReceiver) {
 TEST_P(LargerClusters, NameThePairWhoseOwnCableLoses) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Cluster cluster({.hosts = GetParam(), .packets = 4000, .seed = seed});
-    cluster.way(1, 2, cluster.loses(0.5));
-    cluster.way(2, 1, cluster.loses(0.5));
+    cluster.path(1, 2, cluster.loses(0.5));
+    cluster.path(2, 1, cluster.loses(0.5));
     EXPECT_THAT(troubles_of(cluster), ElementsAre("link.loss: between gpu1 and gpu2"))
         << "seed " << seed;
   }
@@ -103,8 +103,8 @@ TEST_P(LargerClusters, NameThePairWhoseOwnCableLoses) {
 
 TEST_P(LargerClusters, NameTheSlowPair) {
   Cluster cluster({.hosts = GetParam()});
-  cluster.way(1, 2, Cluster::slower(10));
-  cluster.way(2, 1, Cluster::slower(10));
+  cluster.path(1, 2, Cluster::slower(10));
+  cluster.path(2, 1, Cluster::slower(10));
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.rate: between gpu1 and gpu2"));
 }
 
@@ -125,7 +125,7 @@ TEST(TwoHosts, AreWell) {
 
 TEST(TwoHosts, CannotTellAtWhichEndItIs) {
   Cluster cluster({.hosts = 2});
-  cluster.way(0, 1, Cluster::slower(10));
+  cluster.path(0, 1, Cluster::slower(10));
   const Judgement judgement = judge(cluster.measured(), {}, nullptr);
   const Finding finding = only(judgement, "link.oneway");
   EXPECT_THAT(finding.hosts, ElementsAre(0, 1));
@@ -135,8 +135,8 @@ TEST(TwoHosts, CannotTellAtWhichEndItIs) {
 
 TEST(TwoHosts, HearFromDoctorAtWhichEndItIs) {
   Cluster cluster({.hosts = 2, .packets = 4000});
-  cluster.way(0, 1, cluster.loses(0.5));
-  cluster.way(1, 0, cluster.loses(0.5));
+  cluster.path(0, 1, cluster.loses(0.5));
+  cluster.path(1, 0, cluster.loses(0.5));
   cluster.host(1).doctor.push_back({.id = "nic.errors",
                                     .status = checks::Status::Warning,
                                     .subject = "eth0",
@@ -148,7 +148,7 @@ TEST(TwoHosts, HearFromDoctorAtWhichEndItIs) {
 
 TEST(TwoHosts, OfUnknownRateTellAOneWayFault) {
   Cluster cluster({.hosts = 2, .speed_mbps = std::nullopt});
-  cluster.way(1, 0, Cluster::slower(10));
+  cluster.path(1, 0, Cluster::slower(10));
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: from gpu1 to gpu0"));
 }
 
@@ -179,9 +179,9 @@ TEST(MixedPorts, AreWell) {
   for (HostIndex host = 0; host < 4; ++host) {
     cluster.port(host).speed_mbps = 10'000;
   }
-  cluster.each([](HostIndex from, HostIndex to, PathResult& way) {
+  cluster.each([](HostIndex from, HostIndex to, PathResult& path) {
     if (from < 4 || to < 4) {
-      way.tcp_mbps = *way.tcp_mbps * 0.4F;
+      path.tcp_mbps = *path.tcp_mbps * 0.4F;
     }
   });
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
@@ -197,7 +197,7 @@ TEST(Limits, NameThePortThatCameUpSlower) {
 
 TEST(Limits, StandInForPortsThatDoNotKnow) {
   Cluster cluster({.hosts = 2, .speed_mbps = std::nullopt});
-  cluster.way(0, 1, Cluster::slower(1.6));
+  cluster.path(0, 1, Cluster::slower(1.6));
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
   EXPECT_THAT(troubles_of(cluster, {.host_rates = {{"gpu*", 10'000}}}),
               ElementsAre("link.oneway: from gpu0 to gpu1"));
@@ -211,7 +211,7 @@ TEST(SampledPlan, NamesThePort) {
 
 TEST(SampledPlan, NamesTheWay) {
   Cluster cluster({.hosts = 64, .peers = 12});
-  cluster.way(17, 18, Cluster::slower(10));
+  cluster.path(17, 18, Cluster::slower(10));
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: from gpu17 to gpu18"));
 }
 
@@ -227,8 +227,8 @@ TEST(SampledPlan, NamesTheCableThatLoses) {
 TEST(Loss, AFewStrayPacketsAreNoFinding) {
   for (std::uint32_t lost = 1; lost <= 2; ++lost) {
     Cluster cluster({.hosts = 8});
-    cluster.way(3, 4, [&](PathResult& way) { way.lost += lost; });
-    cluster.way(5, 6, [&](PathResult& way) { way.lost += lost; });
+    cluster.path(3, 4, [&](PathResult& path) { path.lost += lost; });
+    cluster.path(5, 6, [&](PathResult& path) { path.lost += lost; });
     EXPECT_THAT(troubles_of(cluster), IsEmpty()) << lost;
   }
 }
@@ -245,16 +245,16 @@ class OneMachine : public testing::TestWithParam<std::size_t> {
  protected:
   Cluster made(std::uint64_t seed) const {
     Cluster cluster({.hosts = GetParam(), .speed_mbps = std::nullopt, .noise = 0.5, .seed = seed});
-    cluster.each([](HostIndex, HostIndex, PathResult& way) {
-      way.sender_cpu_percent = way.receiver_cpu_percent = 97;
+    cluster.each([](HostIndex, HostIndex, PathResult& path) {
+      path.sender_cpu_percent = path.receiver_cpu_percent = 97;
     });
     for (const auto& [from, to] : suspects(cluster.measured(), {}, 2 * GetParam())) {
-      cluster.way(from, to, [](PathResult& way) { way.alone_mbps = 30'000; });
+      cluster.path(from, to, [](PathResult& path) { path.alone_mbps = 30'000; });
     }
     CutResult cut{.together_mbps = 21'000,
                   .alone_mbps = 30'000.0 * static_cast<double>(GetParam() / 2)};
     for (HostIndex host = 0; host + 1 < GetParam(); host += 2) {
-      cut.ways.emplace_back(host, host + 1);
+      cut.paths.emplace_back(host, host + 1);
     }
     cluster.measured().cuts.push_back(cut);
     return cluster;
@@ -270,7 +270,7 @@ TEST_P(OneMachine, IsWellInTwentyRuns) {
 TEST_P(OneMachine, StillNamesTheSlowPort) {
   for (std::uint64_t seed = 21; seed <= 40; ++seed) {
     Cluster cluster = made(seed);
-    cluster.sending(1, [](PathResult& way) { way.tcp_mbps = way.alone_mbps = 95; });
+    cluster.sending(1, [](PathResult& path) { path.tcp_mbps = path.alone_mbps = 95; });
     EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: gpu1 eth0, sending"))
         << "seed " << seed;
   }

@@ -14,7 +14,7 @@ TEST(Scale, OfAThousandHostsAndAllTheirPairs) {
   Cluster cluster({.hosts = 1000});
   cluster.sending(500, Cluster::slower(10));
   cluster.all_of(700, cluster.loses(0.5));
-  cluster.way(3, 4, Cluster::slower(10));
+  cluster.path(3, 4, Cluster::slower(10));
   EXPECT_THAT(
       troubles_of(cluster),
       testing::UnorderedElementsAre("link.oneway: gpu500 eth0, sending", "link.loss: gpu700 eth0",

@@ -15,7 +15,7 @@ constexpr std::size_t kRepeats = 12;
 // As whoever leads the preflight does: the suspects again, with nothing else on.
 void repeat_alone(Cluster& cluster) {
   for (const auto& [from, to] : suspects(cluster.measured(), {}, kRepeats)) {
-    cluster.way(from, to, cluster.is_well_alone());
+    cluster.path(from, to, cluster.is_well_alone());
   }
 }
 
@@ -24,7 +24,7 @@ CutResult made_cut(HostIndex hosts, double together, double alone) {
   for (HostIndex host = 0; host < hosts / 2; ++host) {
     cut.left.push_back(host);
     cut.right.push_back(host + hosts / 2);
-    cut.ways.emplace_back(host, host + hosts / 2);
+    cut.paths.emplace_back(host, host + hosts / 2);
   }
   return cut;
 }
@@ -32,10 +32,10 @@ CutResult made_cut(HostIndex hosts, double together, double alone) {
 // Acknowledgements of what a host receives wait behind what it sends slowly.
 TEST(Cut, WithASlowSenderInItAccusesTheSenderAlone) {
   Cluster cluster({.hosts = 4, .speed_mbps = 500});
-  cluster.sending(3, [](PathResult& way) { way.tcp_mbps = way.alone_mbps = 27; });
+  cluster.sending(3, [](PathResult& path) { path.tcp_mbps = path.alone_mbps = 27; });
   CutResult cut = made_cut(4, 1090, 1520);
-  for (const auto& [from, to] : std::vector(cut.ways)) {
-    cut.ways.emplace_back(to, from);
+  for (const auto& [from, to] : std::vector(cut.paths)) {
+    cut.paths.emplace_back(to, from);
   }
   cluster.measured().cuts.push_back(cut);
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: gpu3 eth0, sending"));
@@ -55,10 +55,10 @@ TEST(Groups, AreThoseOfAnUplink) {
 TEST(Groups, AreFoundThoughSomeRoundsWereQuiet) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Cluster cluster({.hosts = 16, .seed = seed});
-    cluster.each([&](HostIndex from, HostIndex to, PathResult& way) {
+    cluster.each([&](HostIndex from, HostIndex to, PathResult& path) {
       // Every third pair happened to have the uplink for itself.
       if ((from % 2) != (to % 2) && (from + to) % 3 != 0) {
-        Cluster::slower_in_its_round(4)(way);
+        Cluster::slower_in_its_round(4)(path);
       }
     });
     const auto groups = find_groups(cluster.measured(), {});
@@ -146,9 +146,9 @@ TEST(Uplink, ThatCarriesAllIsWell) {
 
 TEST(Uplink, ThatIsSlowAloneIsALink) {
   Cluster cluster({.hosts = 8});
-  cluster.each([](HostIndex from, HostIndex to, PathResult& way) {
+  cluster.each([](HostIndex from, HostIndex to, PathResult& path) {
     if ((from < 4) != (to < 4)) {
-      Cluster::slower(10)(way);
+      Cluster::slower(10)(path);
     }
   });
   EXPECT_THAT(troubles_of(cluster),
@@ -163,10 +163,10 @@ TEST(Suspects, AreSpreadOverHosts) {
   Cluster cluster({.hosts = 16});
   cluster.sending(3, Cluster::slower_in_its_round(10));
   cluster.receiving(7, Cluster::slower_in_its_round(2));
-  const auto ways = suspects(cluster.measured(), {}, 4);
-  ASSERT_THAT(ways, SizeIs(4));
-  EXPECT_THAT(ways, testing::Contains(testing::Pair(3, testing::_)));
-  EXPECT_THAT(ways, testing::Contains(testing::Pair(testing::_, 7)));
+  const auto paths = suspects(cluster.measured(), {}, 4);
+  ASSERT_THAT(paths, SizeIs(4));
+  EXPECT_THAT(paths, testing::Contains(testing::Pair(3, testing::_)));
+  EXPECT_THAT(paths, testing::Contains(testing::Pair(testing::_, 7)));
 }
 
 // A few repeats speak for the ways that were not tested again.
@@ -174,7 +174,7 @@ TEST(Suspects, RepeatedTellOfTheOthers) {
   Cluster cluster({.hosts = 16});
   cluster.sending(3, Cluster::slower_in_its_round(10));
   for (const auto& [from, to] : suspects(cluster.measured(), {}, 3)) {
-    cluster.way(from, to, [](PathResult& way) { way.alone_mbps = way.tcp_mbps; });
+    cluster.path(from, to, [](PathResult& path) { path.alone_mbps = path.tcp_mbps; });
   }
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: gpu3 eth0, sending"));
 }
@@ -183,16 +183,16 @@ TEST(Suspects, ThatAreWellAloneAccuseNobody) {
   Cluster cluster({.hosts = 16});
   cluster.sending(3, Cluster::slower_in_its_round(10));
   for (const auto& [from, to] : suspects(cluster.measured(), {}, 3)) {
-    cluster.way(from, to, cluster.is_well_alone());
+    cluster.path(from, to, cluster.is_well_alone());
   }
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
 }
 
 TEST(Suspects, ThatNobodyTestedAgainAccuseNobody) {
   Cluster cluster({.hosts = 16});
-  cluster.way(3, 9, Cluster::slower_in_its_round(2));
+  cluster.path(3, 9, Cluster::slower_in_its_round(2));
   EXPECT_THAT(troubles_of(cluster), IsEmpty());
-  cluster.way(3, 9, Cluster::slower_in_its_round(10));
+  cluster.path(3, 9, Cluster::slower_in_its_round(10));
   EXPECT_THAT(troubles_of(cluster), ElementsAre("link.oneway: from gpu3 to gpu9"));
 }
 

@@ -128,9 +128,9 @@ TEST(Yardstick, IsTheSlowerOfBothLinksAndSlots) {
 TEST(Yardstick, OneKnownLinkIsABoundAlone) {
   MadeCluster cluster = made_cluster(3);
   cluster.measured.hosts[2].facts.reset();
-  way_of(cluster, 0, 1).tcp_mbps = 20000;
+  path_of(cluster, 0, 1).tcp_mbps = 20000;
   EXPECT_EQ(Yardstick(cluster.measured).mbps(2, 0), 10000);
-  way_of(cluster, 0, 1).tcp_mbps = 9600;
+  path_of(cluster, 0, 1).tcp_mbps = 9600;
   EXPECT_EQ(Yardstick(cluster.measured).mbps(2, 0), 9600);
 }
 
@@ -140,12 +140,12 @@ TEST(Yardstick, WithoutLinksIsTheFastestWay) {
     host.facts->interfaces[1].speed_mbps.reset();
     host.facts->interfaces[1].pci_mbps.reset();
   }
-  way_of(cluster, 2, 0).tcp_mbps = 20000;
-  way_of(cluster, 1, 0).tcp_mbps = 5000;
+  path_of(cluster, 2, 0).tcp_mbps = 20000;
+  path_of(cluster, 1, 0).tcp_mbps = 5000;
   const Yardstick yardstick(cluster.measured);
   EXPECT_FALSE(yardstick.is_by_links());
   EXPECT_EQ(yardstick.mbps(0, 1), 20000);
-  EXPECT_EQ(yardstick.share(1, 0, way_of(cluster, 1, 0)), 0.25F);
+  EXPECT_EQ(yardstick.share(1, 0, path_of(cluster, 1, 0)), 0.25F);
 }
 
 TEST(Yardstick, KnowsNothingWhereNothingWasMeasured) {

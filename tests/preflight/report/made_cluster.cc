@@ -36,7 +36,7 @@ HostResult made_host(HostIndex host) {
   return {.name = facts.host, .address = address, .program = "chokepoint 0.1.0", .facts = facts};
 }
 
-PathResult made_way(HostIndex from, HostIndex to) {
+PathResult made_path(HostIndex from, HostIndex to) {
   return {.tcp_mbps = about(9400, from, to),
           .retransmitted_percent = 0,
           .sender_cpu_percent = about(40, from, to),
@@ -50,8 +50,8 @@ PathResult made_way(HostIndex from, HostIndex to) {
 PairResult made_pair(HostIndex a, HostIndex b) {
   return {.a = a,
           .b = b,
-          .there = made_way(a, b),
-          .back = made_way(b, a),
+          .there = made_path(a, b),
+          .back = made_path(b, a),
           .rtt_ms = about(0.08F, a, b),
           .rtt_p99_ms = about(0.15F, a, b),
           .rtt_min_ms = about(0.06F, a, b),
@@ -104,7 +104,7 @@ PairResult& pair_of(MadeCluster& cluster, HostIndex one, HostIndex other) {
                             [](const PairResult& pair) { return std::pair(pair.a, pair.b); });
 }
 
-PathResult& way_of(MadeCluster& cluster, HostIndex from, HostIndex to) {
+PathResult& path_of(MadeCluster& cluster, HostIndex from, HostIndex to) {
   PairResult& pair = pair_of(cluster, from, to);
   return from < to ? pair.there : pair.back;
 }

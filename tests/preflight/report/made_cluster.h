@@ -19,7 +19,7 @@ struct MadeCluster {
 MadeCluster made_cluster(HostIndex hosts);
 
 PairResult& pair_of(MadeCluster& cluster, HostIndex one, HostIndex other);
-PathResult& way_of(MadeCluster& cluster, HostIndex from, HostIndex to);
+PathResult& path_of(MadeCluster& cluster, HostIndex from, HostIndex to);
 
 // Everything of Measured has some value.
 MadeCluster full_cluster();
@@ -34,7 +34,7 @@ inline const std::string kHostileText =
 // Puts the finding into its place, the worst first.
 void add_finding(MadeCluster& cluster, Finding finding);
 
-void slow_way(MadeCluster& cluster, HostIndex from, HostIndex to);
+void slow_path(MadeCluster& cluster, HostIndex from, HostIndex to);
 void lossy_port(MadeCluster& cluster, HostIndex host);
 void small_mtu(MadeCluster& cluster, HostIndex host);
 void loopback_name(MadeCluster& cluster, HostIndex host);

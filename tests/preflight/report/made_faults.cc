@@ -7,15 +7,15 @@ namespace {
 
 using checks::Status;
 
-std::vector<std::pair<HostIndex, HostIndex>> ways_of(const MadeCluster& cluster, HostIndex host) {
-  std::vector<std::pair<HostIndex, HostIndex>> ways;
+std::vector<std::pair<HostIndex, HostIndex>> paths_of(const MadeCluster& cluster, HostIndex host) {
+  std::vector<std::pair<HostIndex, HostIndex>> paths;
   for (const PairResult& pair : cluster.measured.pairs) {
     if (pair.a == host || pair.b == host) {
-      ways.emplace_back(pair.a, pair.b);
-      ways.emplace_back(pair.b, pair.a);
+      paths.emplace_back(pair.a, pair.b);
+      paths.emplace_back(pair.b, pair.a);
     }
   }
-  return ways;
+  return paths;
 }
 
 std::string name(const MadeCluster& cluster, HostIndex host) {
@@ -24,9 +24,9 @@ std::string name(const MadeCluster& cluster, HostIndex host) {
 
 }  // namespace
 
-void slow_way(MadeCluster& cluster, HostIndex from, HostIndex to) {
-  way_of(cluster, from, to).tcp_mbps = 941.2F;
-  way_of(cluster, from, to).alone_mbps = 943.7F;
+void slow_path(MadeCluster& cluster, HostIndex from, HostIndex to) {
+  path_of(cluster, from, to).tcp_mbps = 941.2F;
+  path_of(cluster, from, to).alone_mbps = 943.7F;
   const std::string words = fmt::format("{} to {}", name(cluster, from), name(cluster, to));
   add_finding(
       cluster,
@@ -40,21 +40,21 @@ void slow_way(MadeCluster& cluster, HostIndex from, HostIndex to) {
                                           cluster.measured.hosts[to].address)},
        .place = Place::DirectedPath,
        .hosts = {from, to},
-       .ways = {{from, to}},
+       .paths = {{from, to}},
        .evidence = {{"throughput from " + words, 943.7, "Mb/s", "probe tcp"},
                     {"speed of eth0", 10000, "Mb/s", "facts"}}});
 }
 
 void lossy_port(MadeCluster& cluster, HostIndex host) {
-  const auto ways = ways_of(cluster, host);
-  for (const auto& [from, to] : ways) {
-    PathResult& way = way_of(cluster, from, to);
-    way.lost = from == host ? 11 : 0;
-    way.tcp_mbps = from == host ? 2100.F + static_cast<float>(to) : *way.tcp_mbps;
-    way.retransmitted_percent = from == host ? 0.6F : 0.F;
+  const auto paths = paths_of(cluster, host);
+  for (const auto& [from, to] : paths) {
+    PathResult& path = path_of(cluster, from, to);
+    path.lost = from == host ? 11 : 0;
+    path.tcp_mbps = from == host ? 2100.F + static_cast<float>(to) : *path.tcp_mbps;
+    path.retransmitted_percent = from == host ? 0.6F : 0.F;
   }
-  std::vector<std::pair<HostIndex, HostIndex>> out = ways;
-  std::erase_if(out, [&](const auto& way) { return way.first != host; });
+  std::vector<std::pair<HostIndex, HostIndex>> out = paths;
+  std::erase_if(out, [&](const auto& path) { return path.first != host; });
   add_finding(cluster,
               {.check = {.id = "loss.port",
                          .status = Status::Critical,
@@ -70,14 +70,14 @@ void lossy_port(MadeCluster& cluster, HostIndex host) {
                                                   name(cluster, host))},
                .place = Place::Port,
                .hosts = {host},
-               .ways = out,
+               .paths = out,
                .evidence = {{"loss from " + name(cluster, host), 0.55, "%", "probe udp"},
                             {"loss between the others", 0, "%", "probe udp"}}});
 }
 
 void small_mtu(MadeCluster& cluster, HostIndex host) {
-  for (const auto& [from, to] : ways_of(cluster, host)) {
-    way_of(cluster, from, to).mtu_bytes = 1500;
+  for (const auto& [from, to] : paths_of(cluster, host)) {
+    path_of(cluster, from, to).mtu_bytes = 1500;
   }
   cluster.measured.hosts[host].facts->interfaces[1].mtu = 1500;
   add_finding(
@@ -91,7 +91,7 @@ void small_mtu(MadeCluster& cluster, HostIndex host) {
                  .next_step = fmt::format("ssh {} ip link set eth0 mtu 9000", name(cluster, host))},
        .place = Place::Host,
        .hosts = {host},
-       .ways = ways_of(cluster, host),
+       .paths = paths_of(cluster, host),
        .evidence = {{"MTU of eth0", 1500, "B", "facts"}}});
 }
 
@@ -153,11 +153,11 @@ void narrow_uplink(MadeCluster& cluster, HostIndex first, HostIndex end) {
   }
   finding.hosts = cut.left;
   for (std::size_t at = 0; at < std::min(cut.left.size(), cut.right.size()); ++at) {
-    cut.ways.emplace_back(cut.left[at], cut.right[at]);
-    way_of(cluster, cut.left[at], cut.right[at]).together_mbps =
+    cut.paths.emplace_back(cut.left[at], cut.right[at]);
+    path_of(cluster, cut.left[at], cut.right[at]).together_mbps =
         static_cast<float>(20300.0 / static_cast<double>(end - first));
   }
-  finding.ways = cut.ways;
+  finding.paths = cut.paths;
   cluster.measured.cuts.push_back(std::move(cut));
   add_finding(cluster, std::move(finding));
 }

@@ -7,13 +7,13 @@ namespace {
 
 MadeCluster two() {
   MadeCluster cluster = made_cluster(2);
-  slow_way(cluster, 0, 1);
+  slow_path(cluster, 0, 1);
   return cluster;
 }
 
 MadeCluster four() {
   MadeCluster cluster = made_cluster(4);
-  slow_way(cluster, 2, 0);
+  slow_path(cluster, 2, 0);
   small_mtu(cluster, 3);
   return cluster;
 }
@@ -45,8 +45,8 @@ MadeCluster racks() {
     narrow_uplink(cluster, rack * 16, rack * 16 + 16);
   }
   lossy_port(cluster, 21);
-  slow_way(cluster, 40, 7);
-  slow_way(cluster, 12, 55);
+  slow_path(cluster, 40, 7);
+  slow_path(cluster, 12, 55);
   small_mtu(cluster, 33);
   absent_host(cluster, 50, Presence::NoAgent);
   return cluster;
@@ -55,7 +55,7 @@ MadeCluster racks() {
 MadeCluster thousand() {
   MadeCluster cluster = made_cluster(1000);
   lossy_port(cluster, 421);
-  slow_way(cluster, 40, 700);
+  slow_path(cluster, 40, 700);
   return cluster;
 }
 
@@ -137,14 +137,14 @@ MadeCluster full_cluster() {
                               {"cpu.governor", checks::Status::Warning, "host", "powersave",
                                "performance", "cores start slowly", "cpupower frequency-set"}};
   PairResult& pair = measured.pairs[3];
-  PathResult& way = pair.back;
-  way.alone_mbps = 9380.123F;
-  way.window_share = 0.125F;
-  way.send_buffer_share = 0.5F;
-  way.largest_window_bytes = 31457281;
-  way.black_hole_bytes = 1473;
-  way.rdma_mbps = 92345.67F;
-  way.limit = TcpLimit::ReceiveWindow;
+  PathResult& path = pair.back;
+  path.alone_mbps = 9380.123F;
+  path.window_share = 0.125F;
+  path.send_buffer_share = 0.5F;
+  path.largest_window_bytes = 31457281;
+  path.black_hole_bytes = 1473;
+  path.rdma_mbps = 92345.67F;
+  path.limit = TcpLimit::ReceiveWindow;
   pair.there.limit = TcpLimit::Unknown;
   pair.rdma_latency_us = 1.87F;
   pair.clock_offset_ms = -3.25F;

@@ -99,7 +99,7 @@ TEST(PreflightPage, HostileTextsMoveNoCursor) {
 TEST(HeatMap, TellsFailedFromUntested) {
   MadeCluster cluster = made_cluster(4);
   for (const auto& [from, to] : {std::pair(0U, 1U), std::pair(1U, 0U), std::pair(2U, 3U)}) {
-    way_of(cluster, from, to).tcp_mbps.reset();
+    path_of(cluster, from, to).tcp_mbps.reset();
   }
   cluster.measured.troubles.push_back({.a = 0, .b = 1, .test = "tcp"});
   const HeatMap map = heat_map(cluster.measured, 10);
@@ -112,8 +112,8 @@ TEST(HeatMap, TellsFailedFromUntested) {
 
 TEST(HeatMap, WhatWasMeasuredAloneCounts) {
   MadeCluster cluster = made_cluster(3);
-  way_of(cluster, 2, 1).tcp_mbps = 1000;
-  way_of(cluster, 2, 1).alone_mbps = 9000;
+  path_of(cluster, 2, 1).tcp_mbps = 1000;
+  path_of(cluster, 2, 1).alone_mbps = 9000;
   EXPECT_EQ(heat_map(cluster.measured, 10).at(2, 1).share, 0.9F);
 }
 

@@ -48,7 +48,7 @@ TEST(Reading, GivesBackAllThatWasMeasured) {
   EXPECT_EQ(read->hosts[1].names.size(), 8U);
   EXPECT_EQ(read->hosts[1].names[1].addresses, std::vector<std::string>{"127.0.1.1"});
   EXPECT_EQ(read->hosts[3].facts, cluster.measured.hosts[3].facts);
-  EXPECT_EQ(read->cuts[0].ways, cluster.measured.cuts[0].ways);
+  EXPECT_EQ(read->cuts[0].paths, cluster.measured.cuts[0].paths);
   EXPECT_EQ(read->troubles[0].error.reason, "no answer in 10 s");
   EXPECT_EQ(read->collective->bus_mbps, 8900);
   EXPECT_EQ(read->left_out, cluster.measured.left_out);

@@ -13,8 +13,8 @@
 namespace chokepoint::preflight {
 namespace {
 
+using crowd::Behaviour;
 using crowd::Crowd;
-using crowd::Way;
 using std::chrono::seconds;
 
 constexpr HostIndex kHosts = 1000;
@@ -25,10 +25,12 @@ constexpr double kSlowMbps = 1000;
 crowd::CrowdOptions some_hostile() {
   crowd::CrowdOptions options{.hosts = kHosts};
   options.network.hosts[kSlow] = {.mbps = kSlowMbps};
-  auto way = static_cast<int>(Way::Silent);
+  auto behaviour = static_cast<int>(Behaviour::Silent);
   for (HostIndex host = kHostileEvery; host < kHosts; host += kHostileEvery) {
-    options.ways[host] = static_cast<Way>(way);
-    way = way + 1 < static_cast<int>(Way::ByteByByte) ? way + 1 : static_cast<int>(Way::Silent);
+    options.behaviours[host] = static_cast<Behaviour>(behaviour);
+    behaviour = behaviour + 1 < static_cast<int>(Behaviour::ByteByByte)
+                    ? behaviour + 1
+                    : static_cast<int>(Behaviour::Silent);
   }
   return options;
 }
@@ -56,7 +58,7 @@ TEST(Whole, AThousandHostsOfWhichSomeAreHostile) {
   ASSERT_FALSE(led.broken);
   for (HostIndex host = 0; host < kHosts; ++host) {
     EXPECT_EQ(led.measured.hosts[host].presence == Presence::Present,
-              !simulated.ways.contains(host))
+              !simulated.behaviours.contains(host))
         << host;
   }
   std::set<HostIndex> accused;
