@@ -2,29 +2,16 @@
 // Owns the socket. One thread at a time.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 
+#include "base/control/deadlines.h"
 #include "base/control/message.h"
 #include "base/net/deadline.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::control {
-
-// How long the other side's kernel may say nothing at all: longer than a link that flaps, shorter
-// than the time for which other clients wait for their turn.
-inline constexpr std::chrono::seconds kSilence{9};
-
-// How long either end of a test waits for the other's next message.
-inline constexpr std::chrono::seconds kAnswer{10};
-
-// How long a test waits for its turn at a server.
-inline constexpr std::chrono::hours kMaxQueueTime{1};
-
-// How long it takes at most to be connected to a server and admitted.
-inline constexpr std::chrono::seconds kConnect{10};
 
 // Control messages must arrive also where larger packets vanish: every path of IPv6 carries this.
 inline constexpr int kSegmentBytes = 1220;

@@ -12,11 +12,8 @@ namespace chokepoint::control {
 namespace {
 
 using net::Deadline;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A host that is up answers its SYN at once, one far away within a second.
-constexpr seconds kOneAddress{5};
 constexpr seconds kGoodbye{1};
 
 struct Connected {
@@ -32,7 +29,7 @@ Result<Connected> connect_to_any(const ClientOptions& options, const Deadline& d
   std::optional<Error> first;
   for (const net::Address& address : addresses) {
     const net::Endpoint peer{address, options.peer.port};
-    Result<sys::Descriptor> fd = net::connect(peer, socket, deadline.at_most(kOneAddress));
+    Result<sys::Descriptor> fd = net::connect(peer, socket, deadline.at_most(kConnectToAddress));
     if (fd) {
       return Connected{std::move(*fd), peer};
     }
@@ -81,7 +78,8 @@ Result<Client> Client::connect(const ClientOptions& options, const Deadline& dea
   Channel channel(std::move(connected.fd),
                   fmt::format("{} port {}", peer.address.text(), peer.port), kMostFromServer);
   ClientHandshake handshake(options.own, options.key);
-  Result<Admittance> admittance = shake_hands(channel, handshake, deadline.at_most(kOneAddress));
+  Result<Admittance> admittance =
+      shake_hands(channel, handshake, deadline.at_most(kConnectToAddress));
   if (!admittance) {
     return fail(explained(admittance.error()));
   }

@@ -11,8 +11,7 @@ using net::Deadline;
 
 // An interrupted test still collects what both ends measured, but the user does not wait long.
 constexpr std::chrono::seconds kAfterInterrupt{3};
-// For all data connections of a test; a client has less for each.
-constexpr std::chrono::seconds kAttach{15};
+// To send the reason of an error to a peer that may be gone.
 constexpr std::chrono::seconds kReason{1};
 
 Result<> read_messages(TestEnd& end) {
@@ -169,7 +168,7 @@ Result<std::vector<sys::Descriptor>> take_streams(Session& session, int count,
                                                   const net::SocketOptions& options) {
   session.expect_streams(count);
   TRY(session.send(Type::Ready));
-  TRY(std::vector<sys::Descriptor> streams, session.streams(session.deadline(kAttach)));
+  TRY(std::vector<sys::Descriptor> streams, session.streams(session.deadline(kSetUp)));
   for (const sys::Descriptor& stream : streams) {
     TRY(net::apply(options, stream.get(), session.peer().address.family()));
   }

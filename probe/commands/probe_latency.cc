@@ -14,6 +14,7 @@
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
+#include "base/control/deadlines.h"
 #include "base/control/test_driver.h"
 #include "base/json/codec.h"
 #include "base/sys/signals.h"
@@ -30,8 +31,6 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-// Stopping a load and awaiting late answers takes time, too.
-constexpr seconds kLoadMargin{10};
 // Both figures of a load are stable after eleven intervals at the earliest.
 constexpr int kIntervals = 12;
 
@@ -114,8 +113,10 @@ class ProbeLatencyCommand final : public cli::Command {
     return {};
   }
 
+  // With the time to stop each load and to await late answers.
   nanoseconds whole_time() const {
-    return idle_ + (idle_only_ ? nanoseconds(0) : 2 * (time_ + kLoadMargin)) + kLoadMargin;
+    return idle_ + (idle_only_ ? nanoseconds(0) : 2 * (time_ + control::kAnswer)) +
+           control::kAnswer;
   }
 
   static control::Waiting waiting(const cli::Context& context) {

@@ -7,6 +7,7 @@
 #include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/control/client.h"
+#include "base/control/deadlines.h"
 #include "base/sys/signals.h"
 #include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
@@ -19,7 +20,6 @@ using path::FamilyOutcome;
 using path::HostFacts;
 
 constexpr std::chrono::milliseconds kTick{200};
-constexpr std::chrono::seconds kConnect{10};
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
 // Both families at once: they are two paths.
@@ -158,7 +158,7 @@ class ProbePathCommand final : public cli::Command {
       // Uses the key that was read before: a pipe gives it only once.
       control::ClientOptions over = peer;
       over.family = over.socket.source ? over.family : family;
-      return control::Client::connect(over, net::Deadline::of(kConnect, interrupt));
+      return control::Client::connect(over, net::Deadline::of(control::kConnect, interrupt));
     };
     look_at_both(found, options, connect_over, context, until_ns);
     note_trace(found.ipv4, found.host.ipv4);

@@ -12,6 +12,7 @@
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
+#include "base/control/deadlines.h"
 #include "base/json/codec.h"
 #include "base/math/units.h"
 #include "base/sys/root.h"
@@ -25,7 +26,6 @@
 namespace chokepoint::probe {
 namespace {
 
-constexpr std::chrono::seconds kConnectRpc{10};
 // Of the same calls over the other family.
 constexpr std::chrono::seconds kLookAtOther{1};
 constexpr std::chrono::seconds kExamine{5};
@@ -115,7 +115,8 @@ class ProbeRpcCommand final : public cli::Command {
     TRY(const control::ClientOptions options, client_options(peer_, context));
     TRY(rpc::Parameters wanted, parameters(options));
     TRY(control::Client client,
-        control::Client::connect(options, net::Deadline::of(kConnectRpc, signals.descriptor())));
+        control::Client::connect(options,
+                                 net::Deadline::of(control::kConnect, signals.descriptor())));
     fit_pace(wanted.pace_bits_per_s, client.admittance().limits, context);
     TRY(const rpc::Trial trial, measure(client, wanted, interval_, signals.descriptor(), context));
     baseline::ask_peer(client, baseline_, context, signals.descriptor(), document);
@@ -220,7 +221,7 @@ class ProbeRpcCommand final : public cli::Command {
                             net::Family other, int interrupt, const cli::Context& context) {
     options.family = other;
     Result<control::Client> client =
-        control::Client::connect(options, net::Deadline::of(kConnectRpc, interrupt));
+        control::Client::connect(options, net::Deadline::of(control::kConnect, interrupt));
     if (!client) {
       return;
     }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "base/control/deadlines.h"
 #include "base/net/deadline.h"
 #include "base/net/socket.h"
 #include "probe/iperf3/channel.h"
@@ -24,13 +25,12 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = Deadline::Clock;
 
-constexpr seconds kConnect{10};
 constexpr seconds kFirstState{5};
-constexpr seconds kAnswer{10};
-constexpr seconds kStreams{10};
+constexpr seconds kOpenStreams{10};
 // What was sent must arrive within this time.
-constexpr seconds kDrain{10};
-constexpr seconds kSilence{10};
+constexpr seconds kSentMustArrive{10};
+// A server that sends nothing for so long has failed.
+constexpr seconds kMaxPause{10};
 constexpr seconds kLateData{2};
 // Data that is acknowledged still has to be read by the server, which stops reading at once when
 // the client ends the test.
@@ -73,7 +73,7 @@ class ClientSession {
  public:
   // Connects and sends the cookie.
   static Result<ClientSession> begin(const ClientOptions& options) {
-    const Deadline deadline = Deadline::of(kConnect, options.interrupt);
+    const Deadline deadline = Deadline::of(control::kConnect, options.interrupt);
     TRY(const Cookie cookie, new_cookie());
     net::SocketOptions socket = options.socket;
     socket.no_delay = true;
@@ -91,7 +91,7 @@ class ClientSession {
 
   // Until the server wants the streams.
   Result<> ask(const Parameters& parameters) {
-    const Deadline deadline = Deadline::of(kAnswer, interrupt_);
+    const Deadline deadline = Deadline::of(control::kAnswer, interrupt_);
     const Result<> greeted =
         channel_.expect(State::ParamExchange, Deadline::of(kFirstState, interrupt_));
     if (!greeted) {
@@ -105,7 +105,7 @@ class ClientSession {
 
   // Until the server lets the data flow.
   Result<> start() {
-    const Deadline deadline = Deadline::of(kAnswer, interrupt_);
+    const Deadline deadline = Deadline::of(control::kAnswer, interrupt_);
     TRY(channel_.expect(State::TestStart, deadline));
     return channel_.expect(State::TestRunning, deadline);
   }
@@ -117,7 +117,7 @@ class ClientSession {
     begun_ = Clock::now();
     const auto until = begun_ + seconds(parameters.time_s + parameters.omit_s);
     const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
-    const auto give_up = amount ? Clock::time_point::max() : until + kDrain;
+    const auto give_up = amount ? Clock::time_point::max() : until + kSentMustArrive;
     bool interrupted = false;
     std::uint64_t moved = 0;
     auto moved_at = Clock::now();
@@ -127,7 +127,7 @@ class ClientSession {
         moved_at = Clock::now();
       }
       // What is lost of an amount never arrives.
-      if (parameters.direction == Direction::Receive && Clock::now() > moved_at + kSilence) {
+      if (parameters.direction == Direction::Receive && Clock::now() > moved_at + kMaxPause) {
         break;
       }
       const Result<> ticked = tick(traffic);
@@ -152,7 +152,7 @@ class ClientSession {
   std::optional<double> delivered_s() const { return delivered_s_; }
 
   Result<EndResults> finish(Traffic& traffic) {
-    const Deadline deadline = Deadline::of(kAnswer);
+    const Deadline deadline = Deadline::of(control::kAnswer);
     TRY(channel_.send(State::TestEnd, deadline));
     // The server has closed its streams before that; what it had sent may still arrive.
     TRY(channel_.expect(State::ExchangeResults, deadline));
@@ -160,7 +160,7 @@ class ClientSession {
     std::uint64_t before = ~std::uint64_t{0};
     int still = 0;
     while (!traffic.closed() && still < 5 && !arriving.over()) {
-      poll(nullptr, 0, static_cast<int>(kTick.count()));
+      poll(nullptr, 0, static_cast<int>(control::kTick.count()));
       traffic.tick();
       const std::uint64_t now = traffic.received_bytes();
       still = now == before ? still + 1 : 0;
@@ -183,13 +183,13 @@ class ClientSession {
 
   // Waits a tick. An error if the server sends a state meanwhile.
   Result<> tick(Traffic& traffic) {
-    const Deadline deadline = Deadline::of(kTick, interrupt_);
+    const Deadline deadline = Deadline::of(control::kTick, interrupt_);
     Result<> heard;
     do {
       const bool draining = !delivered_s_ && traffic.sending_over();
-      heard =
-          net::wait_for(channel_.descriptor(), POLLIN,
-                        deadline.at_most(draining ? kFineTick : kTick), "test", channel_.peer());
+      heard = net::wait_for(channel_.descriptor(), POLLIN,
+                            deadline.at_most(draining ? kFineTick : control::kTick), "test",
+                            channel_.peer());
       if (draining && traffic.sent()) {
         delivered_s_ = std::chrono::duration<double>(Clock::now() - begun_).count();
       }
@@ -199,8 +199,8 @@ class ClientSession {
       return heard.error().kind == ErrorKind::Timeout ? Result<>{} : heard;
     }
     // While the data flows the server sends a state only if it gives up.
-    const Result<State> state = channel_.receive(Deadline::of(kAnswer));
-    return fail(state ? channel_.error_for(*state, Deadline::of(kAnswer)) : state.error());
+    const Result<State> state = channel_.receive(Deadline::of(control::kAnswer));
+    return fail(state ? channel_.error_for(*state, Deadline::of(control::kAnswer)) : state.error());
   }
 
   bool over(const Parameters& parameters, const Traffic& traffic,
@@ -254,7 +254,7 @@ Result<std::vector<tcp::Connection>> open_tcp(const ClientSession& session,
                                               const ClientOptions& options,
                                               const Parameters& parameters,
                                               const tcp::Parameters& asked) {
-  const Deadline deadline = Deadline::of(kStreams, options.interrupt);
+  const Deadline deadline = Deadline::of(kOpenStreams, options.interrupt);
   net::SocketOptions socket = tcp::socket_options(asked);
   socket.source = options.socket.source;
   socket.interface = options.socket.interface;
@@ -330,7 +330,7 @@ Result<sys::Descriptor> greet(const ClientSession& session, net::SocketOptions s
 Result<std::vector<peer::DatagramSocket>> open_udp(const ClientSession& session,
                                                    const ClientOptions& options,
                                                    const Parameters& parameters) {
-  const Deadline deadline = Deadline::of(kStreams, options.interrupt);
+  const Deadline deadline = Deadline::of(kOpenStreams, options.interrupt);
   net::SocketOptions socket = options.socket;
   if (parameters.traffic_class) {
     socket.dscp = *parameters.traffic_class >> 2;

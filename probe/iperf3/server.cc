@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "base/control/deadlines.h"
 #include "base/control/test_queue.h"
 #include "base/net/deadline.h"
 #include "base/net/socket.h"
@@ -39,7 +40,6 @@ constexpr seconds kStep{5};
 // Data may arrive this long after the client has ended the test.
 constexpr seconds kArriving{3};
 constexpr int kQuietTicks = 3;
-constexpr std::chrono::hours kUntilNextClient{24 * 365};
 
 // A peer that accepts no byte has closed the connection.
 void deny(const peer::PendingConnection& connection) {
@@ -305,10 +305,11 @@ class ServerSession {
     const bool amount = parameters.bytes > 0 || parameters.blocks > 0;
     const auto longest = amount ? Clock::duration(options_.limits.longest_test)
                                 : seconds(parameters.time_s + parameters.omit_s);
-    const Deadline deadline = Deadline::of(longest + kServerWaits, stop_);
+    const Deadline deadline = Deadline::of(longest + control::kDrain, stop_);
     while (true) {
-      const Result<> heard = net::wait_for(channel_.descriptor(), POLLIN, deadline.at_most(kTick),
-                                           "serve", channel_.peer());
+      const Result<> heard =
+          net::wait_for(channel_.descriptor(), POLLIN, deadline.at_most(control::kTick), "serve",
+                        channel_.peer());
       traffic.tick();
       if (heard) {
         return channel_.expect(State::TestEnd, Deadline::of(kStep, stop_));
@@ -340,7 +341,7 @@ class ServerSession {
       if (now >= expected) {
         break;
       }
-      poll(nullptr, 0, static_cast<int>(kTick.count()));
+      poll(nullptr, 0, static_cast<int>(control::kTick.count()));
       traffic.tick();
     }
     traffic.end();
@@ -376,7 +377,7 @@ control::TestQueue::Test test_of(const net::Endpoint& client) {
 void run_tests(Lobby& lobby, const ServerOptions& options, int stop) {
   while (true) {
     Result<peer::PendingConnection> client =
-        lobby.next_client(Deadline::of(kUntilNextClient, stop));
+        lobby.next_client(Deadline::of(peer::kUntilNextClient, stop));
     if (!client) {
       return;
     }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "base/control/deadlines.h"
 #include "probe/iperf3/protocol.h"
 #include "probe/peer/datagram_loop.h"
 
@@ -19,7 +20,6 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr seconds kThreadsEnd{2};
-constexpr std::chrono::hours kUntilAmountSent{24};
 constexpr std::int64_t kSecond = 1'000'000'000;  // ns
 
 // How the loops of probe/peer read and write iperf3's datagrams. One copy per stream's thread.
@@ -88,9 +88,9 @@ peer::DatagramPlan plan_of(const Parameters& parameters, bool at_server) {
                           .time_ns = (parameters.time_s + parameters.omit_s) * kSecond};
   const std::optional<std::uint64_t> amount = packets_of(parameters);
   if (amount) {
-    plan.time_ns = nanoseconds(kUntilAmountSent).count();
+    plan.time_ns = nanoseconds(peer::kUntilAmountSent).count();
   } else if (at_server) {
-    plan.time_ns += nanoseconds(kServerWaits).count();
+    plan.time_ns += nanoseconds(control::kDrain).count();
   }
   // A client that asks for an amount ends the test when it has it: the server must replace what is
   // lost on the way.
@@ -124,9 +124,9 @@ tcp::Parameters engine_parameters(const Parameters& parameters, bool at_server) 
                          .mss = parameters.mss,
                          .window = parameters.window_bytes};
   if (engine.bytes) {
-    engine.time = kUntilAmountSent;
+    engine.time = peer::kUntilAmountSent;
   } else if (at_server) {
-    engine.time += kServerWaits;
+    engine.time += control::kDrain;
   }
   // The kernel enforces either rate.
   const std::uint64_t rate = parameters.rate_bits_per_s > 0
@@ -204,7 +204,7 @@ void TcpTraffic::end() {
   const auto until = steady_clock::now() + kThreadsEnd;
   endpoint_->abort();
   while (!endpoint_->done() && steady_clock::now() < until) {
-    std::this_thread::sleep_for(kTick / 4);
+    std::this_thread::sleep_for(control::kTick / 4);
   }
   tick();
 }

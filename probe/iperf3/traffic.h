@@ -1,5 +1,5 @@
 // The data of an iperf3 test at one end, over TCP or UDP, apart from the control connection. Owns
-// its sockets and threads. Called from the thread that runs the test, about every kTick.
+// its sockets and threads. Called from the thread that runs the test, about every control::kTick.
 //
 //   begin ─ tick … ─► sent() ─► stop_sending ─ tick … ─► received_bytes() stays ─► end ─► results
 #pragma once
@@ -16,10 +16,6 @@
 #include "probe/tcp/endpoint.h"
 
 namespace chokepoint::probe::iperf3 {
-
-inline constexpr std::chrono::milliseconds kTick{20};
-// How long an iperf3 server waits beyond the test's time for the client to end the test.
-inline constexpr std::chrono::seconds kServerWaits{40};
 
 class Traffic {
  public:

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cmath>
 
+#include "base/control/deadlines.h"
 #include "base/math/statistics.h"
 #include "base/math/units.h"
 #include "base/net/socket.h"
@@ -19,7 +20,6 @@ using net::Deadline;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr seconds kConnecting{10};
 // Foreign probes on their way at a time: with more of them the door of the server would push out
 // those of one source (control::AcceptorOptions).
 constexpr int kMostProbers = 32;
@@ -172,7 +172,7 @@ Result<> Load::carry(Connection& connection, int stream) {
   options.congestion = plan_.congestion;
   options.no_delay = true;
   TRY(sys::Descriptor fd,
-      client_.attach(stream, options, Deadline::of(kConnecting, stopped_.get())));
+      client_.attach(stream, options, Deadline::of(control::kConnect, stopped_.get())));
   TRY(std::unique_ptr<Carrier> carrier,
       Carrier::make(std::move(fd), connection.sends ? Fills::Yes : Fills::Peer,
                     [this](const SelfTime& time) {
@@ -236,7 +236,7 @@ void Load::run_prober() {
 }
 
 Result<ForeignTime> Load::probe_foreign(int stream) const {
-  const Deadline deadline = Deadline::of(kConnecting, stopped_.get());
+  const Deadline deadline = Deadline::of(control::kConnect, stopped_.get());
   const std::string peer = client_.peer().text();
   TRY(const control::Opened opened,
       client_.attach_anew(stream, bytes_of({.type = FrameType::Get, .number = 1}), deadline));

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/control/deadlines.h"
 #include "base/control/test_driver.h"
 #include "base/json/codec.h"
 #include "base/math/units.h"
@@ -43,11 +44,7 @@ namespace {
 using control::Json;
 using control::Session;
 using control::Type;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
-constexpr seconds kExtraTime{10};
-constexpr milliseconds kLook{200};
 // As many as a test of the longest time can send.
 constexpr int kMostProbes = 1'000'000;
 // More than a client has on their way at a time (load.cc).
@@ -122,7 +119,7 @@ class Responder {
   Responder(Session& session, LoadRequest request)
       : session_(session),
         request_(std::move(request)),
-        patience_(session.deadline(request_.time + kExtraTime)) {}
+        patience_(session.deadline(request_.time + control::kAnswer)) {}
 
   Result<Json> run() {
     session_.expect_streams(request_.streams + kMostProbes);
@@ -139,7 +136,7 @@ class Responder {
     for (const SmallConnection& small : small_) {
       watched.push_back({small.descriptor(), POLLIN, 0});
     }
-    poll(watched.data(), watched.size(), static_cast<int>(kLook.count()));
+    poll(watched.data(), watched.size(), static_cast<int>(control::kStopInterval.count()));
     auto next = watched.begin() + 3;
     std::erase_if(small_,
                   [&](SmallConnection& small) { return (next++)->revents != 0 && !small.serve(); });

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/control/deadlines.h"
 #include "base/control/test_driver.h"
 #include "base/json/codec.h"
 #include "base/net/socket.h"
@@ -38,7 +39,6 @@ using control::kAnswer;
 using control::Session;
 using control::Type;
 using net::Deadline;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 using udp::ExchangePacket;
 using udp::kExchangeBytes;
@@ -172,8 +172,6 @@ class PhaseRun {
   std::unique_ptr<Phase> phase_ = std::make_unique<Phase>();
 };
 
-constexpr seconds kWindUp{10};
-constexpr milliseconds kLookForMessage{200};
 // More than the pings that a client can have in flight.
 constexpr std::size_t kMaxEchoBytes = std::size_t{16} * 1024;
 
@@ -193,7 +191,7 @@ bool send_back(int fd) {
 class Mirror {
  public:
   Mirror(Session& session, const Parameters& parameters)
-      : session_(session), patience_(session.deadline(parameters.time + kWindUp)) {}
+      : session_(session), patience_(session.deadline(parameters.time + control::kAnswer)) {}
 
   Result<> open(bool udp) {
     session_.expect_streams(1);
@@ -218,7 +216,7 @@ class Mirror {
                                   pollfd{session_.context().stop, POLLIN, 0},
                                   pollfd{tcp_.get(), POLLIN, 0},
                                   pollfd{flows_ ? flows_->flows.front().fd.get() : -1, POLLIN, 0}};
-    poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
+    poll(watched.data(), watched.size(), static_cast<int>(control::kStopInterval.count()));
     if (watched[2].revents != 0 && !send_back(tcp_.get())) {
       tcp_.reset();
     }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/control/deadlines.h"
 #include "base/math/units.h"
 #include "base/net/socket.h"
 #include "probe/nuttcp/nuttcp.h"
@@ -20,8 +21,6 @@ using net::Deadline;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kConnect{10};
-constexpr seconds kAnswer{10};
 constexpr seconds kStreams{3};
 constexpr seconds kFirstData{5};
 // A test that lasts longer than its own time and this has failed.
@@ -30,7 +29,6 @@ constexpr seconds kClientGrace{10};
 constexpr seconds kResults{10};
 // A server of version 6.1.2 sends OK before it has opened the port.
 constexpr int kServerOpensMs = 50;
-constexpr std::chrono::hours kUntilAmountSent{24};
 
 Error not_nuttcp(Error error, const std::string& peer) {
   error.subject = peer;
@@ -62,13 +60,13 @@ class ClientSession {
  public:
   // Connects and greets.
   static Result<ClientSession> begin(const ClientOptions& options) {
-    const Deadline deadline = Deadline::of(kConnect, options.interrupt);
+    const Deadline deadline = Deadline::of(control::kConnect, options.interrupt);
     TRY(peer::Dialled dialled,
         peer::dial(options.peer, options.family, options.socket, "nuttcp -S", deadline));
     LineChannel channel(
         std::move(dialled.fd),
         fmt::format("nuttcp on {} port {}", dialled.peer.address.text(), dialled.peer.port));
-    const Deadline answer = Deadline::of(kAnswer, options.interrupt);
+    const Deadline answer = Deadline::of(control::kAnswer, options.interrupt);
     const Result<> greeted = channel.send(hello_line(), answer);
     const Result<std::string> hello =
         greeted ? channel.line(answer) : std::unexpected(greeted.error());
@@ -85,7 +83,7 @@ class ClientSession {
 
   // Until the server has agreed.
   Result<> ask(const Parameters& parameters) {
-    const Deadline deadline = Deadline::of(kAnswer, interrupt_);
+    const Deadline deadline = Deadline::of(control::kAnswer, interrupt_);
     const Result<> asked = channel_.send(encode(parameters), deadline);
     const Result<std::string> line =
         asked ? channel_.line(deadline) : std::unexpected(asked.error());
@@ -181,12 +179,13 @@ Result<bool> flow(tcp::Endpoint& endpoint, const tcp::Parameters& asked,
   const auto on_interval = [&](const tcp::IntervalMeasure& interval) {
     watcher(tcp::Side::Client, interval);
   };
-  const auto longest = asked.bytes ? std::chrono::nanoseconds(kUntilAmountSent) : asked.time;
+  const auto longest = asked.bytes ? std::chrono::nanoseconds(peer::kUntilAmountSent) : asked.time;
   Deadline deadline = Deadline::of(longest + kClientGrace, options.interrupt);
   bool interrupted = false;
   TRY(endpoint.begin());
   while (!endpoint.done()) {
-    const Result<> ticked = net::wait_for(-1, 0, deadline.at_most(kTick), "test", "nuttcp");
+    const Result<> ticked =
+        net::wait_for(-1, 0, deadline.at_most(control::kTick), "test", "nuttcp");
     endpoint.tick(on_interval);
     if (ticked.error().kind == ErrorKind::Interrupted) {
       interrupted = true;
@@ -256,7 +255,7 @@ peer::DatagramStream::Loop loop_of(const Parameters& parameters) {
   return peer::sending(
       {.bytes = static_cast<std::size_t>(parameters.block_bytes),
        .bits_per_second = static_cast<double>(parameters.rate_kbits_per_s.value_or(0)) * 1e3,
-       .time_ns = parameters.blocks ? std::chrono::nanoseconds(kUntilAmountSent).count()
+       .time_ns = parameters.blocks ? std::chrono::nanoseconds(peer::kUntilAmountSent).count()
                                     : std::llround(parameters.time_s * math::kNsPerSecond),
        .packets = parameters.blocks},
       format);
@@ -265,12 +264,13 @@ peer::DatagramStream::Loop loop_of(const Parameters& parameters) {
 // Until the sender's time is over, or its end mark has come. True if the user ended it.
 bool flow_udp(peer::DatagramMeter& meter, const Parameters& parameters, int interrupt) {
   const bool sends = parameters.sender == Sender::Client;
-  const auto longest = parameters.blocks ? milliseconds(kUntilAmountSent)
+  const auto longest = parameters.blocks ? milliseconds(peer::kUntilAmountSent)
                                          : std::chrono::duration_cast<milliseconds>(
                                                std::chrono::duration<double>(parameters.time_s));
   const Deadline deadline = Deadline::of(longest + kClientGrace, interrupt);
   while (!(sends ? meter.sent() : meter.ended()) && !deadline.over()) {
-    const Result<> ticked = net::wait_for(-1, 0, deadline.at_most(kTick), "test", "nuttcp");
+    const Result<> ticked =
+        net::wait_for(-1, 0, deadline.at_most(control::kTick), "test", "nuttcp");
     meter.tick();
     if (ticked.error().kind == ErrorKind::Interrupted) {
       return true;

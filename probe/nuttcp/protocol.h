@@ -40,8 +40,6 @@ inline constexpr std::uint16_t kControlPort = 5000;
 inline constexpr std::uint16_t kDataPort = 5001;
 inline constexpr int kMaxStreams = 128;
 inline constexpr std::size_t kMaxLineBytes = 4096;  // nuttcp's own buffer
-// How often either end looks at a running test.
-inline constexpr std::chrono::milliseconds kTick{20};
 
 struct Version {
   int major = 6;

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/control/deadlines.h"
 #include "base/control/limits.h"
 #include "base/control/test_queue.h"
 #include "base/net/address.h"
@@ -33,13 +34,8 @@ using Turn = control::TestQueue::Turn;
 
 // One step of the handshake.
 constexpr std::chrono::seconds kStep{5};
-// A test that lasts longer than its own time and this has failed.
-constexpr std::chrono::seconds kServerGrace{40};
 // A client opens its data port only after it has received OK.
 constexpr std::chrono::milliseconds kClientListens{30};
-constexpr std::chrono::hours kUntilNextClient{24 * 365};
-constexpr std::chrono::hours kMaxQueueTime{1};
-constexpr std::chrono::milliseconds kRetryTurn{50};
 constexpr std::size_t kMaxWaiting = 16;
 constexpr std::size_t kMaxHelloBytes = 64;
 
@@ -174,14 +170,15 @@ class ServerSession {
   // A client that is not greeted yet waits, as it does for a server that serves another one. With
   // `exclusive` it is refused, for which the protocol has words only after the parameters.
   Result<> wait_for_turn() {
-    const Deadline deadline = Deadline::of(kMaxQueueTime, stop_);
+    const Deadline deadline = Deadline::of(control::kMaxQueueTime, stop_);
     while (true) {
       const Result<> taken = turn_.take();
       if (taken || options_.test_queue.exclusive() || deadline.over()) {
         return taken;
       }
-      const Result<> gone = net::wait_for(channel_.descriptor(), POLLRDHUP,
-                                          deadline.at_most(kRetryTurn), "wait", from_.text());
+      const Result<> gone =
+          net::wait_for(channel_.descriptor(), POLLRDHUP, deadline.at_most(control::kTurnInterval),
+                        "wait", from_.text());
       if (gone || gone.error().kind != ErrorKind::Timeout) {
         return gone ? fail(ErrorKind::Interrupted, "wait", from_.text(), "it gave up") : gone;
       }
@@ -298,7 +295,7 @@ class ServerSession {
 
   Result<Tally> flow(const Parameters& parameters, tcp::Endpoint& endpoint) {
     const Deadline deadline =
-        Deadline::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
+        Deadline::of(time_of(parameters, options_.limits) + control::kDrain, stop_);
     Result<> reported;
     const auto on_interval = [&](const tcp::IntervalMeasure& interval) {
       if (reports(parameters) && reported && interval.role == tcp::Role::Receive) {
@@ -308,7 +305,8 @@ class ServerSession {
     };
     TRY(endpoint.begin());
     while (!endpoint.done()) {
-      const Result<> ticked = net::wait_for(-1, 0, deadline.at_most(kTick), "serve", from_.text());
+      const Result<> ticked =
+          net::wait_for(-1, 0, deadline.at_most(control::kTick), "serve", from_.text());
       endpoint.tick(on_interval);
       if (ticked.error().kind == ErrorKind::Interrupted || deadline.over() || !reported) {
         return std::unexpected(reported ? ticked.error() : reported.error());
@@ -370,9 +368,10 @@ class ServerSession {
   Result<> flow(const Parameters& parameters, peer::DatagramMeter& meter) const {
     const bool sends = server_sends(parameters);
     const Deadline deadline =
-        Deadline::of(time_of(parameters, options_.limits) + kServerGrace, stop_);
+        Deadline::of(time_of(parameters, options_.limits) + control::kDrain, stop_);
     while (!(sends ? meter.sent() : meter.ended())) {
-      const Result<> ticked = net::wait_for(-1, 0, deadline.at_most(kTick), "serve", from_.text());
+      const Result<> ticked =
+          net::wait_for(-1, 0, deadline.at_most(control::kTick), "serve", from_.text());
       meter.tick();
       if (ticked.error().kind == ErrorKind::Interrupted || deadline.over()) {
         return ticked;
@@ -403,7 +402,7 @@ std::size_t wants(const std::string& said) {
 
 void run_tests(peer::ConnectionQueue& queue, const ServerOptions& options, int stop) {
   while (true) {
-    Result<peer::PendingConnection> client = queue.next(Deadline::of(kUntilNextClient, stop));
+    Result<peer::PendingConnection> client = queue.next(Deadline::of(peer::kUntilNextClient, stop));
     if (!client) {
       return;
     }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/control/bodies.h"
+#include "base/control/deadlines.h"
 #include "base/control/test_driver.h"
 #include "base/net/socket.h"
 
@@ -104,7 +105,6 @@ using control::Json;
 using control::Message;
 using control::Session;
 using control::Type;
-using std::chrono::seconds;
 
 constexpr std::string_view kGreeting = "ckpg";
 constexpr std::string_view kWelcome = "ckpw";
@@ -115,10 +115,6 @@ bool welcomed(int fd) {
   const ssize_t got = recv(fd, datagram.data(), datagram.size(), MSG_DONTWAIT);
   return got > 0 && std::string_view(datagram.data(), static_cast<std::size_t>(got)) == kWelcome;
 }
-
-constexpr seconds kIntroduction{15};
-// For the client to finish after the server.
-constexpr seconds kDrain{10};
 
 Result<UdpGreeter> start_greeter(Session& session) {
   TRY(sys::Descriptor socket, net::bind_udp({.address = session.local().address}, {}));
@@ -136,8 +132,8 @@ class AwaitBegin final : public control::TestEnd {
 
   Result<bool> turn(const net::Deadline& deadline) override {
     const Result<> greeted =
-        net::wait_for(greeter_.descriptor(), POLLIN, deadline.at_most(kLookForMessage), "wait for",
-                      channel().peer());
+        net::wait_for(greeter_.descriptor(), POLLIN, deadline.at_most(control::kMessageInterval),
+                      "wait for", channel().peer());
     if (greeted) {
       greeter_.answer();
     } else if (greeted.error().kind != ErrorKind::Timeout) {
@@ -167,7 +163,7 @@ class AwaitBegin final : public control::TestEnd {
 // Keeps echoing until the client says Stop, leaves, or time is up.
 void echo_until_stopped(UdpProber& flow, std::chrono::nanoseconds wait) {
   const net::Deadline deadline = net::Deadline::of(wait);
-  while (!deadline.over() && flow.collect(kLookForMessage)) {
+  while (!deadline.over() && flow.collect(control::kMessageInterval)) {
   }
 }
 
@@ -182,7 +178,7 @@ Result<> survey_together(Session& session, UdpGreeter& greeter, const Parameters
   TRY(const Survey found,
       survey(flow, options, clock, clock.monotonic_ns() + parameters.time.count()));
   TRY(session.send(Type::Report, body_of(found)));
-  echo_until_stopped(flow, parameters.time + kDrain);
+  echo_until_stopped(flow, parameters.time + control::kAnswer);
   return {};
 }
 
@@ -215,11 +211,11 @@ class PathService final : public control::TestService<Parameters, parameters_in>
   Result<Json> run(Session& session, const Parameters& parameters) override {
     TRY(UdpGreeter greeter, start_greeter(session));
     AwaitBegin begin(session, greeter);
-    TRY(drive(begin, session.deadline(kIntroduction)));
+    TRY(drive(begin, session.deadline(control::kSetUp)));
     TRY(const sys::Descriptor interrupt, session.end_signal(EPOLLIN));
     TRY(begin.udp_passes() ? survey_together(session, greeter, parameters, interrupt.get())
                            : survey_alone(session, parameters, interrupt.get()));
-    TRY(session.channel().expect(Type::Stop, session.deadline(parameters.time + kDrain)));
+    TRY(session.channel().expect(Type::Stop, session.deadline(parameters.time + control::kAnswer)));
     return Json::object();
   }
 };

@@ -41,9 +41,6 @@ namespace chokepoint::probe::path {
 
 inline constexpr std::string_view kKind = "path";
 
-// How often either end looks for a message.
-inline constexpr std::chrono::milliseconds kLookForMessage{50};
-
 struct Parameters {
   Protocol protocol = Protocol::Udp;
   std::uint16_t port = 0;  // with Protocol::Tcp: the one to which the server tries to connect

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/control/deadlines.h"
 #include "base/control/test_driver.h"
 #include "base/net/socket.h"
 #include "probe/path/udp_prober.h"
@@ -66,9 +67,9 @@ class ReverseEnd final : public control::ClientEnd {
  private:
   Result<bool> turn(const Deadline& deadline) override {
     if (flow_ == nullptr || is_stopped()) {
-      return wait_for_message(deadline, kLookForMessage);
+      return wait_for_message(deadline, control::kMessageInterval);
     }
-    const auto collected = flow_->collect(kLookForMessage);
+    const auto collected = flow_->collect(control::kMessageInterval);
     if (!collected && collected.error().kind != ErrorKind::Interrupted) {
       return std::unexpected(collected.error());
     }

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/control/bodies.h"
+#include "base/control/deadlines.h"
 #include "base/control/test_driver.h"
 #include "base/net/socket.h"
 #include "probe/udp/data_socket.h"
@@ -69,13 +70,9 @@ namespace {
 using control::Json;
 using control::Session;
 using control::Type;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 using udp::Exchanged;
 using udp::PacketKind;
 
-constexpr seconds kWindUp{15};
-constexpr milliseconds kLookForMessage{200};
 // Between two looks at the control connection: any host can send to this socket.
 constexpr int kMaxPingsAtOnce = 256;
 constexpr int kRoomBytes = 8 << 20;
@@ -89,7 +86,7 @@ Result<> until_stopped(Session& session, const net::Deadline& deadline, std::vec
                               {session.context().stop, POLLIN, 0}};
   watched.insert(watched.end(), sockets.begin(), sockets.end());
   return control::until_stopped(session, kKind, deadline, [&]() -> Result<> {
-    poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
+    poll(watched.data(), watched.size(), static_cast<int>(control::kStopInterval.count()));
     take(std::span(watched).subspan(2));
     return {};
   });
@@ -136,7 +133,7 @@ class Responder {
   Responder(Session& session, const Parameters& parameters)
       : session_(session),
         parameters_(parameters),
-        patience_(session.deadline(parameters.time + kWindUp)),
+        patience_(session.deadline(parameters.time + control::kWindUp)),
         arrivals_(parameters) {}
 
   Result<> open() {
@@ -201,7 +198,7 @@ class Sink {
   Sink(Session& session, const Parameters& parameters)
       : session_(session),
         flows_(parameters.flows),
-        patience_(session.deadline(parameters.time + kWindUp)) {}
+        patience_(session.deadline(parameters.time + control::kWindUp)) {}
 
   Result<> open() {
     TRY(streams_, take_streams(session_, flows_));

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "base/control/deadlines.h"
 #include "base/net/address.h"
 #include "base/net/resolver.h"
 #include "base/net/socket.h"
@@ -14,7 +15,6 @@ namespace {
 using net::Deadline;
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds kPerAddress{5};
 constexpr milliseconds kRetryAfter{20};
 
 Error with_advice(Error error, const net::Endpoint& peer, const std::string& server) {
@@ -42,7 +42,8 @@ Result<Dialled> dial(const net::HostPort& host, std::optional<net::Family> famil
   std::optional<Error> first;
   for (const net::Address& address : addresses) {
     const net::Endpoint peer{address, host.port};
-    Result<sys::Descriptor> fd = net::connect(peer, options, deadline.at_most(kPerAddress));
+    Result<sys::Descriptor> fd =
+        net::connect(peer, options, deadline.at_most(control::kConnectToAddress));
     if (fd) {
       return Dialled{std::move(*fd), peer};
     }

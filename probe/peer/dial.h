@@ -2,6 +2,7 @@
 // turn, with an error that has the next step. Blocks no longer than its deadline; any thread.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,12 @@
 #include "base/sys/root.h"
 
 namespace chokepoint::probe::peer {
+
+// Where a test ends after an amount of data instead of a time: a bound for hosts that never send
+// it.
+inline constexpr std::chrono::hours kUntilAmountSent{24};
+// A server waits for its next client until it is stopped: a year.
+inline constexpr std::chrono::hours kUntilNextClient{24 * 365};
 
 struct ClientOptions {
   net::HostPort peer;

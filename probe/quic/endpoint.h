@@ -25,8 +25,7 @@ namespace chokepoint::probe::quic {
 
 std::int64_t clock_ns();
 
-// How long the slowest path may take to deliver what is in flight once a test has ended.
-inline constexpr std::chrono::seconds kDrain{40};
+// How often either end of a running test looks at its control connection.
 inline constexpr std::chrono::milliseconds kTick{10};
 
 // One UDP flow, whatever the test's direction: QUIC sends both ways.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/control/deadlines.h"
 #include "base/math/units.h"
 #include "base/net/resolver.h"
 #include "base/net/socket.h"
@@ -62,7 +63,7 @@ class PerfClient {
 
   // True where the user interrupted it.
   Result<bool> conduct(const Watcher& watcher) {
-    const Deadline deadline = Deadline::of(parameters_.time + kDrain);
+    const Deadline deadline = Deadline::of(parameters_.time + control::kDrain);
     endpoint_.begin(client_sends(parameters_), server_sends(parameters_));
     TRY(endpoint_.start());
     for (Ticker ticker; true;) {

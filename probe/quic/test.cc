@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/control/bodies.h"
+#include "base/control/deadlines.h"
 #include "base/control/test_driver.h"
 #include "base/math/units.h"
 #include "base/sys/descriptor.h"
@@ -21,12 +22,9 @@ using control::Session;
 using control::Type;
 using net::Deadline;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 constexpr std::string_view kKind = "quic";
 
-// How long both handshakes may take.
-constexpr seconds kSetUp{15};
 // Without a ticket by then the server gives none.
 constexpr milliseconds kTicket{1000};
 // For packets that the path still has when the message about the end has come.
@@ -58,7 +56,7 @@ class SetUp {
   SetUp(Endpoint& endpoint, const Fingerprint& certificate, int interrupt)
       : endpoint_(endpoint),
         server_{.certificate = certificate},
-        patience_(Deadline::of(kSetUp, interrupt)) {}
+        patience_(Deadline::of(control::kSetUp, interrupt)) {}
 
   Result<HandshakeTimes> conduct() {
     HandshakeTimes times;
@@ -223,13 +221,13 @@ class QuicService final : public control::TestService<Parameters, parameters_in>
                       identity.get());
     TRY(session.send(Type::Begin, certificate_body(identity->fingerprint())));
     AwaitBegin begin(session.channel(), endpoint, false);
-    TRY(drive(begin, session.deadline(kSetUp)));
+    TRY(drive(begin, session.deadline(control::kSetUp)));
     TRY(complete_handshake(endpoint, session.channel().peer(), session.deadline(control::kAnswer)));
     endpoint.begin(server_sends(parameters), client_sends(parameters));
     TRY(session.send(Type::Begin));
     TRY(endpoint.start());
     ServerSide side(session, endpoint);
-    TRY(drive(side, session.deadline(parameters.time + kDrain)));
+    TRY(drive(side, session.deadline(parameters.time + control::kDrain)));
     endpoint.drain(kStragglers, session.context().stop);
     return body_of(endpoint.half());
   }
@@ -255,7 +253,7 @@ Result<Trial> run(Client& client, const Parameters& parameters, const ClientCont
   TRY(drive(begun, Deadline::of(control::kAnswer, interrupt)));
   TRY(endpoint.start());
   ClientSide side(client, endpoint, watcher);
-  TRY(drive(side, Deadline::of(parameters.time + kDrain, interrupt)));
+  TRY(drive(side, Deadline::of(parameters.time + control::kDrain, interrupt)));
   TRY(trial.server, half_in(side.result()));
   trial.interrupted = side.is_interrupted();
   trial.client = endpoint.half();

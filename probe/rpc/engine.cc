@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/control/deadlines.h"
 #include "base/math/units.h"
 #include "base/sys/clock.h"
 
@@ -15,7 +16,7 @@ namespace chokepoint::probe::rpc {
 namespace {
 
 constexpr std::size_t kReceiveBytes = std::size_t{256} << 10;
-constexpr std::int64_t kTickNs = std::chrono::nanoseconds(kTick).count();
+constexpr std::int64_t kTickNs = std::chrono::nanoseconds(control::kTick).count();
 constexpr int kEventsAtOnce = 64;
 // Bounds the memory of a very long test. The totals include what is not kept.
 constexpr std::size_t kMaxIntervalsKept = 80'000;

@@ -31,8 +31,6 @@
 
 namespace chokepoint::probe::rpc {
 
-inline constexpr std::chrono::milliseconds kTick{20};
-
 using OnInterval = std::function<void(const Interval& interval)>;
 
 // Moments, first in, first out, in room that is made once.
@@ -74,9 +72,9 @@ class Engine {
   // Measures from now on; an end that only calls begins to call, until the time is over.
   // `on_interval` is for that one.
   Result<> begin(OnInterval on_interval, std::chrono::nanoseconds interval);
-  // Moves what can be moved, or waits until something can; for kTick at the longest. True where
-  // something is to be read elsewhere, and once every kTick: calls come far more often than what is
-  // worth a look.
+  // Moves what can be moved, or waits until something can; for control::kTick at the longest. True
+  // where something is to be read elsewhere, and once every control::kTick: calls come far more
+  // often than what is worth a look.
   Result<bool> turn();
   std::uint64_t outstanding() const { return outstanding_; }
   // Measuring ends.

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/control/deadlines.h"
 #include "base/control/message.h"
 #include "base/control/test_driver.h"
 #include "base/math/units.h"
@@ -27,10 +28,7 @@ using std::chrono::seconds;
 
 constexpr std::string_view kKind = "rpc";
 
-// How long the last answers may take once the time is over; those that take longer are counted as
-// unanswered.
-constexpr seconds kDrain{40};
-// Longer than a client waits for its last answers.
+// Longer than a client waits for its last answers (control::kDrain).
 constexpr seconds kLinger{60};
 // Two chains that need each other's workers would wait for ever.
 constexpr seconds kTurnOfNext{20};
@@ -99,7 +97,7 @@ class ClientSide final : public control::ClientEnd {
  private:
   Result<bool> turn(const Deadline& deadline) override {
     if (is_stopped()) {
-      return wait_for_message(deadline, kTick);
+      return wait_for_message(deadline, control::kTick);
     }
     const Result<bool> has_news = engine_.turn();
     return has_news ? has_news
@@ -117,7 +115,7 @@ class ClientSide final : public control::ClientEnd {
   }
   bool has_ended() const override {
     const auto over_for = engine_.since_begin() - parameters_.time;
-    return is_stopped() || over_for >= kDrain ||
+    return is_stopped() || over_for >= control::kDrain ||
            (over_for.count() >= 0 && engine_.outstanding() == 0);
   }
   void stop() override { engine_.end(); }

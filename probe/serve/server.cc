@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 
+#include "base/control/deadlines.h"
 #include "base/control/message.h"
 #include "base/control/session.h"
 #include "base/json/codec.h"
@@ -24,11 +25,9 @@ using control::Services;
 using control::Session;
 using control::TestQueue;
 using control::Type;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kBetweenRequests{60};
-constexpr milliseconds kRetryTurn{50};
 constexpr seconds kAdmission{5};
 
 struct Sharing {
@@ -103,7 +102,7 @@ Result<> wait_for_turn(Session& session, TestQueue& test_queue, TestQueue::Turn&
       TRY(session.send(Type::Queued, control::body_of(taken.error())));
     }
     const Result<> waited = net::wait_for(session.channel().descriptor(), POLLIN,
-                                          deadline.at_most(kRetryTurn), "wait", "turn");
+                                          deadline.at_most(control::kTurnInterval), "wait", "turn");
     if (!waited && waited.error().kind == ErrorKind::Interrupted) {
       return waited;
     }

@@ -2,7 +2,7 @@
 // runs at both ends; only the roles of the streams differ. Owns the streams and their threads;
 // everything is called from the thread that runs the test.
 //
-//   begin ── tick every kTick ──► done() ── half()
+//   begin ── tick every control::kTick ──► done() ── half()
 //               └─ on_interval for each interval that has passed
 #pragma once
 
@@ -20,8 +20,6 @@
 #include "probe/tcp/stream.h"
 
 namespace chokepoint::probe::tcp {
-
-inline constexpr std::chrono::milliseconds kTick{20};
 
 class StreamWatch;
 

@@ -16,9 +16,6 @@ namespace chokepoint::probe::tcp {
 
 using control::Direction;
 
-// How long the slowest path may take to deliver what is in flight once a test has ended.
-inline constexpr std::chrono::seconds kDrain{40};
-
 // What one stream receives into.
 inline constexpr std::size_t kReceiveBytes = std::size_t{4} << 20;
 

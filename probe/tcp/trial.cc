@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/control/deadlines.h"
 #include "base/control/test_driver.h"
 #include "probe/tcp/endpoint.h"
 
@@ -33,7 +34,9 @@ class ClientSide final : public control::ClientEnd {
       : ClientEnd(client, kKind, Ending::ByBoth), endpoint_(endpoint), watcher_(watcher) {}
 
  private:
-  Result<bool> turn(const Deadline& deadline) override { return wait_for_message(deadline, kTick); }
+  Result<bool> turn(const Deadline& deadline) override {
+    return wait_for_message(deadline, control::kTick);
+  }
   Result<> take_report(const Json& body) override {
     TRY(const IntervalMeasure interval, interval_in(body));
     watcher_(Side::Server, interval);
@@ -60,7 +63,9 @@ class ServerSide final : public control::ServerEnd {
       : ServerEnd(session, kKind), endpoint_(endpoint) {}
 
  private:
-  Result<bool> turn(const Deadline& deadline) override { return wait_for_message(deadline, kTick); }
+  Result<bool> turn(const Deadline& deadline) override {
+    return wait_for_message(deadline, control::kTick);
+  }
   Result<> tick() override {
     finished_ = endpoint_.done();
     Result<> sent = {};
@@ -77,7 +82,7 @@ class ServerSide final : public control::ServerEnd {
 };
 
 std::chrono::nanoseconds longest(const Parameters& parameters) {
-  return parameters.time + parameters.omit + kDrain;
+  return parameters.time + parameters.omit + control::kDrain;
 }
 
 class TcpService final : public control::TestService<Parameters, parameters_in> {

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/control/bodies.h"
+#include "base/control/deadlines.h"
 #include "probe/udp/data_socket.h"
 #include "probe/udp/exchange.h"
 
@@ -59,7 +60,6 @@ constexpr int kRoomBytes = 32 << 20;
 constexpr std::chrono::milliseconds kBlocked{20};
 
 constexpr seconds kMeeting{10};
-constexpr milliseconds kLookForMessage{50};
 // A client that lost this many Welcomes has no path.
 constexpr int kMaxWelcomes = 100;
 
@@ -158,7 +158,7 @@ class Meeting {
     for (const WaitingFlow& flow : waiting_) {
       watched.push_back({flow.fd.get(), POLLIN, 0});
     }
-    poll(watched.data(), watched.size(), static_cast<int>(kLookForMessage.count()));
+    poll(watched.data(), watched.size(), static_cast<int>(control::kMessageInterval.count()));
     if (watched[1].revents != 0) {
       return fail(ErrorKind::Interrupted, "udp", session_.channel().peer(), "the server stops");
     }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/control/deadlines.h"
 #include "base/control/test_driver.h"
 #include "base/json/codec.h"
 #include "base/sys/descriptor.h"
@@ -56,9 +57,6 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr std::string_view kKind = "udp";
-
-// Beyond the run's own time: for the last packets and the messages about them.
-constexpr seconds kWindUp{15};
 
 constexpr std::chrono::milliseconds kStep{10};
 
@@ -254,7 +252,7 @@ class ServerTest final : public control::TestEnd {
     TRY(session_.send(Type::Begin, {{"run", plan.run}}));
     TRY(threads.send());
     ServerRun end(session_, threads, plan);
-    TRY(drive(end, session_.deadline(plan.time + kWindUp)));
+    TRY(drive(end, session_.deadline(plan.time + control::kWindUp)));
     return session_.send(Type::Note, body_of(threads.report()));
   }
 
@@ -328,7 +326,7 @@ Result<RunResult> Test::run(const RunPlan& plan, const Watch& watch) {
   RunThreads threads(flows_, plan);
   TRY(begin(plan, threads));
   ClientRun end(client_->channel(), threads, plan, watch);
-  TRY(drive(end, Deadline::of(plan.time + kWindUp, interrupt_)));
+  TRY(drive(end, Deadline::of(plan.time + control::kWindUp, interrupt_)));
   return RunResult{
       .own = threads.report(), .peer = end.peer_report(), .interrupted = end.is_interrupted()};
 }
