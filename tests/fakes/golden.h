@@ -1,7 +1,8 @@
 // The golden picture of a page: tests/fixtures/pages/NAME.txt holds it as it was last looked at and
 // found good. Where a page differs, the test fails with a diff; `scripts/golden` writes the files
 // anew, and `git diff` shows what changed. One picture a page: what a page holds under other
-// circumstances is tested by its fields.
+// circumstances is tested by its fields. The sentences of a function that has many are one picture,
+// too: Sentences.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,6 +36,35 @@ inline void expect_golden(std::string_view name, const std::string& page) {
   EXPECT_EQ(golden, page) << "where the change is meant: './scripts/golden' writes " << file
                           << " anew";
 }
+
+// What a function says of each of several inputs: the input on a line, the sentence below it.
+class Sentences {
+ public:
+  void add(std::string_view input, std::string_view sentence) {
+    text_ += visible(input) + "\n    " + visible(sentence) + "\n";
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  // Control characters and line ends as C writes them, so that the file stays a text.
+  static std::string visible(std::string_view bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (const char c : bytes) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte == '\n') {
+        text += "\\n";
+      } else if (byte < 0x20 || byte == 0x7f) {
+        text += std::string("\\x") + kDigits[byte >> 4] + kDigits[byte & 0xf];
+      } else {
+        text += c;
+      }
+    }
+    return text;
+  }
+
+  std::string text_;
+};
 
 }  // namespace chokepoint::fakes
 
