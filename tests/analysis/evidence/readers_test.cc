@@ -5,8 +5,11 @@
 
 #include <filesystem>
 
+#include <nlohmann/json.hpp>
+
 #include "analysis/evidence/tool_file.h"
 #include "tests/analysis/evidence/made_pickle.h"
+#include "tests/fakes/golden.h"
 #include "tests/fakes/temporary_file.h"
 
 namespace chokepoint::analysis {
@@ -15,7 +18,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::Field;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
 using testing::SizeIs;
@@ -121,13 +123,8 @@ TEST(AFlightRecordersDump, OfGlooSaysWhatIsOverByWhatIsRetired) {
   EXPECT_EQ(dump(entry(11, true) + "," + entry(12, true)).ranks.at(0).states.at("0").completed, 12);
 }
 
-TEST(AFlightRecordersDump, OfNobodyOrOfNothingSaysSo) {
-  EXPECT_THAT(read(kDump, "dump").left_out, ElementsAre(HasSubstr("whose dump")));
-  EXPECT_THAT(why(R"({"pg_config": {}, "entries": []})", "d_0"), HasSubstr("without any process"));
-  EXPECT_THAT(why("\x80\x02"
-                  "cos\nsystem\n.",
-                  "d_0"),
-              AllOf(HasSubstr("d_0: is a pickle that is not read"), HasSubstr("plain data")));
+TEST(AFlightRecordersDump, OfNobodyIsLeftOut) {
+  EXPECT_THAT(read(kDump, "dump").left_out, SizeIs(1));
 }
 
 TEST(ARank, MayBeInAFilesName) {
@@ -203,17 +200,8 @@ TEST(ATrace, OfGlooHasNoKernelsButCollectives) {
 TEST(ATrace, ThatIsCutOffIsUsedUpToThere) {
   const std::string whole = trace();
   const ToolFile file = read(whole.substr(0, whole.find("aten::mm")));
-  EXPECT_THAT(file.left_out, ElementsAre(HasSubstr("cut off")));
+  EXPECT_THAT(file.left_out, SizeIs(1));
   EXPECT_THAT(file.ranks[0].steps, SizeIs(1));
-  EXPECT_THAT(why(R"({"traceEvents":[)"), HasSubstr("cut off"));
-  EXPECT_THAT(why(R"({"traceEvents":[]})"), HasSubstr("without events"));
-}
-
-TEST(ATrace, OfTimesBeyondAllNumbersHasNoEvents) {
-  const std::string text = R"({"baseTimeNanoseconds":9223372036854775807,"traceEvents":[)" +
-                           event("ProfilerStep#1", "user_annotation", 3.9e15, 3.9e15) + "," +
-                           event("ProfilerStep#2", "user_annotation", 1e300, 1) + "]}";
-  EXPECT_THAT(why(text), HasSubstr("without events"));
 }
 
 TEST(AFlightRecordersDump, OfNumbersThatNoCounterReachesIsCountedWithoutThem) {
@@ -228,13 +216,6 @@ TEST(AFlightRecordersDump, OfNumbersThatNoCounterReachesIsCountedWithoutThem) {
 TEST(ATrace, OfChromesListIsReadToo) {
   const std::string list = "[" + event("ProfilerStep#1", "user_annotation", 10, 50) + "]";
   EXPECT_THAT(read(list).ranks[0].steps, SizeIs(1));
-}
-
-TEST(ATrace, WithTextOrNestingWithoutEndEnds) {
-  std::string deep = R"({"traceEvents":[{"args":)" + std::string(100'000, '[');
-  EXPECT_THAT(why(deep), HasSubstr("nested too deeply"));
-  std::string text = R"({"traceEvents":[{"name":")" + std::string(std::size_t{17} << 20, 'a');
-  EXPECT_THAT(why(text), HasSubstr("cut off"));
 }
 
 TEST(AFile, MayBeGzipped) {
@@ -252,13 +233,11 @@ TEST(AFile, MayBeGzipped) {
   EXPECT_TRUE(!cut || !cut->left_out.empty());
 }
 
-TEST(AFile, OfNoKnownKindSaysWhatIsRead) {
+TEST(AFile, OfNoKnownKindIsNotRead) {
   for (const char* text : {"", "hello", "{}", "[]", "[1, 2]", "{\"a\":", "\xff\xfe"}) {
-    EXPECT_THAT(why(text), AllOf(HasSubstr("file: is of no kind that is read here"),
-                                 HasSubstr("Flight Recorder")))
-        << text;
+    EXPECT_FALSE(read_tool_file(text, "file")) << text;
   }
-  EXPECT_THAT(describe(read_tool_file("/none/of/it").error()), HasSubstr("/none/of/it"));
+  EXPECT_EQ(read_tool_file("/none/of/it").error().subject, "/none/of/it");
 }
 
 constexpr const char* kAllReduce =
@@ -285,13 +264,14 @@ TEST(NcclTests, AreCeilingsOfACollective) {
   ASSERT_THAT(file.ceilings, SizeIs(1));
   EXPECT_EQ(file.ceilings[0].row.kind, "collective");
   EXPECT_EQ(file.ceilings[0].host, "host-a");
-  EXPECT_THAT(file.ceilings[0].row.document,
-              AllOf(HasSubstr(R"("collective":"all-reduce")"), HasSubstr(R"("ranks":2)"),
-                    HasSubstr(R"("bytes":268435456,)"), HasSubstr("1489360")));
+  const auto document = nlohmann::json::parse(file.ceilings[0].row.document);
+  EXPECT_EQ(document["collective"], "all-reduce");
+  EXPECT_EQ(document["ranks"], 2);
+  EXPECT_EQ(document["sizes"].back()["bytes"], 268'435'456);
+  EXPECT_EQ(document["sizes"].back()["busbw_mbps"], 1'489'360);
 }
 
 TEST(NcclTests, NameTheirCollectiveThemselvesOrByTheirFactor) {
-  EXPECT_THAT(why(kAllReduce, "out.txt"), HasSubstr("which collective"));
   const ToolFile named =
       read(std::string("# Collective test starting: reduce_scatter_perf\n") + kAllReduce, "o");
   EXPECT_EQ(named.ceilings[0].row.direction, "reduce-scatter");
@@ -330,23 +310,15 @@ TEST(Perftest, IsACeilingOfADevice) {
   EXPECT_EQ(probe.own_address, "10.0.0.157");
   EXPECT_EQ(probe.peer_address, "10.0.0.155");
   EXPECT_EQ(probe.device, "mlx5_0");
-  EXPECT_THAT(probe.row.document,
-              AllOf(HasSubstr(R"("operation":"write")"), HasSubstr(R"("average_mbps":92641.)")));
+  const auto document = nlohmann::json::parse(probe.row.document);
+  EXPECT_EQ(document["operation"], "write");
+  EXPECT_NEAR(document["average_mbps"].get<double>(), 92'641, 1);
 }
 
 TEST(Perftest, OfADeviceWhoseNameIsNoUtf8IsReadAllTheSame) {
   std::string text = kWrite;
   text.replace(text.find("mlx5_0"), 6, "mlx\xff\x0c");
   EXPECT_THAT(read(text).ceilings, SizeIs(1));
-}
-
-TEST(Perftest, OfLatenciesOrWithoutItsHeadIsNone) {
-  std::string text = kWrite;
-  text.replace(text.find("BW peak[MB/sec]    BW average[MB/sec]"), 37,
-               "t_min[usec] t_typical[usec]");
-  EXPECT_THAT(why(text), HasSubstr("latencies"));
-  EXPECT_THAT(why(std::string_view(kWrite).substr(std::string_view(kWrite).find(" #bytes"))),
-              HasSubstr("without its head"));
 }
 
 std::string inspected(int rank, int ranks, int number, double us, int pid = 1) {
@@ -372,7 +344,7 @@ TEST(Inspector, SaysHowLongARanksPartTook) {
   EXPECT_EQ(file.ranks[0].collectives[1].length_ns, 5'663'500);
   EXPECT_EQ(file.ranks[0].groups[1], "0xad8/AllReduce");
   EXPECT_EQ(file.span.end_ns, 1772585717263338000);
-  EXPECT_THAT(file.left_out, ElementsAre(HasSubstr("1 lines")));
+  EXPECT_THAT(file.left_out, SizeIs(1));
 }
 
 // The comma before "status" is missing, as in NCCL 2.28.9.
@@ -518,7 +490,6 @@ TEST(Sacct, OfJsonIsTheSameInItsForms) {
   EXPECT_THAT(file.jobs[1], AllOf(Field(&SlurmJob::id, "4711.0"), Field(&SlurmJob::nodes, "n2"),
                                   Field(&SlurmJob::signal, Optional(9))));
   EXPECT_EQ(file.span.end_ns, 1'795'000'600'000'000'000);
-  EXPECT_THAT(why(R"({"meta":{},"jobs":[]})"), HasSubstr("without a job"));
 }
 
 // A job whose command ended with 3: "sacct -P" of the same has 3:0 throughout.
@@ -542,6 +513,45 @@ TEST(AProbesDocument, IsReadAsCeilingIsRead) {
   const ToolFile file = read(R"({"schema":"chokepoint.probe.tcp/1","host":"a"})");
   EXPECT_EQ(file.tool, Tool::Chokepoint);
   EXPECT_THAT(file.ceilings, SizeIs(1));
+}
+
+TEST(AFile, PictureOfWhatIsNotRead) {
+  std::string latencies = kWrite;
+  latencies.replace(latencies.find("BW peak[MB/sec]    BW average[MB/sec]"), 37,
+                    "t_min[usec] t_typical[usec]");
+  const std::string beyond_all_numbers =
+      R"({"baseTimeNanoseconds":9223372036854775807,"traceEvents":[)" +
+      event("ProfilerStep#1", "user_annotation", 3.9e15, 3.9e15) + "," +
+      event("ProfilerStep#2", "user_annotation", 1e300, 1) + "]}";
+  const std::string text_of_17_mib =
+      R"({"traceEvents":[{"name":")" + std::string(std::size_t{17} << 20, 'a');
+  const std::string deep = R"({"traceEvents":[{"args":)" + std::string(100'000, '[');
+  fakes::Sentences sentences;
+  for (const auto& [what, text] : std::initializer_list<std::pair<const char*, std::string>>{
+           {"a text of no tool", "hello"},
+           {"a dump without a process", R"({"pg_config": {}, "entries": []})"},
+           {"a pickle that runs something",
+            "\x80\x02"
+            "cos\nsystem\n."},
+           {"a trace that is cut off", R"({"traceEvents":[)"},
+           {"a trace without events", R"({"traceEvents":[]})"},
+           {"a trace of times beyond all numbers", beyond_all_numbers},
+           {"a trace nested 100000 deep", deep},
+           {"a trace with a text of 17 MiB", text_of_17_mib},
+           {"nccl-tests of a collective that is not named", kAllReduce},
+           {"perftest's latencies", latencies},
+           {"perftest without its head",
+            std::string(kWrite).substr(std::string_view(kWrite).find(" #bytes"))},
+           {"sacct without a job", R"({"meta":{},"jobs":[]})"}}) {
+    sentences.add(what, why(text));
+  }
+  sentences.add("a dump of no rank", read(kDump, "dump").left_out.at(0));
+  const std::string whole = trace();
+  sentences.add("a trace that is cut off after its first step",
+                read(whole.substr(0, whole.find("aten::mm"))).left_out.at(0));
+  sentences.add("a line of the inspector that is cut off",
+                read(one_line(inspected(1, 2, 6, 10)) + "{\"header\":\n").left_out.at(0));
+  EXPECT_GOLDEN("sentences_tool_files", sentences.text());
 }
 
 }  // namespace
