@@ -3,12 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <tuple>
+
+#include "tests/fakes/golden.h"
+
 namespace chokepoint::rdma::session {
 namespace {
 
 using std::chrono::seconds;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 SideFacts side(const std::string& device, const std::string& gid) {
   return {.device = device,
@@ -31,9 +35,10 @@ class NegotiateTest : public testing::Test {
   Result<Agreement> agree() const {
     return negotiate(parameters_, client_, server_, {.client = "voyager", .server = "hubble"});
   }
-  std::string refusal() const {
+  // What is refused.
+  std::string refused() const {
     const Result<Agreement> agreement = agree();
-    return agreement ? "an agreement" : describe(agreement.error());
+    return agreement ? "nothing" : agreement.error().subject;
   }
 
   Parameters parameters_{.time = seconds(1)};
@@ -67,7 +72,7 @@ TEST_F(NegotiateTest, SmallMessagesAreModerated) {
 
 TEST_F(NegotiateTest, AModerationThatWasAskedForIsNotCutToTheUsualDepth) {
   parameters_.moderation = 1000;
-  EXPECT_THAT(refusal(), HasSubstr("--moderation 1000: a queue of depth 128 fills up before"));
+  EXPECT_EQ(refused(), "--moderation 1000");
   parameters_.depth = 1000;
   EXPECT_EQ(agree()->rounds[0].moderation, 1000);
 }
@@ -86,32 +91,27 @@ TEST_F(NegotiateTest, TheLowerMtuIsTakenAndTold) {
   const Result<Agreement> agreement = agree();
   ASSERT_TRUE(agreement);
   EXPECT_EQ(agreement->mtu_bytes, 1024);
-  EXPECT_THAT(agreement->lowered,
-              ElementsAre("MTU 1024, the lower of both (mlx5_0 of voyager: 4096, mlx5_3 of hubble: "
-                          "1024)"));
+  EXPECT_EQ(agreement->lowered.size(), 1U);
 }
 
 TEST_F(NegotiateTest, AnMtuThatWasAskedForIsKeptOrRefused) {
   parameters_.mtu_bytes = 1024;
   EXPECT_EQ(agree()->mtu_bytes, 1024);
   server_.active_mtu_bytes = 512;
-  EXPECT_THAT(refusal(), HasSubstr("--mtu 1024: the ports carry less: mlx5_0 of voyager: 4096, "
-                                   "mlx5_3 of hubble: 512"));
+  EXPECT_EQ(refused(), "--mtu 1024");
   EXPECT_EQ(agree().error().kind, ErrorKind::Usage);
 }
 
 TEST_F(NegotiateTest, FabricsThatDoNotMeetAreNamed) {
   server_.ethernet = false;
-  EXPECT_THAT(refusal(), HasSubstr("link layer: mlx5_0 of voyager: Ethernet, mlx5_3 of hubble: "
-                                   "InfiniBand"));
+  EXPECT_EQ(refused(), "link layer");
 }
 
 TEST_F(NegotiateTest, GidsThatDoNotReachEachOtherAreNamed) {
   server_.gid_type = verbs::GidType::RoceV1;
-  EXPECT_THAT(refusal(), HasSubstr("RoCE version: mlx5_0 of voyager: RoCE v2, mlx5_3 of hubble: "
-                                   "RoCE v1"));
+  EXPECT_EQ(refused(), "RoCE version");
   server_ = side("mlx5_3", "2001:db8::2");
-  EXPECT_THAT(refusal(), HasSubstr("10.0.0.1, mlx5_3 of hubble: 2001:db8::2: the families differ"));
+  EXPECT_EQ(refused(), "GID");
 }
 
 TEST_F(NegotiateTest, OnInfiniBandGidsAreNotCompared) {
@@ -125,7 +125,7 @@ TEST_F(NegotiateTest, AUsualDepthThatADeviceLacksIsLoweredAndTold) {
   const Result<Agreement> agreement = agree();
   ASSERT_TRUE(agreement);
   EXPECT_EQ(agreement->rounds.front().depth, 64);
-  EXPECT_THAT(agreement->lowered.front(), HasSubstr("depth 64 instead of 128"));
+  EXPECT_EQ(agreement->lowered.size(), 2U) << "the depth of either queue";
 }
 
 TEST_F(NegotiateTest, LargeMessagesAreFewerAtATime) {
@@ -144,7 +144,7 @@ TEST_F(NegotiateTest, LargeMessagesAreFewerAtATime) {
 TEST_F(NegotiateTest, ADepthThatWasAskedForIsNeverCut) {
   parameters_.depth = 128;
   server_.limits.depth = 64;
-  EXPECT_THAT(refusal(), HasSubstr("--depth 128: with 1 queue pairs the devices hold less"));
+  EXPECT_EQ(refused(), "--depth 128");
 }
 
 TEST_F(NegotiateTest, QueuePairsShareOneCompletionQueue) {
@@ -152,21 +152,21 @@ TEST_F(NegotiateTest, QueuePairsShareOneCompletionQueue) {
   client_.limits.completions = 10'000;
   EXPECT_EQ(agree()->rounds.front().receive_depth, 100);
   parameters_.depth = 101;
-  EXPECT_THAT(refusal(), HasSubstr("with 100 queue pairs"));
+  EXPECT_EQ(refused(), "--depth 101");
 }
 
 TEST_F(NegotiateTest, MoreQueuePairsThanThereAreAreRefused) {
   parameters_.queue_pairs = 2000;
-  EXPECT_THAT(refusal(), HasSubstr("--queue-pairs 2000: the devices have fewer"));
+  EXPECT_EQ(refused(), "--queue-pairs 2000");
 }
 
 TEST_F(NegotiateTest, ADatagramFitsIntoOnePacket) {
   parameters_.operation = verbs::Operation::Send;
   parameters_.transport = verbs::Transport::Ud;
-  EXPECT_THAT(refusal(), HasSubstr("fits into one packet of 4096 bytes"));
+  EXPECT_EQ(refused(), "--bytes 65536");
   parameters_.sizes = {2048, 4096, 8192};
   EXPECT_EQ(agree()->rounds.size(), 2U) << "a sweep ends there";
-  EXPECT_THAT(agree()->lowered, ElementsAre(HasSubstr("2 sizes instead of 3")));
+  EXPECT_EQ(agree()->lowered.size(), 1U);
   parameters_.sizes = {2048, 4096};
   EXPECT_THAT(agree()->lowered, ElementsAre());
 }
@@ -176,7 +176,51 @@ TEST_F(NegotiateTest, AtomicsWantADeviceThatHasThem) {
   parameters_.sizes = {8};
   EXPECT_TRUE(agree());
   server_.limits.atomics = false;
-  EXPECT_THAT(refusal(), HasSubstr("mlx5_3 of hubble: the device has no atomic operations"));
+  EXPECT_EQ(refused(), "mlx5_3 of hubble");
+}
+
+// Each on its own: from the fixture's sides and parameters.
+TEST_F(NegotiateTest, PictureOfRefusalsAndOfWhatIsLowered) {
+  fakes::Sentences sentences;
+  const auto add = [&](const char* what, const std::function<void()>& change) {
+    const auto before = std::tuple(parameters_, client_, server_);
+    change();
+    const Result<Agreement> agreement = agree();
+    if (!agreement) {
+      sentences.add(what, describe(agreement.error()));
+    } else {
+      for (const std::string& each : agreement->lowered) {
+        sentences.add(what, each);
+      }
+    }
+    std::tie(parameters_, client_, server_) = before;
+  };
+  add("fabrics that do not meet", [this] { server_.ethernet = false; });
+  add("two versions of RoCE", [this] { server_.gid_type = verbs::GidType::RoceV1; });
+  add("GIDs of two families", [this] { server_ = side("mlx5_3", "2001:db8::2"); });
+  add("an MTU above a port's", [this] {
+    parameters_.mtu_bytes = 1024;
+    server_.active_mtu_bytes = 512;
+  });
+  add("ports of two MTUs", [this] { server_.active_mtu_bytes = 1024; });
+  add("a moderation above the usual depth", [this] { parameters_.moderation = 1000; });
+  add("a post above the depth", [this] { parameters_.post_list = 1000; });
+  add("a depth that a device lacks", [this] {
+    parameters_.depth = 128;
+    server_.limits.depth = 64;
+  });
+  add("a usual depth that a device lacks", [this] { server_.limits.depth = 64; });
+  add("queue pairs that a device lacks", [this] { parameters_.queue_pairs = 2000; });
+  add("atomic operations that a device lacks", [this] {
+    parameters_.operation = verbs::Operation::FetchAndAdd;
+    parameters_.sizes = {8};
+    server_.limits.atomics = false;
+  });
+  parameters_.operation = verbs::Operation::Send;
+  parameters_.transport = verbs::Transport::Ud;
+  add("a datagram of several packets", [] {});
+  add("a sweep of datagrams", [this] { parameters_.sizes = {2048, 4096, 8192}; });
+  EXPECT_GOLDEN("sentences_rdma_agreements", sentences.text());
 }
 
 TEST_F(NegotiateTest, ReadsUnderWayAreWhatBothSidesHold) {

@@ -1,7 +1,8 @@
 #include "rdma/session/port_choice.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/fakes/golden.h"
 
 namespace chokepoint::rdma::session {
 namespace {
@@ -9,7 +10,6 @@ namespace {
 using host::RdmaDevice;
 using host::RdmaGid;
 using host::RdmaPort;
-using testing::HasSubstr;
 
 net::Address address(const std::string& text) { return net::Address::parse(text).value(); }
 
@@ -94,7 +94,6 @@ TEST_F(ChoosePortTest, WhenNothingBelongsToTheAddressTheOnlyActivePortIsTaken) {
 }
 
 TEST_F(ChoosePortTest, SeveralThatMightBeMeantAreNamed) {
-  EXPECT_THAT(refusal({}, "127.0.0.1"), HasSubstr("mlx5_0 port 1, mlx5_1 port 1"));
   EXPECT_EQ(choose({}, "127.0.0.1").error().kind, ErrorKind::Usage);
 }
 
@@ -102,30 +101,38 @@ TEST_F(ChoosePortTest, TheUserNamesADevice) {
   const Result<PortChoice> choice = choose({.device = "mlx5_0"}, "127.0.0.1");
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->device, "mlx5_0");
-  EXPECT_THAT(refusal({.device = "mlx4_9"}), HasSubstr("there is mlx5_0 port 1, mlx5_1 port 1"));
-  EXPECT_THAT(refusal({.device = "mlx5_0", .port = 2}),
-              HasSubstr("mlx5_0 port 2: it is not there"));
+  EXPECT_EQ(choose({.device = "mlx4_9"}).error().kind, ErrorKind::NotFound);
+  EXPECT_EQ(choose({.device = "mlx5_0", .port = 2}).error().kind, ErrorKind::NotFound);
 }
 
-TEST_F(ChoosePortTest, AHostWithoutADeviceSaysHowToGetOne) {
-  devices_.clear();
-  EXPECT_THAT(refusal(), HasSubstr("this host has no RDMA device"));
-  EXPECT_THAT(refusal(), HasSubstr("type rxe"));
-}
-
-TEST_F(ChoosePortTest, APortThatIsDownSaysHowToBringItUp) {
+TEST_F(ChoosePortTest, PictureOfRefusals) {
+  fakes::Sentences sentences;
+  sentences.add("several ports", refusal({}, "127.0.0.1"));
+  sentences.add("no such device", refusal({.device = "mlx4_9"}));
+  sentences.add("no such port", refusal({.device = "mlx5_0", .port = 2}));
+  sentences.add("no such GID", refusal({.gid_index = 9}));
+  const std::vector<RdmaDevice> whole = devices_;
+  devices_[1].ports[0].gids = {gid(3, "::ffff:10.0.0.2")};
+  sentences.add("no GID of the version", refusal({.type = verbs::GidType::RoceV1}));
+  sentences.add("no GID of the family", refusal({.family = net::Family::Ipv6}));
+  devices_ = whole;
   devices_[1].ports[0].state = "DOWN";
-  EXPECT_THAT(refusal(), HasSubstr("mlx5_1 port 1: the port is DOWN; ip link set eth1 up"));
-  EXPECT_EQ(choose().error().kind, ErrorKind::Unreachable);
-  EXPECT_THAT(refusal({.device = "mlx5_1"}), HasSubstr("the port is DOWN"));
+  sentences.add("a port that is down", refusal());
+  sentences.add("a device whose port is down", refusal({.device = "mlx5_1"}));
   devices_[1].ports[0].link_layer = "InfiniBand";
-  EXPECT_THAT(refusal(), HasSubstr("subnet manager"));
+  sentences.add("a port of InfiniBand that is down", refusal());
+  devices_.clear();
+  sentences.add("no device", refusal());
+  EXPECT_GOLDEN("sentences_rdma_ports", sentences.text());
 }
 
-TEST_F(ChoosePortTest, AGidIndexIsTakenAsItIsOrRefusedWithWhatThereIs) {
+TEST_F(ChoosePortTest, APortThatIsDownIsUnreachable) {
+  devices_[1].ports[0].state = "DOWN";
+  EXPECT_EQ(choose().error().kind, ErrorKind::Unreachable);
+}
+
+TEST_F(ChoosePortTest, AGidIndexIsTakenAsItIsOrRefused) {
   EXPECT_EQ(choose({.gid_index = 0})->gid_index, 0);
-  EXPECT_THAT(refusal({.gid_index = 9}), HasSubstr("GID index 9 of mlx5_1 port 1"));
-  EXPECT_THAT(refusal({.gid_index = 9}), HasSubstr("3 10.0.0.2 (RoCE v2)"));
   EXPECT_EQ(choose({.gid_index = 9}).error().kind, ErrorKind::Usage);
 }
 
@@ -133,9 +140,8 @@ TEST_F(ChoosePortTest, VersionAndFamilyThatWereAskedForAreKept) {
   EXPECT_EQ(choose({.type = verbs::GidType::RoceV1})->gid_index, 2);
   EXPECT_EQ(choose({.family = net::Family::Ipv6})->gid_index, 5);
   devices_[1].ports[0].gids = {gid(3, "::ffff:10.0.0.2")};
-  EXPECT_THAT(refusal({.type = verbs::GidType::RoceV1}),
-              HasSubstr("no GID of it is for RoCE v1: 3 10.0.0.2 (RoCE v2)"));
-  EXPECT_THAT(refusal({.family = net::Family::Ipv6}), HasSubstr("for RDMA over IPv6"));
+  EXPECT_FALSE(choose({.type = verbs::GidType::RoceV1}));
+  EXPECT_FALSE(choose({.family = net::Family::Ipv6}));
 }
 
 TEST_F(ChoosePortTest, InfiniBandsGidsAreOfNoFamily) {
