@@ -34,4 +34,18 @@ inline std::optional<std::string> row(const std::string& page, std::string_view 
   return std::nullopt;
 }
 
+// The same, cell by cell: two spaces or more stand between those of a table. Empty ones are left
+// out.
+inline std::vector<std::string> cells(const std::string& page, std::string_view label) {
+  std::vector<std::string> all;
+  std::string rest = row(page, label).value_or("");
+  while (!rest.empty()) {
+    const std::size_t end = rest.find("  ");
+    all.push_back(rest.substr(0, end));
+    const std::size_t next = end == std::string::npos ? end : rest.find_first_not_of(' ', end);
+    rest = next == std::string::npos ? "" : rest.substr(next);
+  }
+  return all;
+}
+
 }  // namespace chokepoint::fakes
