@@ -4,15 +4,29 @@
 
 #include "base/cli/text.h"
 #include "tests/capture/live/figures.h"
+#include "tests/fakes/golden.h"
+#include "tests/fakes/page_rows.h"
 
 namespace chokepoint::capture::live {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsSupersetOf;
 
 constexpr std::size_t kWide = 120;
 constexpr std::size_t kNarrow = 80;
+
+std::vector<std::string> parts_of(std::string line) {
+  constexpr std::string_view kBetween = " · ";
+  std::vector<std::string> parts;
+  for (std::size_t at = line.find(kBetween); at != std::string::npos; at = line.find(kBetween)) {
+    parts.push_back(line.substr(0, at));
+    line.erase(0, at + kBetween.size());
+  }
+  parts.push_back(line);
+  return parts;
+}
 
 TEST(Line, TellsAllWhereThereIsRoom) {
   EXPECT_EQ(line_of(training(), kWide),
@@ -45,16 +59,16 @@ TEST(Line, SpeaksOfWhatWasNotSeen) {
   figures.packets_dropped = 12'000;
   figures.rows_dropped = 34;
   figures.steps.samples_per_s.reset();
-  EXPECT_THAT(line_of(figures, kWide), HasSubstr(" · not seen 12,034 · "));
+  EXPECT_THAT(parts_of(line_of(figures, kWide)), Contains("not seen 12,034"));
 }
 
 TEST(Line, TellsWhatTheGpusDoAndWhatSlowsThemDown) {
   constexpr std::size_t kVeryWide = 250;
   Figures figures = training();
   figures.counters.gpu_percent = 97.4;
-  EXPECT_THAT(line_of(figures, kVeryWide), HasSubstr(" · GPU 97 % · "));
+  EXPECT_THAT(parts_of(line_of(figures, kVeryWide)), Contains("GPU 97 %"));
   figures.counters.slowed_gpus = {{"power-cap", 2}, {"sync-boost", 0}, {"thermal", 1}};
-  EXPECT_THAT(line_of(figures, kVeryWide), HasSubstr(" · GPU 97 % (power-cap, thermal) · "));
+  EXPECT_THAT(parts_of(line_of(figures, kVeryWide)), Contains("GPU 97 % (power-cap, thermal)"));
 }
 
 TEST(Line, TellsSlowStepsInSecondsAndFastLinksInGigabits) {
@@ -62,16 +76,16 @@ TEST(Line, TellsSlowStepsInSecondsAndFastLinksInGigabits) {
   figures.steps.last_ms = 12'345;
   figures.sent_mbps = 94'100;
   figures.received_mbps = 9'380;
-  EXPECT_THAT(line_of(figures, kWide), HasSubstr("step 12.3 s (marks)"));
-  EXPECT_THAT(line_of(figures, kWide), HasSubstr("out 94.1 in 9.38 Gb/s"));
+  EXPECT_THAT(parts_of(line_of(figures, kWide)),
+              IsSupersetOf({"step 12.3 s (marks)", "out 94.1 in 9.38 Gb/s"}));
 }
 
 TEST(Line, DoesNotRoundALossAway) {
   Figures figures = training();
   figures.retransmitted_packets = 1;
-  EXPECT_THAT(line_of(figures, kWide), HasSubstr("resent <0.01 %"));
+  EXPECT_THAT(parts_of(line_of(figures, kWide)), Contains("resent <0.01 %"));
   figures.retransmitted_packets = 0;
-  EXPECT_THAT(line_of(figures, kWide), HasSubstr("resent 0 %"));
+  EXPECT_THAT(parts_of(line_of(figures, kWide)), Contains("resent 0 %"));
 }
 
 TEST(Limit, IsTheLargestShareOfTheSenders) {
@@ -114,48 +128,36 @@ TEST(Limit, IsUnknownToAHostThatOnlyReceives) {
   EXPECT_EQ(limit_of(figures), "");
 }
 
-TEST(Limit, IsUnknownWithoutConnections) {
-  EXPECT_EQ(limit_of({}), "");
-  EXPECT_THAT(line_of({}, kWide), Not(HasSubstr("waits")));
-}
+TEST(Limit, IsUnknownWithoutConnections) { EXPECT_EQ(limit_of({}), ""); }
 
-TEST(Summary, IsWhatAnOperatorWantsToReadAtTheEnd) {
-  EXPECT_EQ(summary_of(training(), "runs/a/node1.db"),
-            "chokepoint: node1 watched for 03:25\n"
-            "  steps         1,120 by marks, median 180 ms, 351.2 samples/s\n"
-            "  volume        eth0 out 24.1 GB in 24.0 GB, by packets\n"
-            "  throughput    1.88 Gb/s both ways, out 940 Mb/s in 938 Mb/s, over 03:25\n"
-            "  retransmitted 1,500 of 15,000,000 packets, 0.01 %\n"
-            "  watching      took 0.8 % of a core\n"
-            "  record        runs/a/node1.db\n");
-}
-
-TEST(Summary, NamesTheRankThatWaitedLongestBesideTheNetwork) {
+// With a rank that waited, and with what was not seen; one remark came twice.
+Figures troubled_training() {
   Figures figures = training();
   figures.counters.waits = {{.rank = 0, .read_s = 3},
                             {.rank = 1, .batch_s = 41.7, .read_s = 8.2, .write_s = 0.3}};
-  EXPECT_THAT(summary_of(figures, "a/n.db"),
-              HasSubstr("  waited        rank 1, 41.7 s for its next batch, 8.20 s to read\n"));
-  figures.counters.waits = {{.pid = 17, .write_s = 1}};
-  EXPECT_THAT(summary_of(figures, "a/n.db"), Not(HasSubstr("waited")));
-  figures.elapsed_s = 10;
-  EXPECT_THAT(summary_of(figures, "a/n.db"),
-              HasSubstr("  waited        process 17, 1.00 s to write\n"));
-}
-
-TEST(Summary, SaysWhatWasNotSeenAndWhyEachOnce) {
-  Figures figures = training();
   figures.packets_dropped = 3000;
   figures.rows_dropped = 12;
   figures.remarks = {"packets: no right to capture", "a GPU: no driver"};
   figures.counters.remarks = {"a GPU: no driver"};
-  const std::string text = summary_of(figures, "a/n.db");
-  EXPECT_THAT(text,
-              HasSubstr("  not seen      3,000 packets, dropped before chokepoint could read them\n"
-                        "  not kept      12 rows of the record\n"
-                        "  not seen      packets: no right to capture\n"
-                        "  not seen      a GPU: no driver\n"
-                        "  watching"));
+  return figures;
+}
+
+TEST(Summary, PictureOfATroubledRun) {
+  EXPECT_GOLDEN("run_summary", summary_of(troubled_training(), "runs/a/node1.db"));
+}
+
+TEST(Summary, OfARunWithoutTroublesHasNoRowsOfThem) {
+  EXPECT_THAT(fakes::labels_of(summary_of(training(), "a/n.db")),
+              ElementsAre("chokepoint:", "steps", "volume", "throughput", "retransmitted",
+                          "watching", "record"));
+}
+
+TEST(Summary, NamesAWaitThatIsAShareOfTheRun) {
+  Figures figures = training();
+  figures.counters.waits = {{.pid = 17, .write_s = 1}};
+  EXPECT_FALSE(fakes::row(summary_of(figures, "a/n.db"), "waited"));
+  figures.elapsed_s = 10;
+  EXPECT_TRUE(fakes::row(summary_of(figures, "a/n.db"), "waited")->starts_with("process 17, "));
 }
 
 TEST(Summary, NoTextReachesTheTerminalAsACommand) {
@@ -167,30 +169,32 @@ TEST(Summary, NoTextReachesTheTerminalAsACommand) {
 }
 
 TEST(Summary, SaysHowToHaveStepsWhereThereAreNone) {
-  EXPECT_THAT(summary_of({}, "n.db"), HasSubstr("chokepoint mark step"));
+  EXPECT_NE(summary_of({}, "n.db").find("chokepoint mark step"), std::string::npos);
 }
 
 TEST(Summary, OfAJobWithoutTrafficHasNoThroughput) {
   const std::string text = summary_of({}, "n.db");
-  EXPECT_THAT(text, Not(HasSubstr("throughput")));
-  EXPECT_THAT(text, Not(HasSubstr("retransmitted")));
+  EXPECT_FALSE(fakes::row(text, "throughput"));
+  EXPECT_FALSE(fakes::row(text, "retransmitted"));
 }
 
 TEST(Summary, DoesNotCountWhatStaysInsideTheHost) {
   Figures figures = training();
   figures.volumes.push_back(
       {.interface = "lo", .sent_bytes = 9'000'000'000'000, .received_bytes = 9'000'000'000'000});
-  const std::string text = summary_of(figures, "a/n.db");
-  EXPECT_THAT(text, HasSubstr("1.88 Gb/s both ways"));
-  EXPECT_THAT(text, Not(HasSubstr("lo out")));
+  const std::string without = summary_of(training(), "a/n.db");
+  EXPECT_EQ(fakes::row(summary_of(figures, "a/n.db"), "volume"), fakes::row(without, "volume"));
+  EXPECT_EQ(fakes::row(summary_of(figures, "a/n.db"), "throughput"),
+            fakes::row(without, "throughput"));
   figures.volumes.erase(figures.volumes.begin());
-  EXPECT_THAT(summary_of(figures, "a/n.db"), HasSubstr("lo out 9.00 TB"));
+  EXPECT_TRUE(fakes::row(summary_of(figures, "a/n.db"), "volume")->starts_with("lo out 9.00 TB"));
 }
 
 TEST(Summary, ShowsSmallVolumesInMegabytes) {
   Figures figures = training();
   figures.volumes = {{.interface = "eth0", .sent_bytes = 4'000'000, .received_bytes = 1'600'000}};
-  EXPECT_THAT(summary_of(figures, "a/n.db"), HasSubstr("eth0 out 4.00 MB in 1.60 MB"));
+  EXPECT_TRUE(fakes::row(summary_of(figures, "a/n.db"), "volume")
+                  ->starts_with("eth0 out 4.00 MB in 1.60 MB"));
 }
 
 }  // namespace
