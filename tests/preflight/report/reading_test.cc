@@ -1,7 +1,7 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "preflight/report/document.h"
+#include "tests/fakes/golden.h"
 #include "tests/preflight/report/made_cluster.h"
 #include "tests/preflight/report/quiet_context.h"
 
@@ -9,7 +9,6 @@ namespace chokepoint::preflight {
 namespace {
 
 using cli::Json;
-using testing::HasSubstr;
 
 Json document_of(const MadeCluster& cluster) {
   const QuietContext quiet;
@@ -61,7 +60,7 @@ TEST(Reading, TakesHostileTextsAsTexts) {
   const std::string text = document_of(cluster).dump(2, ' ', false, Json::error_handler_t::replace);
   const Result<Measured> read = measured_in_text(text);
   ASSERT_TRUE(read) << describe(read.error());
-  EXPECT_THAT(read->hosts[0].name, HasSubstr("</script>"));
+  EXPECT_NE(read->hosts[0].name.find("</script>"), std::string::npos);
 }
 
 TEST(Reading, WithoutAHostOrAPairIsStillRead) {
@@ -70,21 +69,33 @@ TEST(Reading, WithoutAHostOrAPairIsStillRead) {
   EXPECT_TRUE(read->hosts.empty() && read->pairs.empty());
 }
 
-TEST(Reading, SaysWhatIsNoSuchDocument) {
-  EXPECT_THAT(complaint(Json()), HasSubstr("no JSON document, or not whole"));
-  EXPECT_THAT(complaint(Json::array()), HasSubstr("no JSON document"));
-  EXPECT_THAT(complaint(Json::object()), HasSubstr("names no schema"));
-  EXPECT_THAT(complaint({{"schema", "chokepoint.tcp/1"}}),
-              HasSubstr("wanted chokepoint.preflight/1, and this is 'chokepoint.tcp/1'"));
-  EXPECT_THAT(complaint({{"schema", "chokepoint.preflight/one"}}), HasSubstr("wanted"));
-  EXPECT_THAT(complaint({{"schema", 1}}), HasSubstr("--keep FILE"));
+TEST(Reading, PictureOfWhatIsNoSuchDocument) {
+  Json without_pairs = document_of(made_cluster_named("full"));
+  without_pairs.erase("pairs");
+  Json longer = document_of(made_cluster_named("full"));
+  longer["pairs"]["there"]["tcp_mbps"].push_back(1);
+  fakes::Sentences sentences;
+  for (const auto& [what, document] :
+       {std::pair("nothing", Json()), std::pair("a list", Json::array()),
+        std::pair("an object", Json::object()),
+        std::pair("another schema", Json{{"schema", "chokepoint.tcp/1"}}),
+        std::pair("a version that is no number", Json{{"schema", "chokepoint.preflight/one"}}),
+        std::pair("a schema that is no text", Json{{"schema", 1}}),
+        std::pair("a newer version", Json{{"schema", "chokepoint.preflight/2"}}),
+        std::pair("a pair out of order", with("/pairs/b/0", 0)),
+        std::pair("a pair twice", with("/pairs/b/1", 1)),
+        std::pair("a pair without its first host", with("/pairs/a/1", nullptr)),
+        std::pair("more figures than pairs", longer), std::pair("no pairs", without_pairs)}) {
+    sentences.add(what, complaint(document));
+  }
+  EXPECT_GOLDEN("sentences_kept_preflight", sentences.text());
 }
 
 TEST(Reading, TellsANewerDocumentFromABrokenOne) {
   const Result<Measured> read = measured_in({{"schema", "chokepoint.preflight/2"}});
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().kind, ErrorKind::Newer);
-  EXPECT_THAT(describe(read.error()), HasSubstr("of a newer chokepoint"));
+  EXPECT_EQ(measured_in(Json::object()).error().kind, ErrorKind::Malformed);
 }
 
 TEST(Reading, NoBeginningOfADocumentIsOne) {
@@ -142,7 +153,9 @@ TEST(Reading, NoFieldMayBeOfAnotherType) {
         std::string_view(pointer).ends_with("name") || std::string_view(pointer) == "/plan"
             ? Json(7)
             : Json("wrong");
-    EXPECT_THAT(complaint(with(pointer, wrong)), HasSubstr("read preflight: ")) << pointer;
+    const Result<Measured> read = measured_in(with(pointer, wrong));
+    ASSERT_FALSE(read) << pointer;
+    EXPECT_EQ(read.error().operation, "read preflight") << pointer;
   }
 }
 
@@ -158,24 +171,6 @@ TEST(Reading, NumbersStayWithinBounds) {
   EXPECT_NE(complaint(with("/cuts/0/ways/0/1", 8)), "");
   EXPECT_NE(complaint(with("/troubles/0/b", 8)), "");
   EXPECT_EQ(complaint(with("/pairs/clock_offset_ms/0", -1e6)), "");
-}
-
-TEST(Reading, PairsStandInOrderEachOnce) {
-  EXPECT_THAT(complaint(with("/pairs/b/0", 0)), HasSubstr("in the wrong place, or twice"));
-  EXPECT_THAT(complaint(with("/pairs/b/1", 1)), HasSubstr("in the wrong place, or twice"));
-  EXPECT_THAT(complaint(with("/pairs/a/1", nullptr)), HasSubstr("'a[1]': wanted a whole number"));
-}
-
-TEST(Reading, AListIsAsLongAsThereArePairs) {
-  Json document = document_of(made_cluster_named("full"));
-  document["pairs"]["there"]["tcp_mbps"].push_back(1);
-  EXPECT_THAT(complaint(document), HasSubstr("'tcp_mbps': wanted a list of at most 21"));
-}
-
-TEST(Reading, AMissingPartIsNamed) {
-  Json document = document_of(made_cluster_named("full"));
-  document.erase("pairs");
-  EXPECT_THAT(complaint(document), HasSubstr("pairs: is missing"));
 }
 
 }  // namespace
