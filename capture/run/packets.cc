@@ -130,10 +130,10 @@ std::string filter_for(const std::vector<Host>& peers) {
   return fmt::format("{} or (({}) and ({}))", kHandshakes, kAnyJob, hosts);
 }
 
-Packets::Packets(PacketOptions options, socket::FlowBook& book, record::Writer& writer,
+Packets::Packets(PacketOptions options, socket::FlowRegistry& registry, record::Writer& writer,
                  tap::TapListeners listeners)
     : options_(std::move(options)),
-      book_(book),
+      registry_(registry),
       writer_(writer),
       listeners_(std::move(listeners)) {}
 
@@ -182,7 +182,7 @@ Result<> Packets::add(const TapKey& key, const std::string& netns, const std::st
                      // sysfs shows how interfaces are stacked in this namespace only.
                      .rivals = key.first == 0 ? rivals_of(key.second) : std::vector<std::string>{},
                      .root = options_.root},
-                    book_, writer_, listeners_));
+                    registry_, writer_, listeners_));
   taps_[key] = std::move(tap);
   has_listened_ = true;
   return {};

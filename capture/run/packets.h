@@ -18,7 +18,7 @@
 #include "base/sys/error.h"
 #include "base/sys/root.h"
 #include "capture/packet/packet.h"
-#include "capture/socket/flow_book.h"
+#include "capture/socket/flow_registry.h"
 #include "capture/socket/watcher.h"
 #include "capture/tap/process.h"
 
@@ -38,7 +38,7 @@ struct InterfaceVolume {
 class Packets {
  public:
   // The arguments outlive it.
-  Packets(PacketOptions options, socket::FlowBook& book, record::Writer& writer,
+  Packets(PacketOptions options, socket::FlowRegistry& registry, record::Writer& writer,
           tap::TapListeners listeners);
   ~Packets();
 
@@ -74,7 +74,7 @@ class Packets {
   bool is_wanted(const std::string& interface) const;
 
   PacketOptions options_;
-  socket::FlowBook& book_;
+  socket::FlowRegistry& registry_;
   record::Writer& writer_;
   tap::TapListeners listeners_;
   std::map<TapKey, std::unique_ptr<tap::TapProcess>> taps_;

@@ -140,12 +140,12 @@ Watch::Watch(const Options& options, const sys::Root& root, const sys::Clock& cl
       clock_(clock),
       writer_(std::move(writer)),
       record_path_(writer_->path()),
-      book_(*writer_),
+      registry_(*writer_),
       collective_rows_(writer_->producer("collectives")),
       packets_(std::make_unique<Packets>(
           PacketOptions{
               .interfaces = options.interfaces, .root = root, .tap_program = options.tap_program},
-          book_, *writer_,
+          registry_, *writer_,
           tap::TapListeners{.on_traffic = [this](const auto& bins) { steps_->take(bins); },
                             .on_collective =
                                 [this](const record::Collective& row, std::int64_t end,
@@ -166,7 +166,7 @@ Watch::~Watch() = default;
 Result<> Watch::prepare() {
   TRY(std::unique_ptr<Steps> steps, Steps::make(options_, clock_, *writer_));
   steps_ = std::move(steps);
-  auto sockets = socket::Watcher::make({}, root_, clock_, *writer_, book_);
+  auto sockets = socket::Watcher::make({}, root_, clock_, *writer_, registry_);
   if (sockets) {
     sockets_ = std::move(*sockets);
   } else {

@@ -34,7 +34,7 @@
 #include "capture/live/figures.h"
 #include "capture/live/metrics.h"
 #include "capture/run/options.h"
-#include "capture/socket/flow_book.h"
+#include "capture/socket/flow_registry.h"
 #include "capture/stall/monitor.h"
 #include "capture/tap/job_flows.h"
 
@@ -166,7 +166,7 @@ class Watch {
   const sys::Clock& clock_;
   std::unique_ptr<record::Writer> writer_;
   std::string record_path_;
-  socket::FlowBook book_;
+  socket::FlowRegistry registry_;
   std::unique_ptr<Steps> steps_;
   std::unique_ptr<live::Metrics> metrics_;
   std::unique_ptr<live::OtlpSender> otlp_;

@@ -9,10 +9,11 @@ namespace chokepoint::capture::socket {
 namespace {
 
 constexpr double kNsPerUs = 1'000;
+// A single packet that was sent again need not mean that the other end is gone: a judgement.
 constexpr std::int64_t kMinResent = 2;
-constexpr std::size_t kMaxSilent = 64;
+constexpr std::size_t kMaxSilent = 64;  // connections in Figures::silent
 
-bool is_answered(const record::SocketSample& before, const record::SocketSample& now) {
+bool is_acknowledged(const record::SocketSample& before, const record::SocketSample& now) {
   return now.unacked_packets.value_or(0) == 0 || now.bytes_acked != before.bytes_acked;
 }
 
@@ -124,8 +125,8 @@ void Account::report(Figures& figures) {
 }
 
 void Journal::admit(Connection& connection, const Owner& owner, bool is_older) {
-  const Sighting sighting = book_.seen_by_sockets(connection.ends, network_, connection.cookie,
-                                                  owner, connection.seen_ns);
+  const Sighting sighting = registry_.seen_by_sockets(connection.ends, network_, connection.cookie,
+                                                      owner, connection.seen_ns);
   connection.entry = sighting.entry;
   connection.is_turned = sighting.is_turned;
   if (is_older) {
@@ -137,16 +138,16 @@ void Journal::admit(Connection& connection, const Owner& owner, bool is_older) {
                  .network = network_});
   account_.count(connection);
   stamp(connection.last, connection);
-  keep_last(connection);
+  write_last(connection);
 }
 
 void Journal::own(Connection& connection, const Owner& owner) {
-  book_.own(*connection.entry, connection.cookie, owner);
+  registry_.own(*connection.entry, connection.cookie, owner);
 }
 
 int Journal::keep(Connection& connection, const Reading& reading, std::int64_t now_ns) {
   const record::SocketSample row = take(connection, reading, now_ns);
-  if (is_answered(connection.last, row)) {
+  if (is_acknowledged(connection.last, row)) {
     connection.silent_ns = 0;
   } else if (connection.silent_ns == 0) {
     connection.silent_ns = connection.last.t_ns;
@@ -156,7 +157,7 @@ int Journal::keep(Connection& connection, const Reading& reading, std::int64_t n
   int rows = 0;
   if (is_other(row, connection.last)) {
     rows = connection.is_last_written ? 1 : 2;
-    keep_last(connection);
+    write_last(connection);
     write(row);
     connection.changed_ns = now_ns;
   }
@@ -165,7 +166,7 @@ int Journal::keep(Connection& connection, const Reading& reading, std::int64_t n
   return rows;
 }
 
-void Journal::keep_last(Connection& connection) {
+void Journal::write_last(Connection& connection) {
   if (!connection.is_last_written) {
     write(connection.last);
     connection.is_last_written = true;
@@ -186,8 +187,8 @@ void Journal::remember(Connection& connection, const Reading& reading, std::int6
 }
 
 void Journal::close(Connection& connection, std::int64_t now_ns) {
-  keep_last(connection);
-  book_.left_by_sockets(connection.entry, connection.cookie, now_ns);
+  write_last(connection);
+  registry_.left_by_sockets(connection.entry, connection.cookie, now_ns);
   account_.close(connection);
 }
 

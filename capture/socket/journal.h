@@ -1,5 +1,5 @@
 // What becomes of the job's connections: the Journal of each network namespace writes rows into the
-// record, addresses and owners into the book, and sums into the one Account, which the watcher
+// record, addresses and owners into the registry, and sums into the one Account, which the watcher
 // shows. The watcher owns all of them; its thread only.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "base/record/samples.h"
 #include "base/record/writer.h"
-#include "capture/socket/flow_book.h"
+#include "capture/socket/flow_registry.h"
 #include "capture/socket/ownership.h"
 #include "capture/socket/reading.h"
 #include "capture/socket/watcher.h"
@@ -28,7 +28,7 @@ struct Connection {
   bool was_there_first = false;  // in the first dump of its network namespace
 
   EntryPointer entry = {};  // null: not known to be the job's
-  bool is_turned = false;   // the local end is the book's end b
+  bool is_turned = false;   // the local end is the flow row's end b
 
   std::int64_t silent_ns = 0;  // since when the other end acknowledges nothing of what is under way
   std::int64_t resent_before = 0;  // packets, by then
@@ -37,7 +37,7 @@ struct Connection {
   bool is_last_written = false;
   std::int64_t changed_ns = 0;
   bool is_queued = false;
-  std::int64_t gone_ns = 0;  // since when the kernel does not know it; 0: it does
+  std::int64_t vanished_ns = 0;  // since when the kernel does not know it; 0: it does
 
   Totals seen = {};          // at the sample before
   Totals counted = {};       // the part that is in the job's sums
@@ -57,7 +57,7 @@ class Account {
     --connections_;
     silent_.erase(connection.cookie);
   }
-  // Whether the other end still answers.
+  // Whether the other end still acknowledges data.
   void note_silence(const Connection& connection, const record::SocketSample& row);
   void judged(Rule rule) { ++judged_.at(static_cast<std::size_t>(rule)); }
   // How many connections rules alone assigned to the job, as a sentence; empty if none.
@@ -93,8 +93,9 @@ class Account {
 class Journal {
  public:
   // All arguments outlive it.
-  Journal(std::uint64_t network, record::Producer& producer, FlowBook& book, Account& account)
-      : network_(network), producer_(producer), book_(book), account_(account) {}
+  Journal(std::uint64_t network, record::Producer& producer, FlowRegistry& registry,
+          Account& account)
+      : network_(network), producer_(producer), registry_(registry), account_(account) {}
 
   // From now on it is the job's. `is_older` than the watching: what it did before does not count.
   void admit(Connection& connection, const Owner& owner, bool is_older);
@@ -105,14 +106,14 @@ class Journal {
   // Returns how many rows it wrote.
   int keep(Connection& connection, const Reading& reading, std::int64_t now_ns);
   // Writes the last row if it is not written yet.
-  void keep_last(Connection& connection);
+  void write_last(Connection& connection);
   // Counts, but writes no row. True if keep() would find a change.
   bool count(Connection& connection, const Reading& reading);
   // For a connection that is not known to be the job's.
   static void remember(Connection& connection, const Reading& reading, std::int64_t now_ns);
 
   void close(Connection& connection, std::int64_t now_ns);
-  // A connection was the job's by a rule alone, and closed before it was looked at.
+  // A connection was the job's by a rule alone, and closed before its first sample.
   void judged(Rule rule) { account_.judged(rule); }
 
  private:
@@ -122,7 +123,7 @@ class Journal {
 
   std::uint64_t network_;
   record::Producer& producer_;
-  FlowBook& book_;
+  FlowRegistry& registry_;
   Account& account_;
 };
 

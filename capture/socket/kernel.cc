@@ -85,12 +85,12 @@ constexpr std::uint32_t kStates = 1U << TCP_ESTABLISHED | 1U << TCP_SYN_SENT | 1
                                   1U << TCP_LISTEN | 1U << TCP_CLOSING;
 constexpr unsigned kDestroyed =
     1U << (SKNLGRP_INET_TCP_DESTROY - 1) | 1U << (SKNLGRP_INET6_TCP_DESTROY - 1);
-// At most, of those that wait: the rest is taken at the next call.
+// Events read in one call; the rest is read in the next.
 constexpr std::size_t kMaxEvents = 8'192;
 
 Error refused(int code) { return from_errno(code, "list sockets", "sock_diag"); }
 
-// Beyond the system's bound where that is allowed.
+// Beyond net.core.rmem_max, where CAP_NET_ADMIN allows it.
 void widen(mnl_socket* socket) {
   const int fd = mnl_socket_get_fd(socket);
   if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBytes, sizeof(kReceiveBytes)) != 0) {
@@ -98,7 +98,7 @@ void widen(mnl_socket* socket) {
   }
 }
 
-// The kernel answers at once; this is for the case that it never does.
+// The kernel replies at once; the timeout is for a kernel that never does.
 void bound_waiting(mnl_socket* socket) {
   const timeval deadline{.tv_sec = 1, .tv_usec = 0};
   setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof(deadline));
@@ -119,7 +119,7 @@ inet_diag_req_v2& put_request(nlmsghdr* header, std::uint16_t flags, std::uint32
 // another:
 //
 //   requests ── dump ──▶                     ──▶ parts … done
-//   requests ── one datagram, many names ──▶ ──▶ an answer for each
+//   requests ── one datagram, many names ──▶ ──▶ a reply for each
 //   events      (joined: the groups that report destroyed sockets) ──▶ last states
 class LiveKernel final : public Kernel {
  public:
@@ -146,7 +146,7 @@ class LiveKernel final : public Kernel {
       const std::span<const Name> batch =
           wanted.subspan(first, std::min(kBatch, wanted.size() - first));
       TRY(send_names(batch));
-      take_answers(batch.size(), first, take);
+      take_replies(batch.size(), first, take);
       sequence_ += static_cast<std::uint32_t>(kBatch);
     }
     return {};
@@ -165,9 +165,9 @@ class LiveKernel final : public Kernel {
       lost = received == 0 ? errno : lost;
       taken += received;
       for (std::size_t at = 0; at < received; ++at) {
-        for_each_answer(std::span(answers_[at]).first(lengths_[at]), [&](const Answer& answer) {
-          if (answer.reading) {
-            take(*answer.reading);
+        for_each_reply(std::span(replies_[at]).first(lengths_[at]), [&](const Reply& reply) {
+          if (reply.reading) {
+            take(*reply.reading);
           }
         });
       }
@@ -191,9 +191,9 @@ class LiveKernel final : public Kernel {
   };
   using Socket = std::unique_ptr<mnl_socket, Close>;
 
-  // Answers to single requests are taken from the kernel so many at a time.
+  // Replies to single requests that are read from the kernel in one call.
   static constexpr std::size_t kBatch = 64;
-  static constexpr std::size_t kAnswerBytes = 1024;
+  static constexpr std::size_t kReplyBytes = 1024;
   static constexpr std::size_t kDumpBytes = 65'536;
 
   Result<> open_sockets() {
@@ -235,17 +235,17 @@ class LiveKernel final : public Kernel {
     }
     bool is_done = false;
     int error = 0;
-    for_each_answer(std::span(buffer_).first(static_cast<std::size_t>(count)),
-                    [&](const Answer& answer) {
-                      if (answer.sequence != sequence_) {
-                        return;
-                      }
-                      is_done = is_done || answer.is_done || answer.error != 0;
-                      error = answer.error != 0 ? answer.error : error;
-                      if (answer.reading) {
-                        take(*answer.reading);
-                      }
-                    });
+    for_each_reply(std::span(buffer_).first(static_cast<std::size_t>(count)),
+                   [&](const Reply& reply) {
+                     if (reply.sequence != sequence_) {
+                       return;
+                     }
+                     is_done = is_done || reply.is_done || reply.error != 0;
+                     error = reply.error != 0 ? reply.error : error;
+                     if (reply.reading) {
+                       take(*reply.reading);
+                     }
+                   });
     return error == 0 ? Result<bool>(!is_done) : fail(refused(error));
   }
 
@@ -265,8 +265,8 @@ class LiveKernel final : public Kernel {
                                                                           : Result<>();
   }
 
-  // All answers are there when the request has been sent; those that found no room never come.
-  void take_answers(std::size_t wanted, std::size_t first, const TakeOne& take) {
+  // All replies are there when the request has been sent; those that found no room never come.
+  void take_replies(std::size_t wanted, std::size_t first, const TakeOne& take) {
     std::size_t taken = 0;
     while (taken < wanted) {
       const std::size_t received = receive(requests_.get());
@@ -274,26 +274,26 @@ class LiveKernel final : public Kernel {
         return;
       }
       for (std::size_t at = 0; at < received; ++at) {
-        for_each_answer(std::span(answers_[at]).first(lengths_[at]), [&](const Answer& answer) {
-          const std::uint32_t index = answer.sequence - sequence_ - 1;
+        for_each_reply(std::span(replies_[at]).first(lengths_[at]), [&](const Reply& reply) {
+          const std::uint32_t index = reply.sequence - sequence_ - 1;
           if (index >= wanted) {
             return;
           }
           ++taken;
-          if (answer.reading || answer.error == ENOENT || answer.error == ESTALE) {
-            take(first + index, answer.reading ? &*answer.reading : nullptr);
+          if (reply.reading || reply.error == ENOENT || reply.error == ESTALE) {
+            take(first + index, reply.reading ? &*reply.reading : nullptr);
           }
         });
       }
     }
   }
 
-  // How many came into answers_; 0: nothing is there, or errno says why it failed.
+  // How many came into replies_; 0: nothing is there, or errno says why it failed.
   std::size_t receive(mnl_socket* socket) {
     std::array<iovec, kBatch> places{};
     std::array<mmsghdr, kBatch> messages{};
     for (std::size_t at = 0; at < kBatch; ++at) {
-      places[at] = {.iov_base = answers_[at].data(), .iov_len = kAnswerBytes};
+      places[at] = {.iov_base = replies_[at].data(), .iov_len = kReplyBytes};
       messages[at].msg_hdr.msg_iov = &places[at];
       messages[at].msg_hdr.msg_iovlen = 1;
     }
@@ -312,8 +312,8 @@ class LiveKernel final : public Kernel {
   std::optional<Error> no_events_;
   std::uint32_t sequence_ = 0;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(kDumpBytes);
-  std::vector<std::array<std::byte, kAnswerBytes>> answers_ =
-      std::vector<std::array<std::byte, kAnswerBytes>>(kBatch);
+  std::vector<std::array<std::byte, kReplyBytes>> replies_ =
+      std::vector<std::array<std::byte, kReplyBytes>>(kBatch);
   std::array<std::size_t, kBatch> lengths_ = {};
 };
 

@@ -1,5 +1,5 @@
-// What the watcher asks the kernel about the sockets and interfaces of one network namespace. An
-// interface, so that tests can answer in the kernel's place. The watcher's thread only.
+// What the watcher reads from the kernel about sockets and interfaces of one network namespace. An
+// interface, so that tests can stand in for the kernel. The watcher's thread only.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class Kernel {
   virtual Result<> dump(const Take& take) = 0;
 
   // Called with the place of a wanted socket in the list; null: there is no such socket any longer.
-  // Not called for a socket about which no answer came this time.
+  // Not called for a socket without a reply this time.
   using TakeOne = std::function<void(std::size_t index, const Reading* reading)>;
   virtual Result<> query(std::span<const Name> wanted, const TakeOne& take) = 0;
 
@@ -79,6 +79,6 @@ struct Means {
 // As Watcher::make().
 Result<std::unique_ptr<Watcher>> make_watcher(const Options& options, sys::Root root,
                                               const sys::Clock& clock, record::Writer& writer,
-                                              FlowBook& book, Means means);
+                                              FlowRegistry& registry, Means means);
 
 }  // namespace chokepoint::capture::socket

@@ -11,11 +11,13 @@ namespace {
 
 // How long after a connection vanished its destroy event may come.
 constexpr std::int64_t kDestroyEventNs = kSecondNs / 2;
+// So many dumps without it end a socket of the job; one dump may miss a socket.
 constexpr std::uint64_t kUnlistedDumps = 3;
 // A socket that an application holds open after the connection broke is destroyed when it closes
-// it, if ever: so many are waited for.
+// it, if ever. At most so many are remembered until then.
 constexpr std::size_t kMaxClosed = 4'096;
-constexpr std::int64_t kKeepUnownedNs = 2 * kSecondNs;
+// How long a closed connection waits for a rule to find its owner: a judgement.
+constexpr std::int64_t kHoldUnownedNs = 2 * kSecondNs;
 
 }  // namespace
 
@@ -42,23 +44,23 @@ void NetworkWatch::list(const Reading& reading, std::int64_t now_ns) {
     socket.ends = reading.ends;
     socket.is_listener = reading.state == TCP_LISTEN;
     unsettled_.push_back(reading.cookie);
-    wants_holders_ = wants_holders_ || reading.inode != 0;
-    socket.wants_holder = true;
+    needs_holders_ = needs_holders_ || reading.inode != 0;
+    socket.needs_holder = true;
   }
   // A process has accepted it.
   if (std::exchange(socket.inode, reading.inode != 0 ? reading.inode : socket.inode) == 0 &&
       reading.inode != 0) {
-    want_holder(reading.cookie, socket);
+    seek_holder(reading.cookie, socket);
   }
   if (!socket.is_listener && socket.whose != Whose::Other) {
     list_connection(socket, reading, now_ns);
   }
 }
 
-void NetworkWatch::want_holder(std::uint64_t cookie, Socket& socket) {
-  wants_holders_ = true;
+void NetworkWatch::seek_holder(std::uint64_t cookie, Socket& socket) {
+  needs_holders_ = true;
   socket.tries = 0;
-  if (!std::exchange(socket.wants_holder, true)) {
+  if (!std::exchange(socket.needs_holder, true)) {
     unsettled_.push_back(cookie);
   }
 }
@@ -99,7 +101,7 @@ void NetworkWatch::sweep(std::int64_t now_ns) {
                                                                      : std::next(known);
   }
   std::erase_if(unowned_, [&](const auto& connection) {
-    return now_ns - connection->last.t_ns > kKeepUnownedNs;
+    return now_ns - connection->last.t_ns > kHoldUnownedNs;
   });
   for (; closed_.size() > kMaxClosed; closed_.pop_front()) {
     sockets_.erase(closed_.front());
@@ -108,17 +110,17 @@ void NetworkWatch::sweep(std::int64_t now_ns) {
 }
 
 // For a socket that the dump did not list. A dump may miss sockets that move meanwhile, so a
-// connection of the job is asked for by its name.
+// connection of the job is queried by its name.
 bool NetworkWatch::is_over(std::uint64_t cookie, Socket& socket, std::int64_t now_ns) {
   if (socket.whose == Whose::Closed) {
     return false;
   }
   if (socket.whose == Whose::Job && !socket.is_listener) {
     Connection& connection = *socket.connection;
-    if (connection.gone_ns == 0 && !std::exchange(connection.is_queued, true)) {
+    if (connection.vanished_ns == 0 && !std::exchange(connection.is_queued, true)) {
       queue_.add(cookie, now_ns);
     }
-    if (connection.gone_ns != 0 && now_ns - connection.gone_ns > kDestroyEventNs) {
+    if (connection.vanished_ns != 0 && now_ns - connection.vanished_ns > kDestroyEventNs) {
       close(socket, now_ns);
       closed_.push_back(cookie);
     }
@@ -132,65 +134,65 @@ bool NetworkWatch::is_over(std::uint64_t cookie, Socket& socket, std::int64_t no
     return socket.whose == Whose::Other;
   }
   if (socket.connection) {
-    keep_unowned(std::move(socket.connection), now_ns);
+    hold_unowned(std::move(socket.connection), now_ns);
   }
   return true;
 }
 
 Result<> NetworkWatch::sample(std::int64_t now_ns, Budget& budget) {
-  asked_.clear();
+  queried_.clear();
   const std::int64_t until_ns = now_ns + busy_interval_ns_ / 4;
   while (budget.has_room()) {
     const std::optional<std::uint64_t> cookie = queue_.take(until_ns);
     if (!cookie) {
       break;
     }
-    asked_.push_back(*cookie);
+    queried_.push_back(*cookie);
     budget.charge();
   }
   return sample_due(now_ns, &budget);
 }
 
 Result<> NetworkWatch::sample_all(std::int64_t now_ns) {
-  asked_.clear();
+  queried_.clear();
   for (const auto& [cookie, socket] : sockets_) {
     if (socket.whose == Whose::Job && !socket.is_listener) {
-      asked_.push_back(cookie);
+      queried_.push_back(cookie);
     }
   }
   const Result<> done = sample_due(now_ns, nullptr);
   for (auto& [cookie, socket] : sockets_) {
     if (socket.whose == Whose::Job && !socket.is_listener) {
-      journal_.keep_last(*socket.connection);
+      journal_.write_last(*socket.connection);
     }
   }
   return done;
 }
 
 Result<> NetworkWatch::sample_due(std::int64_t now_ns, Budget* budget) {
-  std::erase_if(asked_, [&](std::uint64_t cookie) {
+  std::erase_if(queried_, [&](std::uint64_t cookie) {
     const auto known = sockets_.find(cookie);
     const bool is_there = known != sockets_.end() && known->second.whose == Whose::Job &&
-                          known->second.connection->gone_ns == 0;
+                          known->second.connection->vanished_ns == 0;
     if (is_there) {
       known->second.connection->is_queued = false;
     }
     return !is_there;
   });
   names_.clear();
-  for (const std::uint64_t cookie : asked_) {
+  for (const std::uint64_t cookie : queried_) {
     names_.push_back(sockets_.at(cookie).connection->name);
   }
   const Result<> done = kernel_->query(names_, [&](std::size_t index, const Reading* reading) {
-    Connection& connection = *sockets_.at(asked_[index]).connection;
+    Connection& connection = *sockets_.at(queried_[index]).connection;
     if (reading == nullptr) {
-      connection.gone_ns = now_ns;
+      connection.vanished_ns = now_ns;
       changed_ns_ = now_ns;
     } else if (journal_.keep(connection, *reading, now_ns) > 1 && budget != nullptr) {
       budget->charge();
     }
   });
-  for (const std::uint64_t cookie : asked_) {
+  for (const std::uint64_t cookie : queried_) {
     schedule(*sockets_.at(cookie).connection, now_ns);
   }
   return done;
@@ -198,7 +200,7 @@ Result<> NetworkWatch::sample_due(std::int64_t now_ns, Budget* budget) {
 
 void NetworkWatch::schedule(Connection& connection, std::int64_t now_ns) {
   const auto due_ns = socket::sample_due_ns(now_ns, connection.changed_ns, busy_interval_ns_);
-  if (due_ns && connection.gone_ns == 0 && !std::exchange(connection.is_queued, true)) {
+  if (due_ns && connection.vanished_ns == 0 && !std::exchange(connection.is_queued, true)) {
     queue_.add(connection.cookie, *due_ns);
   }
 }

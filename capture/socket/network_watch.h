@@ -107,7 +107,7 @@ class NetworkWatch {
   Result<> sample_all(std::int64_t now_ns);
 
   // There are sockets whose holder is not known yet.
-  bool wants_holders() const { return wants_holders_; }
+  bool needs_holders() const { return needs_holders_; }
   // `has_grown`: there are processes that were not there before, or other ranks.
   void assign(const Holders& holders, bool has_grown, std::int64_t now_ns);
 
@@ -125,7 +125,7 @@ class NetworkWatch {
     std::uint32_t inode = 0;
     Whose whose = Whose::Unknown;
     bool is_listener = false;
-    bool wants_holder = false;
+    bool needs_holder = false;
     std::uint8_t tries = 0;
     std::uint64_t dump = 0;                       // the last that listed it
     std::unique_ptr<Connection> connection = {};  // of the job's, and of unknown ones
@@ -133,7 +133,7 @@ class NetworkWatch {
   using Sockets = std::unordered_map<std::uint64_t, Socket>;  // by cookie
 
   void list(const Reading& reading, std::int64_t now_ns);
-  void want_holder(std::uint64_t cookie, Socket& socket);
+  void seek_holder(std::uint64_t cookie, Socket& socket);
   void list_connection(Socket& socket, const Reading& reading, std::int64_t now_ns);
   std::unique_ptr<Connection> connection_of(const Reading& reading, std::int64_t now_ns) const;
   void sweep(std::int64_t now_ns);
@@ -152,7 +152,7 @@ class NetworkWatch {
 
   void take_last_state(const Reading& reading, std::int64_t now_ns);
   void close(Socket& socket, std::int64_t now_ns);
-  void keep_unowned(std::unique_ptr<Connection> connection, std::int64_t now_ns);
+  void hold_unowned(std::unique_ptr<Connection> connection, std::int64_t now_ns);
   bool judge_closed(Connection& connection, std::int64_t now_ns);
 
   void refresh_interfaces(std::int64_t now_ns);
@@ -171,12 +171,12 @@ class NetworkWatch {
   Interfaces interfaces_;
   std::int64_t interfaces_ns_ = 0;
 
-  bool wants_holders_ = false;
+  bool needs_holders_ = false;
   std::vector<std::uint64_t> unsettled_;              // want a holder
   std::deque<std::uint64_t> closed_;                  // without a last state, the oldest first
   std::vector<std::unique_ptr<Connection>> unowned_;  // closed connections of an unknown owner
 
-  std::vector<std::uint64_t> asked_;  // of one query; a member to keep its storage
+  std::vector<std::uint64_t> queried_;  // of one query; a member to keep its storage
   std::vector<Name> names_;
 };
 

@@ -16,8 +16,8 @@
 namespace chokepoint::capture::socket {
 namespace {
 
-// Of closed listeners.
-constexpr std::int64_t kKeepClosedNs = 10'000'000'000;
+// How long a listener's address counts as the job's after it was closed: a judgement.
+constexpr std::int64_t kHoldClosedNs = 10'000'000'000;
 constexpr std::size_t kMaxPeers = 65'536;
 
 // 0.0.0.0, or :: which takes both families.
@@ -70,7 +70,7 @@ void Belonging::listener_closed(std::uint64_t cookie, std::int64_t now_ns) {
 
 void Belonging::forget_old(std::int64_t now_ns) {
   std::erase_if(listeners_, [&](const auto& known) {
-    return known.second.closed_ns != 0 && now_ns - known.second.closed_ns > kKeepClosedNs;
+    return known.second.closed_ns != 0 && now_ns - known.second.closed_ns > kHoldClosedNs;
   });
 }
 

@@ -32,7 +32,7 @@ struct Verdict {
 // One network namespace.
 class Belonging {
  public:
-  // The job listens there. A closed listener still counts for kKeepClosedNs.
+  // The job listens there. A closed listener still counts for kHoldClosedNs.
   void listens(std::uint64_t cookie, const packet::Ends& ends, std::optional<std::int64_t> process);
   void listener_closed(std::uint64_t cookie, std::int64_t now_ns);
   void forget_old(std::int64_t now_ns);

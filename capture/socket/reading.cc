@@ -87,17 +87,17 @@ int code_of(int result) {
   return result < -kMaxErrors ? EBADMSG : -std::min(result, 0);
 }
 
-Answer answer_of(const nlmsghdr& header, std::span<const std::byte> payload) {
-  Answer answer{.sequence = header.nlmsg_seq};
+Reply reply_of(const nlmsghdr& header, std::span<const std::byte> payload) {
+  Reply reply{.sequence = header.nlmsg_seq};
   if (header.nlmsg_type == NLMSG_DONE) {
-    answer.is_done = true;
-    answer.error = code_of(front<int>(payload).value_or(0));
+    reply.is_done = true;
+    reply.error = code_of(front<int>(payload).value_or(0));
   } else if (header.nlmsg_type == NLMSG_ERROR) {
-    answer.error = code_of(front<int>(payload).value_or(-EBADMSG));
+    reply.error = code_of(front<int>(payload).value_or(-EBADMSG));
   } else if (header.nlmsg_type == SOCK_DIAG_BY_FAMILY) {
-    answer.reading = parse_reading(payload);
+    reply.reading = parse_reading(payload);
   }
-  return answer;
+  return reply;
 }
 
 constexpr double kUsPerMs = 1'000.0;
@@ -172,14 +172,14 @@ std::optional<Reading> parse_reading(std::span<const std::byte> message) {
       .info = attribute(behind(message, sizeof(inet_diag_msg)), INET_DIAG_INFO)};
 }
 
-void for_each_answer(std::span<const std::byte> datagram,
-                     const std::function<void(const Answer&)>& visit) {
+void for_each_reply(std::span<const std::byte> datagram,
+                    const std::function<void(const Reply&)>& visit) {
   while (const auto header = front<nlmsghdr>(datagram)) {
     if (header->nlmsg_len < sizeof(nlmsghdr) || header->nlmsg_len > datagram.size()) {
       return;
     }
-    visit(answer_of(*header,
-                    datagram.subspan(sizeof(nlmsghdr), header->nlmsg_len - sizeof(nlmsghdr))));
+    visit(reply_of(*header,
+                   datagram.subspan(sizeof(nlmsghdr), header->nlmsg_len - sizeof(nlmsghdr))));
     datagram = behind(datagram, header->nlmsg_len);
   }
 }

@@ -1,4 +1,4 @@
-// One message of sock_diag about one TCP socket: an answer, a part of a dump, or the last state of
+// One message of sock_diag about one TCP socket: a reply, a part of a dump, or the last state of
 // a socket that was destroyed; and the same as a row of the run record and as sums. A message that
 // is too short is dropped, an attribute that is too short is absent. Values and pure functions.
 #pragma once
@@ -40,15 +40,15 @@ struct Reading {
 std::optional<Reading> parse_reading(std::span<const std::byte> message);
 
 // One message of a datagram from the kernel.
-struct Answer {
+struct Reply {
   std::uint32_t sequence = 0;
   std::optional<Reading> reading = {};
-  int error = 0;         // errno, if that is the answer
+  int error = 0;         // errno, if the reply is an error
   bool is_done = false;  // the end of a dump
 };
 
-void for_each_answer(std::span<const std::byte> datagram,
-                     const std::function<void(const Answer&)>& visit);
+void for_each_reply(std::span<const std::byte> datagram,
+                    const std::function<void(const Reply&)>& visit);
 
 // Without the time, the flow and the direction. What the kernel does not report stays unknown.
 record::SocketSample sample_of(const Reading& reading, const net::TcpInfo& info);

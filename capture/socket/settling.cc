@@ -7,8 +7,9 @@
 namespace chokepoint::capture::socket {
 namespace {
 
+// Searches without a holder in the job, after which a socket is not the job's: see network_watch.h.
 constexpr std::uint8_t kMaxTries = 2;
-constexpr std::size_t kMaxUnowned = 1'024;
+constexpr std::size_t kMaxUnowned = 1'024;  // closed connections that wait for an owner
 // A process that started so long before the watching counts as older than it.
 constexpr std::int64_t kOlderNs = 2'000'000'000;
 
@@ -28,7 +29,7 @@ void NetworkWatch::assign(const Holders& holders, bool has_grown, std::int64_t n
       update_owner(cookie, socket, holders);
     }
   }
-  wants_holders_ = false;
+  needs_holders_ = false;
   std::erase_if(unsettled_, [&](std::uint64_t cookie) { return settle(cookie, holders, now_ns); });
   std::erase_if(unowned_, [&](auto& connection) { return judge_closed(*connection, now_ns); });
 }
@@ -36,7 +37,7 @@ void NetworkWatch::assign(const Holders& holders, bool has_grown, std::int64_t n
 // Sockets that are settled may be held by processes that are new, or have a rank now.
 void NetworkWatch::update_owner(std::uint64_t cookie, Socket& socket, const Holders& holders) {
   const job::JobProcess* holder = holders.holder_of(socket.inode);
-  if (holder == nullptr || socket.wants_holder) {
+  if (holder == nullptr || socket.needs_holder) {
     return;
   }
   if (socket.whose == Whose::Job && !socket.is_listener) {
@@ -48,7 +49,7 @@ void NetworkWatch::update_owner(std::uint64_t cookie, Socket& socket, const Hold
     if (!socket.is_listener) {
       belonging_.remove_other_peer(socket.ends);
     }
-    want_holder(cookie, socket);
+    seek_holder(cookie, socket);
   }
 }
 
@@ -59,8 +60,8 @@ bool NetworkWatch::settle(std::uint64_t cookie, const Holders& holders, std::int
   }
   Socket& socket = known->second;
   const bool is_settled = settle(cookie, socket, holders.holder_of(socket.inode), now_ns);
-  socket.wants_holder = !is_settled;
-  wants_holders_ = wants_holders_ || (!is_settled && socket.inode != 0);
+  socket.needs_holder = !is_settled;
+  needs_holders_ = needs_holders_ || (!is_settled && socket.inode != 0);
   return is_settled;
 }
 
@@ -137,7 +138,7 @@ void NetworkWatch::take_last_state(const Reading& reading, std::int64_t now_ns) 
   const auto known = sockets_.find(reading.cookie);
   if (known == sockets_.end()) {
     if (reading.ends.destination_port != 0) {
-      keep_unowned(connection_of(reading, now_ns), now_ns);
+      hold_unowned(connection_of(reading, now_ns), now_ns);
     }
     return;
   }
@@ -151,7 +152,7 @@ void NetworkWatch::take_last_state(const Reading& reading, std::int64_t now_ns) 
     journal_.count(*socket.connection, reading);
   } else if (socket.whose == Whose::Unknown && socket.connection) {
     Journal::remember(*socket.connection, reading, now_ns);
-    keep_unowned(std::move(socket.connection), now_ns);
+    hold_unowned(std::move(socket.connection), now_ns);
   }
   sockets_.erase(known);
 }
@@ -163,7 +164,7 @@ void NetworkWatch::close(Socket& socket, std::int64_t now_ns) {
   journal_.close(*socket.connection, now_ns);
 }
 
-void NetworkWatch::keep_unowned(std::unique_ptr<Connection> connection, std::int64_t now_ns) {
+void NetworkWatch::hold_unowned(std::unique_ptr<Connection> connection, std::int64_t now_ns) {
   if (has_carried_nothing(*connection) || judge_closed(*connection, now_ns)) {
     return;
   }

@@ -21,14 +21,17 @@ namespace chokepoint::capture::socket {
 namespace {
 
 constexpr std::int64_t kMsNs = 1'000'000;
-// What cost t is done again after 100 t at the earliest: 1 % of a core.
+// What took the time t is repeated after 100 t at the earliest: 1 % of a core.
 constexpr std::int64_t kCostFactor = 100;
+// Lists of all sockets, by the table "How often" of docs/internals/run-sockets.md: in the first
+// kEagerForNs of the watching; for kEagerForNs after a connection came or went.
 constexpr std::int64_t kStartIntervalNs = 50 * kMsNs;
 constexpr std::int64_t kEagerIntervalNs = 100 * kMsNs;
 constexpr std::int64_t kEagerForNs = 2 * kSecondNs;
 constexpr std::int64_t kHoldersIntervalNs = 50 * kMsNs;
-constexpr std::int64_t kTryAgainNs = 10 * kSecondNs;
-constexpr std::int64_t kKeepNetworkNs = 5 * kSecondNs;
+// Judgements.
+constexpr std::int64_t kRetryNs = 10 * kSecondNs;       // after a network could not be entered
+constexpr std::int64_t kHoldNetworkNs = 5 * kSecondNs;  // after its last process has ended
 constexpr std::size_t kMaxRemarks = 32;
 constexpr const char* kOwnNetwork = "/proc/thread-self/ns/net";
 
@@ -42,16 +45,16 @@ bool are_same(const job::JobProcesses& one, const job::JobProcesses& other) {
 }
 
 // Over as many network namespaces as the job's processes are in. It measures its own cost: lists of
-// all sockets, or of all open files, are asked for so rarely that each takes at most 1 % of a core.
+// all sockets, or of all open files, are read so rarely that each takes at most 1 % of a core.
 class LiveWatcher final : public Watcher {
  public:
   LiveWatcher(const Options& options, sys::Root root, const sys::Clock& clock,
-              record::Writer& writer, FlowBook& book, Means means)
+              record::Writer& writer, FlowRegistry& registry, Means means)
       : options_(options),
         root_(std::move(root)),
         clock_(clock),
         producer_(writer.producer("sockets")),
-        book_(book),
+        registry_(registry),
         means_(std::move(means)),
         began_ns_(clock.monotonic_ns()),
         budget_(options.most_samples_per_s),
@@ -67,7 +70,7 @@ class LiveWatcher final : public Watcher {
     follow_networks(processes, now_ns);
     take_destroyed(now_ns);
     dump_where_due(now_ns);
-    if ((has_grown_ || wants_holders()) && now_ns >= next_holders_ns_) {
+    if ((has_grown_ || needs_holders()) && now_ns >= next_holders_ns_) {
       assign(now_ns);
     }
     sample(now_ns);
@@ -105,7 +108,7 @@ class LiveWatcher final : public Watcher {
 
   Result<> open(const Network& network, std::int64_t now_ns) {
     TRY(std::unique_ptr<Kernel> kernel, means_.open(network));
-    Journal journal(network.inode, producer_, book_, account_);
+    Journal journal(network.inode, producer_, registry_, account_);
     Watched& watched = networks_[network.inode];
     watched.network = std::make_unique<NetworkWatch>(std::move(kernel), journal,
                                                      options_.busy_interval_ns, began_ns_);
@@ -138,13 +141,13 @@ class LiveWatcher final : public Watcher {
         continue;
       }
       if (const Result<> opened = open({.inode = inode, .pid = process.pid}, now_ns); !opened) {
-        refused_until_ns_[inode] = now_ns + kTryAgainNs;
+        refused_until_ns_[inode] = now_ns + kRetryNs;
         remark(opened);
       }
     }
     std::erase_if(networks_, [&](const auto& known) {
       return known.first != 0 && !known.second.network->has_connections() &&
-             now_ns - known.second.seen_ns > kKeepNetworkNs;
+             now_ns - known.second.seen_ns > kHoldNetworkNs;
     });
   }
 
@@ -172,7 +175,7 @@ class LiveWatcher final : public Watcher {
                          NetworkWatch::kMaxSockets));
     }
     const std::int64_t interval_ns =
-        done ? calm_interval_ns(watched, now_ns) : std::max(kTryAgainNs, options_.idle_interval_ns);
+        done ? calm_interval_ns(watched, now_ns) : std::max(kRetryNs, options_.idle_interval_ns);
     watched.next_dump_ns = now_ns + std::max(interval_ns, cost_ns * kCostFactor);
   }
 
@@ -217,9 +220,9 @@ class LiveWatcher final : public Watcher {
     }
   }
 
-  bool wants_holders() const {
+  bool needs_holders() const {
     return std::ranges::any_of(
-        networks_, [](const auto& known) { return known.second.network->wants_holders(); });
+        networks_, [](const auto& known) { return known.second.network->needs_holders(); });
   }
 
   std::int64_t calm_interval_ns(const Watched& watched, std::int64_t now_ns) const {
@@ -239,7 +242,7 @@ class LiveWatcher final : public Watcher {
         next_ns = std::min(next_ns, std::max(*sample_ns, sampled_ns_ + options_.busy_interval_ns));
       }
     }
-    if (has_grown_ || wants_holders()) {
+    if (has_grown_ || needs_holders()) {
       next_ns = std::min(next_ns, next_holders_ns_);
     }
     return std::max(next_ns, now_ns + kMsNs);
@@ -289,7 +292,7 @@ class LiveWatcher final : public Watcher {
   const sys::Root root_;
   const sys::Clock& clock_;
   record::Producer producer_;
-  FlowBook& book_;
+  FlowRegistry& registry_;
   const Means means_;
   const std::int64_t began_ns_;
 
@@ -316,8 +319,8 @@ class LiveWatcher final : public Watcher {
 
 Result<std::unique_ptr<Watcher>> make_watcher(const Options& options, sys::Root root,
                                               const sys::Clock& clock, record::Writer& writer,
-                                              FlowBook& book, Means means) {
-  auto watcher = std::make_unique<LiveWatcher>(options, std::move(root), clock, writer, book,
+                                              FlowRegistry& registry, Means means) {
+  auto watcher = std::make_unique<LiveWatcher>(options, std::move(root), clock, writer, registry,
                                                std::move(means));
   TRY(watcher->open_own());
   return watcher;
@@ -325,10 +328,10 @@ Result<std::unique_ptr<Watcher>> make_watcher(const Options& options, sys::Root 
 
 Result<std::unique_ptr<Watcher>> Watcher::make(const Options& options, sys::Root root,
                                                const sys::Clock& clock, record::Writer& writer,
-                                               FlowBook& book) {
+                                               FlowRegistry& registry) {
   Means means{.open = [root](const Network& network) { return open_kernel(root, network); },
               .cpu_ns = sys::thread_cpu_ns};
-  return make_watcher(options, std::move(root), clock, writer, book, std::move(means));
+  return make_watcher(options, std::move(root), clock, writer, registry, std::move(means));
 }
 
 }  // namespace chokepoint::capture::socket

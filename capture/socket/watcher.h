@@ -18,7 +18,7 @@
 #include "base/sys/error.h"
 #include "base/sys/root.h"
 #include "capture/job/process.h"
-#include "capture/socket/flow_book.h"
+#include "capture/socket/flow_registry.h"
 
 namespace chokepoint::capture::socket {
 
@@ -78,10 +78,11 @@ struct Figures {
 class Watcher {
  public:
   // Works as far as the kernel and the privileges allow; what is lacking stands in
-  // Figures::remarks. An Error only if nothing at all can be watched. Writer and book outlive it.
+  // Figures::remarks. An Error only if nothing at all can be watched. Writer and registry outlive
+  // it.
   static Result<std::unique_ptr<Watcher>> make(const Options& options, sys::Root root,
                                                const sys::Clock& clock, record::Writer& writer,
-                                               FlowBook& book);
+                                               FlowRegistry& registry);
   virtual ~Watcher() = default;
 
   // Does what is due. Returns when to call it again, in monotonic ns.

@@ -39,9 +39,9 @@ constexpr milliseconds kLookInterval{50};
 // Rows of the job's flows, which share theirs with its sockets. The tap's thread.
 class JobTarget final : public record::RowTarget {
  public:
-  JobTarget(socket::FlowBook& book, record::Writer& writer, std::uint64_t network,
+  JobTarget(socket::FlowRegistry& registry, record::Writer& writer, std::uint64_t network,
             const std::string& interface, const TapListeners& listeners)
-      : book_(book),
+      : registry_(registry),
         writer_(writer),
         producer_(writer.producer("packets " + interface)),
         network_(network),
@@ -50,14 +50,14 @@ class JobTarget final : public record::RowTarget {
   JobTarget& operator=(const JobTarget&) = delete;
   ~JobTarget() override {
     for (const auto& [id, entry] : entries_) {
-      book_.left_by_packets(entry);
+      registry_.left_by_packets(entry);
     }
   }
 
   record::FlowPlace place(std::int64_t id, const record::FlowPlace& known,
                           record::Flow row) override {
     if (const auto entry = entries_.find(id); entry != entries_.end()) {
-      book_.update_by_packets(*entry->second, row);
+      registry_.update_by_packets(*entry->second, row);
       return known;
     }
     const std::optional<packet::Ends> ends = ends_of(row);
@@ -65,14 +65,14 @@ class JobTarget final : public record::RowTarget {
       return {};
     }
     const socket::Sighting sighting =
-        book_.seen_by_packets(*ends, network_, ++keys_, std::move(row));
+        registry_.seen_by_packets(*ends, network_, ++keys_, std::move(row));
     entries_[id] = sighting.entry;
     return {.id = sighting.entry->flow(), .is_turned = sighting.is_turned};
   }
 
   void leave(std::int64_t id) override {
     if (const auto entry = entries_.find(id); entry != entries_.end()) {
-      book_.left_by_packets(entry->second);
+      registry_.left_by_packets(entry->second);
       entries_.erase(entry);
     }
   }
@@ -88,7 +88,7 @@ class JobTarget final : public record::RowTarget {
       return;
     }
     const std::int64_t end = (row.communicator.value_or(0) == 1) != place.is_turned ? 1 : 0;
-    listeners_.on_collective(row, end, book_.process_of(place.id, end));
+    listeners_.on_collective(row, end, registry_.process_of(place.id, end));
   }
   void lost(std::uint64_t rows) override { producer_.note_lost(rows); }
 
@@ -108,7 +108,7 @@ class JobTarget final : public record::RowTarget {
         .is_ipv6 = a->family() == net::Family::Ipv6};
   }
 
-  socket::FlowBook& book_;
+  socket::FlowRegistry& registry_;
   record::Writer& writer_;
   record::Producer producer_;
   const std::uint64_t network_;
@@ -121,13 +121,13 @@ class JobTarget final : public record::RowTarget {
 
 class TapProcess::Core {
  public:
-  Core(TapOptions options, socket::FlowBook& book, record::Writer& writer,
+  Core(TapOptions options, socket::FlowRegistry& registry, record::Writer& writer,
        const TapListeners& listeners, sys::Worker worker)
       : options_(std::move(options)),
-        book_(book),
+        registry_(registry),
         listeners_(listeners),
         worker_(std::move(worker)),
-        target_(book, writer, options_.network, options_.interface, listeners_),
+        target_(registry, writer, options_.network, options_.interface, listeners_),
         receiver_(target_) {}
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
@@ -267,7 +267,7 @@ class TapProcess::Core {
 
   // What has changed since it was asked.
   void answer() {
-    const std::uint64_t version = book_.version();
+    const std::uint64_t version = registry_.version();
     if (std::exchange(version_, version) == version) {
       return;
     }
@@ -282,7 +282,7 @@ class TapProcess::Core {
   }
 
   Sender sender_of(const PackedEnds& ends) const {
-    const std::optional<socket::JobEnd> end = book_.job_end(unpacked(ends), options_.network);
+    const std::optional<socket::JobEnd> end = registry_.job_end(unpacked(ends), options_.network);
     if (!end || std::ranges::count(options_.rivals, end->interface) > 0) {
       return Sender::NotTheJobs;
     }
@@ -290,7 +290,7 @@ class TapProcess::Core {
   }
 
   TapOptions options_;
-  socket::FlowBook& book_;
+  socket::FlowRegistry& registry_;
   const TapListeners listeners_;
   sys::Worker worker_;
   bool is_ended_ = false;
@@ -326,11 +326,12 @@ Result<std::string> program_of(const TapOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<TapProcess>> TapProcess::open(const TapOptions& options,
-                                                     socket::FlowBook& book, record::Writer& writer,
+                                                     socket::FlowRegistry& registry,
+                                                     record::Writer& writer,
                                                      const TapListeners& listeners) {
   TRY(const std::string program, program_of(options));
   TRY(sys::Worker worker, sys::Worker::start({program, "tap"}, kWords, options.interface));
-  auto core = std::make_unique<Core>(options, book, writer, listeners, std::move(worker));
+  auto core = std::make_unique<Core>(options, registry, writer, listeners, std::move(worker));
   TRY(core->start());
   return std::unique_ptr<TapProcess>(new TapProcess(std::move(core)));
 }

@@ -20,7 +20,7 @@
 #include "base/sys/root.h"
 #include "capture/observer/flow_timing.h"
 #include "capture/packet/packet.h"
-#include "capture/socket/flow_book.h"
+#include "capture/socket/flow_registry.h"
 #include "capture/tap/job_flows.h"
 
 namespace chokepoint::capture::tap {
@@ -38,7 +38,7 @@ struct TapListeners {
 struct TapOptions {
   std::string program = {};  // chokepoint-capture; empty: the one beside this program
   std::string interface = {};
-  std::uint64_t network = 0;  // as in the book: 0 for the program's own namespace
+  std::uint64_t network = 0;  // as in FlowRegistry: 0 for the program's own namespace
   std::string netns = {};     // a path, if it is another namespace
   std::string filter = {};
   std::uint64_t ring_bytes = 0;
@@ -51,9 +51,10 @@ struct TapOptions {
 
 class TapProcess {
  public:
-  // The interface is captured from here on; what comes before begin() waits in the ring. Book,
+  // The interface is captured from here on; what comes before begin() waits in the ring. Registry,
   // writer and listeners outlive it.
-  static Result<std::unique_ptr<TapProcess>> open(const TapOptions& options, socket::FlowBook& book,
+  static Result<std::unique_ptr<TapProcess>> open(const TapOptions& options,
+                                                  socket::FlowRegistry& registry,
                                                   record::Writer& writer,
                                                   const TapListeners& listeners);
   ~TapProcess();  // end()

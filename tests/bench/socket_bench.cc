@@ -33,8 +33,8 @@ class Crowd {
  public:
   Crowd(std::size_t talks, record::Writer& writer, const sys::Clock& clock)
       : clock_(clock),
-        book_(writer),
-        watcher_(std::move(*Watcher::make({}, sys::Root(), clock, writer, book_))),
+        registry_(writer),
+        watcher_(std::move(*Watcher::make({}, sys::Root(), clock, writer, registry_))),
         job_{{.pid = getpid(), .start_ticks = 1, .start_ns = clock.monotonic_ns()}} {
     for (std::size_t i = 0; i < talks; ++i) {
       talks_.push_back(talk_over(listener_));
@@ -75,7 +75,7 @@ class Crowd {
   }
 
   const sys::Clock& clock_;
-  socket::FlowBook book_;
+  socket::FlowRegistry registry_;
   std::unique_ptr<Watcher> watcher_;
   job::JobProcesses job_;
   const Listener listener_;

@@ -95,7 +95,7 @@ class LivePackets : public record::RecordFolder {
       GTEST_SKIP() << lacks;
     }
     writer_ = open_writer();
-    book_ = std::make_unique<socket::FlowBook>(*writer_);
+    registry_ = std::make_unique<socket::FlowRegistry>(*writer_);
   }
 
   std::unique_ptr<Packets> packets(std::vector<std::string> interfaces = {},
@@ -103,16 +103,16 @@ class LivePackets : public record::RecordFolder {
     return std::make_unique<Packets>(
         PacketOptions{
             .interfaces = std::move(interfaces), .root = root, .tap_program = CHOKEPOINT_CAPTURE},
-        *book_, *writer_, tap::TapListeners{});
+        *registry_, *writer_, tap::TapListeners{});
   }
   // The job is 10.0.0.1, and this its connection with 10.0.0.`to`.
   void job_talks_to(std::uint8_t to, const std::string& interface = "near") {
-    book_->seen_by_sockets({.source = address("10.0.0.1"),
-                            .destination = address("10.0.0." + std::to_string(to)),
-                            .source_port = 7,
-                            .destination_port = kPort,
-                            .protocol = 17},
-                           0, to, {.process = 5, .interface = interface, .is_job = true}, 1);
+    registry_->seen_by_sockets({.source = address("10.0.0.1"),
+                                .destination = address("10.0.0." + std::to_string(to)),
+                                .source_port = 7,
+                                .destination_port = kPort,
+                                .protocol = 17},
+                               0, to, {.process = 5, .interface = interface, .is_job = true}, 1);
   }
   static void job_sends(std::uint8_t to, int count, const std::string& into = "near") {
     send(into, {.from = 1, .to = to, .from_port = 7, .to_port = kPort}, count);
@@ -126,7 +126,7 @@ class LivePackets : public record::RecordFolder {
   }
 
   std::unique_ptr<record::Writer> writer_;
-  std::unique_ptr<socket::FlowBook> book_;
+  std::unique_ptr<socket::FlowRegistry> registry_;
 };
 
 TEST_F(LivePackets, CaptureWhatIsUpAndHasAnAddressThatPeersCanReach) {

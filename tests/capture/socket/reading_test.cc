@@ -117,34 +117,34 @@ TEST(Reading, OtherFamiliesAreNone) {
   EXPECT_FALSE(parse_reading(message_of(head)));
 }
 
-TEST(Answers, AreTakenOneByOne) {
+TEST(Replies, AreTakenOneByOne) {
   Bytes bytes = datagram_of(SOCK_DIAG_BY_FAMILY, 5, message_of(established()));
   Bytes error;
   put(error, -ENOENT);
   for (const Bytes& more : {datagram_of(NLMSG_ERROR, 6, error), datagram_of(NLMSG_DONE, 7, {})}) {
     bytes.insert(bytes.end(), more.begin(), more.end());
   }
-  std::vector<Answer> answers;
-  for_each_answer(bytes, [&](const Answer& answer) { answers.push_back(answer); });
-  ASSERT_EQ(answers.size(), 3U);
-  EXPECT_EQ(answers[0].sequence, 5U);
-  EXPECT_TRUE(answers[0].reading);
-  EXPECT_EQ(answers[1].error, ENOENT);
-  EXPECT_FALSE(answers[1].reading);
-  EXPECT_TRUE(answers[2].is_done);
+  std::vector<Reply> replies;
+  for_each_reply(bytes, [&](const Reply& reply) { replies.push_back(reply); });
+  ASSERT_EQ(replies.size(), 3U);
+  EXPECT_EQ(replies[0].sequence, 5U);
+  EXPECT_TRUE(replies[0].reading);
+  EXPECT_EQ(replies[1].error, ENOENT);
+  EXPECT_FALSE(replies[1].reading);
+  EXPECT_TRUE(replies[2].is_done);
 }
 
-TEST(Answers, OddLengthsEndTheDatagram) {
+TEST(Replies, OddLengthsEndTheDatagram) {
   for (const std::uint32_t length : {0U, 1U, 15U, 1'000'000U, ~0U}) {
     Bytes bytes = datagram_of(SOCK_DIAG_BY_FAMILY, 5, message_of(established()));
     std::memcpy(bytes.data(), &length, sizeof(length));
-    int answers = 0;
-    for_each_answer(bytes, [&](const Answer&) { ++answers; });
-    EXPECT_EQ(answers, 0) << length;
+    int replies = 0;
+    for_each_reply(bytes, [&](const Reply&) { ++replies; });
+    EXPECT_EQ(replies, 0) << length;
   }
 }
 
-TEST(Answers, AnAttributeThatIsTooLongIsNone) {
+TEST(Replies, AnAttributeThatIsTooLongIsNone) {
   Bytes bytes = message_of(established());
   const std::uint16_t length = 0xffff;
   std::memcpy(&bytes[sizeof(inet_diag_msg)], &length, sizeof(length));

@@ -14,8 +14,8 @@ class WatchFixture : public record::RecordFolder {
  protected:
   void watch(const Options& options = {}) {
     writer_ = open_writer();
-    book_ = std::make_unique<FlowBook>(*writer_);
-    auto made = Watcher::make(options, sys::Root(), time_, *writer_, *book_);
+    registry_ = std::make_unique<FlowRegistry>(*writer_);
+    auto made = Watcher::make(options, sys::Root(), time_, *writer_, *registry_);
     if (!made) {
       throw std::runtime_error(describe(made.error()));
     }
@@ -55,7 +55,7 @@ class WatchFixture : public record::RecordFolder {
 
   sys::SystemClock time_;
   std::unique_ptr<record::Writer> writer_;
-  std::unique_ptr<FlowBook> book_;
+  std::unique_ptr<FlowRegistry> registry_;
   std::unique_ptr<Watcher> watcher_;
   job::JobProcesses processes_;
 };

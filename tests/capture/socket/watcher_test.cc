@@ -25,7 +25,7 @@ class Watch : public record::RecordFolder {
 
   void start(const Options& options = {}) {
     writer_ = open_writer();
-    book_ = std::make_unique<FlowBook>(*writer_);
+    registry_ = std::make_unique<FlowRegistry>(*writer_);
     Means means;
     means.open = [&](const Network& network) -> Result<std::unique_ptr<Kernel>> {
       if (network.inode != 0) {
@@ -34,7 +34,7 @@ class Watch : public record::RecordFolder {
       return std::make_unique<FakeKernel>(kernel_);
     };
     means.cpu_ns = [&] { return cpu_ns_ += dump_cost_ns_; };
-    auto made = make_watcher(options, host_.root(), clock_, *writer_, *book_, std::move(means));
+    auto made = make_watcher(options, host_.root(), clock_, *writer_, *registry_, std::move(means));
     ASSERT_TRUE(made);
     watcher_ = *std::move(made);
   }
@@ -78,7 +78,7 @@ class Watch : public record::RecordFolder {
   std::int64_t cpu_ns_ = 0;
   std::int64_t dump_cost_ns_ = 0;
   std::unique_ptr<record::Writer> writer_;
-  std::unique_ptr<FlowBook> book_;
+  std::unique_ptr<FlowRegistry> registry_;
   std::unique_ptr<Watcher> watcher_;
   job::JobProcesses processes_;
 };
@@ -177,7 +177,7 @@ TEST_F(Watch, TheDirectionIsTheLocalEnds) {
   std::swap(turned.source, turned.destination);
   std::swap(turned.source_port, turned.destination_port);
   record::Flow row{.protocol = "tcp", .a_address = "10.0.0.2", .b_address = "10.0.0.1"};
-  const Sighting packets = book_->seen_by_packets(turned, 0, 1, row);
+  const Sighting packets = registry_->seen_by_packets(turned, 0, 1, row);
   run(kSecond);
   EXPECT_TRUE(packets.entry->is_job());
   record::Reader reader = finished();

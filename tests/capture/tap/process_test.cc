@@ -18,7 +18,7 @@ class TapProcessTest : public record::RecordFolder {
  protected:
   void SetUp() override {
     writer_ = open_writer();
-    book_ = std::make_unique<socket::FlowBook>(*writer_);
+    registry_ = std::make_unique<socket::FlowRegistry>(*writer_);
   }
 
   // A tap that says these messages, (kind, bytes) in Python, once it has heard what it is to do.
@@ -38,7 +38,7 @@ class TapProcessTest : public record::RecordFolder {
                               "assert hear() == SETUP\n"
                            << says;
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-    return TapProcess::open({.program = program, .interface = "eth0"}, *book_, *writer_, {});
+    return TapProcess::open({.program = program, .interface = "eth0"}, *registry_, *writer_, {});
   }
 
   // What it ends with, once it has said all that.
@@ -56,7 +56,7 @@ class TapProcessTest : public record::RecordFolder {
   }
 
   std::unique_ptr<record::Writer> writer_;
-  std::unique_ptr<socket::FlowBook> book_;
+  std::unique_ptr<socket::FlowRegistry> registry_;
 };
 
 TEST_F(TapProcessTest, AProgramThatIsNoTapIsAnError) {
@@ -105,12 +105,12 @@ TEST_F(TapProcessTest, IsToldWhichFlowsAreTheJobs) {
   const auto address = [](const char* text) {
     return packet::as_in_packets(*net::Address::parse(text));
   };
-  book_->seen_by_sockets({.source = address("10.0.0.1"),
-                          .destination = address("10.0.0.2"),
-                          .source_port = 7,
-                          .destination_port = 9,
-                          .protocol = 6},
-                         0, 1, {.process = 5, .interface = "eth0", .is_job = true}, 1);
+  registry_->seen_by_sockets({.source = address("10.0.0.1"),
+                              .destination = address("10.0.0.2"),
+                              .source_port = 7,
+                              .destination_port = 9,
+                              .protocol = 6},
+                             0, 1, {.process = 5, .interface = "eth0", .is_job = true}, 1);
   // The same connection from either end, and a stranger's.
   EXPECT_TRUE(
       end_of("def ends(a, b, port, other):\n"

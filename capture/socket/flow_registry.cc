@@ -1,4 +1,4 @@
-#include "capture/socket/flow_book.h"
+#include "capture/socket/flow_registry.h"
 
 #include <algorithm>
 #include <tuple>
@@ -16,7 +16,8 @@ record::Figure earlier(record::Figure one, record::Figure other) {
   return std::min(one.value(), other.value());
 }
 
-// By how much one side may see a connection later than the other.
+// By how much one side may see a connection later than the other: a judgement. Sockets are listed
+// four times a second at least.
 constexpr std::int64_t kSlackNs = 1'000'000'000;
 
 // Whether a connection that began at `start_ns` can be one that was left at `left_ns`.
@@ -125,8 +126,8 @@ record::Flow Entry::row() const {
   return row;
 }
 
-Sighting FlowBook::seen_by_packets(const packet::Ends& ends, std::uint64_t network,
-                                   std::uint64_t key, record::Flow row) {
+Sighting FlowRegistry::seen_by_packets(const packet::Ends& ends, std::uint64_t network,
+                                       std::uint64_t key, record::Flow row) {
   const Pair pair = pair_of(ends, network);
   const bool is_new = row.handshake_seen.value_or(0) == 1;
   const std::lock_guard guard(mutex_);
@@ -146,13 +147,13 @@ Sighting FlowBook::seen_by_packets(const packet::Ends& ends, std::uint64_t netwo
   return {.entry = entry, .is_turned = entry->is_turned(ends)};
 }
 
-void FlowBook::update_by_packets(Entry& entry, const record::Flow& row) {
+void FlowRegistry::update_by_packets(Entry& entry, const record::Flow& row) {
   const std::lock_guard guard(mutex_);
   entry.learn_of_packets(row);
   write(entry);
 }
 
-void FlowBook::left_by_packets(const EntryPointer& entry) {
+void FlowRegistry::left_by_packets(const EntryPointer& entry) {
   const std::lock_guard guard(mutex_);
   if (!entry->packets_.has_left) {
     entry->packets_.has_left = true;
@@ -160,8 +161,9 @@ void FlowBook::left_by_packets(const EntryPointer& entry) {
   }
 }
 
-Sighting FlowBook::seen_by_sockets(const packet::Ends& ends, std::uint64_t network,
-                                   std::uint64_t key, const Owner& owner, std::int64_t start_ns) {
+Sighting FlowRegistry::seen_by_sockets(const packet::Ends& ends, std::uint64_t network,
+                                       std::uint64_t key, const Owner& owner,
+                                       std::int64_t start_ns) {
   const Pair pair = pair_of(ends, network);
   const std::lock_guard guard(mutex_);
   EntryPointer entry = find(pair, [&](Entry& known) {
@@ -182,7 +184,7 @@ Sighting FlowBook::seen_by_sockets(const packet::Ends& ends, std::uint64_t netwo
   return {.entry = entry, .is_turned = is_turned};
 }
 
-void FlowBook::own(Entry& entry, std::uint64_t key, const Owner& owner) {
+void FlowRegistry::own(Entry& entry, std::uint64_t key, const Owner& owner) {
   const std::lock_guard guard(mutex_);
   if (Entry::Hold* hold = entry.hold_of_socket(key); hold != nullptr) {
     learn(entry, *hold, owner);
@@ -190,7 +192,8 @@ void FlowBook::own(Entry& entry, std::uint64_t key, const Owner& owner) {
   }
 }
 
-void FlowBook::left_by_sockets(const EntryPointer& entry, std::uint64_t key, std::int64_t end_ns) {
+void FlowRegistry::left_by_sockets(const EntryPointer& entry, std::uint64_t key,
+                                   std::int64_t end_ns) {
   const std::lock_guard guard(mutex_);
   Entry::Hold* hold = entry->hold_of_socket(key);
   if (hold == nullptr || hold->has_left) {
@@ -202,7 +205,7 @@ void FlowBook::left_by_sockets(const EntryPointer& entry, std::uint64_t key, std
   forget(entry);
 }
 
-void FlowBook::learn(Entry& entry, Entry::Hold& hold, const Owner& owner) {
+void FlowRegistry::learn(Entry& entry, Entry::Hold& hold, const Owner& owner) {
   const bool was_job = entry.is_job();
   entry.learn_of_sockets(hold, owner);
   if (entry.is_job() != was_job) {
@@ -210,7 +213,7 @@ void FlowBook::learn(Entry& entry, Entry::Hold& hold, const Owner& owner) {
   }
 }
 
-std::optional<JobEnd> FlowBook::job_end(const packet::Ends& ends, std::uint64_t network) const {
+std::optional<JobEnd> FlowRegistry::job_end(const packet::Ends& ends, std::uint64_t network) const {
   const std::lock_guard guard(mutex_);
   const EntryPointer entry =
       find(pair_of(ends, network), [](const Entry& known) { return known.is_job(); });
@@ -219,19 +222,19 @@ std::optional<JobEnd> FlowBook::job_end(const packet::Ends& ends, std::uint64_t 
                : std::nullopt;
 }
 
-std::optional<std::int64_t> FlowBook::process_of(std::int64_t flow, std::int64_t end) const {
+std::optional<std::int64_t> FlowRegistry::process_of(std::int64_t flow, std::int64_t end) const {
   const std::lock_guard guard(mutex_);
   const auto known = by_flow_.find(flow);
   const EntryPointer entry = known == by_flow_.end() ? nullptr : known->second.lock();
   return entry ? entry->sockets_.at(end == 1 ? 1 : 0).owner.process : std::nullopt;
 }
 
-std::size_t FlowBook::size() const {
+std::size_t FlowRegistry::size() const {
   const std::lock_guard guard(mutex_);
   return entries_.size();
 }
 
-EntryPointer FlowBook::add(const Pair& pair, const packet::Ends& ends, record::Flow row) {
+EntryPointer FlowRegistry::add(const Pair& pair, const packet::Ends& ends, record::Flow row) {
   auto entry = std::make_shared<Entry>(pair, ends, std::move(row));
   if (entries_.size() < kMaxEntries) {
     entries_.emplace(pair, entry);
@@ -240,14 +243,14 @@ EntryPointer FlowBook::add(const Pair& pair, const packet::Ends& ends, record::F
 }
 
 template <class Fits>
-EntryPointer FlowBook::find(const Pair& pair, const Fits& fits) const {
+EntryPointer FlowRegistry::find(const Pair& pair, const Fits& fits) const {
   const auto [first, last] = entries_.equal_range(pair);
   const auto found =
       std::find_if(first, last, [&](const auto& known) { return fits(*known.second); });
   return found == last ? nullptr : found->second;
 }
 
-void FlowBook::write(Entry& entry) {
+void FlowRegistry::write(Entry& entry) {
   record::Flow row = entry.row();
   if (row.id != 0 && findings(row) == findings(entry.written_)) {
     return;
@@ -263,7 +266,7 @@ void FlowBook::write(Entry& entry) {
   }
 }
 
-void FlowBook::forget(const EntryPointer& entry) {
+void FlowRegistry::forget(const EntryPointer& entry) {
   if (entry->is_held()) {
     return;
   }
@@ -277,7 +280,7 @@ void FlowBook::forget(const EntryPointer& entry) {
   }
 }
 
-void FlowBook::erase(const EntryPointer& entry) {
+void FlowRegistry::erase(const EntryPointer& entry) {
   const auto [first, last] = entries_.equal_range(entry->pair_);
   const auto found =
       std::find_if(first, last, [&](const auto& known) { return known.second == entry; });

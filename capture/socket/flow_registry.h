@@ -11,8 +11,8 @@
 // continue without a handshake after their flow had been dropped while the socket stayed.
 //
 // Any thread; one lock per sighting or update, none per packet. Entries live as long as somebody
-// holds them. The book drops those that both sides have left, but not at once: a short connection
-// is often closed before the other side looks.
+// holds them. The registry drops entries that both sides have left, but not at once: a short
+// connection is often closed before the other side samples it.
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ struct Owner {
 //   from the packets   handshake, end time, and what the sockets do not know
 //   from both          the earlier start time
 //
-// Guarded by the book's lock, except flow() and is_job(), which any thread reads without it.
+// Guarded by the registry's lock, except flow() and is_job(), which any thread reads without it.
 class Entry : public std::enable_shared_from_this<Entry> {
  public:
   // `row` has the ends; the first sighting decides which of them is a.
@@ -71,7 +71,7 @@ class Entry : public std::enable_shared_from_this<Entry> {
   bool is_job() const { return is_job_.load(std::memory_order_relaxed); }
 
  private:
-  friend class FlowBook;
+  friend class FlowRegistry;
 
   // One side's hold on the entry. A socket or slot belongs to one connection only: a hold is used
   // once.
@@ -134,15 +134,15 @@ struct JobEnd {
   std::string interface = {};  // the one with its address; empty: not known
 };
 
-class FlowBook {
+class FlowRegistry {
  public:
   // With more connections at once, new ones get a row for each side.
   static constexpr std::size_t kMaxEntries = 65'536;
   // Entries that both sides have left.
   static constexpr std::size_t kMaxLeftEntries = 4'096;
 
-  // The writer outlives the book.
-  explicit FlowBook(record::Writer& writer) : writer_(writer) {}
+  // The writer outlives the registry.
+  explicit FlowRegistry(record::Writer& writer) : writer_(writer) {}
 
   // `row`: what the packets know; `key`: a number other than 0, unique among the packets'
   // connections.
@@ -163,7 +163,7 @@ class FlowBook {
   std::optional<JobEnd> job_end(const packet::Ends& ends, std::uint64_t network) const;
   // Whose socket the flow's end a (0) or b (1) is; nullopt if nobody has seen it.
   std::optional<std::int64_t> process_of(std::int64_t flow, std::int64_t end) const;
-  // Changes whenever job_end() may have another answer; takes no lock.
+  // Changes whenever the result of job_end() may have changed; takes no lock.
   std::uint64_t version() const { return version_.load(std::memory_order_relaxed); }
 
   // Number of entries, including those that may soon be dropped.

@@ -1,4 +1,4 @@
-#include "capture/socket/flow_book.h"
+#include "capture/socket/flow_registry.h"
 
 #include <gmock/gmock.h>
 
@@ -42,14 +42,14 @@ const packet::Ends kNear = ends_of("10.0.0.1", 40'000, "10.0.0.2", 29'500);
 const packet::Ends kFar = turned(kNear);
 const Owner kOwner{.process = 7, .interface = "eth0", .is_job = true};
 
-class FlowBookTest : public record::RecordFolder {
+class FlowRegistryTest : public record::RecordFolder {
  protected:
   Sighting by_packets(const packet::Ends& ends, std::uint64_t key = 1) {
-    return book_.seen_by_packets(ends, 0, key, packets_row(ends));
+    return registry_.seen_by_packets(ends, 0, key, packets_row(ends));
   }
   Sighting by_sockets(const packet::Ends& ends, std::uint64_t key = 100,
                       std::int64_t start_ns = 6 * kSecondNs) {
-    return book_.seen_by_sockets(ends, 0, key, kOwner, start_ns);
+    return registry_.seen_by_sockets(ends, 0, key, kOwner, start_ns);
   }
   // As they stand in the record.
   std::vector<record::Flow> written() {
@@ -59,28 +59,28 @@ class FlowBookTest : public record::RecordFolder {
   }
 
   std::unique_ptr<record::Writer> writer_ = open_writer();
-  FlowBook book_{*writer_};
+  FlowRegistry registry_{*writer_};
 };
 
-TEST_F(FlowBookTest, WhoseAConnectionIsIsToldBeforePacketsHaveARow) {
-  const std::uint64_t before = book_.version();
-  EXPECT_FALSE(book_.job_end(kNear, 0));
+TEST_F(FlowRegistryTest, WhoseAConnectionIsIsToldBeforePacketsHaveARow) {
+  const std::uint64_t before = registry_.version();
+  EXPECT_FALSE(registry_.job_end(kNear, 0));
   by_sockets(kNear);
-  EXPECT_NE(book_.version(), before);
-  EXPECT_TRUE(book_.job_end(kNear, 0)->is_source);
-  EXPECT_FALSE(book_.job_end(kFar, 0)->is_source);
-  EXPECT_EQ(book_.job_end(kNear, 0)->interface, "eth0");
-  EXPECT_FALSE(book_.job_end(kNear, 4026531840));
+  EXPECT_NE(registry_.version(), before);
+  EXPECT_TRUE(registry_.job_end(kNear, 0)->is_source);
+  EXPECT_FALSE(registry_.job_end(kFar, 0)->is_source);
+  EXPECT_EQ(registry_.job_end(kNear, 0)->interface, "eth0");
+  EXPECT_FALSE(registry_.job_end(kNear, 4026531840));
 }
 
-TEST_F(FlowBookTest, AStrangersConnectionIsNoNews) {
-  const std::uint64_t before = book_.version();
-  book_.seen_by_sockets(kNear, 0, 100, {.interface = "eth0"}, kSecondNs);
-  EXPECT_EQ(book_.version(), before);
-  EXPECT_FALSE(book_.job_end(kNear, 0));
+TEST_F(FlowRegistryTest, AStrangersConnectionIsNoNews) {
+  const std::uint64_t before = registry_.version();
+  registry_.seen_by_sockets(kNear, 0, 100, {.interface = "eth0"}, kSecondNs);
+  EXPECT_EQ(registry_.version(), before);
+  EXPECT_FALSE(registry_.job_end(kNear, 0));
 }
 
-TEST_F(FlowBookTest, PacketsThenSocketsAreOneRow) {
+TEST_F(FlowRegistryTest, PacketsThenSocketsAreOneRow) {
   const Sighting packets = by_packets(kNear);
   EXPECT_FALSE(packets.entry->is_job());
   const Sighting sockets = by_sockets(kNear);
@@ -100,7 +100,7 @@ TEST_F(FlowBookTest, PacketsThenSocketsAreOneRow) {
   EXPECT_FALSE(flows[0].end_ns.known());
 }
 
-TEST_F(FlowBookTest, SocketsThenPacketsFromTheOtherEndAreOneRow) {
+TEST_F(FlowRegistryTest, SocketsThenPacketsFromTheOtherEndAreOneRow) {
   const Sighting sockets = by_sockets(kNear);
   const Sighting packets = by_packets(kFar);
   EXPECT_EQ(packets.entry, sockets.entry);
@@ -116,20 +116,20 @@ TEST_F(FlowBookTest, SocketsThenPacketsFromTheOtherEndAreOneRow) {
   EXPECT_EQ(flows[0].handshake_seen, 1);
 }
 
-TEST_F(FlowBookTest, ASocketAtTheRowsOtherEndIsTurned) {
+TEST_F(FlowRegistryTest, ASocketAtTheRowsOtherEndIsTurned) {
   by_packets(kFar);
   EXPECT_TRUE(by_sockets(kNear).is_turned);
   EXPECT_EQ(written().at(0).local_end, 1);
 }
 
-TEST_F(FlowBookTest, NeitherSideOverwritesTheOther) {
+TEST_F(FlowRegistryTest, NeitherSideOverwritesTheOther) {
   const Sighting sockets = by_sockets(kNear);
   const Sighting packets = by_packets(kFar);
   record::Flow row = packets_row(kFar);
   row.end_ns = 9 * kSecondNs;
-  book_.update_by_packets(*packets.entry, row);
-  book_.own(*sockets.entry, 100, {.process = 8, .interface = {}, .is_job = true});
-  book_.left_by_sockets(sockets.entry, 100, 11 * kSecondNs);
+  registry_.update_by_packets(*packets.entry, row);
+  registry_.own(*sockets.entry, 100, {.process = 8, .interface = {}, .is_job = true});
+  registry_.left_by_sockets(sockets.entry, 100, 11 * kSecondNs);
   const std::vector<record::Flow> flows = written();
   ASSERT_EQ(flows.size(), 1U);
   EXPECT_EQ(flows[0].process, 8);
@@ -140,12 +140,12 @@ TEST_F(FlowBookTest, NeitherSideOverwritesTheOther) {
   EXPECT_EQ(flows[0].handshake_seen, 1);
 }
 
-TEST_F(FlowBookTest, EachSideAloneTellsWhatItKnows) {
+TEST_F(FlowRegistryTest, EachSideAloneTellsWhatItKnows) {
   record::Flow row = packets_row(kNear);
   row.local_end = 1;
-  book_.seen_by_packets(kNear, 0, 1, row);
+  registry_.seen_by_packets(kNear, 0, 1, row);
   const packet::Ends other = ends_of("10.0.0.1", 40'001, "10.0.0.2", 29'500);
-  book_.left_by_sockets(by_sockets(other).entry, 100, 8 * kSecondNs);
+  registry_.left_by_sockets(by_sockets(other).entry, 100, 8 * kSecondNs);
   const std::vector<record::Flow> flows = written();
   ASSERT_EQ(flows.size(), 2U);
   EXPECT_EQ(flows[0].interface, "bond0");
@@ -159,10 +159,10 @@ TEST_F(FlowBookTest, EachSideAloneTellsWhatItKnows) {
   EXPECT_FALSE(flows[1].handshake_seen.known());
 }
 
-TEST_F(FlowBookTest, BothEndsHereAreOneRowOfNeitherEnd) {
+TEST_F(FlowRegistryTest, BothEndsHereAreOneRowOfNeitherEnd) {
   const Sighting near = by_sockets(kNear, 100);
   const Sighting far =
-      book_.seen_by_sockets(kFar, 0, 101, {.process = 9, .is_job = true}, 6 * kSecondNs);
+      registry_.seen_by_sockets(kFar, 0, 101, {.process = 9, .is_job = true}, 6 * kSecondNs);
   EXPECT_EQ(near.entry, far.entry);
   EXPECT_FALSE(near.is_turned);
   EXPECT_TRUE(far.is_turned);
@@ -172,14 +172,14 @@ TEST_F(FlowBookTest, BothEndsHereAreOneRowOfNeitherEnd) {
   EXPECT_EQ(flows[0].process, 7);
 }
 
-TEST_F(FlowBookTest, AConnectionToItselfIsNotTurned) {
+TEST_F(FlowRegistryTest, AConnectionToItselfIsNotTurned) {
   const packet::Ends self = ends_of("127.0.0.1", 4'000, "127.0.0.1", 4'000);
   EXPECT_FALSE(by_sockets(self).is_turned);
   EXPECT_FALSE(by_packets(self).is_turned);
   EXPECT_EQ(written().size(), 1U);
 }
 
-TEST_F(FlowBookTest, AnotherSocketOnThePortIsANewConnection) {
+TEST_F(FlowRegistryTest, AnotherSocketOnThePortIsANewConnection) {
   const Sighting first = by_sockets(kNear, 100);
   by_packets(kNear, 1);
   const Sighting second = by_sockets(kNear, 101);
@@ -190,10 +190,10 @@ TEST_F(FlowBookTest, AnotherSocketOnThePortIsANewConnection) {
   EXPECT_EQ(written().size(), 2U);
 }
 
-TEST_F(FlowBookTest, OtherPacketsOnThePortAreANewConnection) {
+TEST_F(FlowRegistryTest, OtherPacketsOnThePortAreANewConnection) {
   const Sighting first = by_packets(kNear, 1);
   by_sockets(kNear, 100);
-  book_.left_by_packets(first.entry);
+  registry_.left_by_packets(first.entry);
   const Sighting second = by_packets(kNear, 2);
   EXPECT_NE(first.entry, second.entry);
   EXPECT_FALSE(second.entry->is_job());
@@ -201,52 +201,53 @@ TEST_F(FlowBookTest, OtherPacketsOnThePortAreANewConnection) {
   EXPECT_EQ(written().size(), 2U);
 }
 
-TEST_F(FlowBookTest, PacketsThatGoOnAreTheOpenSocketsStill) {
+TEST_F(FlowRegistryTest, PacketsThatGoOnAreTheOpenSocketsStill) {
   const Sighting first = by_packets(kNear, 1);
   by_sockets(kNear, 100);
   record::Flow row = packets_row(kNear);
   row.end_ns = 20 * kSecondNs;
-  book_.update_by_packets(*first.entry, row);
-  book_.left_by_packets(first.entry);
+  registry_.update_by_packets(*first.entry, row);
+  registry_.left_by_packets(first.entry);
   row.handshake_seen = 0;
   row.start_ns = 90 * kSecondNs;
-  EXPECT_EQ(book_.seen_by_packets(kNear, 0, 2, row).entry, first.entry);
+  EXPECT_EQ(registry_.seen_by_packets(kNear, 0, 2, row).entry, first.entry);
   const std::vector<record::Flow> flows = written();
   ASSERT_EQ(flows.size(), 1U);
   EXPECT_EQ(flows[0].start_ns, 5 * kSecondNs);
 }
 
-TEST_F(FlowBookTest, WhatClosedBeforeThePacketsWereLookedAtIsFound) {
+TEST_F(FlowRegistryTest, WhatClosedBeforeThePacketsWereLookedAtIsFound) {
   const Sighting sockets = by_sockets(kNear);
-  book_.left_by_sockets(sockets.entry, 100, 7 * kSecondNs);
+  registry_.left_by_sockets(sockets.entry, 100, 7 * kSecondNs);
   EXPECT_EQ(by_packets(kFar).entry, sockets.entry);
   EXPECT_EQ(written().size(), 1U);
 }
 
-TEST_F(FlowBookTest, WhatClosedLongBeforeIsAnother) {
+TEST_F(FlowRegistryTest, WhatClosedLongBeforeIsAnother) {
   const Sighting sockets = by_sockets(kNear, 100, kSecondNs);
-  book_.left_by_sockets(sockets.entry, 100, 2 * kSecondNs);
+  registry_.left_by_sockets(sockets.entry, 100, 2 * kSecondNs);
   EXPECT_NE(by_packets(kFar).entry, sockets.entry);
 }
 
-TEST_F(FlowBookTest, OtherNetworksAreOthers) {
+TEST_F(FlowRegistryTest, OtherNetworksAreOthers) {
   const Sighting own = by_sockets(kNear, 100);
-  const Sighting other = book_.seen_by_sockets(kNear, 4'026'531'840, 101, kOwner, 6 * kSecondNs);
+  const Sighting other =
+      registry_.seen_by_sockets(kNear, 4'026'531'840, 101, kOwner, 6 * kSecondNs);
   EXPECT_NE(own.entry, other.entry);
   EXPECT_EQ(by_packets(kNear).entry, own.entry);
 }
 
-TEST_F(FlowBookTest, WhatEverybodyLeftIsForgottenInTime) {
-  constexpr std::size_t kConnections = FlowBook::kMaxLeftEntries + 1'000;
+TEST_F(FlowRegistryTest, WhatEverybodyLeftIsForgottenInTime) {
+  constexpr std::size_t kConnections = FlowRegistry::kMaxLeftEntries + 1'000;
   for (std::size_t number = 0; number < kConnections; ++number) {
     const packet::Ends ends =
         ends_of("10.0.0.1", static_cast<std::uint16_t>(number + 1), "10.0.0.2", 1);
-    book_.left_by_sockets(by_sockets(ends, number + 1).entry, number + 1, 7 * kSecondNs);
+    registry_.left_by_sockets(by_sockets(ends, number + 1).entry, number + 1, 7 * kSecondNs);
   }
-  EXPECT_EQ(book_.size(), FlowBook::kMaxLeftEntries);
+  EXPECT_EQ(registry_.size(), FlowRegistry::kMaxLeftEntries);
 }
 
-TEST_F(FlowBookTest, ThreadsSeeOneEntryAConnection) {
+TEST_F(FlowRegistryTest, ThreadsSeeOneEntryAConnection) {
   constexpr std::uint16_t kConnections = 500;
   std::vector<EntryPointer> of_packets(kConnections);
   std::vector<EntryPointer> of_sockets(kConnections);
@@ -261,7 +262,7 @@ TEST_F(FlowBookTest, ThreadsSeeOneEntryAConnection) {
   });
   for (std::uint16_t number = kConnections; number-- > 0;) {
     of_sockets[number] = by_sockets(ends_at(number), number + 1U).entry;
-    book_.own(*of_sockets[number], number + 1U, kOwner);
+    registry_.own(*of_sockets[number], number + 1U, kOwner);
   }
   packets.join();
   EXPECT_EQ(of_packets, of_sockets);
