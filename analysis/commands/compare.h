@@ -60,6 +60,8 @@ Result<> check_columns(const std::vector<std::string>& columns);
 std::vector<std::string> usual_columns(const Comparison& comparison);
 
 cli::Json document_of(const cli::Context& context, const Shown& shown);
+// The JSON Schema of all but its head, for docs/reference.
+cli::Json comparison_schema();
 void print_page(std::ostream& out, const cli::Terminal& terminal, const Shown& shown);
 // Only what Shown::bars asks for.
 void print_bars(std::ostream& out, const cli::Terminal& terminal, const Shown& shown);

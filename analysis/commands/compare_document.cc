@@ -2,18 +2,324 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
+#include <array>
+#include <tuple>
+
 #include "analysis/attribution/causes.h"
+#include "analysis/commands/accounting_fields.h"
 #include "analysis/commands/compare.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/compare/compare.h"
 #include "analysis/load/run_summary.h"
-#include "analysis/report/document_parts.h"
 #include "base/cli/table.h"
+#include "base/json/codec.h"
+#include "base/json/schema.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-using cli::Json;
+enum class ComparedKind : std::uint8_t { Runs, Probes };
+
+struct ShownFigure {
+  std::string key = {};
+  std::string title = {};
+  std::string unit = {};
+  std::optional<Better> better = {};
+};
+
+struct ShownDifference {
+  Difference difference = {};
+  std::string sentence = {};
+};
+
+struct ShownGroupVerdict {
+  VerdictClass verdict = {};
+  std::optional<double> lost_ms_per_step = {};
+  std::map<std::string, std::size_t> classes = {};
+};
+
+struct ShownGroup {
+  std::string name = {};
+  std::map<std::string, std::optional<std::string>> keys = {};
+  std::vector<std::size_t> runs = {};
+  std::optional<std::int64_t> gpus = {};
+  std::map<std::string, std::optional<Estimate>> figures = {};
+  std::string scaling_reference = {};
+  std::optional<Accounting> accounting = {};
+  std::optional<ShownGroupVerdict> verdict = {};
+  bool is_baseline = false;
+  std::optional<ShownDifference> difference = {};
+};
+
+struct ShownSteps {
+  std::optional<std::size_t> count = {};
+  std::optional<record::StepSource> source = {};
+};
+
+struct ShownRunVerdict {
+  VerdictClass verdict = {};
+  std::optional<Cause> cause = {};
+  std::string sentence = {};
+  std::optional<double> lost_ms_per_step = {};
+  std::optional<double> share_percent = {};
+  double confidence = 0;
+};
+
+struct ShownRun {
+  std::string path = {};
+  std::string folder = {};
+  std::size_t group = 0;
+  std::map<std::string, std::string> labels = {};
+  std::string command = {};
+  std::vector<std::string> nodes = {};
+  bool complete = false;
+  std::optional<std::int64_t> exit_status = {};
+  std::optional<std::int64_t> gpus = {};
+  ShownSteps steps = {};
+  std::map<std::string, std::optional<SourcedValue>> figures = {};
+  std::optional<Accounting> accounting = {};
+  std::optional<ShownRunVerdict> verdict = {};
+  std::vector<std::string> remarks = {};
+};
+
+struct ShownComparison {
+  ComparedKind of = ComparedKind::Runs;
+  std::vector<std::string> by = {};
+  std::string metric = {};
+  std::vector<std::string> shown = {};
+  double confidence = 0;
+  double least_percent = 0;
+  std::string unit = {};
+  std::vector<ShownFigure> figures = {};
+  std::vector<ShownGroup> groups = {};
+  std::vector<ShownRun> runs = {};
+  std::vector<std::size_t> regressions = {};
+  std::vector<LeftOut> left_out = {};
+  std::vector<std::string> remarks = {};
+};
+
+std::optional<double> low_of(const std::optional<math::Interval>& interval) {
+  return interval ? std::optional(interval->low) : std::nullopt;
+}
+
+std::optional<double> high_of(const std::optional<math::Interval>& interval) {
+  return interval ? std::optional(interval->high) : std::nullopt;
+}
+
+}  // namespace
+}  // namespace chokepoint::analysis
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<analysis::ComparedKind> {
+  using enum analysis::ComparedKind;
+  static constexpr std::string_view kWhat = "runs or probes";
+  static constexpr auto kNames =
+      std::to_array<EnumName<analysis::ComparedKind>>({{Runs, "runs"}, {Probes, "probes"}});
+};
+
+template <>
+struct EnumNames<analysis::Better> {
+  using enum analysis::Better;
+  static constexpr std::string_view kWhat = "more or less";
+  static constexpr auto kNames =
+      std::to_array<EnumName<analysis::Better>>({{More, "more"}, {Less, "less"}});
+};
+
+template <>
+struct Fields<analysis::ShownFigure> {
+  using F = analysis::ShownFigure;
+  static constexpr std::tuple kList{
+      field("key", &F::key, "as options and documents name it"),
+      field("title", &F::title, "of a column"), field("unit", &F::unit, "of its values"),
+      field("better", &F::better, "which way is better; null: neither")};
+};
+
+template <>
+struct Fields<analysis::Estimate> {
+  using E = analysis::Estimate;
+  static constexpr std::tuple kList{
+      field("mean", &E::mean, "of the row's runs"),
+      field("sd", &E::sd, "standard deviation; null of one run").at_least(0),
+      computed<E>(
+          "low", [](const E& estimate) { return analysis::low_of(estimate.interval); },
+          "where the mean lies, 95 %; null of one run"),
+      computed<E>(
+          "high", [](const E& estimate) { return analysis::high_of(estimate.interval); },
+          "likewise"),
+      field("min", &E::min, "of the runs"),
+      field("max", &E::max, "of the runs"),
+      field("count", &E::count, "runs that have it")};
+};
+
+template <>
+struct Fields<analysis::AccountChange> {
+  using C = analysis::AccountChange;
+  static constexpr std::tuple kList{
+      computed<C>(
+          "account", [](const C& change) { return name_of(change.account); },
+          "of accounting_ms_per_step"),
+      computed<C>(
+          "words", [](const C& change) { return words_of(change.account); }, "for people"),
+      field("ms_per_step", &C::ms_per_step, "by which it grew"),
+      field("share_percent", &C::share_percent, "of the step's difference")};
+};
+
+template <>
+struct Fields<analysis::FactChange> {
+  using C = analysis::FactChange;
+  static constexpr std::tuple kList{
+      field("hosts", &C::hosts, "on which it differs alike"),
+      field("subject", &C::subject, "kernel, sysctl, nic eth0 …"),
+      field("key", &C::key, "null: the subject itself came or went").null_if_empty(),
+      field("before", &C::before, "null: not known"),
+      field("after", &C::after, "null: not known"),
+      computed<C>(
+          "sentence", [](const C& change) { return analysis::text_of(change); }, "for people")};
+};
+
+template <>
+struct Fields<analysis::Difference> {
+  using D = analysis::Difference;
+  static constexpr std::tuple kList{
+      field("baseline", &D::baseline, "number of that row"),
+      field("before", &D::before, "the baseline's mean of the metric"),
+      field("after", &D::after, "the row's own"),
+      field("change_percent", &D::change_percent, "of the baseline's"),
+      computed<D>(
+          "low_percent", [](const D& difference) { return analysis::low_of(difference.percent); },
+          "in which interval the change lies, 95 %"),
+      computed<D>(
+          "high_percent", [](const D& difference) { return analysis::high_of(difference.percent); },
+          "likewise"),
+      field("test", &D::test, "null: none was possible"),
+      field("p", &D::p, "of the test").between(0, 1),
+      field("p_corrected", &D::p_corrected, "for the number of tests").between(0, 1),
+      field("why_no_test", &D::why_no_test, "null where there was one").null_if_empty(),
+      field("is_beyond_noise", &D::is_beyond_noise, "and no smaller than least_percent"),
+      field("is_worse", &D::is_worse,
+            "null where it is not beyond noise, or the figure knows no better"),
+      field("causes", &D::causes, "what changed with the step, the largest first"),
+      field("host_facts", &D::facts, "how the hosts were set up otherwise")};
+};
+
+template <>
+struct Fields<analysis::ShownDifference> {
+  using D = analysis::ShownDifference;
+  static constexpr std::tuple kList{spread(&D::difference),
+                                    field("sentence", &D::sentence, "all of that")};
+};
+
+template <>
+struct Fields<analysis::ShownGroupVerdict> {
+  using V = analysis::ShownGroupVerdict;
+  static constexpr std::tuple kList{
+      field("class", &V::verdict, "that most runs have"),
+      field("lost_ms_per_step", &V::lost_ms_per_step, "mean of the runs").at_least(0),
+      field("classes", &V::classes, "how many runs have which")};
+};
+
+template <>
+struct Fields<analysis::ShownGroup> {
+  using G = analysis::ShownGroup;
+  static constexpr std::tuple kList{
+      field("name", &G::name,
+            "`2x1 Tensor`: the values of the keys that differ among the rows, folders without what "
+            "all of them begin with"),
+      field("keys", &G::keys, "the row's values; null where its runs have none"),
+      field("runs", &G::runs, "numbers of its runs in `runs`, from 0"),
+      field("gpus", &G::gpus, "null: its runs do not agree").at_least(0),
+      field("figures", &G::figures, "by key; null where no run has it"),
+      field("scaling_reference", &G::scaling_reference, "name of the row that is T_1")
+          .null_if_empty(),
+      field("accounting_ms_per_step", &G::accounting, "means; null without steps"),
+      field("verdict", &G::verdict, "that most runs have; null of probes"),
+      field("is_baseline", &G::is_baseline, "another row is tested against it"),
+      field("difference", &G::difference, "from its baseline; null where it has none")};
+};
+
+template <>
+struct Fields<analysis::ShownSteps> {
+  using S = analysis::ShownSteps;
+  static constexpr std::tuple kList{field("count", &S::count, "null: none were found"),
+                                    field("source", &S::source, "how steps were found")};
+};
+
+template <>
+struct Fields<analysis::SourcedValue> {
+  using V = analysis::SourcedValue;
+  static constexpr std::tuple kList{field("value", &V::value, "of this run"),
+                                    field("from", &V::from, "how it came about")};
+};
+
+template <>
+struct Fields<analysis::ShownRunVerdict> {
+  using V = analysis::ShownRunVerdict;
+  static constexpr std::tuple kList{
+      field("class", &V::verdict, "of bottleneck"),
+      field("cause", &V::cause, "finer than the class"),
+      field("sentence", &V::sentence, "for people"),
+      field("lost_ms_per_step", &V::lost_ms_per_step, "null without steps").at_least(0),
+      field("share_percent", &V::share_percent, "of the step; null without steps").between(0, 100),
+      field("confidence", &V::confidence, "a calibrated frequency").between(0, 1)};
+};
+
+template <>
+struct Fields<analysis::ShownRun> {
+  using R = analysis::ShownRun;
+  static constexpr std::tuple kList{
+      field("path", &R::path, "the run's folder, or the document's file"),
+      field("folder", &R::folder, "the DIR that it came with"),
+      field("group", &R::group, "number of its row, from 0"),
+      field("labels", &R::labels, "of the run"),
+      field("command", &R::command, "the job's").null_if_empty(),
+      field("nodes", &R::nodes, "that left a record"),
+      field("complete", &R::complete, "every record has an end"),
+      field("exit_status", &R::exit_status, "the job's"),
+      field("gpus", &R::gpus, "or other processors that its ranks compute on").at_least(0),
+      field("steps", &R::steps, "that were seen"),
+      field("figures", &R::figures, "by key; null where it is not known"),
+      field("accounting_ms_per_step", &R::accounting, "null without steps"),
+      field("verdict", &R::verdict, "null of a probe"),
+      field("remarks", &R::remarks, "what to know about it, a line each")};
+};
+
+template <>
+struct Fields<analysis::LeftOut> {
+  using L = analysis::LeftOut;
+  static constexpr std::tuple kList{field("path", &L::path, "of the run"),
+                                    field("reason", &L::reason, "why it could not be read")};
+};
+
+template <>
+struct Fields<analysis::ShownComparison> {
+  using C = analysis::ShownComparison;
+  static constexpr std::tuple kList{
+      field("of", &C::of, "what is compared"),
+      field("by", &C::by, "the keys that make rows, in order"),
+      field("metric", &C::metric, "the figure that is tested"),
+      field("shown", &C::shown,
+            "the figures of the table, in order; also `runs`, `change`, `verdict`"),
+      field("confidence", &C::confidence, "of the intervals and tests").between(0, 1),
+      field("least_percent", &C::least_percent, "a smaller change is none").at_least(0),
+      field("unit", &C::unit, "what a sample is: `samples`, or the label `unit`"),
+      field("figures", &C::figures,
+            "all figures of runs, in the order of their table; of probes those that any document "
+            "has"),
+      field("groups", &C::groups, "the rows, in order"),
+      field("runs", &C::runs, "in the order of the rows; of probes a document or a trial each"),
+      field("regressions", &C::regressions,
+            "numbers of the rows that are worse beyond noise, from 0"),
+      field("left_out", &C::left_out, "runs that could not be read"),
+      field("remarks", &C::remarks, "what to know about the comparison, a line each")};
+};
+
+}  // namespace chokepoint
+
+namespace chokepoint::analysis {
+namespace {
 
 const char* name_of_unit(const FigureTraits& figure) {
   constexpr std::array kNames{"per_s", "factor", "mbps", "bytes", "bytes", "ms", "s"};
@@ -29,156 +335,106 @@ const char* name_of_unit(const FigureTraits& figure) {
                             : figure.plain;
 }
 
-Json json_of(const FigureTraits& figure) {
-  const Json better = figure.better == Better::More ? "more" : "less";
-  return {{"key", figure.key},
-          {"title", figure.title},
-          {"unit", name_of_unit(figure)},
-          {"better", figure.better == Better::Neither ? Json() : better}};
+ShownFigure shown_figure(const FigureTraits& figure) {
+  return {.key = figure.key,
+          .title = figure.title,
+          .unit = name_of_unit(figure),
+          .better = figure.better == Better::Neither ? std::nullopt : std::optional(figure.better)};
 }
 
-std::optional<double> low_of(const std::optional<math::Interval>& interval) {
-  return interval ? std::optional(interval->low) : std::nullopt;
-}
-
-std::optional<double> high_of(const std::optional<math::Interval>& interval) {
-  return interval ? std::optional(interval->high) : std::nullopt;
-}
-
-Json json_of(const std::optional<Estimate>& estimate) {
-  if (!estimate) {
-    return {};
-  }
-  return {{"mean", estimate->mean},
-          {"sd", value_or_null(estimate->sd)},
-          {"low", value_or_null(low_of(estimate->interval))},
-          {"high", value_or_null(high_of(estimate->interval))},
-          {"min", estimate->min},
-          {"max", estimate->max},
-          {"count", estimate->count}};
-}
-
-Json json_of(const std::vector<AccountChange>& causes) {
-  Json list = Json::array();
-  for (const AccountChange& cause : causes) {
-    list.push_back({{"account", name_of(cause.account)},
-                    {"words", words_of(cause.account)},
-                    {"ms_per_step", cause.ms_per_step},
-                    {"share_percent", cause.share_percent}});
-  }
-  return list;
-}
-
-Json json_of(const std::vector<FactChange>& facts) {
-  Json list = Json::array();
-  for (const FactChange& fact : facts) {
-    list.push_back({{"hosts", fact.hosts},
-                    {"subject", fact.subject},
-                    {"key", text_or_null(fact.key)},
-                    {"before", value_or_null(fact.before)},
-                    {"after", value_or_null(fact.after)},
-                    {"sentence", text_of(fact)}});
-  }
-  return list;
-}
-
-Json json_of_difference(const Comparison& comparison, const Group& group) {
-  if (!group.difference) {
-    return {};
-  }
-  const Difference& difference = *group.difference;
-  return {{"baseline", difference.baseline},
-          {"before", value_or_null(difference.before)},
-          {"after", value_or_null(difference.after)},
-          {"change_percent", value_or_null(difference.change_percent)},
-          {"low_percent", value_or_null(low_of(difference.percent))},
-          {"high_percent", value_or_null(high_of(difference.percent))},
-          {"test", difference.test ? Json(texts_of(*difference.test).name) : Json()},
-          {"p", value_or_null(difference.p)},
-          {"p_corrected", value_or_null(difference.p_corrected)},
-          {"why_no_test", text_or_null(difference.why_no_test)},
-          {"is_beyond_noise", difference.is_beyond_noise},
-          {"is_worse", value_or_null(difference.is_worse)},
-          {"causes", json_of(difference.causes)},
-          {"host_facts", json_of(difference.facts)},
-          {"sentence", sentence_of(comparison, group)}};
-}
-
-Json verdict_of(const Comparison& comparison, const Group& group) {
-  if (comparison.is_of_probes) {
-    return {};
-  }
-  const std::optional<Estimate>& lost = group[Figure::LostMs];
-  return {{"class", name_of(group.verdict)},
-          {"lost_ms_per_step", lost ? Json(lost->mean) : Json()},
-          {"classes", group.verdicts}};
-}
-
-Json json_of(const Comparison& comparison, const Group& group) {
-  Json keys = Json::object();
+ShownGroup shown_group(const Comparison& comparison, const Group& group) {
+  ShownGroup shown{.name = group.name,
+                   .runs = group.runs,
+                   .gpus = group.gpus,
+                   .accounting = group.accounting,
+                   .is_baseline = group.is_baseline};
   for (std::size_t at = 0; at < comparison.keys.size(); ++at) {
-    keys[comparison.keys[at]] = value_or_null(group.values[at]);
+    shown.keys[comparison.keys[at]] = group.values[at];
   }
-  Json figures = Json::object();
   for (const Figure figure : figures_in(comparison)) {
-    figures[traits_of(figure).key] = json_of(group[figure]);
+    shown.figures[traits_of(figure).key] = group[figure];
   }
-  return {
-      {"name", group.name},
-      {"keys", std::move(keys)},
-      {"runs", group.runs},
-      {"gpus", value_or_null(group.gpus)},
-      {"figures", std::move(figures)},
-      {"scaling_reference",
-       group.scaling_reference ? Json(comparison.groups[*group.scaling_reference].name) : Json()},
-      {"accounting_ms_per_step", accounts_document(group.accounting)},
-      {"verdict", verdict_of(comparison, group)},
-      {"is_baseline", group.is_baseline},
-      {"difference", json_of_difference(comparison, group)}};
-}
-
-Json figures_of(const Comparison& comparison, const ComparedRun& run) {
-  Json figures = Json::object();
-  for (const Figure each : figures_in(comparison)) {
-    if (each != Figure::ScalingFactor) {
-      const std::optional<SourcedValue>& figure = run[each];
-      figures[traits_of(each).key] =
-          figure ? Json{{"value", figure->value}, {"from", figure->from}} : Json();
+  if (group.scaling_reference) {
+    shown.scaling_reference = comparison.groups[*group.scaling_reference].name;
+  }
+  if (!comparison.is_of_probes) {
+    shown.verdict = {.verdict = group.verdict, .classes = group.verdicts};
+    if (const std::optional<Estimate>& lost = group[Figure::LostMs]) {
+      shown.verdict->lost_ms_per_step = lost->mean;
     }
   }
-  return figures;
-}
-
-Json verdict_of(const ComparedRun& run) {
-  if (run.is_probe) {
-    return {};
+  if (group.difference) {
+    shown.difference = {.difference = *group.difference,
+                        .sentence = sentence_of(comparison, group)};
   }
-  const bool is_accounted = run.accounting.has_value();
-  return {{"class", name_of(run.verdict.verdict)},
-          {"cause", text_or_null(name_of(run.verdict.cause))},
-          {"sentence", run.sentence},
-          {"lost_ms_per_step", is_accounted ? Json(run.verdict.lost_ms_per_step) : Json()},
-          {"share_percent", is_accounted ? Json(run.verdict.share_percent) : Json()},
-          {"confidence", run.verdict.confidence}};
+  return shown;
 }
 
-Json json_of(const Comparison& comparison, const ComparedRun& run, std::size_t group) {
-  return {{"path", run.path},
-          {"folder", run.folder},
-          {"group", group},
-          {"labels", run.labels},
-          {"command", text_or_null(run.command)},
-          {"nodes", run.nodes},
-          {"complete", run.is_complete},
-          {"exit_status", value_or_null(run.exit_status)},
-          {"gpus", value_or_null(run.gpus)},
-          {"steps",
-           {{"count", run.steps.source ? Json(run.steps.count) : Json()},
-            {"source", run.steps.source ? Json(name_of(*run.steps.source)) : Json()}}},
-          {"figures", figures_of(comparison, run)},
-          {"accounting_ms_per_step", accounts_document(run.accounting)},
-          {"verdict", verdict_of(run)},
-          {"remarks", run.remarks}};
+ShownRunVerdict shown_verdict(const ComparedRun& run) {
+  ShownRunVerdict shown{.verdict = run.verdict.verdict,
+                        .sentence = run.sentence,
+                        .confidence = run.verdict.confidence};
+  if (run.verdict.cause != Cause::None) {
+    shown.cause = run.verdict.cause;
+  }
+  if (run.accounting) {
+    shown.lost_ms_per_step = run.verdict.lost_ms_per_step;
+    shown.share_percent = run.verdict.share_percent;
+  }
+  return shown;
+}
+
+ShownRun shown_run(const Comparison& comparison, const ComparedRun& run, std::size_t group) {
+  ShownRun shown{.path = run.path,
+                 .folder = run.folder,
+                 .group = group,
+                 .labels = run.labels,
+                 .command = run.command,
+                 .nodes = run.nodes,
+                 .complete = run.is_complete,
+                 .exit_status = run.exit_status,
+                 .gpus = run.gpus,
+                 .accounting = run.accounting,
+                 .remarks = run.remarks};
+  if (run.steps.source) {
+    shown.steps = {.count = run.steps.count, .source = run.steps.source};
+  }
+  for (const Figure each : figures_in(comparison)) {
+    if (each != Figure::ScalingFactor) {
+      shown.figures[traits_of(each).key] = run[each];
+    }
+  }
+  if (!run.is_probe) {
+    shown.verdict = shown_verdict(run);
+  }
+  return shown;
+}
+
+ShownComparison shown_comparison(const Shown& of) {
+  const Comparison& comparison = of.comparison;
+  ShownComparison shown{.of = comparison.is_of_probes ? ComparedKind::Probes : ComparedKind::Runs,
+                        .by = comparison.keys,
+                        .metric = traits_of(comparison.metric).key,
+                        .shown = of.columns,
+                        .confidence = comparison.confidence,
+                        .least_percent = comparison.least_percent,
+                        .unit = comparison.unit,
+                        .left_out = comparison.left_out,
+                        .remarks = remarks_of(of)};
+  for (const Figure figure : figures_in(comparison)) {
+    shown.figures.push_back(shown_figure(traits_of(figure)));
+  }
+  for (std::size_t at = 0; at < comparison.groups.size(); ++at) {
+    const Group& group = comparison.groups[at];
+    shown.groups.push_back(shown_group(comparison, group));
+    for (const std::size_t run : group.runs) {
+      shown.runs.push_back(shown_run(comparison, comparison.runs[run], at));
+    }
+    if (group.difference && group.difference->is_worse.value_or(false)) {
+      shown.regressions.push_back(at);
+    }
+  }
+  return shown;
 }
 
 // One line of CSV; texts are quoted, numbers are not.
@@ -239,7 +495,7 @@ void add(CsvLine& line, const Comparison& comparison, const Difference& differen
   line.text(comparison.groups[difference.baseline].name);
   line.number(difference.change_percent);
   add(line, difference.percent);
-  line.text(difference.test ? texts_of(*difference.test).name : "");
+  line.text(difference.test ? std::string(chokepoint::name_of(*difference.test)) : "");
   line.number(difference.p);
   line.number(difference.p_corrected);
   line.text(difference.is_beyond_noise ? "yes" : "no");
@@ -248,38 +504,23 @@ void add(CsvLine& line, const Comparison& comparison, const Difference& differen
 
 }  // namespace
 
+cli::Json comparison_schema() {
+  cli::Json schema = json::schema_of<ShownComparison>();
+  cli::Json& parts = schema["properties"];
+  std::vector<std::string> units;
+  for (std::size_t at = 0; at < kFigures; ++at) {
+    const std::string unit = name_of_unit(traits_of(figure_at(at)));
+    if (std::ranges::find(units, unit) == units.end()) {
+      units.push_back(unit);
+    }
+  }
+  parts["figures"]["items"]["properties"]["unit"]["enum"] = units;
+  return schema;
+}
+
 cli::Json document_of(const cli::Context& context, const Shown& shown) {
-  const Comparison& comparison = shown.comparison;
-  Json document = cli::document(context, "chokepoint.comparison/1");
-  document["of"] = comparison.is_of_probes ? "probes" : "runs";
-  document["by"] = comparison.keys;
-  document["metric"] = traits_of(comparison.metric).key;
-  document["shown"] = shown.columns;
-  document["confidence"] = comparison.confidence;
-  document["least_percent"] = comparison.least_percent;
-  document["unit"] = comparison.unit;
-  document["figures"] = Json::array();
-  for (const Figure figure : figures_in(comparison)) {
-    document["figures"].push_back(json_of(traits_of(figure)));
-  }
-  document["groups"] = Json::array();
-  document["runs"] = Json::array();
-  document["regressions"] = Json::array();
-  for (std::size_t at = 0; at < comparison.groups.size(); ++at) {
-    const Group& group = comparison.groups[at];
-    document["groups"].push_back(json_of(comparison, group));
-    for (const std::size_t run : group.runs) {
-      document["runs"].push_back(json_of(comparison, comparison.runs[run], at));
-    }
-    if (group.difference && group.difference->is_worse.value_or(false)) {
-      document["regressions"].push_back(at);
-    }
-  }
-  document["left_out"] = Json::array();
-  for (const LeftOut& run : comparison.left_out) {
-    document["left_out"].push_back({{"path", run.path}, {"reason", run.reason}});
-  }
-  document["remarks"] = remarks_of(shown);
+  cli::Json document = cli::document(context, "chokepoint.comparison/1");
+  document.update(json::to_json(shown_comparison(shown)));
   return document;
 }
 

@@ -99,8 +99,7 @@ std::string ground_text(const Difference& difference) {
                         change_text(difference.percent->high));
   }
   if (difference.p_corrected) {
-    text +=
-        fmt::format(", p {} {}", p_text(*difference.p_corrected), texts_of(*difference.test).by);
+    text += fmt::format(", p {} {}", p_text(*difference.p_corrected), words_of(*difference.test));
   }
   return text;
 }

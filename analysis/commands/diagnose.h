@@ -28,8 +28,6 @@ cli::ExitCode exit_code_of(const Verdict& verdict);
 cli::Json document_of(const cli::Context& context, const Diagnosis& diagnosis);
 // The JSON Schema of all but its head, for docs/reference.
 cli::Json diagnosis_schema();
-// Its ms a step by account; null where time was not accounted for.
-cli::Json accounts_document(const std::optional<Accounting>& accounting);
 
 // Five lines: verdict, accounting, evidence, advice, confidence.
 void print_page(std::ostream& out, const cli::Terminal& terminal, const Diagnosis& diagnosis);

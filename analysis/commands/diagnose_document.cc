@@ -4,6 +4,7 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/ceilings.h"
+#include "analysis/commands/accounting_fields.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/evidence/tool_file.h"
 #include "analysis/load/run_summary.h"
@@ -12,17 +13,6 @@
 #include "base/sys/clock.h"
 
 namespace chokepoint {
-
-template <>
-struct Fields<analysis::Accounting> {
-  using A = analysis::Accounting;
-  static constexpr std::tuple kList{
-#define ACCOUNT(enumerator, name, words, text) \
-  computed<A>(                                 \
-      name, [](const A& accounting) { return accounting[analysis::Account::enumerator]; }, text),
-#include "analysis/attribution/causes.def"
-  };
-};
 
 template <>
 struct Fields<analysis::StepTimes> {
@@ -196,9 +186,6 @@ struct Fields<analysis::Diagnosis> {
 }  // namespace chokepoint
 
 namespace chokepoint::analysis {
-cli::Json accounts_document(const std::optional<Accounting>& accounting) {
-  return accounting ? json::to_json(*accounting) : cli::Json();
-}
 
 cli::Json diagnosis_schema() {
   cli::Json schema = json::schema_of<Diagnosis>();

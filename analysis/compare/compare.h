@@ -35,12 +35,7 @@ void fill_scaling(Comparison& comparison, const std::optional<Condition>& baseli
 // Whether a row differs from its baseline by more than noise, and by which test;
 // docs/guide/compare.md gives the reasons. Pure functions; any thread.
 
-struct NoiseTestTexts {
-  const char* name;  // "mann-whitney"
-  const char* by;    // "by the ranks of the runs"
-};
-
-const NoiseTestTexts& texts_of(NoiseTest test);
+const char* words_of(NoiseTest test);  // "by the ranks of the runs"
 
 // Fills test, p and interval of each row's difference from its baseline, corrects all p together,
 // and marks what is beyond noise. Baselines are set.

@@ -12,6 +12,7 @@
 
 #include "analysis/compare/compared_run.h"
 #include "analysis/compare/host_facts.h"
+#include "base/json/fields.h"
 #include "base/math/significance.h"
 #include "base/sys/error.h"
 
@@ -91,3 +92,14 @@ struct Comparison {
 };
 
 }  // namespace chokepoint::analysis
+
+template <>
+struct chokepoint::EnumNames<chokepoint::analysis::NoiseTest> {
+  using T = analysis::NoiseTest;
+  static constexpr std::string_view kWhat = "a test of noise";
+  static constexpr auto kNames =
+      std::to_array<EnumName<T>>({{T::MannWhitney, "mann-whitney"},
+                                  {T::Welch, "welch"},
+                                  {T::SingleRun, "single-run"},
+                                  {T::BlocksOfSteps, "blocks-of-steps"}});
+};

@@ -101,13 +101,13 @@ bool fulfils(const Comparison& comparison, const Group& group, const Condition& 
   });
 }
 
-std::optional<std::int64_t> gpus_of(const RunList& runs) {
+std::optional<std::int64_t> gpus_of(const ComparedRuns& runs) {
   const std::optional<std::int64_t> first = runs.front()->gpus;
   const bool agree = std::ranges::all_of(runs, [&](const auto* run) { return run->gpus == first; });
   return agree ? first : std::nullopt;
 }
 
-std::optional<Accounting> mean_accounting(const RunList& runs) {
+std::optional<Accounting> mean_accounting(const ComparedRuns& runs) {
   Accounting sum;
   std::size_t count = 0;
   for (const ComparedRun* run : runs) {
@@ -124,7 +124,7 @@ std::optional<Accounting> mean_accounting(const RunList& runs) {
   return count > 0 ? std::optional(sum) : std::nullopt;
 }
 
-void take_verdicts(const RunList& runs, Group& group) {
+void take_verdicts(const ComparedRuns& runs, Group& group) {
   std::map<VerdictClass, std::size_t> counts;
   for (const ComparedRun* run : runs) {
     ++counts[run->verdict.verdict];
@@ -234,15 +234,15 @@ std::optional<std::size_t> baseline_of(const Comparison& comparison, std::size_t
   return fulfilling.size() == 1 ? std::optional(fulfilling.front()) : std::nullopt;
 }
 
-RunList runs_of(const Comparison& comparison, const Group& group) {
-  RunList runs;
+ComparedRuns runs_of(const Comparison& comparison, const Group& group) {
+  ComparedRuns runs;
   for (const std::size_t run : group.runs) {
     runs.push_back(&comparison.runs[run]);
   }
   return runs;
 }
 
-std::vector<double> values_of(const RunList& runs, Figure figure) {
+std::vector<double> values_of(const ComparedRuns& runs, Figure figure) {
   std::vector<double> values;
   for (const ComparedRun* run : runs) {
     if ((*run)[figure]) {
@@ -264,7 +264,7 @@ std::optional<Estimate> estimate_of(std::span<const double> values, double confi
                   .interval = math::mean_interval(values, confidence)};
 }
 
-void fill(Group& group, const RunList& runs, double confidence) {
+void fill(Group& group, const ComparedRuns& runs, double confidence) {
   for (std::size_t at = 0; at < kFigures; ++at) {
     group.figures[at] = estimate_of(values_of(runs, figure_at(at)), confidence);
   }

@@ -27,17 +27,17 @@ Result<> sort_groups(Comparison& comparison, const std::string& by, bool is_reve
 std::optional<std::size_t> baseline_of(const Comparison& comparison, std::size_t group,
                                        const Condition& condition);
 
-using RunList = std::vector<const ComparedRun*>;
+using ComparedRuns = std::vector<const ComparedRun*>;
 
-RunList runs_of(const Comparison& comparison, const Group& group);
+ComparedRuns runs_of(const Comparison& comparison, const Group& group);
 
 // The runs' values of a figure, in their order.
-std::vector<double> values_of(const RunList& runs, Figure figure);
+std::vector<double> values_of(const ComparedRuns& runs, Figure figure);
 
 std::optional<Estimate> estimate_of(std::span<const double> values, double confidence);
 
 // Fills a row from its runs: figures but the scaling factor, GPUs, accounts and verdicts.
-void fill(Group& group, const RunList& runs, double confidence);
+void fill(Group& group, const ComparedRuns& runs, double confidence);
 
 // Whether all rows have the same value of this key, by its number.
 bool is_same_everywhere(const Comparison& comparison, std::size_t key);

@@ -19,8 +19,8 @@ constexpr std::size_t kMinSteps = 12;
 constexpr double kMinPercentOfSingles = 5;
 
 struct Sides {
-  RunList before;
-  RunList after;
+  ComparedRuns before;
+  ComparedRuns after;
   Numbers before_values;
   Numbers after_values;
 };
@@ -65,7 +65,7 @@ void compare_ranks(const Sides& sides, double confidence, Difference& difference
 }
 
 // Of each settled step what the metric is made of: its time, or that time over its samples.
-Numbers steps_of(const RunList& runs, Figure metric) {
+Numbers steps_of(const ComparedRuns& runs, Figure metric) {
   const auto found = std::ranges::find_if(
       runs, [&](const ComparedRun* run) { return (*run)[metric].has_value(); });
   const ComparedRun& run = **found;
@@ -154,14 +154,18 @@ void mark(const Comparison& comparison, Difference& difference) {
 
 }  // namespace
 
-const NoiseTestTexts& texts_of(NoiseTest test) {
-  static constexpr std::array kTexts{
-      // in the order of NoiseTest
-      NoiseTestTexts{"mann-whitney", "by the ranks of the runs"},
-      NoiseTestTexts{"welch", "by Welch's test of the runs"},
-      NoiseTestTexts{"single-run", "by one run against the others' spread"},
-      NoiseTestTexts{"blocks-of-steps", "by the steps of one run each"}};
-  return kTexts.at(static_cast<std::size_t>(test));
+const char* words_of(NoiseTest test) {
+  switch (test) {
+    case NoiseTest::MannWhitney:
+      return "by the ranks of the runs";
+    case NoiseTest::Welch:
+      return "by Welch's test of the runs";
+    case NoiseTest::SingleRun:
+      return "by one run against the others' spread";
+    case NoiseTest::BlocksOfSteps:
+      return "by the steps of one run each";
+  }
+  return "";
 }
 
 void test_differences(Comparison& comparison) {

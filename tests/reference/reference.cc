@@ -19,6 +19,7 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/collect/collection.h"
+#include "analysis/commands/compare.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/explain.h"
 #include "analysis/commands/runs.h"
@@ -294,7 +295,12 @@ std::vector<Schema> described_documents() {
       test_schema<documents::ProbeStorage>(),
       test_schema<documents::Pcie>(),
       test_schema<documents::Collective>(),
-      test_schema<documents::Rdma>()};
+      test_schema<documents::Rdma>(),
+      test_schema<documents::RdmaFlows>(),
+      document_schema<rdma::ShownDevices>(),
+      document_schema<documents::Trials>(),
+      schema_of_parts("chokepoint.comparison/1", printed_by("compare"),
+                      analysis::comparison_schema())};
 }
 
 std::string content_of(const std::filesystem::path& path) {
