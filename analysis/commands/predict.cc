@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "analysis/commands/commands.h"
+#include "analysis/commands/predict_document.h"
 #include "analysis/predict/grid.h"
+#include "base/json/codec.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -461,9 +463,11 @@ Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   TRY(check_upgrades(predicted, money));
   add_alternatives(predicted, money);
   if (context.json) {
-    cli::print(context, document_of(context, flags_, predicted));
+    cli::Json document = cli::document(context, Fields<ShownPrediction>::kSchema);
+    document.update(json::to_json(document_of(flags_, predicted)));
+    cli::print(context, document);
   } else {
-    print_page(context, predicted);
+    print_page(context, flags_, predicted);
   }
   return cli::ExitCode::Done;
 }

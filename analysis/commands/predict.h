@@ -1,8 +1,7 @@
 // chokepoint predict: what a step would take on another network, or with other ranks, and what that
-// is worth. predict_flags.cc defines the
-// flags, predict_input.cc reads them, predict.cc predicts, predict_check.cc
-// holds predictions against runs (--check), predict_page.cc shows them. Values, on the caller's
-// thread; of files, these functions read records and --curve.
+// is worth. predict_flags.cc defines the flags, predict_input.cc reads them, predict.cc predicts,
+// predict_check.cc holds predictions against runs (--check), predict_document.h and predict_page.cc
+// show them. Values, on the caller's thread; of files, these functions read records and --curve.
 #pragma once
 
 #include <chrono>
@@ -167,9 +166,9 @@ struct Predicted {
 // not one run could be checked.
 Result<cli::ExitCode> check_runs(cli::Context& context, const PredictFlags& given);
 
-// The chokepoint.prediction/1 document.
-cli::Json document_of(const cli::Context& context, const PredictFlags& given,
-                      const Predicted& predicted);
-void print_page(const cli::Context& context, const Predicted& predicted);
+void print_page(const cli::Context& context, const PredictFlags& given, const Predicted& predicted);
+
+// The JSON Schema of chokepoint.prediction.check/1 but its head, for docs/reference.
+cli::Json prediction_check_schema();
 
 }  // namespace chokepoint::analysis

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <array>
+#include <tuple>
 #include <utility>
 
 #include "analysis/attribution/profile.h"
@@ -10,36 +12,119 @@
 #include "analysis/commands/run_files.h"
 #include "analysis/load/run_summary.h"
 #include "analysis/predict/predict.h"
-#include "analysis/report/document_parts.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/json/codec.h"
+#include "base/json/schema.h"
 #include "base/math/tcp_rate.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-using cli::Json;
+// What predicts.
+enum class CheckedFrom : std::uint8_t { Itself, Run, Figures };
 
 struct CheckedRun {
   std::string run = {};
   std::string trouble = {};  // why it could not be checked; else empty
-  CheckedStep step = {};
-  Beside exposed_ms = {};
+  std::optional<CheckedStep> step = {};
+  std::optional<Beside> exposed_ms = {};
   std::optional<Beside> volume_bytes = {};  // frames of all hosts, of the whole run
   std::optional<Beside> energy_j = {};      // of a step
 };
 
-// What predicts: figures, the run of --from, or each run itself.
+struct PredictionCheck {
+  CheckedFrom predicted_from = CheckedFrom::Itself;
+  std::string from = {};
+  std::vector<CheckedRun> runs = {};
+  CheckFigures figures = {};
+};
+
 struct CheckSource {
-  std::string name = {};  // "itself", "run", "figures"
+  CheckedFrom name = CheckedFrom::Itself;
   std::optional<RecordedJob> from = {};
 };
 
+}  // namespace
+}  // namespace chokepoint::analysis
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<analysis::CheckedFrom> {
+  using enum analysis::CheckedFrom;
+  static constexpr std::string_view kWhat = "itself, run or figures";
+  static constexpr auto kNames = std::to_array<EnumName<analysis::CheckedFrom>>(
+      {{Itself, "itself"}, {Run, "run"}, {Figures, "figures"}});
+};
+
+template <>
+struct Fields<analysis::Beside> {
+  using B = analysis::Beside;
+  static constexpr std::tuple kList{
+      field("predicted", &B::predicted, "by the models").at_least(0),
+      field("measured", &B::measured, "in the run").at_least(0),
+      computed<B>(
+          "error_percent", [](const B& beside) { return beside.error_percent(); },
+          "of what was predicted; null: nothing was measured")};
+};
+
+template <>
+struct Fields<analysis::CheckedStep> {
+  using S = analysis::CheckedStep;
+  static constexpr std::tuple kList{spread(&S::step_ms),
+                                    field("low", &S::low_ms, "the prediction's range").at_least(0),
+                                    field("high", &S::high_ms, "likewise").at_least(0)};
+};
+
+template <>
+struct Fields<analysis::CheckedRun> {
+  using R = analysis::CheckedRun;
+  static constexpr std::tuple kList{
+      field("run", &R::run, "its folder"),
+      field("trouble", &R::trouble, "why it could not be checked").null_if_empty(),
+      field("step_ms", &R::step, "null where there is trouble"),
+      field("exposed_ms", &R::exposed_ms, "of the communication: not hidden by computing"),
+      field("volume_bytes", &R::volume_bytes,
+            "frames that all hosts sent in the run; null: on one host, or not recorded"),
+      field("energy_j_per_step", &R::energy_j, "of all GPUs; null: their power is not known")};
+};
+
+template <>
+struct Fields<analysis::CheckFigures> {
+  using F = analysis::CheckFigures;
+  static constexpr std::tuple kList{
+      field("checked", &F::count, "runs without trouble"),
+      field("median_error_percent", &F::median_error_percent,
+            "of the steps, without sign; null of no run")
+          .at_least(0),
+      field("p90_error_percent", &F::p90_error_percent, "likewise").at_least(0),
+      field("within_percent", &F::within_percent, "of the runs: measured between low and high")
+          .between(0, 100)};
+};
+
+template <>
+struct Fields<analysis::PredictionCheck> {
+  using C = analysis::PredictionCheck;
+  static constexpr std::tuple kList{
+      field("predicted_from", &C::predicted_from,
+            "each run itself by the models alone, the run of `from`, or figures"),
+      field("from", &C::from, "a run's folder").null_if_empty(),
+      field("runs", &C::runs, "in the order in which they were given"), spread(&C::figures)};
+};
+
+}  // namespace chokepoint
+
+namespace chokepoint::analysis {
+namespace {
+
 Result<CheckSource> source_of(const PredictFlags& given) {
-  if (given.from.empty()) return CheckSource{.name = has_figures(given) ? "figures" : "itself"};
+  if (given.from.empty()) {
+    return CheckSource{.name = has_figures(given) ? CheckedFrom::Figures : CheckedFrom::Itself};
+  }
   TRY(refuse_figures(given));
   TRY(RecordedJob job, recorded_job(given.from));
-  return CheckSource{.name = "run", .from = std::move(job)};
+  return CheckSource{.name = CheckedFrom::Run, .from = std::move(job)};
 }
 
 // As many ranks as the run had, where the flags do not say.
@@ -64,7 +149,7 @@ Result<Asked> asked_of(const CheckSource& source, const PredictFlags& given,
     return Asked{.profile = source.from->profile, .target = on_network_of(run, std::move(target))};
   }
   target = on_network_of(run, std::move(target));
-  if (source.name == "itself") {
+  if (source.name == CheckedFrom::Itself) {
     return Asked{.profile = without_outcome(run), .target = std::move(target)};
   }
   TRY(const Figures figures, figures_of(with_ranks_of(given, run)));
@@ -78,10 +163,10 @@ CheckedRun beside(const std::string& name, const RecordedJob& run, const Asked& 
   const Prediction told = predict(asked.profile, asked.target);
   CheckedRun checked{
       .run = name,
-      .step = {.step_ms = {.predicted = told.step_ms, .measured = run.profile.step_ms},
-               .low_ms = told.low_ms,
-               .high_ms = told.high_ms},
-      .exposed_ms = {.predicted = told.exposed_ms, .measured = run.profile.exposed_ms}};
+      .step = CheckedStep{.step_ms = {.predicted = told.step_ms, .measured = run.profile.step_ms},
+                          .low_ms = told.low_ms,
+                          .high_ms = told.high_ms},
+      .exposed_ms = Beside{.predicted = told.exposed_ms, .measured = run.profile.exposed_ms}};
   const Ranks ranks = ranks_of(asked.profile, asked.target);
   if (run.volume_bytes && run.profile.steps && ranks.hosts() > 1) {
     const Load sent = load_of(job_of(asked.profile, asked.target), asked.target.algorithm, ranks);
@@ -127,8 +212,8 @@ std::vector<CheckLine> lines_of(const CheckedRun& run) {
   const auto line = [](const char* name, const Beside& beside, const auto& shown) {
     return CheckLine{name, shown(beside.predicted), shown(beside.measured), shown_error(beside)};
   };
-  std::vector<CheckLine> lines{line("step", run.step.step_ms, shown_step),
-                               line("exposed", run.exposed_ms, shown_step)};
+  std::vector<CheckLine> lines{line("step", run.step->step_ms, shown_step),
+                               line("exposed", *run.exposed_ms, shown_step)};
   if (run.volume_bytes) lines.push_back(line("volume", *run.volume_bytes, math::format_bytes));
   if (run.energy_j) {
     lines.push_back(line("energy a step", *run.energy_j,
@@ -148,7 +233,7 @@ void print_one(const cli::Context& context, const CheckedRun& run) {
   }
   table.print(context.out, context.out_terminal);
   fmt::print(context.out, "\nthe step was predicted between {} and {}\n",
-             shown_step(run.step.low_ms), shown_step(run.step.high_ms));
+             shown_step(run.step->low_ms), shown_step(run.step->high_ms));
 }
 
 void print_many(const cli::Context& context, const std::vector<CheckedRun>& runs) {
@@ -160,8 +245,8 @@ void print_many(const cli::Context& context, const std::vector<CheckedRun>& runs
                     {"measured", Align::Right},
                     {"error", Align::Right}});
   for (const CheckedRun& run : runs) {
-    if (!run.trouble.empty()) continue;
-    const CheckedStep& step = run.step;
+    if (!run.step) continue;
+    const CheckedStep& step = *run.step;
     table.add({run.run, shown_step(step.step_ms.predicted), shown_step(step.low_ms),
                shown_step(step.high_ms), shown_step(step.step_ms.measured),
                shown_error(step.step_ms)});
@@ -172,61 +257,23 @@ void print_many(const cli::Context& context, const std::vector<CheckedRun>& runs
 CheckFigures figures_of(const std::vector<CheckedRun>& runs) {
   std::vector<CheckedStep> steps;
   for (const CheckedRun& run : runs) {
-    if (run.trouble.empty()) steps.push_back(run.step);
+    if (run.step) steps.push_back(*run.step);
   }
   return figures_of(steps);
 }
 
-void print_checks(const cli::Context& context, const std::vector<CheckedRun>& runs) {
-  const CheckFigures figures = figures_of(runs);
-  if (runs.size() == 1) {
-    print_one(context, runs.front());
+void print_checks(const cli::Context& context, const PredictionCheck& check) {
+  const CheckFigures& figures = check.figures;
+  if (check.runs.size() == 1) {
+    print_one(context, check.runs.front());
     return;
   }
-  print_many(context, runs);
+  print_many(context, check.runs);
   fmt::print(context.out,
              "\n{} runs: error {:.1f} % in the median, 90 % within {:.1f} %; {:.0f} % of the runs "
              "between low and high\n",
              figures.count, figures.median_error_percent.value_or(0),
              figures.p90_error_percent.value_or(0), figures.within_percent.value_or(0));
-}
-
-Json json_of(const Beside& beside) {
-  return {{"predicted", beside.predicted},
-          {"measured", beside.measured},
-          {"error_percent", value_or_null(beside.error_percent())}};
-}
-
-Json json_of(const std::optional<Beside>& beside) { return beside ? json_of(*beside) : Json(); }
-
-Json json_of(const CheckedRun& run) {
-  const bool is_checked = run.trouble.empty();
-  Json step = is_checked ? json_of(run.step.step_ms) : Json();
-  if (is_checked) {
-    step["low"] = run.step.low_ms;
-    step["high"] = run.step.high_ms;
-  }
-  return {{"run", run.run},
-          {"trouble", text_or_null(run.trouble)},
-          {"step_ms", std::move(step)},
-          {"exposed_ms", is_checked ? json_of(run.exposed_ms) : Json()},
-          {"volume_bytes", json_of(run.volume_bytes)},
-          {"energy_j_per_step", json_of(run.energy_j)}};
-}
-
-Json document_of(const cli::Context& context, const PredictFlags& given, const CheckSource& source,
-                 const std::vector<CheckedRun>& runs) {
-  const CheckFigures figures = figures_of(runs);
-  Json document = cli::document(context, "chokepoint.prediction.check/1");
-  document["predicted_from"] = source.name;
-  document["from"] = text_or_null(given.from);
-  document["runs"] = Json::array();
-  for (const CheckedRun& run : runs) document["runs"].push_back(json_of(run));
-  document["checked"] = figures.count;
-  document["median_error_percent"] = value_or_null(figures.median_error_percent);
-  document["p90_error_percent"] = value_or_null(figures.p90_error_percent);
-  document["within_percent"] = value_or_null(figures.within_percent);
-  return document;
 }
 
 // One that cannot be checked does not hide the others.
@@ -246,6 +293,8 @@ std::vector<CheckedRun> check_all(cli::Context& context, const PredictFlags& giv
 }
 
 }  // namespace
+
+cli::Json prediction_check_schema() { return json::schema_of<PredictionCheck>(); }
 
 Result<RecordedJob> recorded_job(const std::string& folder) {
   TRY(record::Run records, records_of(folder));
@@ -269,12 +318,17 @@ Result<cli::ExitCode> check_runs(cli::Context& context, const PredictFlags& give
     return fail(ErrorKind::Usage, "--check", given.checked.front(), "holds probes, and no run",
                 "give folders that 'chokepoint run --out' made");
   }
-  const std::vector<CheckedRun> runs = check_all(context, given, source, places.places);
-  const bool has_any = figures_of(runs).count > 0;
+  PredictionCheck check{.predicted_from = source.name,
+                        .from = given.from,
+                        .runs = check_all(context, given, source, places.places)};
+  check.figures = figures_of(check.runs);
+  const bool has_any = check.figures.count > 0;
   if (context.json) {
-    cli::print(context, document_of(context, given, source, runs));
+    cli::Json document = cli::document(context, "chokepoint.prediction.check/1");
+    document.update(json::to_json(check));
+    cli::print(context, document);
   } else if (has_any) {
-    print_checks(context, runs);
+    print_checks(context, check);
   }
   return has_any ? cli::ExitCode::Done : cli::ExitCode::Failed;
 }

@@ -22,6 +22,7 @@
 #include "analysis/commands/compare.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/explain.h"
+#include "analysis/commands/predict_document.h"
 #include "analysis/commands/runs.h"
 #include "analysis/confirm/confirm.h"
 #include "analysis/export/export_document.h"
@@ -300,7 +301,10 @@ std::vector<Schema> described_documents() {
       document_schema<rdma::ShownDevices>(),
       document_schema<documents::Trials>(),
       schema_of_parts("chokepoint.comparison/1", printed_by("compare"),
-                      analysis::comparison_schema())};
+                      analysis::comparison_schema()),
+      document_schema<analysis::ShownPrediction>(),
+      schema_of_parts("chokepoint.prediction.check/1", printed_by("predict --check"),
+                      analysis::prediction_check_schema())};
 }
 
 std::string content_of(const std::filesystem::path& path) {

@@ -1,0 +1,413 @@
+// chokepoint.prediction/1: what a step would take on another network, or with other ranks, and what
+// that is worth. The page for people (predict_page.cc) prints from it. Values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "analysis/commands/predict.h"
+#include "base/json/fields.h"
+
+namespace chokepoint::analysis {
+
+enum class PredictedBy : std::uint8_t { Replay, Models };
+enum class NetworkLimit : std::uint8_t {
+  Link,
+  Window,
+  Loss,
+  Library,
+  Throughput,
+  Credit,
+  IntraLink,
+};
+
+struct PredictionInputs {
+  std::string from = {};
+  std::string parameters = {};
+  std::string type = {};
+  std::string parallelism = {};
+  std::string backend = {};
+  std::int64_t ranks = 0;
+  std::int64_t nodes = 0;
+  std::int64_t nics = 1;
+  std::optional<std::int64_t> steps = {};
+  std::optional<double> epochs = {};
+  std::optional<double> single_time_s = {};
+  std::optional<double> measured_step_ms = {};
+  double compute_ms = 0;
+  double overlap = 0;
+  std::optional<double> request_bytes = {};
+  std::optional<double> answer_bytes = {};
+  std::optional<double> calls = {};
+  std::optional<double> at_once = {};
+  std::optional<double> call_ms = {};
+  std::optional<double> power_w = {};
+  std::optional<double> link_mbps = {};
+  std::optional<double> intra_link_mbps = {};
+  std::optional<double> throughput_mbps = {};
+  std::optional<double> throughput_back_mbps = {};
+  std::optional<double> rtt_ms = {};
+  std::optional<double> loss = {};
+  std::optional<double> buffer_bytes = {};
+  std::string congestion = {};
+  std::string algorithm = {};
+  std::string curve = {};
+  std::optional<double> late = {};
+  std::optional<std::vector<std::int64_t>> rank_order = {};
+};
+
+struct PredictedParts {
+  double compute = 0;
+  double communication = 0;
+  double exposed = 0;
+  double bubble = 0;
+  double other = 0;
+};
+
+struct PredictedNetwork {
+  std::optional<double> rate_mbps = {};
+  std::optional<NetworkLimit> limited_by = {};
+  std::optional<Transport> transport = {};
+};
+
+struct PredictedStep {
+  double step_ms = 0;
+  double low_ms = 0;
+  double high_ms = 0;
+  PredictedParts breakdown_ms = {};
+  PredictedBy method = PredictedBy::Models;
+  double models_step_ms = 0;
+  std::optional<double> total_s = {};
+  std::optional<double> speedup = {};
+  PredictedNetwork network = {};
+  std::optional<double> energy_j_per_step = {};
+};
+
+struct PredictedVolume {
+  double step_bytes = 0;
+  std::optional<double> epoch_bytes = {};
+  std::optional<double> run_bytes = {};
+};
+
+// Of links that the job does not use there is none.
+struct PredictedVolumes {
+  PredictedVolume rank = {};
+  std::optional<PredictedVolume> inside_host = {};
+  std::optional<PredictedVolume> host = {};
+  std::optional<PredictedVolume> nic = {};
+  std::optional<PredictedVolume> network_frames = {};
+};
+
+// A grid's groups of one kind, in the order in which ranks are counted.
+struct PredictedGroup {
+  std::string kind = {};
+  std::int64_t ranks = 1;
+  std::int64_t hosts = 1;
+  bool crosses_network = false;
+  std::int64_t at_once = 0;
+  double rank_bytes = 0;
+  double inside_host_bytes = 0;
+  double host_bytes = 0;
+  double network_bytes = 0;
+  double communication_ms = 0;
+  double exposed_ms = 0;
+};
+
+struct PredictedMemory {
+  double weights_bytes = 0;
+  double gradients_bytes = 0;
+  double optimizer_bytes = 0;
+  std::optional<double> activations_bytes = {};
+  double logits_bytes = 0;
+  double total_bytes = 0;
+  std::optional<bool> fits = {};
+};
+
+struct PredictedSpread {
+  PredictedMemory memory = {};
+  std::string parallelism = {};
+};
+
+struct PredictedMemories {
+  PredictedMemory memory = {};
+  std::optional<double> limit_bytes = {};
+  std::vector<PredictedSpread> ways = {};
+};
+
+struct PredictedLink {
+  std::string name = {};
+  double link_mbps = 0;
+  PredictedStep step = {};
+};
+
+struct PredictedUpgrade {
+  PredictedLink link = {};
+  double cost = 0;
+  std::optional<double> saved_s = {};
+  std::optional<double> cost_per_saved_hour = {};
+  std::optional<double> paid_back_after_runs = {};
+};
+
+struct ShownPrediction {
+  PredictionInputs inputs = {};
+  PredictedStep step = {};
+  double sent_bytes_per_step = 0;
+  PredictedVolumes volume = {};
+  std::vector<PredictedGroup> groups = {};
+  std::optional<PredictedMemories> memory = {};
+  std::optional<double> explaining_link_mbps = {};
+  std::vector<PredictedLink> alternatives = {};
+  std::vector<PredictedUpgrade> upgrades = {};
+  std::vector<std::string> assumptions = {};
+};
+
+ShownPrediction document_of(const PredictFlags& given, const Predicted& predicted);
+
+// What a step has, of all steps together; nullopt where their number is not known.
+std::optional<double> in_run(const Predicted& predicted, std::optional<double> of_step);
+
+}  // namespace chokepoint::analysis
+
+namespace chokepoint {
+
+template <>
+struct EnumNames<analysis::PredictedBy> {
+  using enum analysis::PredictedBy;
+  static constexpr std::string_view kWhat = "replay or models";
+  static constexpr auto kNames =
+      std::to_array<EnumName<analysis::PredictedBy>>({{Replay, "replay"}, {Models, "models"}});
+};
+
+template <>
+struct EnumNames<analysis::NetworkLimit> {
+  using enum analysis::NetworkLimit;
+  static constexpr std::string_view kWhat = "what limits the network";
+  static constexpr auto kNames =
+      std::to_array<EnumName<analysis::NetworkLimit>>({{Link, "link"},
+                                                       {Window, "window"},
+                                                       {Loss, "loss"},
+                                                       {Library, "library"},
+                                                       {Throughput, "throughput"},
+                                                       {Credit, "credit"},
+                                                       {IntraLink, "intra-link"}});
+};
+
+template <>
+struct EnumNames<analysis::Transport> {
+  using enum analysis::Transport;
+  static constexpr std::string_view kWhat = "tcp or rdma";
+  static constexpr auto kNames =
+      std::to_array<EnumName<analysis::Transport>>({{Tcp, "tcp"}, {Rdma, "rdma"}});
+};
+
+template <>
+struct Fields<analysis::PredictionInputs> {
+  using I = analysis::PredictionInputs;
+  static constexpr std::tuple kList{
+      field("from", &I::from, "a run's folder").null_if_empty(),
+      field("parameters", &I::parameters, "as they were given").null_if_empty(),
+      field("type", &I::type, "of a parameter").null_if_empty(),
+      field("parallelism", &I::parallelism,
+            "dp, zero, tp, pp or rpc, of several kinds as they were given; unknown"),
+      field("backend", &I::backend, "the library").null_if_empty(),
+      field("ranks", &I::ranks, "in all").at_least(0),
+      field("nodes", &I::nodes, "hosts that the ranks are on").at_least(0),
+      field("nics", &I::nics, "of a host").at_least(1),
+      field("steps", &I::steps, "of the job").at_least(0),
+      field("epochs", &I::epochs, "that the steps are").at_least(0),
+      field("single_time_s", &I::single_time_s, "of all steps on one processor alone").at_least(0),
+      field("measured_step_ms", &I::measured_step_ms, "null: not measured").at_least(0),
+      field("compute_ms", &I::compute_ms, "of a step").at_least(0),
+      field("overlap", &I::overlap, "of the communication that computing can hide").between(0, 1),
+      field("request_bytes", &I::request_bytes,
+            "of a remote call, to each worker; null without them")
+          .at_least(0),
+      field("answer_bytes", &I::answer_bytes, "from each worker").at_least(0),
+      field("calls", &I::calls, "a step, to each worker").at_least(0),
+      field("at_once", &I::at_once, "of them under way together").at_least(0),
+      field("call_ms", &I::call_ms, "of one without data, as measured; null: by the round trip")
+          .at_least(0),
+      field("power_w", &I::power_w, "of a rank's GPU, on average").at_least(0),
+      field("link_mbps", &I::link_mbps, "10^6 bit/s").at_least(0),
+      field("intra_link_mbps", &I::intra_link_mbps,
+            "of a rank's link inside its host, 10^6 bit/s one way")
+          .at_least(0),
+      field("throughput_mbps", &I::throughput_mbps,
+            "measured over one connection, in place of the link's rate")
+          .at_least(0),
+      field("throughput_back_mbps", &I::throughput_back_mbps,
+            "likewise, of the answers to remote calls")
+          .at_least(0),
+      field("rtt_ms", &I::rtt_ms, "round trip of the path").at_least(0),
+      field("loss", &I::loss, "of the packets").between(0, 1),
+      field("buffer_bytes", &I::buffer_bytes, "of a socket").at_least(0),
+      field("congestion", &I::congestion, "the control"),
+      field("algorithm", &I::algorithm, "of the collective"),
+      field("curve", &I::curve, "a file").null_if_empty(),
+      field("late", &I::late, "what is left of late ranks' lateness").between(0, 1),
+      field("rank_order", &I::rank_order, "of each rank, in whose place it is").at_least(0)};
+};
+
+template <>
+struct Fields<analysis::PredictedParts> {
+  using P = analysis::PredictedParts;
+  static constexpr std::tuple kList{
+      field("compute", &P::compute, "of a rank").at_least(0),
+      field("communication", &P::communication, "all of it").at_least(0),
+      field("exposed", &P::exposed, "of the communication: not hidden by computing").at_least(0),
+      field("bubble", &P::bubble, "of a pipeline").at_least(0),
+      field("other", &P::other, "of a measured step: neither of these").at_least(0)};
+};
+
+template <>
+struct Fields<analysis::PredictedNetwork> {
+  using N = analysis::PredictedNetwork;
+  static constexpr std::tuple kList{
+      field("rate_mbps", &N::rate_mbps,
+            "payload that a host's NICs carry, 10^6 bit/s; null: a curve replaces it")
+          .at_least(0),
+      field("limited_by", &N::limited_by, "null: a curve replaces it"),
+      field("transport", &N::transport, "null of the link inside a host")};
+};
+
+template <>
+struct Fields<analysis::PredictedStep> {
+  using P = analysis::PredictedStep;
+  static constexpr std::tuple kList{
+      field("step_ms", &P::step_ms, "what a step takes").at_least(0),
+      field("low_ms", &P::low_ms, "between this").at_least(0),
+      field("high_ms", &P::high_ms, "and this").at_least(0),
+      field("breakdown_ms", &P::breakdown_ms, "of a step"),
+      field("method", &P::method, "replay: of the run's own graph; models: of formulas alone"),
+      field("models_step_ms", &P::models_step_ms, "what the models alone say").at_least(0),
+      field("total_s", &P::total_s, "of all steps; null: their number is not known").at_least(0),
+      field("speedup", &P::speedup, "over the run, or over one processor alone").at_least(0),
+      field("network", &P::network, "that the ranks use"),
+      field("energy_j_per_step", &P::energy_j_per_step,
+            "of all GPUs; null: their power is not known")
+          .at_least(0)};
+};
+
+template <>
+struct Fields<analysis::PredictedVolume> {
+  using V = analysis::PredictedVolume;
+  static constexpr std::tuple kList{
+      field("step_bytes", &V::step_bytes, "in a step").at_least(0),
+      field("epoch_bytes", &V::epoch_bytes, "null: how many there are is not known").at_least(0),
+      field("run_bytes", &V::run_bytes, "null: the steps are not known").at_least(0)};
+};
+
+template <>
+struct Fields<analysis::PredictedVolumes> {
+  using V = analysis::PredictedVolumes;
+  static constexpr std::tuple kList{
+      field("rank", &V::rank, "by a rank, payload"),
+      field("inside_host", &V::inside_host,
+            "by the busiest rank to others of its host, payload; only where hosts have several")
+          .omitted_if_unknown(),
+      field("host", &V::host, "by the busiest host to others, payload; only of several hosts")
+          .omitted_if_unknown(),
+      field("nic", &V::nic, "by each of its NICs, payload; only of several").omitted_if_unknown(),
+      field("network_frames", &V::network_frames,
+            "by all hosts together, with the frames of Ethernet over TCP; only of several hosts")
+          .omitted_if_unknown()};
+};
+
+template <>
+struct Fields<analysis::PredictedGroup> {
+  using G = analysis::PredictedGroup;
+  static constexpr std::tuple kList{
+      field("kind", &G::kind, "tp, dp or zero1 to zero3, pp"),
+      field("ranks", &G::ranks, "of a group").at_least(0),
+      field("hosts", &G::hosts, "that the group on most is on").at_least(0),
+      field("crosses_network", &G::crosses_network, "at least one group is on several hosts"),
+      field("at_once", &G::at_once,
+            "groups, or a pipeline's messages, that the busiest host's NICs serve together")
+          .at_least(0),
+      field("rank_bytes", &G::rank_bytes, "a step, sent by a rank, of payload").at_least(0),
+      field("inside_host_bytes", &G::inside_host_bytes,
+            "of it, by the busiest rank to others of its host")
+          .at_least(0),
+      field("host_bytes", &G::host_bytes, "sent by the busiest host to others").at_least(0),
+      field("network_bytes", &G::network_bytes, "sent by all hosts to others").at_least(0),
+      field("communication_ms", &G::communication_ms, "hidden by computing or not").at_least(0),
+      field("exposed_ms", &G::exposed_ms, "not hidden").at_least(0)};
+};
+
+template <>
+struct Fields<analysis::PredictedMemory> {
+  using M = analysis::PredictedMemory;
+  static constexpr std::tuple kList{
+      field("weights_bytes", &M::weights_bytes, "and their copies in a shorter type").at_least(0),
+      field("gradients_bytes", &M::gradients_bytes, "and DDP's buckets").at_least(0),
+      field("optimizer_bytes", &M::optimizer_bytes, "its state").at_least(0),
+      field("activations_bytes", &M::activations_bytes, "null: the model's sizes are not known")
+          .at_least(0),
+      field("logits_bytes", &M::logits_bytes, "of the last layer").at_least(0),
+      field("total_bytes", &M::total_bytes, "without unknown activations").at_least(0),
+      field("fits", &M::fits, "into memory.limit_bytes; null: unknown")};
+};
+
+template <>
+struct Fields<analysis::PredictedSpread> {
+  using S = analysis::PredictedSpread;
+  static constexpr std::tuple kList{
+      spread(&S::memory), field("parallelism", &S::parallelism, "how the job is then spread")};
+};
+
+template <>
+struct Fields<analysis::PredictedMemories> {
+  using M = analysis::PredictedMemories;
+  static constexpr std::tuple kList{
+      spread(&M::memory), field("limit_bytes", &M::limit_bytes, "as it was given").at_least(0),
+      field("ways", &M::ways, "the same job spread otherwise; empty without a limit")};
+};
+
+template <>
+struct Fields<analysis::PredictedLink> {
+  using L = analysis::PredictedLink;
+  static constexpr std::tuple kList{field("name", &L::name, "of the link"),
+                                    field("link_mbps", &L::link_mbps, "10^6 bit/s").at_least(0),
+                                    spread(&L::step)};
+};
+
+template <>
+struct Fields<analysis::PredictedUpgrade> {
+  using U = analysis::PredictedUpgrade;
+  static constexpr std::tuple kList{
+      spread(&U::link), field("cost", &U::cost, "as it was given").at_least(0),
+      field("saved_s", &U::saved_s, "per run"),
+      field("cost_per_saved_hour", &U::cost_per_saved_hour, "null: nothing is saved").at_least(0),
+      field("paid_back_after_runs", &U::paid_back_after_runs, "null: an hour has no price")
+          .at_least(0)};
+};
+
+template <>
+struct Fields<analysis::ShownPrediction> {
+  using P = analysis::ShownPrediction;
+  static constexpr std::string_view kSchema = "chokepoint.prediction/1";
+  static constexpr const char* kCommand = "predict";
+  static constexpr std::tuple kList{
+      field("inputs", &P::inputs, "what was given, or taken from a run"),
+      spread(&P::step),
+      field("sent_bytes_per_step", &P::sent_bytes_per_step, "of a rank").at_least(0),
+      field("volume", &P::volume, "what is sent; of links that the job does not use nothing"),
+      field("groups", &P::groups,
+            "where --parallelism names several kinds: those with more than one rank, in the order "
+            "in which ranks are counted; else empty"),
+      field("memory", &P::memory,
+            "of the rank that needs most; null: not of figures, or the model's size is not known"),
+      field("explaining_link_mbps", &P::explaining_link_mbps,
+            "a link of this rate would explain the measured time")
+          .at_least(0),
+      field("alternatives", &P::alternatives, "other links"),
+      field("upgrades", &P::upgrades, "that were named with a cost"),
+      field("assumptions", &P::assumptions, "a line each")};
+};
+
+}  // namespace chokepoint
