@@ -66,7 +66,7 @@ struct Fields<analysis::Beside> {
       field("measured", &B::measured, "in the run").at_least(0),
       computed<B>(
           "error_percent", [](const B& beside) { return beside.error_percent(); },
-          "of what was predicted; null: nothing was measured")};
+          "of the prediction, of what was measured; null: nothing was measured")};
 };
 
 template <>
