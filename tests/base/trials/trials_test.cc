@@ -24,6 +24,7 @@ Trials two_variants(const std::vector<double>& first, const std::vector<double>&
           .variants = {{"cubic", {}}, {"bbr", {}}},
           .values = {{values_of(first)}, {values_of(second)}},
           .failed = {0, 0},
+          .host_facts = {{}, {}},
           .rounds = first.size()};
 }
 
@@ -101,6 +102,20 @@ TEST(DecidingFigure, IsTheFirstThatAllVariantsHave) {
   trials.values[1][1] = {std::nullopt};
   EXPECT_EQ(deciding_figure(trials), std::nullopt);
   EXPECT_THAT(sentences(trials), ElementsAre("no figure was measured in all variants"));
+}
+
+TEST(Document, ComparesEachVariantWithTheFirst) {
+  const documents::Trials document = document_of(two_variants({100, 101, 99}, {110, 111, 109}));
+  EXPECT_EQ(document.deciding, "throughput");
+  ASSERT_EQ(document.variants.size(), 2U);
+  const documents::TrialsFigure& first = document.variants[0].figures.at(0);
+  EXPECT_EQ(first.field, "/throughput_mbps");
+  EXPECT_EQ(first.mean, 100);
+  EXPECT_FALSE(first.against_first);
+  const documents::TrialsFigure& second = document.variants[1].figures.at(0);
+  ASSERT_TRUE(second.against_first);
+  EXPECT_NEAR(second.against_first->percent, 10, 0.001);
+  EXPECT_TRUE(second.against_first->differs);
 }
 
 TEST(Sentences, SayWhatIsProvenAndWhatIsNot) {
