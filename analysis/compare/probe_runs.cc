@@ -212,17 +212,19 @@ bool is_comparable(std::string_view schema) {
 }
 
 Result<std::vector<ComparedRun>> runs_of_document(std::string_view text, const std::string& name) {
-  const auto wrong = [&](const Error& error) {
-    return fail(ErrorKind::Malformed, "", name, fmt::format("{}: {}", error.subject, error.reason),
-                "give what a probe printed with --json");
+  const auto wrong = [&](const std::string& why) {
+    return fail(ErrorKind::Malformed, "", name, why, "give what a probe printed with --json");
+  };
+  const auto wrong_field = [&](const Error& error) {
+    return wrong(fmt::format("{}: {}", error.subject, error.reason));
   };
   const Result<Json> document = json::parse_object(text, kMaxDocumentBytes, "document");
   if (!document) {
-    return wrong(document.error());
+    return wrong(document.error().reason);
   }
   const Result<TestHead> head = json::from_json<TestHead>(*document, "document");
   if (!head) {
-    return wrong(head.error());
+    return wrong_field(head.error());
   }
   if (!is_comparable(head->schema)) {
     return not_to_compare(name, head->schema);
@@ -231,7 +233,7 @@ Result<std::vector<ComparedRun>> runs_of_document(std::string_view text, const s
     return std::vector<ComparedRun>{run_of(*document, *head, name)};
   }
   const Result<documents::Trials> trials = documents::read<documents::Trials>(*document);
-  return trials ? runs_of_trials(*trials, *head, name) : wrong(trials.error());
+  return trials ? runs_of_trials(*trials, *head, name) : wrong_field(trials.error());
 }
 
 }  // namespace chokepoint::analysis
