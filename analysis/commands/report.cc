@@ -11,7 +11,8 @@
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/run_files.h"
 #include "analysis/commands/text_views.h"
-#include "analysis/report/document_parts.h"
+#include "analysis/report/report_document.h"
+#include "base/json/codec.h"
 #include "base/page/page.h"
 
 namespace chokepoint::analysis {
@@ -46,22 +47,12 @@ std::string text_of(const Report& report, const cli::Terminal& terminal) {
 
 // The chokepoint.report/1 document, which the page holds as it is.
 cli::Json document_of(const cli::Context& context, const Report& report) {
-  cli::Json document = cli::document(context, "chokepoint.report/1");
-  document["run"] = report.diagnosis.run;
-  document["program"] = context.version;
-  document["summary"] = document_of(context, report.summary);
-  document["diagnosis"] = document_of(context, report.diagnosis);
-  document["accounting"] =
-      accounting_document(report.diagnosis, report.bars, report.timeline.span.start_ns);
-  document["timeline"] = timeline_document(report.timeline);
-  document["moments"] = moments_document(report.timeline);
-  document["flows"] = flows_document(report.flows);
-  document["matrix"] = matrix_document(report.matrix);
-  document["hosts"] = hosts_document(report.hosts);
-  document["paths"] = paths_document(report.paths);
-  document["probes"] = probes_document(report.probes);
-  document["recorded_probes"] = recorded_document(report.recorded);
-  document["missing"] = report.missing;
+  ReportDocument whole = document_of(report);
+  whole.program = context.version;
+  whole.summary.document = document_of(context, report.summary);
+  whole.diagnosis.document = document_of(context, report.diagnosis);
+  cli::Json document = cli::document(context, Fields<ReportDocument>::kSchema);
+  document.update(json::to_json(whole));
   return document;
 }
 

@@ -139,7 +139,7 @@ Section paths_of(const Report& report) {
     section.table.rows.push_back({path.from, path.to, or_unknown(path.min_rtt_ms, "ms"),
                                   or_unknown(path.reached_mbps, "mbps"),
                                   or_unknown(path.possible_mbps(), "mbps"),
-                                  path.limit() == nullptr ? kUnknown : path.limit()});
+                                  path.limit() ? std::string(name_of(*path.limit())) : kUnknown});
   }
   return section;
 }

@@ -286,6 +286,7 @@ class TableMaker {
  private:
   FlowLine line_of(const Connection& connection) const {
     FlowLine line{
+        .id = table_.flows.size(),
         .protocol = connection.row.protocol,
         .sides = {side_of(run_, connection, 0), side_of(run_, connection, 1)},
         .start_s = moment_of(run_, clocks_, connection, &record::Flow::start_ns, origin_ns_),

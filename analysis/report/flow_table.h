@@ -52,6 +52,7 @@ struct FlowSide {
 };
 
 struct FlowLine {
+  std::size_t id = 0;  // its place in the table
   std::string protocol = {};
   std::array<FlowSide, 2> sides = {};     // a, b
   std::optional<double> start_s = {};     // since the origin, on the common clock

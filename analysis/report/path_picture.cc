@@ -75,21 +75,21 @@ void add_address(const std::string& text, const std::string& family,
   }
 }
 
-struct PathLimit {
-  const char* name;
-  std::optional<double> PathPicture::* mbps;
+struct LimitOfPath {
+  PathLimit limit = PathLimit::Full;
+  std::optional<double> PathPicture::* mbps = nullptr;
 };
 
-constexpr std::array kLimitsOfPath{PathLimit{"full", &PathPicture::full_mbps},
-                                   PathLimit{"interface", &PathPicture::interface_mbps},
-                                   PathLimit{"pcie", &PathPicture::pcie_mbps},
-                                   PathLimit{"probe", &PathPicture::probe_mbps}};
+constexpr std::array kLimitsOfPath{LimitOfPath{PathLimit::Full, &PathPicture::full_mbps},
+                                   LimitOfPath{PathLimit::Interface, &PathPicture::interface_mbps},
+                                   LimitOfPath{PathLimit::Pcie, &PathPicture::pcie_mbps},
+                                   LimitOfPath{PathLimit::Probe, &PathPicture::probe_mbps}};
 
 // What the job clearly exceeded is no limit: a virtual interface may report any speed, and a short
 // probe may not have reached the full one.
-const PathLimit* narrowest(const PathPicture& path) {
-  const PathLimit* least = nullptr;
-  for (const PathLimit& limit : kLimitsOfPath) {
+const LimitOfPath* narrowest(const PathPicture& path) {
+  const LimitOfPath* least = nullptr;
+  for (const LimitOfPath& limit : kLimitsOfPath) {
     const auto& mbps = path.*(limit.mbps);
     if (mbps && kMinExceeded * *mbps >= path.reached_mbps.value_or(0) &&
         (least == nullptr || *mbps < *(path.*(least->mbps)))) {
@@ -298,13 +298,13 @@ class ProbeLines {
 }  // namespace
 
 std::optional<double> PathPicture::possible_mbps() const {
-  const PathLimit* least = narrowest(*this);
+  const LimitOfPath* least = narrowest(*this);
   return least == nullptr ? std::nullopt : this->*(least->mbps);
 }
 
-const char* PathPicture::limit() const {
-  const PathLimit* least = narrowest(*this);
-  return least == nullptr ? nullptr : least->name;
+std::optional<PathLimit> PathPicture::limit() const {
+  const LimitOfPath* least = narrowest(*this);
+  return least == nullptr ? std::nullopt : std::optional(least->limit);
 }
 
 std::vector<PathPicture> path_pictures(const RunData& run, const Clocks& clocks,

@@ -20,6 +20,9 @@ struct OtherWay {
   double mbps = 0;
 };
 
+// What a path can carry no more than.
+enum class PathLimit : std::uint8_t { Full, Interface, Pcie, Probe };
+
 struct PathPicture {
   std::string from = {};  // node's name, or the address of one without a record
   std::string to = {};
@@ -42,7 +45,7 @@ struct PathPicture {
 
   // The smallest of the limits that the job did not clearly exceed; limit() names it.
   std::optional<double> possible_mbps() const;
-  const char* limit() const;  // "full", "interface", "pcie", "probe"; null: none known
+  std::optional<PathLimit> limit() const;  // nullopt: none known
 };
 
 // `wan_rtt_ms`: as in DiagnoseOptions.

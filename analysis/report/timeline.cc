@@ -156,7 +156,7 @@ struct ShownRank {
   bool has(const record::Figure& of_row) const { return is_only || of_row.value_or(-1) == rank; }
 };
 
-Lane lane_of(const RunData& run, const ShownRank& shown, const char* kind) {
+Lane lane_of(const RunData& run, const ShownRank& shown, LaneKind kind) {
   Lane lane{.node = run.nodes[shown.node].name, .kind = kind};
   lane.rank = shown.is_only ? run.nodes[shown.node].rank() : std::optional(shown.rank);
   return lane;
@@ -165,7 +165,7 @@ Lane lane_of(const RunData& run, const ShownRank& shown, const char* kind) {
 Lane steps_lane(const RunData& run, const Inquiry& inquiry, const ShownRank& shown,
                 std::size_t most) {
   const NodeData& node = run.nodes[shown.node];
-  Lane lane = lane_of(run, shown, "steps");
+  Lane lane = lane_of(run, shown, LaneKind::Steps);
   lane.names = {"step"};
   const auto is_shown = [&](const record::Step& step) {
     return step.source == inquiry.steps.source && shown.has(step.rank);
@@ -190,7 +190,7 @@ Lane steps_lane(const RunData& run, const Inquiry& inquiry, const ShownRank& sho
 Lane collectives_lane(const RunData& run, const Inquiry& inquiry, const ShownRank& shown,
                       std::size_t most) {
   const NodeData& node = run.nodes[shown.node];
-  Lane lane = lane_of(run, shown, "collectives");
+  Lane lane = lane_of(run, shown, LaneKind::Collectives);
   lane.all = std::ranges::count_if(
       node.collectives, [&](const record::Collective& each) { return shown.has(each.rank); });
   lane.source = "collectives of " + node.name;
@@ -219,7 +219,7 @@ Lane collectives_lane(const RunData& run, const Inquiry& inquiry, const ShownRan
 Lane waiting_lane(const RunData& run, const Inquiry& inquiry, const ShownRank& shown,
                   std::size_t most) {
   const NodeData& node = run.nodes[shown.node];
-  Lane lane = lane_of(run, shown, "waiting");
+  Lane lane = lane_of(run, shown, LaneKind::Waiting);
   lane.names = {"the others wait for " +
                 (shown.is_only ? node.name : fmt::format("rank {}", shown.rank))};
   lane.source = "who came when to the collectives of all nodes";

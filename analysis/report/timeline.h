@@ -69,11 +69,13 @@ struct LaneEntry {
   std::optional<double> bytes = {};
 };
 
+enum class LaneKind : std::uint8_t { Steps, Collectives, Waiting };
+
 // What one rank did, or the times in which others waited for it.
 struct Lane {
   std::string node = {};
   std::optional<std::int64_t> rank = {};
-  std::string kind = {};  // "steps", "collectives", "waiting"
+  LaneKind kind = LaneKind::Steps;
   std::vector<std::string> names = {};
   std::vector<LaneEntry> entries = {};
   std::int64_t all = 0;  // how many there are; `entries` has a part of them

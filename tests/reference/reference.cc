@@ -28,6 +28,7 @@
 #include "analysis/export/export_document.h"
 #include "analysis/live/live_run.h"
 #include "analysis/load/run_summary.h"
+#include "analysis/report/report_document.h"
 #include "base/checks/check.h"
 #include "base/checks/traps.h"
 #include "base/documents/collective.h"
@@ -278,6 +279,7 @@ std::vector<Schema> described_documents() {
                       analysis::diagnosis_schema()),
       schema_of_parts("chokepoint.live/1", printed_by("live"), live_schema()),
       document_schema<capture::Findings>(),
+      document_schema<analysis::ReportDocument>(),
       document_schema<analysis::RunSummary>(),
       document_schema<analysis::confirm::KeptDocument>(),
       document_schema<analysis::RunList>(),

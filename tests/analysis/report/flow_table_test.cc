@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "analysis/report/document_parts.h"
+#include "analysis/report/report_document.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis {
@@ -178,11 +178,11 @@ TEST_F(FlowTableOf, CountsWhatItLeavesOut) {
 
 TEST_F(FlowTableOf, PassesHostileNamesOn) {
   made_.data.connections[0].names[0] = "<script>\"\n\xff";
-  EXPECT_EQ(flows_document(table())[0]["a"]["name"], "<script>\"\n\xff");
+  EXPECT_EQ(json::to_json(table().flows)[0]["a"]["name"], "<script>\"\n\xff");
 }
 
 TEST_F(FlowTableOf, WritesNullForWhatIsUnknown) {
-  const cli::Json flow = flows_document(table()).at(0);
+  const cli::Json flow = json::to_json(table().flows).at(0);
   EXPECT_TRUE(flow["b_to_a"]["payload_bytes"].is_null());
   EXPECT_TRUE(flow["a_to_b"]["limited_by"].is_null());
   EXPECT_TRUE(flow["rtt_ms"].is_null());

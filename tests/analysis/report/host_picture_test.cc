@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/load/node_loader.h"
-#include "analysis/report/document_parts.h"
+#include "analysis/report/report_document.h"
 #include "base/host/inventory.h"
 #include "base/host/pci.h"
 #include "base/record/names.h"
@@ -65,7 +65,7 @@ class HostPictureOf : public testing::Test {
 TEST_F(HostPictureOf, IsOneANodeEvenWithoutFacts) {
   made_.host("b");
   EXPECT_EQ(host_pictures(made_.data).size(), 2);
-  const cli::Json document = hosts_document(host_pictures(made_.data))[0];
+  const cli::Json document = json::to_json(host_pictures(made_.data))[0];
   EXPECT_TRUE(document["kernel"].is_null());
   EXPECT_TRUE(document["doctor"].is_null());
   EXPECT_TRUE(document["interfaces"][0]["sent_bytes"].is_null());
@@ -178,7 +178,7 @@ TEST_F(HostPictureOf, LeavesOutChecksWithoutAnIdAndTextsOfAnotherKind) {
   EXPECT_EQ(picture().doctor->at(0).id, "a");
   EXPECT_EQ(picture().doctor->at(0).found, "");
   EXPECT_EQ(picture().doctor->at(1).why, "");
-  EXPECT_TRUE(hosts_document({picture()})[0]["doctor"][2]["status"].is_null());
+  EXPECT_TRUE(json::to_json(std::vector{picture()})[0]["doctor"][2]["status"].is_null());
 }
 
 TEST_F(HostPictureOf, TellsTheTuningThatMatters) {
@@ -212,7 +212,7 @@ TEST_F(HostPictureOf, ShowsWhatDoctorFoundLast) {
   ASSERT_EQ(picture().doctor->size(), 1);
   EXPECT_EQ(picture().doctor->at(0).id, "nic.mtu");
   EXPECT_EQ(picture().doctor->at(0).wanted, "");
-  const cli::Json check = hosts_document({picture()})[0]["doctor"][0];
+  const cli::Json check = json::to_json(std::vector{picture()})[0]["doctor"][0];
   EXPECT_EQ(check["status"], "WARNING");
   EXPECT_TRUE(check["wanted"].is_null());
 }

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/attribution/diagnose.h"
-#include "analysis/report/document_parts.h"
+#include "analysis/report/report_document.h"
 #include "base/record/names.h"
 #include "tests/analysis/made_probe.h"
 #include "tests/analysis/made_run.h"
@@ -53,7 +53,7 @@ TEST_F(PathPictureOf, APathWithAQueueBeforeItIsFullWhateverItsInterfaceSays) {
           flow_table(made_.data, inquiry.clocks, &*inquiry.limit_timeline, made_.span().start_ns),
           2)
           .at(0);
-  EXPECT_STREQ(full.limit(), "full");
+  EXPECT_EQ(full.limit(), PathLimit::Full);
   EXPECT_EQ(full.possible_mbps(), full.reached_mbps);
   EXPECT_EQ(path().full_mbps, std::nullopt);
 }
@@ -125,13 +125,13 @@ TEST_F(PathPictureOf, IsBoundByTheSlowerInterface) {
   made_.node("b").interfaces[0].speed_mbps = 2500;
   EXPECT_THAT(path().interface_mbps, Optional(2500.0));
   EXPECT_THAT(path().possible_mbps(), Optional(2500.0));
-  EXPECT_STREQ(path().limit(), "interface");
+  EXPECT_EQ(path().limit(), PathLimit::Interface);
 }
 
 TEST_F(PathPictureOf, IsBoundByANarrowerSlot) {
   made_.gauge(made_.node("b"), record::kPcieCeiling, "eth0", 6300);
   EXPECT_THAT(path().possible_mbps(), Optional(6300.0));
-  EXPECT_STREQ(path().limit(), "pcie");
+  EXPECT_EQ(path().limit(), PathLimit::Pcie);
 }
 
 TEST_F(PathPictureOf, IsBoundByWhatAProbeMeasuredThatWay) {
@@ -140,7 +140,7 @@ TEST_F(PathPictureOf, IsBoundByWhatAProbeMeasuredThatWay) {
   EXPECT_FALSE(path().probe_mbps);
   probe("b", "receive", "10.0.0.1", 950);
   EXPECT_THAT(path().probe_mbps, Optional(950.0));
-  EXPECT_STREQ(path().limit(), "probe");
+  EXPECT_EQ(path().limit(), PathLimit::Probe);
   probe("a", "send", "10.0.0.2", 5000);
   EXPECT_THAT(path().probe_mbps, Optional(5000.0));
 }
@@ -167,7 +167,7 @@ TEST_F(PathPictureOf, IsNotBoundByWhatTheJobWentBeyond) {
   made_.node("a").interfaces[0].speed_mbps = 10;  // as a tunnel may say
   EXPECT_THAT(path().interface_mbps, Optional(10.0));
   EXPECT_FALSE(path().possible_mbps());
-  EXPECT_TRUE(paths_document(paths())[0]["limit"].is_null());
+  EXPECT_TRUE(json::to_json(paths())[0]["limit"].is_null());
   probe("a", "send", "10.0.0.2", 850);  // as fast, for a probe
   EXPECT_THAT(path().possible_mbps(), Optional(850.0));
 }

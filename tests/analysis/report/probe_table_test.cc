@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/report/document_parts.h"
 #include "analysis/report/path_picture.h"
+#include "analysis/report/report_document.h"
 #include "tests/analysis/made_probe.h"
 #include "tests/analysis/made_run.h"
 
@@ -148,10 +148,10 @@ TEST_F(ProbeTableOf, LeavesDoctorToTheHosts) {
 
 TEST_F(ProbeTableOf, TellsWhenByTheWallClock) {
   probe("a", "tcp", whole_tcp());
-  EXPECT_EQ(probes_document(table())[0]["at"], "2026-11-18T11:06:39.000Z");
-  EXPECT_EQ(probes_document(table())[0]["direction"], "send");
-  EXPECT_TRUE(probes_document(table())[3]["direction"].is_null());
-  EXPECT_TRUE(probes_document(table())[3]["share_percent"].is_null());
+  EXPECT_EQ(json::to_json(table().lines)[0]["at"], "2026-11-18T11:06:39.000Z");
+  EXPECT_EQ(json::to_json(table().lines)[0]["direction"], "send");
+  EXPECT_TRUE(json::to_json(table().lines)[3]["direction"].is_null());
+  EXPECT_TRUE(json::to_json(table().lines)[3]["share_percent"].is_null());
 }
 
 }  // namespace

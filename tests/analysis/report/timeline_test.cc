@@ -140,17 +140,18 @@ TEST_F(TimelineOfTwo, WhatNeverHappenedIsNotDrawn) {
 
 TEST_F(TimelineOfTwo, LanesTellStepsCollectivesAndWaiting) {
   const Timeline all = timeline();
-  const auto lane = [&](const char* node, const char* kind) {
+  const auto lane = [&](const char* node, LaneKind kind) {
     const auto found = std::ranges::find_if(
         all.lanes, [&](const Lane& each) { return each.node == node && each.kind == kind; });
     return found == all.lanes.end() ? Lane() : *found;
   };
-  EXPECT_THAT(lane("a", "collectives").entries, SizeIs(kSteps));
-  EXPECT_THAT(lane("a", "collectives").names, ElementsAre("all-reduce"));
-  EXPECT_EQ(lane("a", "collectives").entries[0].bytes, 1'000'000);
-  ASSERT_FALSE(lane("b", "waiting").entries.empty());
-  EXPECT_NEAR(static_cast<double>(lane("b", "waiting").entries[3].span.length_ns()), 20e6, 1e6);
-  EXPECT_THAT(lane("a", "waiting").entries, IsEmpty());
+  EXPECT_THAT(lane("a", LaneKind::Collectives).entries, SizeIs(kSteps));
+  EXPECT_THAT(lane("a", LaneKind::Collectives).names, ElementsAre("all-reduce"));
+  EXPECT_EQ(lane("a", LaneKind::Collectives).entries[0].bytes, 1'000'000);
+  ASSERT_FALSE(lane("b", LaneKind::Waiting).entries.empty());
+  EXPECT_NEAR(static_cast<double>(lane("b", LaneKind::Waiting).entries[3].span.length_ns()), 20e6,
+              1e6);
+  EXPECT_THAT(lane("a", LaneKind::Waiting).entries, IsEmpty());
   EXPECT_FALSE(all.communicating.empty());
 }
 
@@ -169,15 +170,16 @@ TEST_F(TimelineOfTwo, OfManyRanksThoseThatOthersWaitForHaveLanes) {
     }
   }
   const Timeline all = timeline({.ranks = 4});
-  std::vector<std::pair<std::string, std::int64_t>> shown;
+  std::vector<std::pair<LaneKind, std::int64_t>> shown;
   for (const Lane& lane : all.lanes) {
-    if (lane.node == "b" && lane.kind != "steps") {
+    if (lane.node == "b" && lane.kind != LaneKind::Steps) {
       shown.emplace_back(lane.kind, lane.rank.value_or(-1));
-      EXPECT_NEAR(static_cast<double>(lane.all), kSteps, 1) << lane.kind;
+      EXPECT_NEAR(static_cast<double>(lane.all), kSteps, 1) << static_cast<int>(lane.kind);
     }
   }
-  EXPECT_THAT(shown, ElementsAre(std::pair("collectives", 1), std::pair("collectives", 5),
-                                 std::pair("waiting", 5)));
+  EXPECT_THAT(shown,
+              ElementsAre(std::pair(LaneKind::Collectives, 1), std::pair(LaneKind::Collectives, 5),
+                          std::pair(LaneKind::Waiting, 5)));
   EXPECT_EQ(all.lanes.back().names.front(), "the others wait for rank 5");
   EXPECT_THAT(all.remarks, testing::Contains(HasSubstr("of 9 ranks 3 have lanes")));
 }
@@ -185,7 +187,7 @@ TEST_F(TimelineOfTwo, OfManyRanksThoseThatOthersWaitForHaveLanes) {
 TEST_F(TimelineOfTwo, ManyCollectivesAreThinnedInWholeStretches) {
   const Timeline all = timeline({.collectives = 16});
   for (const Lane& lane : all.lanes) {
-    if (lane.kind == "collectives") {
+    if (lane.kind == LaneKind::Collectives) {
       EXPECT_EQ(lane.all, kSteps);
       EXPECT_LT(lane.entries.size(), static_cast<std::size_t>(kSteps));
       EXPECT_GT(lane.entries.size(), 0U);
@@ -250,7 +252,7 @@ TEST_F(TimelineOfTwo, ARecordWithoutItsSessionIsThinnedLikeAnyOther) {
     node.span = {0, std::numeric_limits<std::int64_t>::max()};
   }
   for (const Lane& lane : timeline({.collectives = 16}).lanes) {
-    if (lane.kind == "collectives") {
+    if (lane.kind == LaneKind::Collectives) {
       EXPECT_LT(lane.entries.size(), static_cast<std::size_t>(kSteps));
     }
   }
@@ -263,7 +265,7 @@ TEST_F(TimelineOfTwo, ARowThatSaysItStandsForNoneStandsForOne) {
     }
   }
   for (const Lane& lane : timeline().lanes) {
-    EXPECT_GT(lane.all, 0) << lane.kind;
+    EXPECT_GT(lane.all, 0) << static_cast<int>(lane.kind);
   }
 }
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/report/document_parts.h"
 #include "analysis/report/flow_table.h"
+#include "analysis/report/report_document.h"
 #include "tests/analysis/made_run.h"
 
 namespace chokepoint::analysis {
@@ -72,14 +72,13 @@ TEST(TrafficMatrixOf, OfManyPeersNamesThoseThatCarriedMost) {
 
 TEST(TrafficMatrixOf, LeavesWhatIsUnknownEmpty) {
   const FlowTable table{.flows = {line("a", "b", std::nullopt, 0)}};
-  const cli::Json document =
-      matrix_document(traffic_matrix(run_of({"a", "b"}), table, std::nullopt));
+  const cli::Json document = json::to_json(traffic_matrix(run_of({"a", "b"}), table, std::nullopt));
   EXPECT_EQ(document["bytes"].dump(), "[[null,null],[0,null]]");
   EXPECT_EQ(document["throughput_mbps"].dump(), "[[null,null],[null,null]]");
 }
 
 TEST(TrafficMatrixOf, IsEmptyWithoutNodes) {
-  EXPECT_EQ(matrix_document(traffic_matrix({}, {}, 1))["bytes"].dump(), "[]");
+  EXPECT_EQ(json::to_json(traffic_matrix({}, {}, 1))["bytes"].dump(), "[]");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/phases/phases.h"
-#include "analysis/report/document_parts.h"
+#include "analysis/report/report_document.h"
 #include "tests/analysis/report/record_walk.h"
 #include "tests/analysis/run_maker.h"
 
@@ -18,9 +18,9 @@ cli::Json parts_of(const RunData& run) {
   const LimitTimeline limit_timeline =
       limit_timeline_of(run, clocks, phases_of(run, clocks, steps).communicating);
   const FlowTable flows = flow_table(run, clocks, &limit_timeline, run.nodes.at(0).span.start_ns);
-  return {{"flows", flows_document(flows)},
-          {"matrix", matrix_document(traffic_matrix(run, flows, 10))},
-          {"hosts", hosts_document(host_pictures(run))}};
+  return {{"flows", json::to_json(flows.flows)},
+          {"matrix", json::to_json(traffic_matrix(run, flows, 10))},
+          {"hosts", json::to_json(host_pictures(run))}};
 }
 
 std::size_t walk(const std::filesystem::path& folder, const cli::Json& parts) {
