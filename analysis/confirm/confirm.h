@@ -144,8 +144,7 @@ struct Fields<analysis::confirm::KeptTest> {
   using K = analysis::confirm::KeptTest;
   static constexpr std::tuple kList{
       spread(&K::result),
-      field("document", &K::document, "as the test printed it; null where it measured nothing")
-          .or_default()};
+      field("document", &K::document, "as the test printed it; null where it measured nothing")};
 };
 
 template <>

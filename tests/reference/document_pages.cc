@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/documents/host_facts.h"
@@ -21,6 +22,12 @@ std::string file_of(std::string_view schema) {
   return fmt::format("schemas/{}.schema.json", schema.substr(0, schema.find('/')));
 }
 
+// The file of the document that stands here; null where none does.
+Json document_in(const Json& schema) {
+  const Json& one = schema.contains("anyOf") ? schema["anyOf"].front() : schema;
+  return one.value("$ref", Json());
+}
+
 // "number", "text or null", "list".
 std::string type_text(const Json& schema) {
   const auto word = [](const Json& type) -> std::string {
@@ -30,11 +37,21 @@ std::string type_text(const Json& schema) {
            : type == "array"   ? "list"
                                : type.get<std::string>();
   };
+  if (!document_in(schema).is_null()) {
+    return schema.contains("anyOf") ? "object or null" : "object";
+  }
   const Json type = schema.value("type", Json());
   if (type.is_array()) {
-    return fmt::format("{} or null", word(type.front()));
+    std::vector<std::string> words;
+    std::ranges::transform(type, std::back_inserter(words), word);
+    return fmt::format("{}", fmt::join(words, " or "));
   }
   return type.is_string() ? word(type) : "";
+}
+
+std::string document_text(const Json& schema) {
+  const Json file = document_in(schema);
+  return file.is_null() ? "" : fmt::format("of [its schema](schemas/{})", file.get<std::string>());
 }
 
 std::string names_text(const Json& schema) {
@@ -58,8 +75,8 @@ std::string range_text(const Json& schema) {
 
 std::string explained(const Json& schema) {
   std::vector<std::string> parts;
-  for (const std::string& part :
-       {schema.value("description", std::string()), names_text(schema), range_text(schema)}) {
+  for (const std::string& part : {schema.value("description", std::string()), names_text(schema),
+                                  range_text(schema), document_text(schema)}) {
     if (!part.empty()) {
       parts.push_back(part);
     }
@@ -102,7 +119,7 @@ class FieldTable {
   void add_inner(const Json& schema, const std::string& path) {
     if (schema.contains("items")) {
       add(schema["items"], path + "[].");
-    } else if (schema.contains("additionalProperties")) {
+    } else if (schema.value("additionalProperties", Json()).is_object()) {
       add(schema["additionalProperties"], path + "{}.");
     } else {
       add(schema, path + ".");

@@ -61,15 +61,15 @@ TEST(Kept, IsRefusedWhereItIsSomethingElse) {
   for (const std::string& text :
        {std::string(), std::string("[]"), std::string("{}"),
         std::string(R"({"schema":"chokepoint.run/1","tests":[]})"), with_tests("{}"),
-        with_tests("[1]"), with_tests(R"([{"test":"shell","on":"a"}])"),
-        with_tests(R"([{"test":"loss"}])"), with_tests(R"([], "cost_s":-1)"),
+        with_tests("[1]"), with_tests(R"([{"test":"shell","on":"a","document":null}])"),
+        with_tests(R"([{"test":"loss","document":null}])"), with_tests(R"([], "cost_s":-1)"),
         kept({{.on = long_name}}), kept(std::vector<TestResult>(kMaxKeptTests + 1))}) {
     EXPECT_FALSE(kept_in(text)) << text.substr(0, 100);
   }
 }
 
 TEST(Kept, OfAnEarlierVersionSaysNothingOfARunningJob) {
-  const auto found = kept_in(with_tests(R"([{"test":"loss","on":"a"}])"));
+  const auto found = kept_in(with_tests(R"([{"test":"loss","on":"a","document":null}])"));
   ASSERT_TRUE(found) << describe(found.error());
   EXPECT_EQ(found->cost_s, 0);
   EXPECT_FALSE(found->results.at(0).beside_job);
