@@ -24,19 +24,19 @@
 namespace chokepoint::analysis {
 namespace {
 
-struct Outcome {
+struct ExportOutcome {
   Exported exported = {};
   std::string taken = {};      // by a collector: "the figures and 30 spans"
   std::uint64_t left_out = 0;  // see TraceFigures
 };
 
 // To a collector, which has taken each document or is named in an Error.
-Result<Outcome> send_otlp(const std::string& url, ExportedRun& run, const DiagnoseOptions& options,
-                          const cli::Context& context) {
+Result<ExportOutcome> send_otlp(const std::string& url, ExportedRun& run,
+                                const DiagnoseOptions& options, const cli::Context& context) {
   constexpr std::chrono::seconds kPatience{10};
   TRY(const otlp::Collector collector, otlp::Collector::of(url));
   Result<> sent;
-  Outcome outcome;
+  ExportOutcome outcome;
   outcome.exported.events =
       write_otlp(run, diagnose(run.data(), options), context.version, otlp::Form::Protobuf,
                  [&](otlp::Signal signal, const std::string& document) {
@@ -65,9 +65,9 @@ Result<Outcome> send_otlp(const std::string& url, ExportedRun& run, const Diagno
 constexpr double kLargeTraceBytes = 500e6;
 
 // `place` is empty for standard output. An Error of kind Interrupted where the run was stopped.
-Result<Outcome> export_to(ExportFormat format, const std::string& place, ExportedRun& run,
-                          const DiagnoseOptions& options, const cli::Context& context) {
-  Outcome outcome;
+Result<ExportOutcome> export_to(ExportFormat format, const std::string& place, ExportedRun& run,
+                                const DiagnoseOptions& options, const cli::Context& context) {
+  ExportOutcome outcome;
   Exported& exported = outcome.exported;
   if (format == ExportFormat::Csv) {
     TRY(exported.files, write_csv(run, place));
@@ -126,7 +126,7 @@ void print_written(const cli::Context& context, const ExportedRun& run, const Ex
   context.err << '\n';
 }
 
-void warn(const cli::Context& context, const ExportedRun& run, const Outcome& outcome) {
+void warn(const cli::Context& context, const ExportedRun& run, const ExportOutcome& outcome) {
   for (const Error& error : run.troubles()) {
     fmt::print(context.err, "chokepoint: export: {}\n",
                cli::printable(describe(without_operation(error))));
@@ -274,8 +274,8 @@ Result<cli::ExitCode> ExportCommand::run(cli::Context& context) {
   };
   ExportedRun run(name_of_folder(folder_), records, wanted(), watch);
   const ExportFormat format = named<ExportFormat>(to_).value_or(ExportFormat::Json);
-  Result<Outcome> outcome = send_.empty() ? export_to(format, output_, run, options_, context)
-                                          : send_otlp(send_, run, options_, context);
+  Result<ExportOutcome> outcome = send_.empty() ? export_to(format, output_, run, options_, context)
+                                                : send_otlp(send_, run, options_, context);
   progress.reset();
   if (!outcome) {
     return fail(outcome.error());
