@@ -46,4 +46,16 @@ Result<> check_rate(const Limits& limits, double bits_per_s) {
                   math::format_rate(*limits.rate_bits_per_s));
 }
 
+Result<> check_pace(const Limits& limits, std::optional<double> bits_per_s) {
+  return check_rate(limits, bits_per_s.value_or(kMaxBitsPerS));
+}
+
+Result<> check_interval(std::chrono::nanoseconds time, std::chrono::nanoseconds interval) {
+  if (time / interval <= kMaxIntervals) {
+    return {};
+  }
+  return fail(ErrorKind::Usage, "", "--interval",
+              fmt::format("a test has at most {} intervals", kMaxIntervals), "give a longer one");
+}
+
 }  // namespace chokepoint::control

@@ -1,5 +1,5 @@
-// What a figure of a document is at the most, whoever measured it: what is larger comes from
-// somebody who invents it. Constants.
+// The largest values of a document's figures, whoever measured them: what is larger was not
+// measured. Constants.
 #pragma once
 
 namespace chokepoint::documents {
@@ -7,6 +7,7 @@ namespace chokepoint::documents {
 inline constexpr double kMaxMbps = 1e8;      // 100 Tb/s
 inline constexpr double kMaxMs = 3'600'000;  // an hour
 inline constexpr double kMaxUs = 1e3 * kMaxMs;
+inline constexpr double kMaxClockMs = 1e13;  // between two clocks: three hundred years
 inline constexpr double kMaxSeconds = 1e8;
 inline constexpr double kMaxBytes = 1e16;
 // Of one core, for all threads together. One core may be counted a little over 100 % where its

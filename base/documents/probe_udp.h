@@ -269,7 +269,6 @@ struct Fields<documents::ProbeUdp> {
   using P = documents::ProbeUdp;
   static constexpr std::string_view kSchema = "chokepoint.probe.udp/1";
   static constexpr const char* kCommand = "probe udp";
-  static constexpr double kMaxClockMs = 1e13;  // some three hundred years
   static constexpr std::tuple kList{
       field("peer", &P::peer, "the other end"),
       field("direction", &P::direction, "send: from here to the peer"),
@@ -280,7 +279,7 @@ struct Fields<documents::ProbeUdp> {
       field("interrupted", &P::interrupted, "ended before all was measured"),
       field("search", &P::search, "for the highest rate without loss; null: the rate was given"),
       field("clock_offset_ms", &P::clock_offset_ms, "the peer's clock less this host's")
-          .between(-kMaxClockMs, kMaxClockMs),
+          .between(-documents::kMaxClockMs, documents::kMaxClockMs),
       field("clock_uncertainty_ms", &P::clock_uncertainty_ms, "of the offset")
           .between(0, documents::kMaxMs),
       field("rtt_min_ms", &P::rtt_min_ms, "the shortest round trip").between(0, documents::kMaxMs),

@@ -27,8 +27,11 @@ std::optional<double> median(std::span<const double> values);
 // The value below which this share (0..1) lies, interpolated between neighbours.
 std::optional<double> quantile(std::span<const double> values, double share);
 
-// Median of the distances from the median: a spread that a few wild values cannot move. Times
-// 1.4826 it estimates the standard deviation of normal data.
+// Of normal data the standard deviation is this many times the median absolute deviation: 1 /
+// Φ⁻¹(¾).
+inline constexpr double kDeviationsPerMedianDeviation = 1.4826;
+
+// Median of the distances from the median: a spread that a few wild values cannot move.
 std::optional<double> median_absolute_deviation(std::span<const double> values);
 
 Distribution distribution(std::span<const double> values);

@@ -11,6 +11,14 @@ inline constexpr double kFrameBytes = 1538;
 // Of a link's rate, where every packet is full.
 constexpr double line_goodput(double link_mbps) { return link_mbps * kSegmentBytes / kFrameBytes; }
 
+// The share of a receive buffer that Linux offers as window: half where tcp_adv_win_scale is 1, its
+// default before Linux 6.6, which measures the share of each connection since
+// (net/ipv4/tcp_input.c).
+inline constexpr double kReceiveBufferShare = 0.5;
+// The share of a send buffer that is in flight at the least while its writer waits: the writer is
+// woken once a third is free (sk_stream_is_writeable, include/net/sock.h).
+inline constexpr double kSendBufferShare = 2.0 / 3;
+
 // A window a round trip.
 double window_mbps(double window_bytes, double rtt_ms);
 

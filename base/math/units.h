@@ -34,6 +34,11 @@ inline constexpr double kBits = 8;       // in a byte
 inline constexpr double kMega = 1e6;     // bit/s in a Mb/s
 inline constexpr double kPercent = 100;  // of a share of 1
 
+// Mb/s; 0 where no time passed.
+constexpr double mbps(double bytes, double seconds) {
+  return seconds > 0 ? bytes * kBits / seconds / kMega : 0;
+}
+
 // "940", "94.0", "9.40": as many as a measurement has.
 std::string three_digits(double value);
 std::string format_bytes(double bytes);           // 1.50 GB; 64 KiB if it is just that

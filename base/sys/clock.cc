@@ -1,17 +1,14 @@
 #include "base/sys/clock.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 namespace chokepoint::sys {
 namespace {
 
-constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
-
 std::int64_t now(clockid_t id) {
   timespec at{};
   clock_gettime(id, &at);
-  return at.tv_sec * kNanosecondsPerSecond + at.tv_nsec;
+  return ns_of(at);
 }
 
 }  // namespace
@@ -23,10 +20,10 @@ std::int64_t SystemClock::wall_ns() const { return now(CLOCK_REALTIME); }
 std::int64_t thread_cpu_ns() { return now(CLOCK_THREAD_CPUTIME_ID); }
 
 std::string rfc3339(std::int64_t wall_ns) {
-  std::int64_t nanoseconds = wall_ns % kNanosecondsPerSecond;
-  std::int64_t seconds = wall_ns / kNanosecondsPerSecond;
+  std::int64_t nanoseconds = wall_ns % kNsPerSecond;
+  std::int64_t seconds = wall_ns / kNsPerSecond;
   if (nanoseconds < 0) {
-    nanoseconds += kNanosecondsPerSecond;
+    nanoseconds += kNsPerSecond;
     seconds -= 1;
   }
   const time_t whole = seconds;

@@ -3,10 +3,21 @@
 // Implementations are safe on any thread.
 #pragma once
 
+#include <time.h>
+
 #include <cstdint>
 #include <string>
 
 namespace chokepoint::sys {
+
+inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
+constexpr std::int64_t ns_of(const timespec& time) {
+  return time.tv_sec * kNsPerSecond + time.tv_nsec;
+}
+constexpr timespec timespec_of(std::int64_t ns) {
+  return {.tv_sec = ns / kNsPerSecond, .tv_nsec = ns % kNsPerSecond};
+}
 
 class Clock {
  public:

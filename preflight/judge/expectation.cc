@@ -190,8 +190,7 @@ const PathResult* Earlier::path(const DirectedPath& path) const {
 }
 
 double spread_of(const std::vector<double>& values) {
-  constexpr double kDeviation = 1.4826;  // a normal spread of a median absolute deviation
-  return kDeviation * math::median_absolute_deviation(values).value_or(0);
+  return math::kDeviationsPerMedianDeviation * math::median_absolute_deviation(values).value_or(0);
 }
 
 Expectations::Expectations(const ClusterInput& input, const Earlier& earlier)

@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "base/cli/text.h"
+#include "base/documents/bounds.h"
 #include "base/sys/file.h"
 
 namespace chokepoint::preflight {
@@ -40,7 +41,7 @@ constexpr std::string_view kDoctorSection = "doctor";
 constexpr std::string_view kDoctorKey = "take";
 
 constexpr double kMaxMbps = 10'000'000;  // 10 Tb/s, in Mb/s
-constexpr double kMaxMs = 3'600'000;     // an hour, in ms
+using documents::kMaxMs;
 
 constexpr std::array kSections = {
     LimitSection{"link", "What a link between two hosts of one network has to carry."},

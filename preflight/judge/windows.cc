@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/math/tcp_rate.h"
 #include "base/math/units.h"
 #include "preflight/judge/figure_text.h"
 #include "preflight/judge/findings.h"
@@ -14,9 +15,6 @@ namespace {
 
 using checks::Status;
 
-// The share of a buffer that the kernel offers as window, as in doctor.
-constexpr double kReceiveShare = 0.5;
-constexpr double kSendShare = 2.0 / 3;
 // The rate that a buffer allows is an estimate; the evidence is the time that the flow waited. With
 // small buffers the kernel lets several times the estimate through: a flow is not bound by its
 // buffer if its rate is more than this many times the allowed one.
@@ -36,8 +34,8 @@ struct Side {
   bool receives = false;
 };
 
-constexpr Side kReceive = {"net.ipv4.tcp_rmem", "4096 131072", kReceiveShare, true};
-constexpr Side kSend = {"net.ipv4.tcp_wmem", "4096 16384", kSendShare, false};
+constexpr Side kReceive = {"net.ipv4.tcp_rmem", "4096 131072", math::kReceiveBufferShare, true};
+constexpr Side kSend = {"net.ipv4.tcp_wmem", "4096 16384", math::kSendBufferShare, false};
 
 // What one host's buffer of one kind holds back.
 struct Held {

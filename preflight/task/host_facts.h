@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/documents/bounds.h"
 #include "base/json/fields.h"
 
 namespace chokepoint::preflight {
@@ -102,7 +103,6 @@ struct Fields<preflight::HostFacts> {
   using F = preflight::HostFacts;
   static constexpr double kMaxBytes = 1LL << 40;
   static constexpr double kMaxDevices = 1 << 20;
-  static constexpr double kMaxClockMs = 1e13;  // some three hundred years
   static constexpr std::tuple kList{
       field("host", &F::host, "the host's own name").up_to_bytes(255),
       field("interfaces", &F::interfaces, "its network interfaces")
@@ -119,7 +119,7 @@ struct Fields<preflight::HostFacts> {
       field("gpus", &F::gpus, "GPUs").between(0, kMaxDevices),
       field("wall_less_monotonic_ms", &F::wall_less_monotonic_ms,
             "milliseconds that the time of day is ahead of the monotonic clock")
-          .between(-kMaxClockMs, kMaxClockMs),
+          .between(-documents::kMaxClockMs, documents::kMaxClockMs),
       field("has_gloo", &F::has_gloo, "whether 'probe collective --backend gloo' works there")};
 };
 

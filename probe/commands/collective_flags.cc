@@ -11,6 +11,7 @@
 #include "probe/collective/operation.h"
 #include "probe/collective/order.h"
 #include "probe/commands/collective_run.h"
+#include "probe/commands/flag_checks.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -39,13 +40,8 @@ Result<std::vector<std::uint64_t>> sizes_of(const CollectiveFlags& given,
 }
 
 Result<> check_times(const CollectiveFlags& given) {
-  if (given.time < milliseconds(1)) {
-    return fail(ErrorKind::Usage, "", "--time", "must be 1 ms or more");
-  }
-  if (given.timeout < seconds(1) || given.timeout > seconds(3600)) {
-    return fail(ErrorKind::Usage, "", "--timeout", "must be from 1 s to 1 h");
-  }
-  return {};
+  TRY(check_at_least("--time", given.time, milliseconds(1)));
+  return check_local_time("--timeout", given.timeout, seconds(1));
 }
 
 using collective::Backend;

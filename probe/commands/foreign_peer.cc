@@ -34,10 +34,6 @@ void use_sender_intervals(tcp::Trial& trial) {
   }
 }
 
-double mbps(double bytes, double duration_s) {
-  return duration_s > 0 ? bytes * 8 / duration_s / 1e6 : 0;
-}
-
 std::uint64_t less(std::uint64_t all, std::uint64_t some) { return all > some ? all - some : 0; }
 
 // `size`: bytes of a datagram.
@@ -47,8 +43,8 @@ udp::Outcome outcome_of(Direction direction, std::uint64_t sent, std::uint64_t r
   udp::Outcome outcome{
       .direction = direction,
       .figures = {.duration_s = duration_s,
-                  .throughput_mbps = mbps(static_cast<double>(received) * bytes, duration_s),
-                  .offered_mbps = mbps(static_cast<double>(sent) * bytes, duration_s),
+                  .throughput_mbps = math::mbps(static_cast<double>(received) * bytes, duration_s),
+                  .offered_mbps = math::mbps(static_cast<double>(sent) * bytes, duration_s),
                   .bytes = received * size,
                   .packets_sent = sent,
                   .packets_received = received,

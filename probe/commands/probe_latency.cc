@@ -1,6 +1,7 @@
 // The command `probe latency`: how long small messages take, idle and while the path is filled. The
 // document is chokepoint.probe.latency/1. One thread beside those of the load.
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,6 +20,7 @@
 #include "base/json/codec.h"
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
+#include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
 #include "probe/latency/load.h"
@@ -97,20 +99,13 @@ class ProbeLatencyCommand final : public cli::Command {
 
  private:
   Result<> check() const {
-    if (idle_ < milliseconds(10) || time_ < milliseconds(10)) {
-      return fail(ErrorKind::Usage, "", idle_ < milliseconds(10) ? "--idle" : "--time",
-                  "must be 10 ms or more");
-    }
-    if (interval_ < milliseconds(10)) {
-      return fail(ErrorKind::Usage, "", "--interval", "must be 10 ms or more");
-    }
+    TRY(check_at_least("--idle", idle_, milliseconds(10)));
+    TRY(check_at_least("--time", time_, milliseconds(10)));
+    TRY(check_interval(interval_));
     if (both_ && idle_only_) {
       return fail(ErrorKind::Usage, "", "--both, --idle-only", "give only one of them");
     }
-    if (gap_ < std::chrono::microseconds(100)) {
-      return fail(ErrorKind::Usage, "", "--gap", "must be 0.1 ms or more");
-    }
-    return {};
+    return check_at_least("--gap", gap_, std::chrono::microseconds(100));
   }
 
   // With the time to stop each load and to await late answers.

@@ -8,6 +8,8 @@
 #include "base/cli/command.h"
 #include "base/control/client.h"
 #include "base/control/deadlines.h"
+#include "base/json/codec.h"
+#include "base/sys/clock.h"
 #include "base/sys/signals.h"
 #include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
@@ -20,7 +22,6 @@ using path::FamilyOutcome;
 using path::HostFacts;
 
 constexpr std::chrono::milliseconds kTick{200};
-constexpr std::uint64_t kSecond = 1'000'000'000;
 
 // Both families at once: they are two paths.
 void look_at_both(PathFindings& found, const path::LookOptions& options, const Connect& connect,
@@ -36,7 +37,7 @@ void look_at_both(PathFindings& found, const path::LookOptions& options, const C
   for (std::future<FamilyOutcome>* each : {&four, &six}) {
     while (each->wait_for(kTick) != std::future_status::ready) {
       progress.update(static_cast<std::uint64_t>(context.clock.monotonic_ns() - began_ns) /
-                      kSecond);
+                      static_cast<std::uint64_t>(sys::kNsPerSecond));
     }
   }
   found.ipv4 = four.get();

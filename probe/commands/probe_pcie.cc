@@ -11,6 +11,7 @@
 #include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
+#include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
 #include "probe/pcie/findings.h"
@@ -92,9 +93,7 @@ class ProbePcieCommand final : public cli::Command {
     if (bytes_.count < kMinCopyBytes || bytes_.count > kMaxCopyBytes) {
       return fail(ErrorKind::Usage, "", "--bytes", "must be from 4K to 64G");
     }
-    if (time_ < std::chrono::milliseconds(1) || time_ > std::chrono::hours(1)) {
-      return fail(ErrorKind::Usage, "", "--time", "must be from 1 ms to 1 h");
-    }
+    TRY(check_local_time("--time", time_, std::chrono::milliseconds(1)));
     const bool is_share = at_least_ >= 0 && at_least_ <= 100;  // false for NaN
     if (!is_share) {
       return fail(ErrorKind::Usage, "", "--at-least", "must be from 0 to 100 percent");

@@ -12,6 +12,7 @@
 #include "base/json/codec.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
+#include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
 #include "probe/local/processor.h"
 
@@ -62,9 +63,7 @@ class ProbeProcessorCommand final : public cli::Command {
 
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(baseline::check(baseline_));
-    if (time_ < std::chrono::milliseconds(10) || time_ > std::chrono::hours(1)) {
-      return fail(ErrorKind::Usage, "", "--time", "must be from 10 ms to 1 h");
-    }
+    TRY(check_local_time("--time", time_, std::chrono::milliseconds(10)));
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     cli::Json document = cli::document(context, Fields<documents::ProbeProcessor>::kSchema);
     cli::show_progress(context, "computing");

@@ -15,6 +15,7 @@
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
 #include "probe/commands/directions.h"
+#include "probe/commands/flag_checks.h"
 #include "probe/commands/foreign_peer.h"
 #include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
@@ -144,12 +145,8 @@ class ProbeQuicCommand final : public cli::Command {
  private:
   Result<quic::Parameters> parameters() const {
     TRY(const Direction direction, direction_of(send_, receive_, both_));
-    if (time_.count() <= 0) {
-      return fail(ErrorKind::Usage, "", "--time", "must be more than 0");
-    }
-    if (interval_ < std::chrono::milliseconds(10)) {
-      return fail(ErrorKind::Usage, "", "--interval", "must be 10 ms or more");
-    }
+    TRY(check_time(time_));
+    TRY(check_interval(interval_));
     constexpr std::uint64_t kLeastWindow = 4096;
     constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 40;
     if (window_.count < kLeastWindow || window_.count > kMostWindow) {

@@ -20,6 +20,7 @@
 #include "base/trials/figures.h"
 #include "base/trials/trials.h"
 #include "probe/commands/directions.h"
+#include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
 
@@ -136,12 +137,8 @@ class ProbeRpcCommand final : public cli::Command {
   Result<rpc::Parameters> parameters(const control::ClientOptions& options) const {
     TRY(check_size("--request", request_));
     TRY(check_size("--response", response_));
-    if (time_.count() <= 0) {
-      return fail(ErrorKind::Usage, "", "--time", "must be more than 0");
-    }
-    if (interval_ < std::chrono::milliseconds(10)) {
-      return fail(ErrorKind::Usage, "", "--interval", "must be 10 ms or more");
-    }
+    TRY(check_time(time_));
+    TRY(check_interval(interval_));
     if (next_.size() > rpc::kMaxNext) {
       return fail(ErrorKind::Usage, "", "NEXT",
                   fmt::format("a chain has at most {} hosts", rpc::kMaxNext + 1));

@@ -18,6 +18,7 @@
 #include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
+#include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
 #include "probe/local/storage.h"
 
@@ -150,9 +151,7 @@ class ProbeStorageCommand final : public cli::Command {
     if (size_.count < kMinBytes || size_.count > kMaxBytes) {
       return fail(ErrorKind::Usage, "", "--size", "must be from 1M to 1T");
     }
-    if (time_ < std::chrono::milliseconds(10) || time_ > std::chrono::hours(1)) {
-      return fail(ErrorKind::Usage, "", "--time", "must be from 10 ms to 1 h");
-    }
+    TRY(check_local_time("--time", time_, std::chrono::milliseconds(10)));
     return {};
   }
 

@@ -19,6 +19,7 @@
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
 #include "probe/commands/directions.h"
+#include "probe/commands/flag_checks.h"
 #include "probe/commands/foreign_peer.h"
 #include "probe/commands/kinds.h"
 #include "probe/tcp/outcome.h"
@@ -272,9 +273,7 @@ class ProbeTcpCommand final : public cli::Command {
  private:
   Result<tcp::Parameters> parameters() const {
     TRY(const Direction direction, direction_of(send_, receive_, both_));
-    if (interval_ < std::chrono::milliseconds(10)) {
-      return fail(ErrorKind::Usage, "", "--interval", "must be 10 ms or more");
-    }
+    TRY(check_interval(interval_));
     tcp::Parameters parameters{.direction = direction,
                                .streams = static_cast<int>(streams_),
                                .time = time_.count() > 0 ? time_ : kTime,

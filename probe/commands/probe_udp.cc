@@ -12,10 +12,12 @@
 #include "base/control/client.h"
 #include "base/json/codec.h"
 #include "base/math/units.h"
+#include "base/net/headers.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
 #include "base/trials/trials.h"
 #include "probe/commands/directions.h"
+#include "probe/commands/flag_checks.h"
 #include "probe/commands/foreign_peer.h"
 #include "probe/commands/kinds.h"
 #include "probe/commands/reports.h"
@@ -114,19 +116,15 @@ class ProbeUdpCommand final : public cli::Command {
     if (unpaced_ && rate_.bits_per_second > 0) {
       return wrong("--rate, --unpaced", "give only one of them");
     }
-    if (time_.count() <= 0) {
-      return wrong("--time", "must be more than 0");
-    }
-    if (interval_ < std::chrono::milliseconds(10)) {
-      return wrong("--interval", "must be 10 ms or more");
-    }
+    TRY(check_time(time_));
+    TRY(check_interval(interval_));
     if (loss_limit_ < 0 || loss_limit_ >= math::kPercent) {
       return wrong("--loss-limit", "a share of 0 to 100 percent");
     }
     if (bytes_.count != 0 &&
-        (bytes_.count < udp::kHeadBytes || bytes_.count > udp::kMaxPacketBytes)) {
-      return wrong("--bytes",
-                   fmt::format("give {} to {} bytes, or 0", udp::kHeadBytes, udp::kMaxPacketBytes));
+        (bytes_.count < udp::kHeadBytes || bytes_.count > net::kMaxUdpPayloadBytes)) {
+      return wrong("--bytes", fmt::format("give {} to {} bytes, or 0", udp::kHeadBytes,
+                                          net::kMaxUdpPayloadBytes));
     }
     udp::Parameters parameters{.direction = direction,
                                .streams = static_cast<int>(streams_),

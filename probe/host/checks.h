@@ -27,6 +27,9 @@ using checks::speed_or_zero;
 using checks::Status;
 using checks::worst;
 
+// From this MTU on, frames count as jumbo: 9000 less what tunnels and clouds take of it.
+inline constexpr std::int64_t kJumboMtu = 8000;
+
 Checks examine(const host::Inventory& inventory);
 
 // A shell script that makes the changes that these checks advise, as far as it can also take them
@@ -110,8 +113,6 @@ struct WindowRule {
   std::string text;  // "half of the buffer (tcp_adv_win_scale 1)"
 };
 WindowRule receive_rule(const host::Kernel& kernel, const host::Sysctls& sysctls);
-// The maximum rate of one flow with this window.
-double flow_mbps(double window_bytes, double rtt_ms);
 
 // address_checks.cc: routes, forwarding and address families; the interfaces that the environment
 // names to Gloo and NCCL; and whether peers find the ranks of this host. Gloo binds the first

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "base/net/headers.h"
 #include "probe/host/checks.h"
 
 namespace chokepoint::probe {
@@ -12,9 +13,6 @@ namespace {
 using Counts = std::vector<net::Statistic>;
 
 constexpr std::int64_t kFallbackMbps = 100;
-constexpr std::int64_t kJumboMtu = 8000;
-constexpr std::int64_t kUsualMtu = 1500;
-constexpr std::int64_t kSmallestIpv6Mtu = 1280;
 // Of all packets. A sound link has less than one bad packet in 10^7; TCP's throughput suffers from
 // one lost packet in 10^5; a pause per 10^4 packets is a receiver at its limit.
 constexpr double kErrorShare = 1e-6;
@@ -305,14 +303,14 @@ void check_mtu(const host::Nic& nic, Checks& checks) {
       check_of("nic.mtu", nic, "each packet costs CPU: small ones cost several times more");
   check.found = std::to_string(*nic.mtu);
   const std::int64_t speed = speed_or_zero(nic);
-  if (*nic.mtu < kSmallestIpv6Mtu) {
+  if (*nic.mtu < net::kMinIpv6Mtu) {
     check.status = Status::Warning;
     check.wanted = "1500 or more";
     check.why = "IPv6 needs 1280, and each packet costs CPU";
   } else if (*nic.mtu < kJumboMtu && speed >= kFastMbps) {
     check.status = speed >= kVeryFastMbps ? Status::Warning : Status::Info;
     check.wanted = "9000";
-  } else if (*nic.mtu < kUsualMtu) {
+  } else if (*nic.mtu < net::kEthernetMtu) {
     check.status = Status::Info;
     check.wanted = "1500";
   }

@@ -5,22 +5,21 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/math/tcp_rate.h"
 #include "base/math/units.h"
 #include "probe/host/checks.h"
 
 namespace chokepoint::probe {
 namespace {
 
-constexpr double kFast = 10'000;       // Mb/s from which the advice of research networks applies
-constexpr double kVeryFast = 100'000;  // Mb/s
-constexpr std::int64_t kJumbo = 8000;
+// ESnet's advice on buffers and backlogs is for hosts with links of 100 Gb/s (fasterdata.es.net).
+constexpr double kNeedsBacklogMbps = 100'000;
 constexpr std::int64_t kLongBacklog = 250'000;
 // Round trips of typical paths.
 constexpr double kLanMs = 0.1;
 constexpr double kRegionMs = 15;
 constexpr double kContinentMs = 80;
 constexpr int kMeasuresShareSince = 6006;  // Linux 6.6
-constexpr double kSendShare = 2.0 / 3;
 constexpr std::int64_t kMebibyte = 1 << 20;
 
 // A setting that has one right value.
@@ -117,7 +116,7 @@ void check_qdisc(const host::Sysctls& sysctls, const host::Links& links, Checks&
     return;
   }
   const bool fair = *used == "fq" || *used == "fq_codel";
-  const bool fast = links.fastest_mbps.value_or(0) >= kFast;
+  const bool fast = links.fastest_mbps.value_or(0) >= static_cast<double>(kFastMbps);
   checks.push_back({.id = "tcp.qdisc",
                     .status = fair   ? Status::Pass
                               : fast ? Status::Warning
@@ -141,10 +140,10 @@ void check_mtu_probing(const host::Sysctls& sysctls, const host::Links& links, C
     return;
   }
   checks.push_back({.id = "tcp.mtu-probing",
-                    .status = *value == 0 && mtu > kJumbo ? Status::Warning : Status::Pass,
+                    .status = *value == 0 && mtu > kJumboMtu ? Status::Warning : Status::Pass,
                     .subject = "host",
                     .found = std::to_string(*value),
-                    .wanted = mtu > kJumbo ? fmt::format("1, as an MTU is {}", mtu) : "",
+                    .wanted = mtu > kJumboMtu ? fmt::format("1, as an MTU is {}", mtu) : "",
                     .why = why,
                     .next_step = fmt::format("sysctl -w {}=1", kName)});
 }
@@ -152,7 +151,7 @@ void check_mtu_probing(const host::Sysctls& sysctls, const host::Links& links, C
 void check_backlog(const host::Sysctls& sysctls, const host::Links& links, Checks& checks) {
   constexpr const char* kName = "net.core.netdev_max_backlog";
   const std::optional<std::int64_t> value = sysctls.number(kName);
-  if (!value || links.fastest_mbps.value_or(0) < kVeryFast) {
+  if (!value || links.fastest_mbps.value_or(0) < kNeedsBacklogMbps) {
     return;
   }
   checks.push_back({.id = "tcp.backlog",
@@ -199,9 +198,9 @@ std::string rate_text(double mbps) { return math::format_rate(mbps * 1e6); }
 
 std::string found_text(double buffer, double window) {
   return fmt::format("{}; one flow at most {} at {}, {} at {} ms, {} at {} ms",
-                     math::format_bytes(buffer), rate_text(flow_mbps(window, kLanMs)),
-                     math::format_ms(kLanMs), rate_text(flow_mbps(window, kRegionMs)), kRegionMs,
-                     rate_text(flow_mbps(window, kContinentMs)), kContinentMs);
+                     math::format_bytes(buffer), rate_text(math::window_mbps(window, kLanMs)),
+                     math::format_ms(kLanMs), rate_text(math::window_mbps(window, kRegionMs)),
+                     kRegionMs, rate_text(math::window_mbps(window, kContinentMs)), kContinentMs);
 }
 
 std::string command_for(const Side& side, const host::Sysctls& sysctls,
@@ -213,14 +212,14 @@ std::string command_for(const Side& side, const host::Sysctls& sysctls,
 }
 
 Status status_of(double buffer, double window, double link, const Recommended& recommended) {
-  if (flow_mbps(window, kLanMs) < link) {
+  if (math::window_mbps(window, kLanMs) < link) {
     return Status::Warning;
   }
   if (buffer >= static_cast<double>(recommended.flow_bytes) ||
-      flow_mbps(window, kContinentMs) >= link) {
+      math::window_mbps(window, kContinentMs) >= link) {
     return Status::Pass;
   }
-  return flow_mbps(window, kRegionMs) < link ? Status::Warning : Status::Info;
+  return math::window_mbps(window, kRegionMs) < link ? Status::Warning : Status::Info;
 }
 
 std::string why_text(const Side& side, std::optional<double> fastest, double window) {
@@ -298,7 +297,7 @@ void check_tcp(const host::Sysctls& sysctls, const host::Links& links, Checks& c
 WindowRule receive_rule(const host::Kernel& kernel, const host::Sysctls& sysctls) {
   const std::optional<int> release = release_number(kernel);
   if (release && *release >= kMeasuresShareSince) {
-    return {.share = 0.5,
+    return {.share = math::kReceiveBufferShare,
             .text = "about half of the buffer (Linux 6.6 and newer measure the share)"};
   }
   const std::int64_t scale = sysctls.number("net.ipv4.tcp_adv_win_scale").value_or(1);
@@ -307,8 +306,6 @@ WindowRule receive_rule(const host::Kernel& kernel, const host::Sysctls& sysctls
   return {.share = share,
           .text = fmt::format("{:.0f} % of the buffer (tcp_adv_win_scale {})", 100 * share, scale)};
 }
-
-double flow_mbps(double window_bytes, double rtt_ms) { return window_bytes * 8 / rtt_ms / 1e3; }
 
 void check_tcp_buffers(const host::Kernel& kernel, const host::Sysctls& sysctls,
                        std::optional<double> fastest_mbps, Checks& checks) {
@@ -320,7 +317,7 @@ void check_tcp_buffers(const host::Kernel& kernel, const host::Sysctls& sysctls,
   check_side({.id = "tcp.send-buffer",
               .flow = "net.ipv4.tcp_wmem",
               .socket = "net.core.wmem_max",
-              .rule = {.share = kSendShare,
+              .rule = {.share = math::kSendBufferShare,
                        .text = "two thirds of the buffer, at which a waiting writer is woken"}},
              sysctls, fastest_mbps, checks);
   check_socket_limit(sysctls, fastest_mbps, checks);

@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/documents/bounds.h"
 #include "base/json/codec.h"
+#include "base/net/headers.h"
 #include "probe/iperf3/protocol.h"
 
 namespace chokepoint {
@@ -95,12 +97,13 @@ struct Fields<probe::iperf3::StreamResult> {
 template <>
 struct Fields<probe::iperf3::EndResults> {
   using E = probe::iperf3::EndResults;
-  static constexpr double kMaxPercent = 1e6;
   static constexpr std::tuple kList{
-      field("cpu_util_total", &E::cpu_percent, "percent of one CPU").between(0, kMaxPercent),
-      field("cpu_util_user", &E::cpu_user_percent, "percent of one CPU").between(0, kMaxPercent),
+      field("cpu_util_total", &E::cpu_percent, "percent of one CPU")
+          .between(0, documents::kMaxPercent),
+      field("cpu_util_user", &E::cpu_user_percent, "percent of one CPU")
+          .between(0, documents::kMaxPercent),
       field("cpu_util_system", &E::cpu_system_percent, "percent of one CPU")
-          .between(0, kMaxPercent),
+          .between(0, documents::kMaxPercent),
       field("sender_has_retransmits", &E::counts_retransmits, "1: yes; 0: no; -1: did not send")
           .between(-1, 1),
       field("congestion_used", &E::congestion, "TCP's congestion control")
@@ -140,7 +143,7 @@ namespace {
 constexpr std::string_view kWhat = "iperf3 parameters";
 constexpr int kDefaultDatagramBytes = 1460;
 constexpr int kMinDatagramBytes = 16;
-constexpr int kMaxDatagramBytes = 65507;
+constexpr int kMaxDatagramBytes = net::kMaxUdpPayloadBytes;
 
 // As cJSON's users write it: what is unknown or false is left out.
 std::string text_of(const json::Json& message) {

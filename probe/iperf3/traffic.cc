@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/control/deadlines.h"
+#include "base/sys/clock.h"
 #include "probe/iperf3/protocol.h"
 #include "probe/peer/datagram_loop.h"
 
@@ -20,15 +21,15 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr seconds kThreadsEnd{2};
-constexpr std::int64_t kSecond = 1'000'000'000;  // ns
+using sys::kNsPerSecond;
 
 // How the loops of probe/peer read and write iperf3's datagrams. One copy per stream's thread.
 struct DatagramFormat {
   bool wide = false;  // 64-bit sequence numbers
 
   void stamp(std::span<std::byte> packet, std::uint64_t number, std::int64_t now_ns) const {
-    encode({.seconds = static_cast<std::uint32_t>(now_ns / kSecond),
-            .microseconds = static_cast<std::uint32_t>(now_ns % kSecond / 1000),
+    encode({.seconds = static_cast<std::uint32_t>(now_ns / kNsPerSecond),
+            .microseconds = static_cast<std::uint32_t>(now_ns % kNsPerSecond / 1000),
             .sequence = number + 1},
            wide, packet);
   }
@@ -38,9 +39,9 @@ struct DatagramFormat {
     if (!head || head->sequence == 0) {
       return std::nullopt;
     }
-    return peer::Numbered{
-        .number = head->sequence - 1,
-        .sent_ns = std::int64_t{head->seconds} * kSecond + std::int64_t{head->microseconds} * 1000};
+    return peer::Numbered{.number = head->sequence - 1,
+                          .sent_ns = std::int64_t{head->seconds} * kNsPerSecond +
+                                     std::int64_t{head->microseconds} * 1000};
   }
 
   // The control connection ends the data.
@@ -85,7 +86,7 @@ std::optional<std::uint64_t> packets_of(const Parameters& parameters) {
 peer::DatagramPlan plan_of(const Parameters& parameters, bool at_server) {
   peer::DatagramPlan plan{.bytes = static_cast<std::size_t>(parameters.block_bytes),
                           .bits_per_second = static_cast<double>(parameters.rate_bits_per_s),
-                          .time_ns = (parameters.time_s + parameters.omit_s) * kSecond};
+                          .time_ns = (parameters.time_s + parameters.omit_s) * kNsPerSecond};
   const std::optional<std::uint64_t> amount = packets_of(parameters);
   if (amount) {
     plan.time_ns = nanoseconds(peer::kUntilAmountSent).count();
@@ -225,7 +226,7 @@ EndResults TcpTraffic::results() const {
 
 UdpTraffic::UdpTraffic(std::vector<peer::DatagramSocket> sockets, const Parameters& parameters,
                        bool at_server)
-    : meter_(parameters.omit_s * kSecond) {
+    : meter_(parameters.omit_s * kNsPerSecond) {
   const DatagramFormat format{.wide = parameters.wide_counters};
   for (peer::DatagramSocket& socket : sockets) {
     const bool sends = socket.role == peer::Role::Send;

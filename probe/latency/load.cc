@@ -276,7 +276,7 @@ void Load::look(double seconds) {
                                     : connection.carrier->received_bytes();
     // A connection that has failed says less than before.
     const std::uint64_t news = bytes - std::min(bytes, std::exchange(connection.counted, bytes));
-    (connection.sends ? sent : received) += static_cast<double>(news) * 8 / seconds / 1e6;
+    (connection.sends ? sent : received) += math::mbps(static_cast<double>(news), seconds);
   }
   if (plan_.sends) {
     keep_last_rate(sent_mbps_, sent);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/math/statistics.h"
+#include "base/net/headers.h"
 
 namespace chokepoint::probe::latency {
 namespace {
@@ -16,7 +17,7 @@ constexpr double kNinety = 0.9;
 // As counted in a capture, Ethernet's header included: a foreign probe puts 779 bytes on the wire
 // towards the peer and 499 back, a self probe at most 218 with what acknowledges it. All of it is
 // held against what one direction carries.
-constexpr double kPairBits = 8 * 1500;
+constexpr double kPairBits = 8 * net::kEthernetMtu;
 
 struct Rating {
   double below_rpm;

@@ -8,6 +8,8 @@
 #include <limits>
 #include <string>
 
+#include "base/net/headers.h"
+
 namespace chokepoint::probe::nuttcp {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr std::uint64_t kUnlimitedRate = 0xffffffff;
 constexpr std::uint64_t kMachineReadable = 64;
 constexpr std::uint64_t kPlainFormat = 2048;
 constexpr int kMaxBlockBytes = 16 * 1024 * 1024;
-constexpr int kMaxDatagramBytes = 65507;
+constexpr int kMaxDatagramBytes = net::kMaxUdpPayloadBytes;
 constexpr double kMaxSeconds = 86400;
 
 std::string_view trimmed(std::string_view text) {

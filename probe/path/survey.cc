@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/net/socket.h"
+#include "base/sys/clock.h"
 
 namespace chokepoint::probe::path {
 namespace {
@@ -41,11 +42,6 @@ int start_connecting(int fd, const net::Endpoint& target) {
   const socklen_t length = target.to_socket(storage);
   const bool failed = connect(fd, reinterpret_cast<const sockaddr*>(&storage), length) < 0;
   return failed && errno != EINPROGRESS ? errno : 0;
-}
-
-timespec as_timespec(std::chrono::nanoseconds wait) {
-  return {.tv_sec = static_cast<time_t>(wait.count() / 1'000'000'000),
-          .tv_nsec = static_cast<long>(wait.count() % 1'000'000'000)};
 }
 
 // Keeps echoing the peer's UDP probes while it waits for the answers to its own TCP probes: both
@@ -303,7 +299,7 @@ Result<std::vector<Reply>> TcpProber::collect(std::chrono::nanoseconds wait) {
     sequences.push_back(sequence);
   }
   watched.push_back({.fd = origin_.interrupt, .events = POLLIN, .revents = 0});
-  const timespec limit = as_timespec(replies.empty() ? wait : std::chrono::nanoseconds(0));
+  const timespec limit = sys::timespec_of(replies.empty() ? wait.count() : 0);
   if (ppoll(watched.data(), watched.size(), &limit, nullptr) < 0 && errno != EINTR) {
     return fail(from_errno(errno, "wait for", target_.text()));
   }

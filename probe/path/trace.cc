@@ -6,11 +6,10 @@
 #include <map>
 
 #include "base/math/statistics.h"
+#include "base/math/units.h"
 
 namespace chokepoint::probe::path {
 namespace {
-
-constexpr double kNanosecondsPerMillisecond = 1e6;
 
 std::vector<net::Address> by_frequency(const std::map<net::Address, int>& counts) {
   std::vector<std::pair<int, net::Address>> sorted;
@@ -235,7 +234,7 @@ class TracePlan {
     }
     ++hop.answered;
     hop.rtt_ms.push_back(static_cast<double>(probe.reply.received_ns - probe.sent_ns) /
-                         kNanosecondsPerMillisecond);
+                         math::kNsPerMs);
     if (probe.reply.kind == ReplyKind::Unreachable || probe.reply.kind == ReplyKind::TooBig) {
       hop.unreachable = probe.reply.reason.value_or(Unreachable::Other);
     }

@@ -14,12 +14,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/net/headers.h"
 #include "base/net/socket.h"
+#include "base/sys/clock.h"
 
 namespace chokepoint::probe::path {
 namespace {
-
-constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
 Unreachable reason_v4(std::uint8_t code) {
   switch (code) {
@@ -112,7 +112,7 @@ void read_control(const cmsghdr& control, net::Family family, QueuedError& into)
   } else if (control.cmsg_level == SOL_SOCKET && control.cmsg_type == SCM_TIMESTAMPNS) {
     timespec at{};
     std::memcpy(&at, CMSG_DATA(&control), sizeof(at));
-    into.wall_ns = at.tv_sec * kNanosecondsPerSecond + at.tv_nsec;
+    into.wall_ns = sys::ns_of(at);
   }
 }
 
@@ -134,9 +134,6 @@ std::uint32_t get(std::span<const std::byte> from, std::size_t at) {
 
 constexpr std::uint32_t kNoSequence = ~std::uint32_t{0};
 constexpr int kMaxAttempts = 8;
-constexpr int kUdpHeaderBytes = 8;
-constexpr int kIpv4HeaderBytes = 20;
-constexpr int kIpv6HeaderBytes = 40;
 
 std::uint32_t random_nonce() {
   std::uint32_t nonce = 0;
@@ -252,10 +249,6 @@ net::Endpoint Origin::local(net::Family family) const {
                                                                  : net::Address::v6({}, 0))};
 }
 
-int udp_overhead_bytes(net::Family family) {
-  return kUdpHeaderBytes + (family == net::Family::Ipv4 ? kIpv4HeaderBytes : kIpv6HeaderBytes);
-}
-
 UdpProber::UdpProber(sys::Descriptor socket, const net::Endpoint& target,
                      const net::Endpoint& source, int interrupt, const sys::Clock& clock)
     : socket_(std::move(socket)),
@@ -286,15 +279,14 @@ Result<UdpProber> UdpProber::adopt(sys::Descriptor socket, int interrupt, const 
 }
 
 void UdpProber::set_packet_bytes(int packet_bytes) {
-  const int payload = packet_bytes - udp_overhead_bytes(target_.address.family());
+  const int payload = packet_bytes - net::udp_overhead_bytes(target_.address.family());
   datagram_.assign(std::max(static_cast<std::size_t>(std::max(payload, 0)), kStampBytes),
                    std::byte{});
 }
 
 Result<int> UdpProber::interface_mtu_bytes() {
-  constexpr int kMaxPacketBytes = 65535;
   const std::size_t before = datagram_.size();
-  set_packet_bytes(kMaxPacketBytes);
+  set_packet_bytes(net::kMaxIpPacketBytes);
   const Result<> sent = send({.sequence = kNoSequence, .ttl = 1});
   datagram_.resize(before);
   std::erase_if(pending_, [](const Reply& reply) { return reply.sequence == kNoSequence; });
@@ -302,7 +294,7 @@ Result<int> UdpProber::interface_mtu_bytes() {
     return std::unexpected(sent.error());
   }
   // Only loopback sends the largest packet.
-  return interface_mtu_ ? static_cast<int>(*interface_mtu_) : kMaxPacketBytes;
+  return interface_mtu_ ? static_cast<int>(*interface_mtu_) : net::kMaxIpPacketBytes;
 }
 
 int UdpProber::attempt(std::span<const std::byte> datagram, std::optional<int> ttl) const {

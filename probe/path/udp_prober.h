@@ -99,9 +99,6 @@ struct Origin {
 // The size of a probe where size does not matter.
 constexpr int kSmallPacketBytes = 60;
 
-// The IP and UDP headers of a datagram.
-int udp_overhead_bytes(net::Family family);
-
 class UdpProber final : public Prober {
  public:
   // `packet_bytes`: of each probe, with IP and UDP headers.

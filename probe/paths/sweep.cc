@@ -14,6 +14,7 @@
 #include "base/control/test_driver.h"
 #include "base/math/units.h"
 #include "base/net/deadline.h"
+#include "base/net/headers.h"
 #include "base/net/socket.h"
 #include "probe/udp/data_socket.h"
 #include "probe/udp/exchange.h"
@@ -74,10 +75,8 @@ bool send_ping(int fd, const udp::ExchangePacket& packet) {
 }  // namespace
 
 int wire_bytes(net::Family family) {
-  constexpr int kEthernetBytes = 14;
-  constexpr int kUdpBytes = 8;
-  const int ip = family == net::Family::Ipv4 ? 20 : 40;
-  return static_cast<int>(udp::kExchangeBytes) + kUdpBytes + ip + kEthernetBytes;
+  return static_cast<int>(udp::kExchangeBytes) + net::udp_overhead_bytes(family) +
+         net::kEthernetHeaderBytes;
 }
 
 std::chrono::nanoseconds duration(const Parameters& parameters, net::Family family) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/control/limits.h"
 #include "base/math/units.h"
 #include "base/sys/clock.h"
 #include "base/sys/descriptor.h"
@@ -19,8 +20,6 @@ constexpr int kMostBatches = 8;
 // How often a pace that was asked for is looked at, and what may leave at once.
 constexpr std::int64_t kPaceStepNs = 1'000'000;
 constexpr double kPaceBurstBytes = 64e3;
-// Bounds the memory of a very long test. The totals include what is not kept.
-constexpr std::size_t kMostIntervalsKept = 80'000;
 
 std::optional<host::CoreTimes> cores_of(const sys::Root& root) {
   Result<host::CoreTimes> cores = host::read_core_times(root);
@@ -217,8 +216,7 @@ void Endpoint::wait(std::chrono::nanoseconds most, int other) {
   const auto events = static_cast<short>(has_more_to_send ? POLLIN | POLLOUT : POLLIN);
   std::array<pollfd, 2> watched{pollfd{socket_.descriptor(), events, 0}, pollfd{other, POLLIN, 0}};
   const std::int64_t wait = wait_ns(most);
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  const timespec timeout{.tv_sec = wait / kSecond, .tv_nsec = wait % kSecond};
+  const timespec timeout = sys::timespec_of(wait);
   const std::int64_t before = clock_ns();
   ppoll(watched.data(), watched.size(), &timeout, nullptr);
   if (begun_ns_ != 0 && ended_ns_ == 0) {
@@ -312,7 +310,7 @@ void Endpoint::end_interval(std::int64_t now_ns, const OnInterval& on_interval) 
   if (now.smoothed_rtt_ns > 0) {
     interval.rtt_ms = static_cast<double>(now.smoothed_rtt_ns) / math::kNsPerMs;
   }
-  if (intervals_.size() < kMostIntervalsKept) {
+  if (intervals_.size() < control::kMaxIntervalsKept) {
     intervals_.push_back(interval);
     if (is_perf() && sends_) {
       acknowledged_intervals_.push_back(

@@ -1,12 +1,12 @@
 #include "probe/quic/measurement.h"
 
 #include "base/control/bodies.h"
+#include "base/control/limits.h"
+#include "base/documents/bounds.h"
 
 namespace chokepoint {
 namespace probe::quic {
 namespace {
-constexpr double kMaxTime = 1e8;
-constexpr double kMaxPercent = 1e6;
 constexpr std::size_t kMostStreams = 1024;
 constexpr std::size_t kMostIntervals = 100'000;
 }  // namespace
@@ -24,8 +24,8 @@ struct Fields<probe::quic::SentMeasure> {
       field("ect0_packets", &S::ect0_packets).at_most(kMaxCount),
       field("max_cwnd_bytes", &S::max_cwnd_bytes).at_most(kMaxCount),
       field("packet_bytes", &S::packet_bytes).between(0, 65535),
-      field("rtt_ms", &S::rtt_ms).between(0, probe::quic::kMaxTime),
-      field("min_rtt_ms", &S::min_rtt_ms).between(0, probe::quic::kMaxTime),
+      field("rtt_ms", &S::rtt_ms).between(0, control::kMaxReportedTime),
+      field("min_rtt_ms", &S::min_rtt_ms).between(0, control::kMaxReportedTime),
       field("segmentation", &S::segmentation),
       field("shares", &S::shares)};
 };
@@ -39,30 +39,31 @@ struct Fields<probe::quic::ReceivedMeasure> {
       field("calls", &R::calls).at_most(kMaxCount),
       field("ect0_packets", &R::ect0_packets).at_most(kMaxCount),
       field("ce_packets", &R::ce_packets).at_most(kMaxCount),
-      field("start_s", &R::start_s).between(0, probe::quic::kMaxTime),
-      field("end_s", &R::end_s).between(0, probe::quic::kMaxTime),
+      field("start_s", &R::start_s).between(0, control::kMaxReportedTime),
+      field("end_s", &R::end_s).between(0, control::kMaxReportedTime),
       field("stream_bytes", &R::stream_bytes).up_to_items(probe::quic::kMostStreams)};
 };
 
 template <>
 struct Fields<probe::quic::IntervalMeasure> {
   using I = probe::quic::IntervalMeasure;
-  static constexpr std::tuple kList{field("start_s", &I::start_s).between(0, probe::quic::kMaxTime),
-                                    field("end_s", &I::end_s).between(0, probe::quic::kMaxTime),
-                                    field("sent_bytes", &I::sent_bytes).at_most(kMaxCount),
-                                    field("received_bytes", &I::received_bytes).at_most(kMaxCount),
-                                    field("lost_packets", &I::lost_packets).at_most(kMaxCount),
-                                    field("cwnd_bytes", &I::cwnd_bytes).at_most(kMaxCount),
-                                    field("rtt_ms", &I::rtt_ms).between(0, probe::quic::kMaxTime)};
+  static constexpr std::tuple kList{
+      field("start_s", &I::start_s).between(0, control::kMaxReportedTime),
+      field("end_s", &I::end_s).between(0, control::kMaxReportedTime),
+      field("sent_bytes", &I::sent_bytes).at_most(kMaxCount),
+      field("received_bytes", &I::received_bytes).at_most(kMaxCount),
+      field("lost_packets", &I::lost_packets).at_most(kMaxCount),
+      field("cwnd_bytes", &I::cwnd_bytes).at_most(kMaxCount),
+      field("rtt_ms", &I::rtt_ms).between(0, control::kMaxReportedTime)};
 };
 
 template <>
 struct Fields<probe::quic::HostMeasure> {
   using H = probe::quic::HostMeasure;
   static constexpr std::tuple kList{
-      field("cpu_percent", &H::cpu_percent).between(0, probe::quic::kMaxPercent),
-      field("busy_percent", &H::busy_percent).between(0, probe::quic::kMaxPercent),
-      field("softirq_percent", &H::softirq_percent).between(0, probe::quic::kMaxPercent),
+      field("cpu_percent", &H::cpu_percent).between(0, documents::kMaxPercent),
+      field("busy_percent", &H::busy_percent).between(0, documents::kMaxPercent),
+      field("softirq_percent", &H::softirq_percent).between(0, documents::kMaxPercent),
       field("softirq_core", &H::softirq_core).between(0, 1'000'000)};
 };
 

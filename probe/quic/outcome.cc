@@ -24,7 +24,7 @@ constexpr double kLossMatters = 2e-5;
 constexpr double kGiga = 1e9;
 
 double rate_mbps(std::uint64_t bytes, double duration_s) {
-  return duration_s > 0 ? static_cast<double>(bytes) * math::kBits / duration_s / math::kMega : 0;
+  return math::mbps(static_cast<double>(bytes), duration_s);
 }
 
 std::optional<double> per_gbps(double percent, double mbps) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/control/deadlines.h"
+#include "base/control/limits.h"
 #include "base/math/units.h"
 #include "base/sys/clock.h"
 
@@ -18,8 +19,6 @@ namespace {
 constexpr std::size_t kReceiveBytes = std::size_t{256} << 10;
 constexpr std::int64_t kTickNs = std::chrono::nanoseconds(control::kTick).count();
 constexpr int kEventsAtOnce = 64;
-// Bounds the memory of a very long test. The totals include what is not kept.
-constexpr std::size_t kMaxIntervalsKept = 80'000;
 
 // What an event is about: a caller's index, an answerer's above, or neither.
 constexpr std::uint64_t kAnswerers = std::uint64_t{1} << 32;
@@ -162,9 +161,8 @@ std::int64_t Engine::next_due_ns() const {
 
 // The longest of epoll's own waits are whole milliseconds.
 void Engine::sleep(std::int64_t ns) const {
-  constexpr std::int64_t kSecond = 1'000'000'000;
   pollfd watched{epoll_.get(), POLLIN, 0};
-  const timespec timeout{.tv_sec = ns / kSecond, .tv_nsec = ns % kSecond};
+  const timespec timeout = sys::timespec_of(ns);
   ppoll(&watched, 1, &timeout, nullptr);
 }
 
@@ -322,7 +320,7 @@ void Engine::end_interval(std::int64_t now_ns) {
     interval.mean_ms = interval_sum_ns_ / static_cast<double>(interval_calls_) / math::kNsPerMs;
     interval.max_ms = static_cast<double>(interval_max_ns_) / math::kNsPerMs;
   }
-  if (intervals_.size() < kMaxIntervalsKept) {
+  if (intervals_.size() < control::kMaxIntervalsKept) {
     intervals_.push_back(interval);
   }
   interval_began_ns_ = now_ns;

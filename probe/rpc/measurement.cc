@@ -1,23 +1,19 @@
 #include "probe/rpc/measurement.h"
 
 #include "base/control/bodies.h"
+#include "base/control/limits.h"
+#include "base/documents/bounds.h"
 #include "base/math/units.h"
 #include "probe/rpc/parameters.h"
 
 namespace chokepoint {
-namespace probe::rpc {
-namespace {
-constexpr double kMaxTime = 1e10;  // milliseconds or seconds
-constexpr double kMaxPercent = 1e6;
-}  // namespace
-}  // namespace probe::rpc
-
 template <>
 struct Fields<probe::rpc::Spread> {
   using S = probe::rpc::Spread;
-  static constexpr std::tuple kList{field("values", &S::values).between(0, probe::rpc::kMaxTime),
-                                    field("p90", &S::p90).between(0, probe::rpc::kMaxTime),
-                                    field("p999", &S::p999).between(0, probe::rpc::kMaxTime)};
+  static constexpr std::tuple kList{
+      field("values", &S::values).between(0, control::kMaxReportedTime),
+      field("p90", &S::p90).between(0, control::kMaxReportedTime),
+      field("p999", &S::p999).between(0, control::kMaxReportedTime)};
 };
 
 template <>
@@ -25,23 +21,23 @@ struct Fields<probe::rpc::SentMeasure> {
   using S = probe::rpc::SentMeasure;
   static constexpr std::tuple kList{
       field("retransmits", &S::retransmits).at_most(kMaxCount),
-      field("rtt_ms", &S::rtt_ms).between(0, probe::rpc::kMaxTime),
-      field("min_rtt_ms", &S::min_rtt_ms).between(0, probe::rpc::kMaxTime),
+      field("rtt_ms", &S::rtt_ms).between(0, control::kMaxReportedTime),
+      field("min_rtt_ms", &S::min_rtt_ms).between(0, control::kMaxReportedTime),
       field("mss_bytes", &S::mss_bytes).between(1, 1 << 20),
       field("window_bytes", &S::window_bytes).between(0, kMaxCount),
       field("max_window_bytes", &S::max_window_bytes).at_most(kMaxCount),
-      field("busy_s", &S::busy_s).between(0, probe::rpc::kMaxTime),
-      field("receive_window_s", &S::receive_window_s).between(0, probe::rpc::kMaxTime),
-      field("send_buffer_s", &S::send_buffer_s).between(0, probe::rpc::kMaxTime)};
+      field("busy_s", &S::busy_s).between(0, control::kMaxReportedTime),
+      field("receive_window_s", &S::receive_window_s).between(0, control::kMaxReportedTime),
+      field("send_buffer_s", &S::send_buffer_s).between(0, control::kMaxReportedTime)};
 };
 
 template <>
 struct Fields<probe::rpc::HostMeasure> {
   using H = probe::rpc::HostMeasure;
   static constexpr std::tuple kList{
-      field("cpu_percent", &H::cpu_percent).between(0, probe::rpc::kMaxPercent),
-      field("busy_percent", &H::busy_percent).between(0, probe::rpc::kMaxPercent),
-      field("softirq_percent", &H::softirq_percent).between(0, probe::rpc::kMaxPercent)};
+      field("cpu_percent", &H::cpu_percent).between(0, documents::kMaxPercent),
+      field("busy_percent", &H::busy_percent).between(0, documents::kMaxPercent),
+      field("softirq_percent", &H::softirq_percent).between(0, documents::kMaxPercent)};
 };
 
 template <>

@@ -1,6 +1,7 @@
 #include "probe/rpc/parameters.h"
 
 #include "base/json/codec.h"
+#include "base/math/units.h"
 
 namespace chokepoint {
 
@@ -23,7 +24,6 @@ struct Fields<probe::rpc::NextWorker> {
 template <>
 struct Fields<probe::rpc::Parameters> {
   using P = probe::rpc::Parameters;
-  static constexpr double kMaxNs = 86'400e9 * 30;
   static constexpr double kMaxMessage = static_cast<double>(probe::rpc::kMaxMessageBytes);
   static constexpr std::tuple kList{
       field("request_bytes", &P::request_bytes).between(1, kMaxMessage),
@@ -31,12 +31,13 @@ struct Fields<probe::rpc::Parameters> {
       field("callers", &P::callers, "a connection each").between(1, probe::rpc::kMaxCallers),
       field("outstanding", &P::outstanding, "calls of a caller at once")
           .between(1, probe::rpc::kMaxOutstanding),
-      field("time_ns", &P::time).between(1, kMaxNs),
-      field("pause_ns", &P::pause, "from an answer to the next call").between(0, kMaxNs),
+      field("time_ns", &P::time).between(1, control::kMaxTestNs),
+      field("pause_ns", &P::pause, "from an answer to the next call")
+          .between(0, control::kMaxTestNs),
       field("congestion", &P::congestion).up_to_bytes(15),  // TCP_CA_NAME_MAX less the final zero
       field("no_delay", &P::no_delay),
       field("pace_bits_per_s", &P::pace_bits_per_s, "each way, all connections")
-          .between(1000, 1e15),
+          .between(control::kMinPaceBitsPerS, control::kMaxBitsPerS),
       field("next", &P::next, "workers that are called in turn").up_to_items(probe::rpc::kMaxNext),
       field("family", &P::family, "between workers"),
       field("share", &P::share, "may run beside other tests that share")};
@@ -55,17 +56,14 @@ Result<Parameters> parameters_in(const control::Json& body) {
 Result<> check(const Parameters& parameters, const control::Limits& limits) {
   TRY(control::check_time(limits, parameters.time));
   TRY(control::check_streams(limits, parameters.callers));
-  return limits.rate_bits_per_s
-             ? control::check_rate(limits, parameters.pace_bits_per_s.value_or(1e15))
-             : Result<>{};
+  return control::check_pace(limits, parameters.pace_bits_per_s);
 }
 
 net::SocketOptions socket_options(const Parameters& parameters) {
-  constexpr double kBitsOfByte = 8;
   net::SocketOptions options{.congestion = parameters.congestion, .no_delay = parameters.no_delay};
   if (parameters.pace_bits_per_s) {
     options.pacing_bytes_per_s =
-        static_cast<std::uint64_t>(*parameters.pace_bits_per_s / kBitsOfByte / parameters.callers);
+        static_cast<std::uint64_t>(*parameters.pace_bits_per_s / math::kBits / parameters.callers);
   }
   return options;
 }

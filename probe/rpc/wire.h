@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/math/histogram.h"
+#include "base/math/tcp_rate.h"
 #include "base/net/tcp_info.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/error.h"
@@ -17,8 +18,8 @@
 
 namespace chokepoint::probe::rpc {
 
-// What TCP lets out at once on a new connection: ten segments of 1448 bytes (RFC 6928).
-inline constexpr std::uint64_t kFirstFlightBytes = 14480;
+// What TCP lets out at once on a new connection: ten segments (RFC 6928).
+inline constexpr auto kFirstFlightBytes = static_cast<std::uint64_t>(10 * math::kSegmentBytes);
 
 // What the kernel says of several connections, looked at while they are used.
 class SentMeter {

@@ -7,6 +7,7 @@
 #include <array>
 #include <system_error>
 
+#include "base/control/limits.h"
 #include "base/host/kernel_text.h"
 #include "base/math/histogram.h"
 #include "base/math/units.h"
@@ -97,9 +98,6 @@ std::optional<host::CoreTimes> read_cores(const sys::Root& root) {
   Result<host::CoreTimes> cores = host::read_core_times(root);
   return cores ? std::optional(*std::move(cores)) : std::nullopt;
 }
-
-// Bounds the memory of a very long test. The totals include what is not kept.
-constexpr std::size_t kMaxIntervalsKept = 80'000;
 
 double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / math::kNsPerSecond; }
 
@@ -314,7 +312,7 @@ void Endpoint::tick(const OnInterval& on_interval) {
 void Endpoint::end_interval(std::int64_t now_ns, const OnInterval& on_interval) {
   for (const Role role : {Role::Send, Role::Receive}) {
     if (const std::optional<IntervalMeasure> measured = interval(role, now_ns)) {
-      if (intervals_.size() < kMaxIntervalsKept) {
+      if (intervals_.size() < control::kMaxIntervalsKept) {
         intervals_.push_back(*measured);
       }
       on_interval(*measured);

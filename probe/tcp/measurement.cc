@@ -1,6 +1,8 @@
 #include "probe/tcp/measurement.h"
 
 #include "base/control/bodies.h"
+#include "base/control/limits.h"
+#include "base/documents/bounds.h"
 
 namespace chokepoint {
 
@@ -23,18 +25,17 @@ struct Fields<net::TcpChrono> {
 template <>
 struct Fields<probe::tcp::StreamMeasure> {
   using S = probe::tcp::StreamMeasure;
-  static constexpr double kMaxTime = 1e8;
   static constexpr std::tuple kList{
       field("role", &S::role),
       field("index", &S::index).between(0, 1'000'000),
       field("total_bytes", &S::total_bytes, "with the omitted start").at_most(kMaxCount),
       field("bytes", &S::bytes, "without it").at_most(kMaxCount),
-      field("start_s", &S::start_s, "since the test began").between(0, kMaxTime),
-      field("end_s", &S::end_s, "since the test began").between(0, kMaxTime),
+      field("start_s", &S::start_s, "since the test began").between(0, control::kMaxReportedTime),
+      field("end_s", &S::end_s, "since the test began").between(0, control::kMaxReportedTime),
       field("retransmits", &S::retransmits).at_most(kMaxCount),
       field("max_cwnd_bytes", &S::max_cwnd_bytes).at_most(kMaxCount),
-      field("rtt_ms", &S::rtt_ms).between(0, kMaxTime),
-      field("min_rtt_ms", &S::min_rtt_ms).between(0, kMaxTime),
+      field("rtt_ms", &S::rtt_ms).between(0, control::kMaxReportedTime),
+      field("min_rtt_ms", &S::min_rtt_ms).between(0, control::kMaxReportedTime),
       field("mss_bytes", &S::mss_bytes).at_least(0),
       field("congestion", &S::congestion).up_to_bytes(256),
       field("chrono", &S::chrono, "of a sender"),
@@ -48,27 +49,26 @@ struct Fields<probe::tcp::StreamMeasure> {
 template <>
 struct Fields<probe::tcp::IntervalMeasure> {
   using I = probe::tcp::IntervalMeasure;
-  static constexpr double kMaxTime = 1e8;
   static constexpr std::tuple kList{
       field("role", &I::role),
-      field("start_s", &I::start_s, "since the test began").between(0, kMaxTime),
-      field("end_s", &I::end_s, "since the test began").between(0, kMaxTime),
+      field("start_s", &I::start_s, "since the test began").between(0, control::kMaxReportedTime),
+      field("end_s", &I::end_s, "since the test began").between(0, control::kMaxReportedTime),
       field("bytes", &I::bytes).at_most(kMaxCount),
       field("retransmits", &I::retransmits).at_most(kMaxCount),
       field("cwnd_bytes", &I::cwnd_bytes, "of all streams together").at_most(kMaxCount),
-      field("rtt_ms", &I::rtt_ms, "mean over the streams").between(0, kMaxTime)};
+      field("rtt_ms", &I::rtt_ms, "mean over the streams").between(0, control::kMaxReportedTime)};
 };
 
 template <>
 struct Fields<probe::tcp::HostMeasure> {
   using H = probe::tcp::HostMeasure;
-  static constexpr double kMaxPercent = 1e6;
   static constexpr std::tuple kList{
-      field("cpu_percent", &H::cpu_percent, "of the streams' threads").between(0, kMaxPercent),
+      field("cpu_percent", &H::cpu_percent, "of the streams' threads")
+          .between(0, documents::kMaxPercent),
       field("softirq_percent", &H::softirq_percent, "of the core with most of it")
-          .between(0, kMaxPercent),
+          .between(0, documents::kMaxPercent),
       field("softirq_core", &H::softirq_core).between(0, 1'000'000),
-      field("busiest_core_percent", &H::busiest_core_percent).between(0, kMaxPercent),
+      field("busiest_core_percent", &H::busiest_core_percent).between(0, documents::kMaxPercent),
       field("pacing", &H::pacing, "of a sender")};
 };
 

@@ -27,10 +27,6 @@ constexpr double kWideAreaRttMs = 2;
 // Still growing at the end: the last whole interval carried this many times the one before it.
 constexpr double kStillGrowing = 1.25;
 
-double mbps(std::uint64_t bytes, double seconds) {
-  return seconds > 0 ? static_cast<double>(bytes) * 8 / seconds / 1e6 : 0;
-}
-
 const StreamMeasure* find(const Half& half, Role role, int index) {
   const auto at = std::ranges::find_if(half.streams, [&](const StreamMeasure& each) {
     return each.role == role && each.index == index;
@@ -147,10 +143,11 @@ std::vector<Interval> intervals_of(const Half& sender, const Half& receiver, dou
     if (each.role != Role::Receive || each.end_s <= omit_s) {
       continue;
     }
-    Interval interval{.start_s = each.start_s,
-                      .end_s = each.end_s,
-                      .bytes = each.bytes,
-                      .throughput_mbps = mbps(each.bytes, each.end_s - each.start_s)};
+    Interval interval{
+        .start_s = each.start_s,
+        .end_s = each.end_s,
+        .bytes = each.bytes,
+        .throughput_mbps = math::mbps(static_cast<double>(each.bytes), each.end_s - each.start_s)};
     if (const auto* other = overlapping(sender, Role::Send, (each.start_s + each.end_s) / 2)) {
       interval.retransmits = other->retransmits;
       interval.cwnd_bytes = other->cwnd_bytes;
@@ -178,7 +175,8 @@ documents::TcpStream stream_of(const BothEnds& ends) {
           .bytes = received.bytes,
           .sent_bytes = sent.total_bytes,
           .received_bytes = received.total_bytes,
-          .throughput_mbps = mbps(received.bytes, received.end_s - received.start_s),
+          .throughput_mbps =
+              math::mbps(static_cast<double>(received.bytes), received.end_s - received.start_s),
           .retransmits = sent.retransmits,
           .max_cwnd_bytes = sent.max_cwnd_bytes,
           .rtt_ms = documents::if_measured(sent.rtt_ms),
@@ -391,7 +389,7 @@ Outcome outcome_of(const Trial& trial, Direction direction) {
                   .receiver_softirq_core = receiver.host.softirq_core};
   add_up(outcome, streams);
   documents::TcpFigures& figures = outcome.figures;
-  figures.throughput_mbps = mbps(figures.bytes, figures.duration_s);
+  figures.throughput_mbps = math::mbps(static_cast<double>(figures.bytes), figures.duration_s);
   const double omit_s = std::chrono::duration<double>(trial.parameters.omit).count();
   const double interval_s = std::chrono::duration<double>(trial.parameters.interval).count();
   figures.intervals = intervals_of(sender, receiver, omit_s);

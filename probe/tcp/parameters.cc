@@ -9,18 +9,18 @@ namespace chokepoint {
 template <>
 struct Fields<probe::tcp::Parameters> {
   using P = probe::tcp::Parameters;
-  static constexpr double kMaxNs = 86'400e9 * 30;
   static constexpr std::tuple kList{
       field("direction", &P::direction),
       field("streams", &P::streams, "each way").between(1, 1024),
-      field("time_ns", &P::time).between(1, kMaxNs),
+      field("time_ns", &P::time).between(1, control::kMaxTestNs),
       field("bytes", &P::bytes, "each way, all streams").between(1, kMaxCount),
-      field("omit_ns", &P::omit, "at the start, not measured").between(0, kMaxNs),
-      field("interval_ns", &P::interval).between(10e6, kMaxNs),
+      field("omit_ns", &P::omit, "at the start, not measured").between(0, control::kMaxTestNs),
+      field("interval_ns", &P::interval).between(control::kMinIntervalNs, control::kMaxTestNs),
       field("congestion", &P::congestion).up_to_bytes(15),  // TCP_CA_NAME_MAX less the final zero
       field("mss", &P::mss).between(88, 32767),
       field("window", &P::window).between(1024, INT32_MAX),
-      field("pace_bits_per_s", &P::pace_bits_per_s, "each way, all streams").between(1000, 1e15),
+      field("pace_bits_per_s", &P::pace_bits_per_s, "each way, all streams")
+          .between(control::kMinPaceBitsPerS, control::kMaxBitsPerS),
       field("dscp", &P::dscp).between(0, 63),
       field("zero_copy", &P::zero_copy),
       field("share", &P::share, "may run beside other tests that share")};
@@ -37,19 +37,14 @@ Result<Parameters> parameters_in(const control::Json& body) {
 }
 
 Result<> check(const Parameters& parameters, const control::Limits& limits) {
-  constexpr int kMaxIntervals = 36'000;
   Result<> fits = control::check_time(limits, parameters.time + parameters.omit);
   fits = fits ? control::check_buffer(limits, parameters.window.value_or(0)) : fits;
   // With --bytes the time is only a limit, so the number of intervals is not known beforehand.
-  if (fits && !parameters.bytes && parameters.time / parameters.interval > kMaxIntervals) {
-    return fail(ErrorKind::Usage, "", "--interval",
-                fmt::format("a test has at most {} intervals", kMaxIntervals), "give a longer one");
+  if (fits && !parameters.bytes) {
+    fits = control::check_interval(parameters.time, parameters.interval);
   }
   fits = fits ? control::check_streams(limits, connections(parameters)) : fits;
-  if (fits && limits.rate_bits_per_s) {
-    fits = control::check_rate(limits, parameters.pace_bits_per_s.value_or(1e15));
-  }
-  return fits;
+  return fits ? control::check_pace(limits, parameters.pace_bits_per_s) : fits;
 }
 
 int connections(const Parameters& parameters) {

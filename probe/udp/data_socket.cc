@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/net/headers.h"
+
 namespace chokepoint::probe::udp {
 namespace {
 
@@ -64,11 +66,9 @@ std::optional<std::uint32_t> queue_drops(int fd) {
 }
 
 std::optional<std::size_t> largest_payload(int fd) {
-  constexpr int kHeadersV4 = 20 + 8;
-  constexpr int kHeadersV6 = 40 + 8;
   const bool v6 = is_v6(fd);
   const std::optional<int> mtu = v6 ? get(fd, IPPROTO_IPV6, IPV6_MTU) : get(fd, IPPROTO_IP, IP_MTU);
-  const int headers = v6 ? kHeadersV6 : kHeadersV4;
+  const int headers = net::udp_overhead_bytes(v6 ? net::Family::Ipv6 : net::Family::Ipv4);
   if (!mtu || *mtu <= headers) {
     return std::nullopt;
   }

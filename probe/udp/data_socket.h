@@ -75,9 +75,7 @@ inline std::optional<std::int64_t> arrival_ns(const cmsghdr& note, std::int64_t 
   if (note.cmsg_level != SOL_SOCKET || note.cmsg_type != SCM_TIMESTAMPNS) {
     return std::nullopt;
   }
-  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-  const auto stamp = content_of<timespec>(note);
-  return stamp.tv_sec * kNsPerSecond + stamp.tv_nsec - wall_ahead_ns;
+  return sys::ns_of(content_of<timespec>(note)) - wall_ahead_ns;
 }
 
 }  // namespace chokepoint::probe::udp

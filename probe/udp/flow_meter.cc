@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/math/units.h"
+
 namespace chokepoint::probe::udp {
 namespace {
 
@@ -148,8 +150,7 @@ std::optional<double> FlowMeter::bytes_per_second() const {
   if (last_ns_ <= first_ns_) {
     return std::nullopt;
   }
-  constexpr double kNsPerSecond = 1e9;
-  return static_cast<double>(bytes_ - bytes_at_first_) * kNsPerSecond /
+  return static_cast<double>(bytes_ - bytes_at_first_) * math::kNsPerSecond /
          static_cast<double>(last_ns_ - first_ns_);
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/math/histogram.h"
+#include "base/math/units.h"
 #include "probe/udp/exchange.h"
 #include "probe/udp/packet.h"
 
@@ -42,8 +43,7 @@ class Jitter {
 
   // nullopt before two samples.
   std::optional<double> milliseconds() const {
-    constexpr double kNsPerMs = 1e6;
-    return samples_ > 1 ? std::optional(jitter_ns_ / kNsPerMs) : std::nullopt;
+    return samples_ > 1 ? std::optional(jitter_ns_ / math::kNsPerMs) : std::nullopt;
   }
 
  private:

@@ -10,16 +10,12 @@
 namespace chokepoint::probe::udp {
 namespace {
 
-double mbps(double bytes, double duration_s) {
-  return duration_s > 0 ? bytes * 8 / duration_s / 1e6 : 0;
-}
-
 documents::UdpStream stream_of(const SentFlow& sent, const ReceivedFlow& received) {
   return {// Where all packets arrived at one moment there is no rate of arrival.
           .throughput_mbps = received.bytes_per_s
-                                 ? mbps(*received.bytes_per_s, 1)
-                                 : mbps(static_cast<double>(received.bytes), sent.duration_s),
-          .offered_mbps = mbps(static_cast<double>(sent.bytes), sent.duration_s),
+                                 ? math::mbps(*received.bytes_per_s, 1)
+                                 : math::mbps(static_cast<double>(received.bytes), sent.duration_s),
+          .offered_mbps = math::mbps(static_cast<double>(sent.bytes), sent.duration_s),
           .packets_sent = sent.packets,
           .packets_received = received.counts.received,
           .lost = received.lost,
@@ -98,7 +94,7 @@ std::vector<Interval> intervals_of(std::span<const ReceivedFlow> streams, double
     intervals.back().end_s = std::min(intervals.back().end_s, duration_s);
   }
   for (Interval& each : intervals) {
-    each.throughput_mbps = mbps(static_cast<double>(each.bytes), each.end_s - each.start_s);
+    each.throughput_mbps = math::mbps(static_cast<double>(each.bytes), each.end_s - each.start_s);
   }
   return intervals;
 }

@@ -37,8 +37,6 @@ struct FlowIdentity {
 inline constexpr std::uint32_t kMagic = 0x434b5055;
 inline constexpr std::size_t kHeadBytes = 32;
 inline constexpr std::size_t kExchangeBytes = 64;
-// The largest payload of a datagram over IPv4.
-inline constexpr std::size_t kMaxPacketBytes = 65'507;
 
 enum class PacketKind : std::uint8_t { Hello = 1, Welcome = 2, Data = 3, Ping = 4, Pong = 5 };
 

@@ -1,6 +1,7 @@
 #include "probe/udp/parameters.h"
 
 #include "base/json/codec.h"
+#include "base/net/headers.h"
 #include "probe/udp/packet.h"
 
 namespace chokepoint {
@@ -8,37 +9,33 @@ namespace chokepoint {
 template <>
 struct Fields<probe::udp::Parameters> {
   using P = probe::udp::Parameters;
-  static constexpr double kMaxNs = 86'400e9 * 30;
-  static constexpr double kMaxRate = 1e15;
   static constexpr std::tuple kList{
       field("direction", &P::direction), field("streams", &P::streams, "each way").between(1, 64),
-      field("time_ns", &P::time, "of the longest run").between(1, kMaxNs),
+      field("time_ns", &P::time, "of the longest run").between(1, control::kMaxTestNs),
       field("rate_bits_per_s", &P::bits_per_s, "of the fastest run; 0: unpaced; null: a search")
-          .between(0, kMaxRate),
+          .between(0, control::kMaxBitsPerS),
       field("share", &P::share, "may run beside other tests that share")};
 };
 
 template <>
 struct Fields<probe::udp::ClockOffset> {
   using C = probe::udp::ClockOffset;
-  static constexpr double kMaxNs = Fields<probe::udp::Parameters>::kMaxNs;
   static constexpr std::tuple kList{
       field("offset_ns", &C::offset_ns).at_least(-kMaxCount),  // so that it can be turned
-      field("uncertainty_ns", &C::uncertainty_ns).between(0, kMaxNs),
-      field("round_trip_ns", &C::round_trip_ns).between(0, kMaxNs)};
+      field("uncertainty_ns", &C::uncertainty_ns).between(0, control::kMaxTestNs),
+      field("round_trip_ns", &C::round_trip_ns).between(0, control::kMaxTestNs)};
 };
 
 template <>
 struct Fields<probe::udp::RunPlan> {
   using P = probe::udp::RunPlan;
-  using Whole = Fields<probe::udp::Parameters>;
   static constexpr std::tuple kList{
       field("run", &P::run).between(1, UINT16_MAX),
       field("packet_bytes", &P::packet_bytes)
-          .between(probe::udp::kHeadBytes, probe::udp::kMaxPacketBytes),
-      field("rate_bits_per_s", &P::bits_per_s, "0: unpaced").between(0, Whole::kMaxRate),
-      field("time_ns", &P::time).between(1, Whole::kMaxNs),
-      field("interval_ns", &P::interval).between(10e6, Whole::kMaxNs),
+          .between(probe::udp::kHeadBytes, net::kMaxUdpPayloadBytes),
+      field("rate_bits_per_s", &P::bits_per_s, "0: unpaced").between(0, control::kMaxBitsPerS),
+      field("time_ns", &P::time).between(1, control::kMaxTestNs),
+      field("interval_ns", &P::interval).between(control::kMinIntervalNs, control::kMaxTestNs),
       field("peer_clock", &P::peer_clock, "less that of the reader")};
 };
 
@@ -52,7 +49,7 @@ Result<> within_rate(const control::Limits& limits, double bits_per_s) {
   if (!limits.rate_bits_per_s) {
     return {};
   }
-  return control::check_rate(limits, bits_per_s > 0 ? bits_per_s : Fields<Parameters>::kMaxRate);
+  return control::check_rate(limits, bits_per_s > 0 ? bits_per_s : control::kMaxBitsPerS);
 }
 
 }  // namespace

@@ -13,13 +13,15 @@
 #include <thread>
 #include <vector>
 
+#include "base/math/units.h"
+#include "base/net/headers.h"
+#include "base/sys/clock.h"
 #include "probe/udp/data_socket.h"
 #include "probe/udp/packet.h"
 
 namespace chokepoint::probe::udp {
 namespace {
 
-constexpr double kNanosecondsPerSecond = 1e9;
 constexpr double kMinBatchGapNs = 100'000;
 
 // Timers are not precise enough for shorter sleeps.
@@ -27,7 +29,6 @@ constexpr std::int64_t kMinSleepNs = 20'000;
 // Beyond this it was not the timer that was late: the thread waited for the CPU.
 constexpr std::int64_t kMaxTimerLateNs = 60'000;
 constexpr std::int64_t kMaxSleepNs = 50'000'000;
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr int kNiceness = -15;
 
 void relax() {
@@ -68,9 +69,9 @@ std::uint32_t fitting(std::size_t room, std::size_t packet_bytes, std::uint32_t 
 class Outbox {
  public:
   Outbox(int fd, const PacketHead& first, std::size_t packet_bytes)
-      : fd_(fd), packet_bytes_(std::clamp(packet_bytes, kHeadBytes, kMaxPacketBytes)) {
+      : fd_(fd), packet_bytes_(std::clamp(packet_bytes, kHeadBytes, net::kMaxUdpPayloadBytes)) {
     segmented_ = cut_into(fd, packet_bytes_);
-    per_message_ = segmented_ ? fitting(kMaxPacketBytes, packet_bytes_, kMaxSegments) : 1;
+    per_message_ = segmented_ ? fitting(net::kMaxUdpPayloadBytes, packet_bytes_, kMaxSegments) : 1;
     most_ = fitting(kMaxBatchBytes, packet_bytes_, segmented_ ? kMaxBatchPackets : kMaxUnsegmented);
     buffer_.resize(most_ * packet_bytes_);
     fill_with_noise(buffer_);
@@ -276,13 +277,13 @@ class StreamSender {
 }  // namespace
 
 std::uint32_t batch_for(double packets_per_second, std::uint32_t most) {
-  const double per_gap = packets_per_second * kMinBatchGapNs / kNanosecondsPerSecond;
+  const double per_gap = packets_per_second * kMinBatchGapNs / math::kNsPerSecond;
   return static_cast<std::uint32_t>(
       std::clamp(std::floor(per_gap), 1.0, static_cast<double>(std::max(most, 1U))));
 }
 
 Pacer::Pacer(double packets_per_second, std::uint32_t batch, std::int64_t start_ns)
-    : gap_ns_(kNanosecondsPerSecond / packets_per_second),
+    : gap_ns_(math::kNsPerSecond / packets_per_second),
       batch_(batch),
       origin_ns_(start_ns),
       not_before_ns_(start_ns) {}
@@ -329,7 +330,7 @@ std::int64_t Sleeper::until(std::int64_t when_ns) {
   std::int64_t now = now_ns();
   if (when_ns - now > kMinSleepNs) {
     const std::int64_t wake = std::min(std::max(when_ns - late_ns_, now), now + kMaxSleepNs);
-    const timespec at{.tv_sec = wake / kNsPerSecond, .tv_nsec = wake % kNsPerSecond};
+    const timespec at = sys::timespec_of(wake);
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);
     now = now_ns();
     learn(now - wake);
@@ -368,7 +369,7 @@ std::optional<double> bytes_per_second(const SendTally& tally) {
   // The last batch is not counted, since no time follows it.
   const double share =
       static_cast<double>(tally.packets - tally.last_batch) / static_cast<double>(tally.packets);
-  return static_cast<double>(tally.bytes) * share * kNanosecondsPerSecond /
+  return static_cast<double>(tally.bytes) * share * math::kNsPerSecond /
          static_cast<double>(tally.last_ns - tally.first_ns);
 }
 

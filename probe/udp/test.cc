@@ -10,6 +10,7 @@
 #include "base/control/deadlines.h"
 #include "base/control/test_driver.h"
 #include "base/json/codec.h"
+#include "base/net/headers.h"
 #include "base/sys/descriptor.h"
 #include "probe/udp/data_socket.h"
 #include "probe/udp/exchange.h"
@@ -299,11 +300,8 @@ Result<Test> Test::open(control::Client& client, const Parameters& parameters,
 }
 
 std::size_t Test::usual_packet_bytes() const {
-  constexpr std::size_t kEthernet = 1500;
-  constexpr std::size_t kHeadersV4 = 28;
-  constexpr std::size_t kHeadersV6 = 48;
-  const bool v4 = client_->peer().address.family() == net::Family::Ipv4;
-  const std::size_t usual = kEthernet - (v4 ? kHeadersV4 : kHeadersV6);
+  const auto usual = static_cast<std::size_t>(
+      net::kEthernetMtu - net::udp_overhead_bytes(client_->peer().address.family()));
   const std::size_t largest = largest_payload(flows_.flows.front().fd.get()).value_or(usual);
   return std::clamp(largest, kHeadBytes, usual);
 }

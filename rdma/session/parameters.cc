@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/control/limits.h"
 #include "base/json/codec.h"
 #include "base/sys/number.h"
 
@@ -65,7 +66,6 @@ struct Fields<rdma::session::Parameters> {
   using P = rdma::session::Parameters;
   static constexpr int kMaxDepth = 65536;
   static constexpr double kMaxIterations = 1e12;
-  static constexpr double kMaxTime = 86'400e9 * 30;  // ns: 30 days
   static constexpr std::tuple kList{
       field("operation", &P::operation, "what each request does"),
       field("metric", &P::metric, "bandwidth or latency"),
@@ -92,10 +92,10 @@ struct Fields<rdma::session::Parameters> {
       field("iterations", &P::iterations, "of each queue pair; null: the time ends the test")
           .between(1, kMaxIterations),
       field("time_ns", &P::time, "of each round; null: the iterations end the test")
-          .between(1, kMaxTime),
+          .between(1, control::kMaxTestNs),
       field("warm_up", &P::warm_up, "iterations that are not measured").at_most(kMaxIterations),
       field("rate_bits_per_s", &P::rate_bits_per_s, "of all queue pairs together; null: no limit")
-          .between(1000, 1e15),
+          .between(control::kMinPaceBitsPerS, control::kMaxBitsPerS),
       field("traffic_class", &P::traffic_class, "DSCP and ECN bits of each packet").between(0, 255),
       field("flow_label", &P::flow_label, "of each packet, by both sides")
           .at_most(rdma::session::kMaxFlowLabel)
@@ -247,10 +247,7 @@ Result<> check(const Parameters& parameters, const control::Limits& limits) {
                    fmt::format("the server grants at most {}", limits.streams),
                    "ask for less, or raise it with --max-streams of 'chokepoint serve'");
   }
-  if (limits.rate_bits_per_s) {
-    return control::check_rate(limits, parameters.rate_bits_per_s.value_or(1e15));
-  }
-  return {};
+  return control::check_pace(limits, parameters.rate_bits_per_s);
 }
 
 }  // namespace chokepoint::rdma::session

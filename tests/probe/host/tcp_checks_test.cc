@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/host/network.h"
+#include "base/math/tcp_rate.h"
 #include "probe/host/checks.h"
 #include "tests/base/checks/named.h"
 #include "tests/fakes/host_tree.h"
@@ -166,8 +167,8 @@ TEST(TcpWindow, IsAboutHalfOfTheBufferFrom66On) {
 }
 
 TEST(TcpWindow, OneWindowARoundTripIsTheRate) {
-  EXPECT_DOUBLE_EQ(flow_mbps(125'000, 0.1), k10G);
-  EXPECT_DOUBLE_EQ(flow_mbps(187'500'000, 15), k100G);
+  EXPECT_DOUBLE_EQ(math::window_mbps(125'000, 0.1), k10G);
+  EXPECT_DOUBLE_EQ(math::window_mbps(187'500'000, 15), k100G);
 }
 
 TEST(TcpBuffers, TheDefaultsOfADistributionHold100GBackOnAWidePath) {

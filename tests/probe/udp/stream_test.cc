@@ -4,6 +4,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/net/headers.h"
 #include "base/net/socket.h"
 #include "probe/udp/data_socket.h"
 #include "probe/udp/receiver.h"
@@ -90,7 +91,7 @@ TEST(Stream, AsFastAsItGoesEveryPacketIsAccountedFor) {
 
 TEST(Stream, PacketsOfEverySizeInBatchesAndAlone) {
   for (const std::size_t bytes :
-       {kHeadBytes, std::size_t{33}, std::size_t{9000}, kMaxPacketBytes}) {
+       {kHeadBytes, std::size_t{33}, std::size_t{9000}, net::kMaxUdpPayloadBytes}) {
     // A receiver that was too slow leaves packets behind, which would come to the next.
     const Pair pair = connected("127.0.0.1");
     const Ran ran = run(pair, {kSentFlow, bytes, 2e9, 50ms});
