@@ -93,8 +93,8 @@ std::string Progress::line(std::uint64_t done, const std::string& note,
   const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
   std::string text = fmt::format("{} {} {:3.0f} %", title_, bar(share), share * 100);
   // An estimate from the first hundredth of the work would be far off.
-  constexpr double kEnoughToTell = 0.02;
-  if (share >= kEnoughToTell && share < 1) {
+  constexpr double kMinShareForEstimate = 0.02;
+  if (share >= kMinShareForEstimate && share < 1) {
     const auto left = static_cast<std::int64_t>(static_cast<double>(elapsed_ns) * (1 / share - 1));
     text += "  " + math::format_duration(std::chrono::nanoseconds(left)) + " left";
   }

@@ -19,13 +19,13 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kStopId = 0;
 constexpr std::uint64_t kFirstListener = 1;
-constexpr std::uint64_t kFirstStranger = 1000;
+constexpr std::uint64_t kFirstClient = 1000;
 constexpr std::size_t kEvents = 64;
 constexpr milliseconds kTidyEvery{1000};
 constexpr milliseconds kOutOfDescriptors{50};
 
 // Nothing waits for a pending connection: what its socket does not take at once ends it.
-bool say(int fd, const Message& message) {
+bool send_now(int fd, const Message& message) {
   const std::string frame = encode(message);
   return send(fd, frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
          static_cast<ssize_t>(frame.size());
@@ -48,12 +48,12 @@ Result<Acceptor> Acceptor::open(std::vector<sys::Descriptor> listeners, Acceptor
   if (!epoll) {
     return fail(from_errno(errno, "open the door", "epoll"));
   }
-  Acceptor door(std::move(listeners), std::move(options), handler, std::move(epoll));
-  door.next_id_ = kFirstStranger;
-  for (std::size_t i = 0; i < door.listeners_.size(); ++i) {
-    TRY(door.watch(door.listeners_[i].get(), kFirstListener + i));
+  Acceptor acceptor(std::move(listeners), std::move(options), handler, std::move(epoll));
+  acceptor.next_id_ = kFirstClient;
+  for (std::size_t i = 0; i < acceptor.listeners_.size(); ++i) {
+    TRY(acceptor.watch(acceptor.listeners_[i].get(), kFirstListener + i));
   }
-  return door;
+  return acceptor;
 }
 
 Result<> Acceptor::watch(int fd, std::uint64_t id) const {
@@ -78,7 +78,7 @@ Result<> Acceptor::run(int stop) {
       if (id == kStopId) {
         return {};
       }
-      if (id < kFirstStranger) {
+      if (id < kFirstClient) {
         accept_from(listeners_[id - kFirstListener].get());
       } else {
         receive_from(id);
@@ -200,59 +200,58 @@ void Acceptor::receive_from(std::uint64_t id) {
   }
 }
 
-Acceptor::Fate Acceptor::read(PendingConnection& stranger) {
-  const std::span<std::byte> into = stranger.reader.wanted();
-  const ssize_t got = recv(stranger.fd.get(), into.data(), into.size(), MSG_DONTWAIT);
+Acceptor::Fate Acceptor::read(PendingConnection& client) {
+  const std::span<std::byte> into = client.reader.wanted();
+  const ssize_t got = recv(client.fd.get(), into.data(), into.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
     return Fate::Stays;
   }
   if (got <= 0) {
     return Fate::Goes;
   }
-  if (stranger.handshake && !stranger.reader.is_sealed()) {
-    if (const Result<> agreed = stranger.handshake->agree(); !agreed) {
-      say(stranger.fd.get(), refused(agreed.error()));
+  if (client.handshake && !client.reader.is_sealed()) {
+    if (const Result<> agreed = client.handshake->agree(); !agreed) {
+      send_now(client.fd.get(), refused(agreed.error()));
       return Fate::Goes;
     }
-    stranger.reader.seal(Seal(stranger.handshake->keys().to_server));
+    client.reader.seal(Seal(client.handshake->keys().to_server));
   }
-  const Result<std::optional<Message>> message =
-      stranger.reader.took(static_cast<std::size_t>(got));
+  const Result<std::optional<Message>> message = client.reader.took(static_cast<std::size_t>(got));
   if (!message) {
-    say(stranger.fd.get(), refused(message.error()));
+    send_now(client.fd.get(), refused(message.error()));
     return Fate::Goes;
   }
-  return *message ? answer(stranger, **message) : Fate::Stays;
+  return *message ? answer(client, **message) : Fate::Stays;
 }
 
-Acceptor::Fate Acceptor::answer(PendingConnection& stranger, const Message& message) {
+Acceptor::Fate Acceptor::answer(PendingConnection& client, const Message& message) {
   // After a handshake it came sealed.
   if (message.type == Type::Attach) {
-    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, stranger.fd.get(), nullptr);
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, client.fd.get(), nullptr);
     if (const Result<Attachment> attachment = read_attach(message)) {
-      handler_->attach(*attachment, std::move(stranger.fd));
+      handler_->attach(*attachment, std::move(client.fd));
     }
     return Fate::Goes;
   }
-  return stranger.handshake ? admit(stranger, message) : greet(stranger, message);
+  return client.handshake ? admit(client, message) : greet(client, message);
 }
 
-Acceptor::Fate Acceptor::greet(PendingConnection& stranger, const Message& hello) {
-  stranger.handshake.emplace(options_.own, handler_->keys());
-  const Result<Message> welcome = stranger.handshake->welcome(hello);
-  const bool said = say(stranger.fd.get(), welcome ? *welcome : refused(welcome.error()));
-  return welcome && said ? Fate::Stays : Fate::Goes;
+Acceptor::Fate Acceptor::greet(PendingConnection& client, const Message& hello) {
+  client.handshake.emplace(options_.own, handler_->keys());
+  const Result<Message> welcome = client.handshake->welcome(hello);
+  const bool sent = send_now(client.fd.get(), welcome ? *welcome : refused(welcome.error()));
+  return welcome && sent ? Fate::Stays : Fate::Goes;
 }
 
-Acceptor::Fate Acceptor::admit(PendingConnection& stranger, const Message& proof) {
+Acceptor::Fate Acceptor::admit(PendingConnection& client, const Message& proof) {
   const Result<> checked = ServerHandshake::check(proof);
   if (!checked) {
-    say(stranger.fd.get(), refused(checked.error()));
+    send_now(client.fd.get(), refused(checked.error()));
     return Fate::Goes;
   }
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, stranger.fd.get(), nullptr);
-  if (const Result<> entered = handler_->enter(stranger.fd, *stranger.handshake); !entered) {
-    say(stranger.fd.get(), refused(entered.error()));
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, client.fd.get(), nullptr);
+  if (const Result<> entered = handler_->enter(client.fd, *client.handshake); !entered) {
+    send_now(client.fd.get(), refused(entered.error()));
   }
   return Fate::Goes;
 }

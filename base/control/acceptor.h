@@ -87,10 +87,10 @@ class Acceptor {
   void remove(Place place);
   void remove_late();
   void receive_from(std::uint64_t id);
-  Fate read(PendingConnection& stranger);
-  Fate answer(PendingConnection& stranger, const Message& message);
-  Fate greet(PendingConnection& stranger, const Message& hello);
-  Fate admit(PendingConnection& stranger, const Message& proof);
+  Fate read(PendingConnection& client);
+  Fate answer(PendingConnection& client, const Message& message);
+  Fate greet(PendingConnection& client, const Message& hello);
+  Fate admit(PendingConnection& client, const Message& proof);
   int wait_ms() const;
 
   std::vector<sys::Descriptor> listeners_;

@@ -131,10 +131,10 @@ Result<Opened> Client::attach_anew(int index, std::span<const std::byte> request
     return fail(with_advice(fd.error(), peer_));
   }
   const auto connected = Clock::now();
-  const auto say = [&](const std::string& frame) {
+  const auto send = [&](const std::string& frame) {
     return net::send_all(fd->get(), std::as_bytes(std::span(frame)), deadline, channel_.peer());
   };
-  TRY(say(encode(handshake.hello())));
+  TRY(send(encode(handshake.hello())));
   TRY(const Message welcome, receive_on(fd->get(), deadline, channel_.peer()));
   TRY(handshake.proof(welcome));
   const auto agreed = Clock::now();
@@ -142,7 +142,7 @@ Result<Opened> Client::attach_anew(int index, std::span<const std::byte> request
   std::string last =
       encode(control::attach(admittance_.session, admittance_.secret, tests_, index), seal);
   last.append(reinterpret_cast<const char*>(request.data()), request.size());
-  TRY(say(last));
+  TRY(send(last));
   return Opened{.fd = std::move(*fd),
                 .connecting = connected - begun,
                 .agreeing = agreed - connected,

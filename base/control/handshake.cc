@@ -109,7 +109,7 @@ struct Fields<control::Attachment> {
 namespace chokepoint::control {
 namespace {
 
-std::string said(const Json& body) {
+std::string bytes_of(const Json& body) {
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -134,7 +134,7 @@ ClientHandshake::ClientHandshake(Identity own, std::optional<Secret> key)
 Message ClientHandshake::hello() {
   const Message message{Type::Hello,
                         json::to_json(Hello{.nonce = exchange_.public_key(), .client = own_})};
-  hello_ = said(message.body);
+  hello_ = bytes_of(message.body);
   return message;
 }
 
@@ -142,23 +142,23 @@ Result<Message> ClientHandshake::proof(const Message& welcome) {
   if (welcome.type != Type::Welcome) {
     return unexpected_message(welcome, Type::Welcome);
   }
-  TRY(const Welcome heard, json::from_json<Welcome>(welcome.body, "welcome"));
-  server_ = heard.server;
-  if (heard.version != kVersion) {
-    return fail(heard.version > kVersion ? ErrorKind::Newer : ErrorKind::Unsupported, "handshake",
-                server_.host,
+  TRY(const Welcome received, json::from_json<Welcome>(welcome.body, "welcome"));
+  server_ = received.server;
+  if (received.version != kVersion) {
+    return fail(received.version > kVersion ? ErrorKind::Newer : ErrorKind::Unsupported,
+                "handshake", server_.host,
                 fmt::format("the server speaks version {} of the protocol, this client {}",
-                            heard.version, kVersion),
+                            received.version, kVersion),
                 kSameVersion);
   }
-  if (heard.wants_key != key_.has_value()) {
-    return heard.wants_key ? fail(ErrorKind::Permission, "handshake", server_.host,
-                                  "the server requires a key", "give its file with --key-file")
-                           : fail(ErrorKind::Usage, "handshake", server_.host,
-                                  "the server has no key, so it cannot prove who it is",
-                                  "start it with --key-file, or leave --key-file out here");
+  if (received.wants_key != key_.has_value()) {
+    return received.wants_key ? fail(ErrorKind::Permission, "handshake", server_.host,
+                                     "the server requires a key", "give its file with --key-file")
+                              : fail(ErrorKind::Usage, "handshake", server_.host,
+                                     "the server has no key, so it cannot prove who it is",
+                                     "start it with --key-file, or leave --key-file out here");
   }
-  TRY(keys_, exchange_.keys(heard.nonce, key_, hello_, said(welcome.body)));
+  TRY(keys_, exchange_.keys(received.nonce, key_, hello_, bytes_of(welcome.body)));
   return Message{Type::Proof};
 }
 
@@ -166,12 +166,12 @@ Result<Admittance> ClientHandshake::admitted(const Message& answer) const {
   if (answer.type != Type::Admitted) {
     return unexpected_message(answer, Type::Admitted);
   }
-  TRY(Admitted heard, json::from_json<Admitted>(answer.body, "admitted"));
+  TRY(Admitted received, json::from_json<Admitted>(answer.body, "admitted"));
   return Admittance{.server = server_,
-                    .session = std::move(heard.session),
+                    .session = std::move(received.session),
                     .secret = keys_.attach,
-                    .seen_as = std::move(heard.seen_as),
-                    .limits = heard.limits};
+                    .seen_as = std::move(received.seen_as),
+                    .limits = received.limits};
 }
 
 ServerHandshake::ServerHandshake(Identity own, KeyRing ring)
@@ -185,14 +185,14 @@ Result<Message> ServerHandshake::welcome(const Message& hello) {
   if (versions.oldest > kVersion || versions.newest < kVersion) {
     return wrong_version(versions.oldest, versions.newest);
   }
-  TRY(const Hello heard, json::from_json<Hello>(hello.body, "hello"));
-  client_ = heard.client;
-  theirs_ = heard.nonce;
-  hello_ = said(hello.body);
+  TRY(const Hello received, json::from_json<Hello>(hello.body, "hello"));
+  client_ = received.client;
+  theirs_ = received.nonce;
+  hello_ = bytes_of(hello.body);
   Message message{Type::Welcome,
                   json::to_json(Welcome{
                       .nonce = exchange_.public_key(), .wants_key = wants_key(), .server = own_})};
-  welcome_ = said(message.body);
+  welcome_ = bytes_of(message.body);
   return message;
 }
 

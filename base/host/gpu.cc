@@ -56,9 +56,9 @@ Gpu read_gpu(const sys::Root& root, const std::string& address) {
 }
 
 template <class T>
-void prefer(std::optional<T>& kept, const std::optional<T>& told) {
-  if (told) {
-    kept = told;
+void prefer(std::optional<T>& kept, const std::optional<T>& value) {
+  if (value) {
+    kept = value;
   }
 }
 

@@ -122,7 +122,7 @@ Result<GpuStates> unanswered_gpus() {
 // Begun before everything else and waited for after it.
 struct Slow {
   explicit Slow(const sys::Root& root)
-      : deadline(std::chrono::steady_clock::now() + kPatience),
+      : deadline(std::chrono::steady_clock::now() + kMaxFactTime),
         own_name([root] { return read_own_name(root); }),
         gpu_states([root] { return read_gpu_states(root); }),
         libraries([root] { return opened_libraries(root); }) {}

@@ -1,6 +1,6 @@
 // All that is known about this host: read once, judged by probe/host, kept by the run record.
 // A value; reading takes well under a second and never blocks on a device. What may hang (a name
-// server, a driver) is waited for kPatience in all and then reported as unknown.
+// server, a driver) is waited for kMaxFactTime in all and then reported as unknown.
 #pragma once
 
 #include <chrono>
@@ -54,7 +54,7 @@ OwnName read_own_name(const sys::Root& root);  // with resolver_for(root)
 OwnName unanswered_own_name(const sys::Root& root);
 void append_facts(const OwnName& own, Facts& facts);
 
-inline constexpr std::chrono::milliseconds kPatience{1200};
+inline constexpr std::chrono::milliseconds kMaxFactTime{1200};
 
 struct Inventory {
   Kernel kernel;

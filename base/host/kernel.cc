@@ -196,25 +196,26 @@ void read_drift_file(const sys::Root& root, Timekeeping& time) {
   }
 }
 
-bool is_keeper(const std::string& command) {
+bool is_time_service(const std::string& command) {
   // The kernel cuts a command's name at 15 characters.
-  constexpr std::array<std::string_view, 8> kKeepers = {
+  constexpr std::array<std::string_view, 8> kTimeServices = {
       "chronyd", "ntpd", "openntpd", "ntpsec", "systemd-timesyn", "ptp4l", "phc2sys", "sfptpd"};
-  return std::ranges::find(kKeepers, command) != kKeepers.end();
+  return std::ranges::find(kTimeServices, command) != kTimeServices.end();
 }
 
-std::vector<std::string> find_keepers(const sys::Root& root) {
-  std::vector<std::string> keepers;
+std::vector<std::string> find_time_services(const sys::Root& root) {
+  std::vector<std::string> services;
   for (const std::string& process : root.list("/proc")) {
     if (!number_of(process)) {
       continue;
     }
     const std::optional<std::string> command = root.text("/proc/" + process + "/comm");
-    if (command && is_keeper(*command) && std::ranges::find(keepers, *command) == keepers.end()) {
-      keepers.push_back(*command);
+    if (command && is_time_service(*command) &&
+        std::ranges::find(services, *command) == services.end()) {
+      services.push_back(*command);
     }
   }
-  return keepers;
+  return services;
 }
 
 }  // namespace
@@ -229,7 +230,7 @@ Timekeeping read_timekeeping(const sys::Root& root) {
   if (!time.synchronised.value_or(false) || !time.correction_ppm) {
     read_drift_file(root, time);
   }
-  time.keepers = find_keepers(root);
+  time.services = find_time_services(root);
   time.source = root.text(kSource);
   time.sources = words_of(root.text(kSources).value_or(""));
   return time;
@@ -240,8 +241,8 @@ void append_facts(const Timekeeping& time, Facts& facts) {
   list.add("synchronised", time.synchronised, kKernel);
   list.add("largest_error_us", time.largest_error_us, kKernel);
   list.add("correction_ppm", time.correction_ppm, time.correction_source);
-  for (const std::string& keeper : time.keepers) {
-    list.add_text("keeper", keeper, "/proc/*/comm");
+  for (const std::string& service : time.services) {
+    list.add_text("keeper", service, "/proc/*/comm");
   }
   list.add("source", time.source, kSource);
 }

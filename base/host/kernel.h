@@ -58,7 +58,7 @@ struct Timekeeping {
   // Millionths by which the clock is corrected all the time: how wrong the host's oscillator is.
   std::optional<double> correction_ppm;
   std::string correction_source;
-  std::vector<std::string> keepers;   // "chronyd", "ptp4l": programs that run
+  std::vector<std::string> services;  // "chronyd", "ptp4l": programs that run
   std::optional<std::string> source;  // tsc, hpet, kvm-clock
   std::vector<std::string> sources;   // those to choose from
 };

@@ -90,9 +90,9 @@ void append_pci_facts(const Network& network, Facts& facts) {
       append_facts(*nic.pci, all);
     }
   }
-  std::set<std::pair<std::string, std::string>> told;
+  std::set<std::pair<std::string, std::string>> listed;
   for (Fact& fact : all) {
-    if (told.emplace(fact.subject, fact.key).second) {
+    if (listed.emplace(fact.subject, fact.key).second) {
       facts.push_back(std::move(fact));
     }
   }

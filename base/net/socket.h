@@ -46,7 +46,7 @@ Result<sys::Descriptor> listen(const Endpoint& local, int backlog, const SocketO
 Result<std::optional<sys::Descriptor>> accept(int listener);
 
 Result<sys::Descriptor> connect(const Endpoint& peer, const SocketOptions& options,
-                                const Deadline& patience);
+                                const Deadline& deadline);
 // The same without waiting: once the socket can be written to, pending_error() tells how it went.
 Result<sys::Descriptor> start_connect(const Endpoint& peer, const SocketOptions& options);
 
@@ -63,12 +63,12 @@ Result<Endpoint> peer_endpoint(int fd);
 int pending_error(int fd);
 
 // All of it or an error: for messages, not for bulk data.
-Result<> send_all(int fd, std::span<const std::byte> data, const Deadline& patience,
+Result<> send_all(int fd, std::span<const std::byte> data, const Deadline& deadline,
                   std::string_view subject);
 // At least one byte, at most what fits; 0 where the peer closed.
-Result<std::size_t> receive_some(int fd, std::span<std::byte> into, const Deadline& patience,
+Result<std::size_t> receive_some(int fd, std::span<std::byte> into, const Deadline& deadline,
                                  std::string_view subject);
-Result<> receive_all(int fd, std::span<std::byte> into, const Deadline& patience,
+Result<> receive_all(int fd, std::span<std::byte> into, const Deadline& deadline,
                      std::string_view subject);
 
 // Whether a TCP peer's host is still there. A host that vanishes says nothing, and a connection to

@@ -14,7 +14,7 @@
 namespace chokepoint::record {
 namespace {
 
-constexpr int kPatienceMs = 200;
+constexpr int kBusyTimeoutMs = 200;
 
 // A row takes at least a cell of four bytes and two that point to it.
 constexpr std::int64_t kMinRowBytes = 6;
@@ -291,7 +291,7 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
     return fail(std::move(error));
   }
   sqlite3_extended_result_codes(handle, 1);
-  sqlite3_busy_timeout(handle, kPatienceMs);
+  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
   // A writer may continue a record of another origin: SQL in its schema (views, triggers) is not
   // run.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);

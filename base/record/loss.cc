@@ -37,16 +37,16 @@ void LossBook::note(const std::string& subject, const std::string& reason, std::
     episode = episodes_.insert(episode, Episode{.loss = {subject, reason, 0, now_ns, now_ns}});
   }
   extend(episode->loss, rows, now_ns);
-  episode->is_told = false;
+  episode->is_reported = false;
 }
 
-bool LossBook::has_news() const { return !std::ranges::all_of(episodes_, &Episode::is_told); }
+bool LossBook::has_news() const { return !std::ranges::all_of(episodes_, &Episode::is_reported); }
 
 std::vector<Entity> LossBook::events(std::int64_t session,
                                      const std::function<std::int64_t()>& new_id) {
   std::vector<Entity> events;
   for (Episode& episode : episodes_) {
-    if (episode.is_told) {
+    if (episode.is_reported) {
       continue;
     }
     episode.event = episode.event == 0 ? new_id() : episode.event;
@@ -61,7 +61,7 @@ std::vector<Entity> LossBook::events(std::int64_t session,
 
 void LossBook::settle(std::int64_t now_ns) {
   for (Episode& episode : episodes_) {
-    episode.is_told = true;
+    episode.is_reported = true;
   }
   std::erase_if(episodes_,
                 [&](const Episode& episode) { return now_ns - episode.loss.until_ns > kQuietNs; });

@@ -40,7 +40,7 @@ class LossBook {
   struct Episode {
     Loss loss;
     std::int64_t event = 0;
-    bool is_told = false;
+    bool is_reported = false;
   };
   std::vector<Episode> episodes_;
   std::vector<Loss> sums_;

@@ -17,8 +17,8 @@ namespace {
 using std::chrono::milliseconds;
 
 // For whoever is at the pipe's other end: both are started at the same time.
-constexpr milliseconds kPipePatience{1'000};
-constexpr milliseconds kBetweenTries{10};
+constexpr milliseconds kMaxPipeWait{1'000};
+constexpr milliseconds kRetryInterval{10};
 
 constexpr int kNeverWait = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
@@ -66,7 +66,7 @@ class Reading {
         return 0;
       }
       pollfd waiting{.fd = descriptor_, .events = POLLIN, .revents = 0};
-      poll(&waiting, 1, waits_for_writer_ ? static_cast<int>(kBetweenTries.count()) : -1);
+      poll(&waiting, 1, waits_for_writer_ ? static_cast<int>(kRetryInterval.count()) : -1);
       // A writer was there, and has gone.
       waits_for_writer_ = waits_for_writer_ && (waiting.revents & POLLHUP) == 0;
     }
@@ -77,7 +77,7 @@ class Reading {
  private:
   int descriptor_;
   bool waits_for_writer_;
-  std::chrono::steady_clock::time_point until_ = std::chrono::steady_clock::now() + kPipePatience;
+  std::chrono::steady_clock::time_point until_ = std::chrono::steady_clock::now() + kMaxPipeWait;
 };
 
 std::unexpected<Error> no_other_end(const std::filesystem::path& path, std::string_view operation,
@@ -87,13 +87,13 @@ std::unexpected<Error> no_other_end(const std::filesystem::path& path, std::stri
 
 // A pipe without a reader refuses to be opened, for as long as is waited for one.
 Descriptor open_existing(const std::filesystem::path& path, bool is_pipe) {
-  const auto until = std::chrono::steady_clock::now() + kPipePatience;
+  const auto until = std::chrono::steady_clock::now() + kMaxPipeWait;
   while (true) {
     Descriptor opened(open(path.c_str(), O_WRONLY | O_TRUNC | kNeverWait));
     if (opened || errno != ENXIO || !is_pipe || std::chrono::steady_clock::now() > until) {
       return opened;
     }
-    std::this_thread::sleep_for(kBetweenTries);
+    std::this_thread::sleep_for(kRetryInterval);
   }
 }
 

@@ -66,9 +66,9 @@ struct Plain<Target*> {
 
 template <class Function>
 struct Shape;
-template <class Told, class... Given>
-struct Shape<Told (*)(Given...)> {
-  using Type = typename Plain<Told>::Type (*)(typename Plain<Given>::Type...);
+template <class Returned, class... Given>
+struct Shape<Returned (*)(Given...)> {
+  using Type = typename Plain<Returned>::Type (*)(typename Plain<Given>::Type...);
 };
 
 template <class Own, class Theirs>

@@ -287,7 +287,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A process stuck in the kernel outlives SIGKILL for as long as it is stuck: not waited for longer.
-constexpr auto kPatience = 1000ms;
+constexpr auto kMaxWait = 1000ms;
 
 using Children = std::unordered_map<pid_t, std::vector<pid_t>>;
 
@@ -341,8 +341,8 @@ bool is_running(pid_t pid, const Root& root) {
 }
 
 template <class Condition>
-void await(Condition condition, std::chrono::milliseconds patience, const Clock& clock) {
-  const std::int64_t deadline = clock.monotonic_ns() + std::chrono::nanoseconds(patience).count();
+void await(Condition condition, std::chrono::milliseconds limit, const Clock& clock) {
+  const std::int64_t deadline = clock.monotonic_ns() + std::chrono::nanoseconds(limit).count();
   while (!condition() && clock.monotonic_ns() < deadline) {
     std::this_thread::sleep_for(1ms);
   }
@@ -380,15 +380,15 @@ class Tree {
     return list;
   }
 
-  void await_end(std::chrono::milliseconds patience, const Clock& clock) const {
-    await([&] { return running().empty(); }, patience, clock);
+  void await_end(std::chrono::milliseconds limit, const Clock& clock) const {
+    await([&] { return running().empty(); }, limit, clock);
   }
 
   // Zombies that are this process's own children; another's stay its own. A process shows as one as
   // soon as its first thread is gone, and is to be had once the last one is.
   void reap(const Clock& clock) const {
     const auto is_left = [](pid_t member) { return waitpid(member, nullptr, WNOHANG) == 0; };
-    await([&] { return std::ranges::count_if(members_, is_left) == 0; }, kPatience, clock);
+    await([&] { return std::ranges::count_if(members_, is_left) == 0; }, kMaxWait, clock);
   }
 
  private:
@@ -406,7 +406,7 @@ void signal_all(const std::vector<pid_t>& pids, int number) {
 void freeze(Tree& tree, const Clock& clock) {
   do {
     signal_all(tree.running(), SIGSTOP);
-    await([&] { return tree.in_motion().empty(); }, kPatience, clock);
+    await([&] { return tree.in_motion().empty(); }, kMaxWait, clock);
   } while (tree.grow());
 }
 
@@ -416,7 +416,7 @@ namespace {
 
 Error killed(Process& process, std::string_view subject, ErrorKind kind, std::string_view reason) {
   std::ignore = process.signal(SIGKILL);
-  std::ignore = process.wait_until(std::chrono::steady_clock::now() + kPatience);
+  std::ignore = process.wait_until(std::chrono::steady_clock::now() + kMaxWait);
   return {.kind = kind,
           .operation = "run",
           .subject = std::string(subject),
@@ -481,7 +481,7 @@ std::size_t end_tree(pid_t pid, std::chrono::milliseconds grace, const Root& roo
   freeze(tree, clock);
   const std::vector<pid_t> victims = tree.running();
   signal_all(victims, SIGKILL);
-  tree.await_end(kPatience, clock);
+  tree.await_end(kMaxWait, clock);
   tree.reap(clock);
   return victims.size();
 }

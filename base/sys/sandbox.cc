@@ -183,8 +183,8 @@ bool allow_bounded_calls(const Filter& filter, const Sandbox& sandbox) {
                  allow(filter, SCMP_SYS(ioctl), {argument_is(1, TCGETS)}) &&
                  allow(filter, SCMP_SYS(fcntl), {argument_is(1, F_GETFL)}) &&
                  allow(filter, SCMP_SYS(fcntl), {argument_is(1, F_DUPFD_CLOEXEC)});
-  if (sandbox.talks_to >= 0) {
-    const auto socket = static_cast<scmp_datum_t>(sandbox.talks_to);
+  if (sandbox.connected_to >= 0) {
+    const auto socket = static_cast<scmp_datum_t>(sandbox.connected_to);
     is_done = is_done && allow(filter, SCMP_SYS(sendmsg), {argument_is(0, socket)});
   }
   return is_done;

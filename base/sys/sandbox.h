@@ -19,7 +19,7 @@ namespace chokepoint::sys {
 struct Sandbox {
   // The only socket to which may be sent; packet sockets, which could send frames, stay readable.
   // -1: none.
-  int talks_to = -1;
+  int connected_to = -1;
 };
 
 // Where the user cannot be changed (a user namespace that has only one), capabilities and calls are

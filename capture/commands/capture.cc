@@ -426,7 +426,8 @@ class CaptureCommand final : public cli::Command {
     if (source_.is_live() && source_.network_namespace.empty()) {
       settings.own_addresses = observer::own_addresses(context.root);
     }
-    TRY(sys::enter_sandbox({.talks_to = work.record_process ? work.record_process->socket() : -1}));
+    TRY(sys::enter_sandbox(
+        {.connected_to = work.record_process ? work.record_process->socket() : -1}));
     settings.stop_source = std::move(opened.stop);
     TRY(const observer::FlowListenerFactory listener_factory,
         begin_record(work, settings, context));

@@ -174,7 +174,7 @@ class Reader final : private observer::FlowListener {
                            .netns = setup.netns,
                            .time_scale = source::TimeScale::Monotonic,
                            .root = sys::Root(setup.root)}));
-    TRY(sys::enter_sandbox({.talks_to = watch_.descriptor()}));
+    TRY(sys::enter_sandbox({.connected_to = watch_.descriptor()}));
     TRY(forwarder_,
         record::Forwarder::start(
             [this](std::string_view rows) { return send(Message::Rows, rows); }, kRowsInterval));

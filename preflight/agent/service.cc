@@ -71,7 +71,7 @@ InterfaceFacts facts_of(const host::Network& network, const host::Nic& nic) {
 }
 
 // A host of many containers has an end of a veth for each; these are left out.
-bool is_telling(const host::Nic& nic) {
+bool is_shown(const host::Nic& nic) {
   return is_port(nic) || has_members(nic) || !nic.settings.addresses.empty();
 }
 
@@ -170,7 +170,7 @@ HostFacts facts_of(const sys::Root& root, const host::Network& network) {
       .gpus = count_gpus(root),
       .has_gloo = sys::own_library(kGlooModule).has_value()};
   for (const host::Nic& nic : network.nics) {
-    if (is_telling(nic) && facts.interfaces.size() < kMaxInterfaces) {
+    if (is_shown(nic) && facts.interfaces.size() < kMaxInterfaces) {
       facts.interfaces.push_back(facts_of(network, nic));
     }
   }

@@ -140,7 +140,7 @@ void AgentPool::handle(HostIndex host, std::uint32_t events) {
     case State::Opening:
       opened(host);
       break;
-    case State::Talking:
+    case State::InConversation:
       if ((events & EPOLLOUT) != 0U) {
         flush(host);
       }
@@ -155,7 +155,7 @@ void AgentPool::handle(HostIndex host, std::uint32_t events) {
 
 void AgentPool::ask(HostIndex host, TaskNumber number, const Task& task) {
   Link& link = links_.at(host);
-  if (link.state != State::Talking) {
+  if (link.state != State::InConversation) {
     return;
   }
   if (link.protocol->stage() != AgentProtocol::Stage::Idle) {
@@ -175,7 +175,7 @@ void AgentPool::give_up(HostIndex host, TaskNumber number) {
     return answer != nullptr && answer->host == host && answer->task == number;
   });
   Link& link = links_.at(host);
-  if (link.state != State::Talking || link.protocol->task() != number) {
+  if (link.state != State::InConversation || link.protocol->task() != number) {
     return;
   }
   link.deadline = Clock::time_point::max();
@@ -214,7 +214,7 @@ void AgentPool::too_late(HostIndex host, Clock::time_point now) {
       link.state = State::Queued;
       queue_.push_back(host);
       break;
-    case State::Talking:
+    case State::InConversation:
       if (link.answer_by > now && link.protocol->task()) {
         task_is_late(host, now);
       } else {
@@ -356,7 +356,7 @@ void AgentPool::opened(HostIndex host) {
     return;
   }
   const net::Endpoint peer = endpoint(host);
-  link.state = State::Talking;
+  link.state = State::InConversation;
   link.deadline = Clock::now() + options_.handshake;
   link.protocol =
       std::make_unique<AgentProtocol>(options_, host, peer.address.text(),
@@ -419,7 +419,7 @@ bool AgentPool::take(HostIndex host, std::size_t count) {
   if (!step->answer.empty()) {
     send(host, std::move(step->answer));
   }
-  return links_[host].state == State::Talking;
+  return links_[host].state == State::InConversation;
 }
 
 void AgentPool::send(HostIndex host, std::string bytes) {

@@ -48,7 +48,7 @@ class AgentPool final : public Agents {
 
  private:
   using Clock = net::Deadline::Clock;
-  enum class State : std::uint8_t { Resolving, Queued, Opening, Waiting, Talking, Gone };
+  enum class State : std::uint8_t { Resolving, Queued, Opening, Waiting, InConversation, Gone };
 
   struct Link {
     State state = State::Queued;

@@ -156,7 +156,7 @@ Result<cli::ExitCode> AskCommand::run(cli::Context& context) {
   TRY(const Conduct conduct, conduct_of(context));
   TRY(const sys::Signals signals, sys::Signals::watch_for_end());
   TRY(const std::unique_ptr<AgentPool> pool,
-      AgentPool::make(crew_options(conduct, signals.descriptor(), context)));
+      AgentPool::make(pool_options(conduct, signals.descriptor(), context)));
   TRY(const control::Json document, answer_of(*pool, wanted));
   cli::print(context, document);
   return cli::ExitCode::Done;

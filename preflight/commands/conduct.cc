@@ -32,7 +32,7 @@ std::string first_label(const std::string& name) { return name.substr(0, name.fi
 
 constexpr std::uint64_t kSteps = 1000;
 
-void tell(const cli::Context& context, const std::string& words) {
+void print_line(const cli::Context& context, const std::string& words) {
   if (!context.quiet) {
     fmt::print(context.err, "{}\n", cli::printable(words));
   }
@@ -58,13 +58,14 @@ coordinator::Advisers advisers(const Limits& limits, const coordinator::Effort& 
 }
 
 LaunchWanted launch_wanted(const Conduct& conduct, int interrupt, const cli::Context& context) {
-  LaunchWanted wanted{.port = conduct.port,
-                      .key = conduct.key,
-                      .program = conduct.program,
-                      .tarball = conduct.tarball,
-                      .version = context.version,
-                      .interrupt = interrupt,
-                      .report = [&context](const std::string& words) { tell(context, words); }};
+  LaunchWanted wanted{
+      .port = conduct.port,
+      .key = conduct.key,
+      .program = conduct.program,
+      .tarball = conduct.tarball,
+      .version = context.version,
+      .interrupt = interrupt,
+      .report = [&context](const std::string& words) { print_line(context, words); }};
   for (const coordinator::HostWanted& host : conduct.wanted.hosts) {
     wanted.hosts.push_back(host.user.empty() ? host.name : host.user + "@" + host.name);
   }
@@ -92,7 +93,7 @@ std::string announcement(const coordinator::Wanted& wanted) {
 
 }  // namespace
 
-AgentPoolOptions crew_options(const Conduct& conduct, int interrupt, const cli::Context& context) {
+AgentPoolOptions pool_options(const Conduct& conduct, int interrupt, const cli::Context& context) {
   AgentPoolOptions options{
       .family = conduct.family,
       .own = {.program = conduct.wanted.program, .host = sys::host_name(context.root)},
@@ -187,15 +188,15 @@ Result<Measured> conduct(const Conduct& conduct, const cli::Context& context) {
       launch(conduct.launcher, launch_wanted(conduct, interrupt, context), context.clock,
              context.root));
   TRY(const std::unique_ptr<AgentPool> pool,
-      AgentPool::make(crew_options(conduct, interrupt, context)));
+      AgentPool::make(pool_options(conduct, interrupt, context)));
   const coordinator::Wanted& wanted = conduct.wanted;
-  tell(context, announcement(wanted));
+  print_line(context, announcement(wanted));
   LaunchedAgents launched_agents(*pool, *launched, wanted.hosts.size());
   Agents& agents =
       conduct.launcher == Launcher::None ? static_cast<Agents&>(*pool) : launched_agents;
   coordinator::CoordinatorResult led = lead_all(conduct, agents, context);
   if (led.broken) {
-    tell(context, describe(*led.broken));
+    print_line(context, describe(*led.broken));
   }
   return std::move(led.measured);
 }

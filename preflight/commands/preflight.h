@@ -51,7 +51,7 @@ struct Conduct {
 
 struct AgentPoolOptions;
 // How the agents of its hosts are called.
-AgentPoolOptions crew_options(const Conduct& conduct, int interrupt, const cli::Context& context);
+AgentPoolOptions pool_options(const Conduct& conduct, int interrupt, const cli::Context& context);
 
 // Starts agents if wanted, connects to them and runs the plan; owns them until it returns. Returns
 // what was measured, also if it was interrupted or the connections failed.

@@ -54,7 +54,7 @@ std::string reason_of(const HostResult& host) {
 }
 
 // Each on a line of its own, so that no host's reason hides another's.
-void tell_absent(const Measured& measured, const cli::Context& context) {
+void print_absent(const Measured& measured, const cli::Context& context) {
   for (const HostResult& host : measured.hosts) {
     if (host.error && !context.quiet) {
       fmt::print(context.err, "{}\n", cli::printable(reason_of(host)));
@@ -136,7 +136,7 @@ Result<cli::ExitCode> show(const Showing& showing, const Measured& measured,
   } else if (showing.drain_list) {
     context.out << drain_list(measured, judgement);
   } else if (measured.pairs.empty()) {
-    tell_absent(measured, context);
+    print_absent(measured, context);
   } else {
     print_page(context, measured, judgement, showing.all);
   }

@@ -124,7 +124,7 @@ class Arrival {
  public:
   explicit Arrival(RunningPreflight& progress)
       : progress_(progress),
-        heard_(progress.measured.hosts.size(), false),
+        arrived_(progress.measured.hosts.size(), false),
         missing_(progress.measured.hosts.size()) {}
 
   void await(std::int64_t until_ns) {
@@ -136,8 +136,8 @@ class Arrival {
   }
 
   void judge_missing() {
-    for (HostIndex host = 0; host < heard_.size(); ++host) {
-      if (!heard_[host]) {
+    for (HostIndex host = 0; host < arrived_.size(); ++host) {
+      if (!arrived_[host]) {
         progress_.lose(host, Presence::Unreachable, not_come(progress_.name_of(host)), "");
       }
     }
@@ -145,10 +145,10 @@ class Arrival {
 
  private:
   void on(const Came& came) {
-    if (came.host >= heard_.size() || heard_[came.host]) {
+    if (came.host >= arrived_.size() || arrived_[came.host]) {
       return;
     }
-    heard(came.host);
+    arrived(came.host);
     HostResult& host = progress_.measured.hosts[came.host];
     host.presence = Presence::Present;
     host.address = came.address;
@@ -158,12 +158,12 @@ class Arrival {
 
   // Who has come may be gone again before the last one is there.
   void on(const Went& went) {
-    if (went.host >= heard_.size()) {
+    if (went.host >= arrived_.size()) {
       return;
     }
     const bool was_there = progress_.is_present(went.host);
-    if (was_there || !heard_[went.host]) {
-      heard(went.host);
+    if (was_there || !arrived_[went.host]) {
+      arrived(went.host);
       const Presence presence = was_there ? Presence::Lost : went.presence;
       progress_.lose(went.host, presence, went.error, progress_.doing());
     }
@@ -171,16 +171,17 @@ class Arrival {
 
   void on(const Answered& /*answered*/) {}
 
-  void heard(HostIndex host) {
-    if (!heard_[host]) {
-      heard_[host] = true;
+  void arrived(HostIndex host) {
+    if (!arrived_[host]) {
+      arrived_[host] = true;
       --missing_;
-      progress_.tell(1 - static_cast<double>(missing_) / static_cast<double>(heard_.size()));
+      progress_.report_progress(1 - static_cast<double>(missing_) /
+                                        static_cast<double>(arrived_.size()));
     }
   }
 
   RunningPreflight& progress_;
-  std::vector<bool> heard_;
+  std::vector<bool> arrived_;
   std::size_t missing_;
 };
 

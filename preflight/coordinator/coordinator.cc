@@ -64,9 +64,9 @@ bool run_step(RunningPreflight& progress, const std::string& doing, milliseconds
 }
 
 CoordinatorResult run_preflight(Agents& agents, const Wanted& wanted, const Advisers& advisers,
-                                const sys::Clock& clock, const Tell& tell) {
+                                const sys::Clock& clock, const OnProgress& report_progress) {
   const std::int64_t started = clock.monotonic_ns();
-  RunningPreflight progress(agents, wanted, clock, tell);
+  RunningPreflight progress(agents, wanted, clock, report_progress);
   run_all(progress, advisers);
   progress.measured.duration_s = static_cast<double>(clock.monotonic_ns() - started) / 1e9;
   return {.measured = std::move(progress.measured), .broken = std::move(progress.broken)};

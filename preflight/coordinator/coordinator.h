@@ -55,7 +55,7 @@ struct Progress {
   std::chrono::milliseconds left{0};
 };
 
-using Tell = std::function<void(const Progress&)>;
+using OnProgress = std::function<void(const Progress&)>;
 
 struct CoordinatorResult {
   Measured measured = {};
@@ -65,6 +65,6 @@ struct CoordinatorResult {
 
 // `measured.was_interrupted` where the agents said so.
 CoordinatorResult run_preflight(Agents& agents, const Wanted& wanted, const Advisers& advisers,
-                                const sys::Clock& clock, const Tell& tell);
+                                const sys::Clock& clock, const OnProgress& report_progress);
 
 }  // namespace chokepoint::preflight::coordinator

@@ -18,7 +18,7 @@ constexpr double kLossRate = 10e6;
 constexpr double kLossShare = 0.05;
 constexpr double kMinLossRate = 100e3;
 // A path that is silent is given up then.
-constexpr milliseconds kPathPatience{6000};
+constexpr milliseconds kPathTimeLimit{6000};
 // Whether a connection comes about at all.
 constexpr milliseconds kFamilyTime{50};
 
@@ -62,7 +62,7 @@ Job loss_job(RunningPreflight& progress, PairResult& pair) {
 Job path_job(RunningPreflight& progress, PairResult& pair) {
   return {.host = pair.a,
           .peer = pair.b,
-          .task = task_to(progress, TaskKind::Path, pair.b, kPathPatience),
+          .task = task_to(progress, TaskKind::Path, pair.b, kPathTimeLimit),
           .keep = [&pair](const Json& document) { return read_path(document, pair); }};
 }
 
@@ -147,7 +147,7 @@ void leave_out_from(RunningPreflight& progress, std::string_view what, std::size
 }
 
 // What was not tested because it would only have hung.
-void tell_spared(RunningPreflight& progress) {
+void report_untested_paths(RunningPreflight& progress) {
   const Hanging hanging(progress.measured);
   std::size_t paths = 0;
   for (const PairResult& pair : progress.measured.pairs) {
@@ -227,7 +227,7 @@ void run_bulk(RunningPreflight& progress, const Rounds& rounds) {
       break;
     }
   }
-  tell_spared(progress);
+  report_untested_paths(progress);
 }
 
 void run_rdma(RunningPreflight& progress, const Rounds& rounds) {

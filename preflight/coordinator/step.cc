@@ -26,11 +26,11 @@ Error silent(const std::string& name) {
 }  // namespace
 
 RunningPreflight::RunningPreflight(Agents& to, const Wanted& want, const sys::Clock& time,
-                                   Tell progress)
+                                   OnProgress progress)
     : agents(to),
       wanted(want),
       clock(time),
-      tell_(std::move(progress)),
+      on_progress_(std::move(progress)),
       started_ns_(time.monotonic_ns()),
       deadline_ns_(want.limit.count() > 0 ? started_ns_ + want.limit.count() * kNsPerMs
                                           : std::numeric_limits<std::int64_t>::max()) {
@@ -125,17 +125,17 @@ void RunningPreflight::begin(std::string doing, milliseconds estimate) {
   ++steps_;
   doing_ = std::move(doing);
   step_ = estimate;
-  tell(0);
+  report_progress(0);
 }
 
-void RunningPreflight::tell(double share_of_step) const {
-  if (!tell_) {
+void RunningPreflight::report_progress(double share_of_step) const {
+  if (!on_progress_) {
     return;
   }
   const auto within = static_cast<std::int64_t>(static_cast<double>(step_.count()) * share_of_step);
   const milliseconds done = done_ + milliseconds(within);
   const double share = static_cast<double>(done.count()) / static_cast<double>(total_.count());
-  tell_({.share = std::min(1.0, share), .doing = doing_, .left = left(done)});
+  on_progress_({.share = std::min(1.0, share), .doing = doing_, .left = left(done)});
 }
 
 void RunningPreflight::end() {
@@ -317,7 +317,7 @@ void Step::finished(HostIndex host) {
   queues_[host].running.reset();
   --running_;
   ++ended_;
-  progress_.tell(static_cast<double>(ended_) / static_cast<double>(jobs_.size()));
+  progress_.report_progress(static_cast<double>(ended_) / static_cast<double>(jobs_.size()));
 }
 
 // Its own task, or the one in which it is the peer.

@@ -22,7 +22,7 @@ inline constexpr std::int64_t kNsPerMs = 1'000'000;
 // time is left. Every phase works on it; run_preflight() owns it.
 class RunningPreflight {
  public:
-  RunningPreflight(Agents& to, const Wanted& want, const sys::Clock& time, Tell progress);
+  RunningPreflight(Agents& to, const Wanted& want, const sys::Clock& time, OnProgress progress);
 
   Agents& agents;
   const Wanted& wanted;
@@ -54,7 +54,7 @@ class RunningPreflight {
   void expect(std::chrono::milliseconds total) { total_ = total; }
   void expect_more(std::chrono::milliseconds more) { total_ += more; }
   void begin(std::string doing, std::chrono::milliseconds estimate);
-  void tell(double share_of_step) const;
+  void report_progress(double share_of_step) const;
   void end();
   const std::string& doing() const { return doing_; }
 
@@ -64,7 +64,7 @@ class RunningPreflight {
   std::chrono::milliseconds left(std::chrono::milliseconds done) const;
   void forget_troubles_of(HostIndex host);
 
-  Tell tell_;
+  OnProgress on_progress_;
   std::int64_t started_ns_;
   std::int64_t deadline_ns_;
   std::chrono::milliseconds total_{1};

@@ -56,7 +56,7 @@ std::vector<std::string> own_addresses(const HostResult& host) {
   return own;
 }
 
-std::vector<std::string> most_are_told(std::span<const LookedUp> looks) {
+std::vector<std::string> most_frequent_addresses(std::span<const LookedUp> looks) {
   std::map<std::vector<std::string>, std::size_t> counts;
   for (const LookedUp& look : looks) {
     if (look.asker != look.asked && !look.answer->error) {
@@ -73,18 +73,18 @@ std::vector<std::string> most_are_told(std::span<const LookedUp> looks) {
 
 Wrong judged(const LookedUp& look, const std::vector<std::string>& own,
              const std::vector<std::string>& most) {
-  const std::vector<std::string>& told = look.answer->addresses;
-  if (look.answer->error || told.empty()) {
+  const std::vector<std::string>& addresses = look.answer->addresses;
+  if (look.answer->error || addresses.empty()) {
     return Wrong::Unresolved;
   }
-  if (is_loopback(told.front())) {
+  if (is_loopback(addresses.front())) {
     return Wrong::Loopback;
   }
-  if (!own.empty() && !shares_one(told, own)) {
+  if (!own.empty() && !shares_one(addresses, own)) {
     return Wrong::Elsewhere;
   }
-  return look.asker != look.asked && !most.empty() && !shares_one(told, most) ? Wrong::Differs
-                                                                              : Wrong::No;
+  return look.asker != look.asked && !most.empty() && !shares_one(addresses, most) ? Wrong::Differs
+                                                                                   : Wrong::No;
 }
 
 // By whom was asked for, then by who asked. Hosts that were given as addresses need no names.
@@ -109,7 +109,7 @@ std::vector<LookedUp> looked_up(const ClusterInput& input) {
     }
     const std::span same(looks.data() + first, last - first);
     const std::vector<std::string> own = own_addresses(input.host(same[0].asked));
-    const std::vector<std::string> most = most_are_told(same);
+    const std::vector<std::string> most = most_frequent_addresses(same);
     for (LookedUp& look : same) {
       look.wrong = judged(look, own, most);
     }

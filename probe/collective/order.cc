@@ -14,7 +14,7 @@ struct EnumNames<probe::collective::Task> {
   using enum probe::collective::Task;
   static constexpr std::string_view kWhat = "prepare, check, run, tell or end";
   static constexpr auto kNames = std::to_array<EnumName<probe::collective::Task>>(
-      {{Prepare, "prepare"}, {Check, "check"}, {Run, "run"}, {Tell, "tell"}, {End, "end"}});
+      {{Prepare, "prepare"}, {Check, "check"}, {Run, "run"}, {Describe, "tell"}, {End, "end"}});
 };
 
 template <>

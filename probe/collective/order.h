@@ -22,13 +22,13 @@ enum class Task {
   Prepare,
   Check,
   Run,
-  Tell,
+  Describe,  // the path that the data took, and the settings of the host
   End
-};  // Tell: how the data went, and the host is set up
+};
 
 inline constexpr int kMaxRanks = 4096;
-inline constexpr int kMaxIterations =
-    1000;  // of one order, so that its answer fits into one message
+// Of one order, so that its answer fits into one message.
+inline constexpr int kMaxIterations = 1000;
 
 struct Order {
   Task task = Task::End;
@@ -42,7 +42,7 @@ struct Answer {
   std::vector<std::chrono::nanoseconds> times = {};
   std::optional<Wrong> wrong = {};
   DataPath data_path = {};
-  host::Settings settings = {};  // Tell: of the host, from one rank of each
+  host::Settings settings = {};  // Describe: of the host, from one rank of each
 };
 
 std::string order_key(int rank);

@@ -54,7 +54,7 @@ class Worker {
         return check();
       case Task::Run:
         return measure(order);
-      case Task::Tell:
+      case Task::Describe:
         return Answer{.data_path = communicator_->data_path(),
                       .settings = job_.settings ? job_.settings() : host::Settings()};
       case Task::End:

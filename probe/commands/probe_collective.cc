@@ -182,7 +182,7 @@ class ProbeCollectiveCommand final : public cli::Command {
         if (sys::is_readable(interrupt)) {
           return cli::ExitCode::Interrupted;
         }
-        const bool is_reported = placement.launcher == "chokepoint" || rank.has_heard_why();
+        const bool is_reported = placement.launcher == "chokepoint" || rank.has_reason();
         return is_reported ? Result<cli::ExitCode>(cli::ExitCode::Failed) : fail(leader_vanished());
       }
     }

@@ -112,7 +112,7 @@ class ProbePcieCommand final : public cli::Command {
     }
     pcie::SurveyContext host;
     host.root = context.root;
-    host.tell = [&](const std::string& what) { cli::show_progress(context, what); };
+    host.on_step = [&](const std::string& what) { cli::show_progress(context, what); };
     const pcie::Pace pace{.bytes = bytes_.count, .time = time_, .stopped = [interrupt] {
                             return sys::is_readable(interrupt);
                           }};

@@ -133,7 +133,7 @@ class ProbeStorageCommand final : public cli::Command {
         .time = time_,
         .threads = static_cast<std::size_t>(threads_),
         .stopped = [interrupt] { return sys::is_readable(interrupt); },
-        .tell = [&](const std::string& what) { cli::show_progress(context, what); }};
+        .on_step = [&](const std::string& what) { cli::show_progress(context, what); }};
     TRY(documents::ProbeStorage outcome, storage::measure(plan, context.clock));
     const std::vector<host::Mount> mounts = host::read_mounts(context.root);
     if (const host::Mount* mount = host::mount_of(mounts, outcome.folder)) {

@@ -559,7 +559,7 @@ Result<cli::ExitCode> ServeCommand::serve(const Keys& keys, int stop,
   serve::Server server(server_options(context, keys), shared, services, log);
   ForeignServers foreign = std::move(opened.foreign);  // ends before the server's test queue does
   TRY(foreign.start(shared.limits, shared.root, server.test_queue(), log));
-  serve::tell_ready(context.environment("NOTIFY_SOCKET"));
+  serve::notify_ready(context.environment("NOTIFY_SOCKET"));
   TRY(server.run(std::move(opened.listeners)));
   return cli::ExitCode::Done;
 }

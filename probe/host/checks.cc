@@ -152,8 +152,8 @@ std::string found_text(const host::Timekeeping& time) {
   if (*time.synchronised && time.largest_error_us) {
     text += " within " + math::format_ms(static_cast<double>(*time.largest_error_us) / 1e3);
   }
-  if (!time.keepers.empty()) {
-    text += fmt::format(" by {}", fmt::join(time.keepers, ", "));
+  if (!time.services.empty()) {
+    text += fmt::format(" by {}", fmt::join(time.services, ", "));
   }
   return text;
 }
@@ -168,12 +168,12 @@ void check_synchronised(const host::Timekeeping& time, Checks& checks) {
   if (time.synchronised) {
     check.found = found_text(time);
     check.status = *time.synchronised ? Status::Pass : Status::Warning;
-    check.next_step = time.keepers.empty() ? "apt-get install chrony || dnf install chrony"
-                                           : "chronyc tracking || timedatectl timesync-status";
-  } else if (!time.keepers.empty()) {
+    check.next_step = time.services.empty() ? "apt-get install chrony || dnf install chrony"
+                                            : "chronyc tracking || timedatectl timesync-status";
+  } else if (!time.services.empty()) {
     check.status = Status::Info;
     check.found = fmt::format("{} runs; whether it is in step was not recorded",
-                              fmt::join(time.keepers, ", "));
+                              fmt::join(time.services, ", "));
   } else {
     check.status = Status::Unknown;
     check.next_step = "timedatectl";

@@ -184,19 +184,19 @@ class ClientSession {
   // Waits a tick. An error if the server sends a state meanwhile.
   Result<> tick(Traffic& traffic) {
     const Deadline deadline = Deadline::of(control::kTick, interrupt_);
-    Result<> heard;
+    Result<> readable;
     do {
       const bool draining = !delivered_s_ && traffic.sending_over();
-      heard = net::wait_for(channel_.descriptor(), POLLIN,
-                            deadline.at_most(draining ? kFineTick : control::kTick), "test",
-                            channel_.peer());
+      readable = net::wait_for(channel_.descriptor(), POLLIN,
+                               deadline.at_most(draining ? kFineTick : control::kTick), "test",
+                               channel_.peer());
       if (draining && traffic.sent()) {
         delivered_s_ = std::chrono::duration<double>(Clock::now() - begun_).count();
       }
-    } while (!heard && heard.error().kind == ErrorKind::Timeout && !deadline.over());
+    } while (!readable && readable.error().kind == ErrorKind::Timeout && !deadline.over());
     traffic.tick();
-    if (!heard) {
-      return heard.error().kind == ErrorKind::Timeout ? Result<>{} : heard;
+    if (!readable) {
+      return readable.error().kind == ErrorKind::Timeout ? Result<>{} : readable;
     }
     // While the data flows the server sends a state only if it gives up.
     const Result<State> state = channel_.receive(Deadline::of(control::kAnswer));

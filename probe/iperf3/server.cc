@@ -50,12 +50,12 @@ void deny(const peer::PendingConnection& connection) {
 // The connections that wait for the test's thread: the next client, and the streams of the client
 // that is served, which send its cookie. All others are refused as iperf3 does when it is busy.
 // arrive() is called by the acceptor's thread, the rest by the test's.
-class Lobby {
+class ClientQueue {
  public:
-  static Result<std::unique_ptr<Lobby>> make() {
+  static Result<std::unique_ptr<ClientQueue>> make() {
     TRY(Queue clients, peer::ConnectionQueue::make(1));
     TRY(Queue streams, peer::ConnectionQueue::make(std::size_t{2} * kMaxStreams));
-    return std::unique_ptr<Lobby>(new Lobby(std::move(clients), std::move(streams)));
+    return std::unique_ptr<ClientQueue>(new ClientQueue(std::move(clients), std::move(streams)));
   }
 
   void arrive(peer::PendingConnection connection) {
@@ -85,7 +85,7 @@ class Lobby {
 
  private:
   using Queue = std::unique_ptr<peer::ConnectionQueue>;
-  Lobby(Queue clients, Queue streams)
+  ClientQueue(Queue clients, Queue streams)
       : clients_(std::move(clients)), streams_(std::move(streams)) {}
 
   Queue clients_;
@@ -156,11 +156,11 @@ std::uint64_t bytes_of(const EndResults& results) {
 // most. Belongs to the test's thread.
 class ServerSession {
  public:
-  ServerSession(peer::PendingConnection client, Lobby& lobby, std::optional<Turn>& turn,
+  ServerSession(peer::PendingConnection client, ClientQueue& queue, std::optional<Turn>& turn,
                 const ServerOptions& options, int stop)
       : channel_(std::move(client.fd), client.from.text()),
         from_(client.from),
-        lobby_(lobby),
+        queue_(queue),
         turn_(turn),
         options_(options),
         stop_(stop) {}
@@ -189,7 +189,7 @@ class ServerSession {
     if (!left_) {
       left_ = true;
       turn_.reset();
-      lobby_.free();
+      queue_.free();
     }
   }
 
@@ -234,7 +234,7 @@ class ServerSession {
     TRY(channel_.send(State::CreateStreams, deadline));
     std::vector<tcp::Connection> streams;
     for (int i = 0; i < connections(parameters); ++i) {
-      TRY(peer::PendingConnection stream, lobby_.next_stream(deadline));
+      TRY(peer::PendingConnection stream, queue_.next_stream(deadline));
       TRY(net::apply(tcp::socket_options(engine), stream.fd.get(), stream.from.address.family()));
       streams.push_back({std::move(stream.fd),
                          client_sends(parameters, i) ? tcp::Role::Receive : tcp::Role::Send});
@@ -307,16 +307,16 @@ class ServerSession {
                                 : seconds(parameters.time_s + parameters.omit_s);
     const Deadline deadline = Deadline::of(longest + control::kDrain, stop_);
     while (true) {
-      const Result<> heard =
+      const Result<> readable =
           net::wait_for(channel_.descriptor(), POLLIN, deadline.at_most(control::kTick), "serve",
                         channel_.peer());
       traffic.tick();
-      if (heard) {
+      if (readable) {
         return channel_.expect(State::TestEnd, Deadline::of(kStep, stop_));
       }
-      if (heard.error().kind != ErrorKind::Timeout || deadline.over()) {
+      if (readable.error().kind != ErrorKind::Timeout || deadline.over()) {
         static_cast<void>(channel_.send(State::ServerTerminate, Deadline::of(kStep)));
-        return heard;
+        return readable;
       }
     }
   }
@@ -356,7 +356,7 @@ class ServerSession {
 
   Channel channel_;
   net::Endpoint from_;
-  Lobby& lobby_;
+  ClientQueue& queue_;
   std::optional<Turn>& turn_;
   const ServerOptions& options_;
   int stop_;
@@ -364,8 +364,8 @@ class ServerSession {
 };
 
 // How many more bytes of the cookie are missing.
-std::size_t wants(const std::string& said) {
-  return kCookieBytes - std::min(said.size(), kCookieBytes);
+std::size_t wants(const std::string& message) {
+  return kCookieBytes - std::min(message.size(), kCookieBytes);
 }
 
 // What it takes is known once its parameters are.
@@ -374,10 +374,10 @@ control::TestQueue::Test test_of(const net::Endpoint& client) {
   return {.demand = control::Weight::Heavy, .who = who, .owner = who};
 }
 
-void run_tests(Lobby& lobby, const ServerOptions& options, int stop) {
+void run_tests(ClientQueue& queue, const ServerOptions& options, int stop) {
   while (true) {
     Result<peer::PendingConnection> client =
-        lobby.next_client(Deadline::of(peer::kUntilNextClient, stop));
+        queue.next_client(Deadline::of(peer::kUntilNextClient, stop));
     if (!client) {
       return;
     }
@@ -387,11 +387,11 @@ void run_tests(Lobby& lobby, const ServerOptions& options, int stop) {
     if (const Result<> taken = turn->take(); !taken) {
       turn.reset();
       deny(*client);
-      lobby.free();
+      queue.free();
       options.log("iperf3 " + name + ": " + describe(taken.error()));
       continue;
     }
-    ServerSession session(std::move(*client), lobby, turn, options, stop);
+    ServerSession session(std::move(*client), queue, turn, options, stop);
     Result<std::string> done = fail(ErrorKind::Exhausted, "test", "", "no memory is left for it");
     try {
       done = session.run();
@@ -406,12 +406,12 @@ void run_tests(Lobby& lobby, const ServerOptions& options, int stop) {
 }  // namespace
 
 Result<> serve(std::vector<sys::Descriptor> listeners, const ServerOptions& options, int stop) {
-  TRY(const std::unique_ptr<Lobby> lobby, Lobby::make());
-  TRY(std::thread tests, sys::start_thread("iperf3", [&] { run_tests(*lobby, options, stop); }));
+  TRY(const std::unique_ptr<ClientQueue> queue, ClientQueue::make());
+  TRY(std::thread tests, sys::start_thread("iperf3", [&] { run_tests(*queue, options, stop); }));
   peer::Acceptor acceptor(std::move(listeners),
                           {.wants = wants, .on_ready = [&](peer::PendingConnection connection) {
                              if (is_cookie(std::as_bytes(std::span(connection.received)))) {
-                               lobby->arrive(std::move(connection));
+                               queue->arrive(std::move(connection));
                              }
                            }});
   const Result<> done = acceptor.run(stop);

@@ -119,12 +119,12 @@ class Responder {
   Responder(Session& session, LoadRequest request)
       : session_(session),
         request_(std::move(request)),
-        patience_(session.deadline(request_.time + control::kAnswer)) {}
+        deadline_(session.deadline(request_.time + control::kAnswer)) {}
 
   Result<Json> run() {
     session_.expect_streams(request_.streams + kMostProbes);
     TRY(session_.send(Type::Ready));
-    TRY(until_stopped(session_, kResponsivenessKind, patience_, [this] { return answer(); }));
+    TRY(until_stopped(session_, kResponsivenessKind, deadline_, [this] { return answer(); }));
     return Json::object();
   }
 
@@ -171,7 +171,7 @@ class Responder {
 
   Session& session_;
   LoadRequest request_;
-  net::Deadline patience_;
+  net::Deadline deadline_;
   std::vector<SmallConnection> small_;
   std::vector<std::unique_ptr<Bearer>> bearers_;
 };

@@ -126,12 +126,12 @@ class PhaseRun {
     ppoll(watched.data(), watched.size(), &timeout, nullptr);
     phase_->interrupted |= watched[2].revents != 0;
     if (watched[1].revents != 0) {
-      hear_udp();
+      receive_udp();
     }
-    return watched[0].revents != 0 ? hear_tcp() : Result<>{};
+    return watched[0].revents != 0 ? receive_tcp() : Result<>{};
   }
 
-  void hear_udp() {
+  void receive_udp() {
     while (const auto answer = udp::receive_exchange(sockets_.udp)) {
       if (answer->head.kind == PacketKind::Pong) {
         note(phase_->udp, answer->head);
@@ -139,7 +139,7 @@ class PhaseRun {
     }
   }
 
-  Result<> hear_tcp() {
+  Result<> receive_tcp() {
     std::array<std::byte, 64 * kExchangeBytes> buffer{};
     const ssize_t got = recv(sockets_.tcp, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
@@ -191,7 +191,7 @@ bool send_back(int fd) {
 class Mirror {
  public:
   Mirror(Session& session, const Parameters& parameters)
-      : session_(session), patience_(session.deadline(parameters.time + control::kAnswer)) {}
+      : session_(session), deadline_(session.deadline(parameters.time + control::kAnswer)) {}
 
   Result<> open(bool udp) {
     session_.expect_streams(1);
@@ -207,7 +207,7 @@ class Mirror {
   }
 
   Result<> run() {
-    return until_stopped(session_, kKind, patience_, [this] { return answer(); });
+    return until_stopped(session_, kKind, deadline_, [this] { return answer(); });
   }
 
  private:
@@ -227,7 +227,7 @@ class Mirror {
   }
 
   Session& session_;
-  net::Deadline patience_;
+  net::Deadline deadline_;
   sys::Descriptor tcp_;
   std::optional<udp::Flows> flows_;
 };

@@ -97,7 +97,7 @@ class Survey {
     if (plan_.stopped()) {
       return;
     }
-    plan_.tell(what);
+    plan_.on_step(what);
     if (const Result<> done = step(); !done) {
       outcome_.problems.push_back(describe(done.error()));
     }

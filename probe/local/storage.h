@@ -31,7 +31,7 @@ struct Plan {
   std::chrono::nanoseconds time = std::chrono::seconds(2);  // of each measurement
   std::size_t threads = 8;                                  // of random reads
   std::function<bool()> stopped = [] { return false; };     // any thread
-  std::function<void(const std::string& what)> tell = [](const std::string&) {};
+  std::function<void(const std::string& what)> on_step = [](const std::string&) {};
 };
 
 // All of the document but the mount and its disk. Fails where nothing could be measured at all.

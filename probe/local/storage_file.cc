@@ -82,9 +82,9 @@ bool is_cold(const sys::Descriptor& file, std::uint64_t bytes) {
     return false;
   }
   std::vector<unsigned char> pages((bytes + page - 1) / page);
-  const bool is_told = mincore(mapped, bytes, pages.data()) == 0;
+  const bool is_known = mincore(mapped, bytes, pages.data()) == 0;
   munmap(mapped, bytes);
-  return is_told &&
+  return is_known &&
          std::ranges::none_of(pages, [](unsigned char each) { return (each & 1U) != 0; });
 }
 

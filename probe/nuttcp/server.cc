@@ -395,9 +395,10 @@ class ServerSession {
 };
 
 // How many more bytes of a greeting, one short line, there may be.
-std::size_t wants(const std::string& said) {
-  const bool complete = said.find('\n') != std::string::npos || said.size() >= kMaxHelloBytes;
-  return complete ? 0 : kMaxHelloBytes - said.size();
+std::size_t wants(const std::string& received) {
+  const bool complete =
+      received.find('\n') != std::string::npos || received.size() >= kMaxHelloBytes;
+  return complete ? 0 : kMaxHelloBytes - received.size();
 }
 
 void run_tests(peer::ConnectionQueue& queue, const ServerOptions& options, int stop) {

@@ -301,8 +301,8 @@ void UdpGreeter::answer() {
     return;
   }
   const Result<net::Endpoint> from = net::Endpoint::from_socket(storage);
-  const std::string_view said(datagram.data(), static_cast<std::size_t>(got));
-  if (!from || from->address != client_ || said != std::string(kGreeting) + token_) {
+  const std::string_view text(datagram.data(), static_cast<std::size_t>(got));
+  if (!from || from->address != client_ || text != std::string(kGreeting) + token_) {
     return;
   }
   met_ = true;

@@ -121,7 +121,7 @@ struct Expectation {
   Seen there = Seen::Nothing;
   Seen before = Seen::Nothing;
 
-  void hear(const Reply& reply) {
+  void take(const Reply& reply) {
     if (reply.sequence == static_cast<std::uint32_t>(ttl)) {
       there = reply.kind == ReplyKind::Reached ? Seen::AsExpected : Seen::Otherwise;
     } else if (reply.sequence == static_cast<std::uint32_t>(ttl - 1)) {
@@ -158,7 +158,7 @@ std::optional<bool> is_at(const net::Address& address, int ttl, const Origin& or
     if (!replies) {
       return std::nullopt;
     }
-    std::ranges::for_each(*replies, [&](const Reply& reply) { expected.hear(reply); });
+    std::ranges::for_each(*replies, [&](const Reply& reply) { expected.take(reply); });
   }
   return expected.met() || expected.broken() ? std::optional(expected.met()) : std::nullopt;
 }

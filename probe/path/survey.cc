@@ -197,7 +197,7 @@ Result<> find_black_hole(const Leg& leg, Survey& found) {
   const int large = *found.mtu->black_hole_from_bytes;
   PlanOptions plan = leg.options.plan;
   plan.probes = 2;
-  plan.patience_ns = plan.wait_ns;
+  plan.unreachable_wait_ns = plan.wait_ns;
   plan.max_hops = std::max(static_cast<int>(found.trace.hops.size()), 1);
   leg.flow.set_packet_bytes(large);
   const Result<Trace> traced = trace(leg.flow, plan, leg.clock, leg.until_ns);

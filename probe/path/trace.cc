@@ -182,7 +182,7 @@ class TracePlan {
 
   std::int64_t gives_up_at(const Probe& probe) const {
     const bool behind_the_last = !ended_ && probe.ttl == answered_to_ + 1;
-    return probe.sent_ns + (behind_the_last ? options_.patience_ns : options_.wait_ns);
+    return probe.sent_ns + (behind_the_last ? options_.unreachable_wait_ns : options_.wait_ns);
   }
 
   int in_flight() const {
@@ -263,7 +263,8 @@ Result<> send_due(Prober& prober, TracePlan& plan, const sys::Clock& clock) {
   return {};
 }
 
-Result<> hear(Prober& prober, TracePlan& plan, const sys::Clock& clock, std::int64_t until_ns) {
+Result<> receive_replies(Prober& prober, TracePlan& plan, const sys::Clock& clock,
+                         std::int64_t until_ns) {
   const std::int64_t now_ns = clock.monotonic_ns();
   const std::int64_t wait_ns = std::min(plan.wake_at(now_ns), until_ns) - now_ns;
   TRY(const std::vector<Reply> replies,
@@ -312,12 +313,12 @@ Result<Trace> trace(Prober& prober, const PlanOptions& options, const sys::Clock
   TracePlan plan(options);
   while (!plan.done() && clock.monotonic_ns() < until_ns) {
     TRY(send_due(prober, plan, clock));
-    const Result<> heard = hear(prober, plan, clock, until_ns);
-    if (!heard && heard.error().kind == ErrorKind::Interrupted) {
+    const Result<> received = receive_replies(prober, plan, clock, until_ns);
+    if (!received && received.error().kind == ErrorKind::Interrupted) {
       break;
     }
-    if (!heard) {
-      return std::unexpected(heard.error());
+    if (!received) {
+      return std::unexpected(received.error());
     }
   }
   return Trace{.hops = plan.hops(),

@@ -117,7 +117,7 @@ struct PlanOptions {
   std::int64_t pause_ns = 1'100'000'000;  // before silent hops are probed once more
   // The wait behind the last hop that answered: a router says "host unreachable" only after it has
   // tried to resolve the target's link address for three seconds.
-  std::int64_t patience_ns = 3'500'000'000;
+  std::int64_t unreachable_wait_ns = 3'500'000'000;
 };
 
 // The caller fills in source, target and protocol. `until_ns` is monotonic.

@@ -133,7 +133,7 @@ class Responder {
   Responder(Session& session, const Parameters& parameters)
       : session_(session),
         parameters_(parameters),
-        patience_(session.deadline(parameters.time + control::kWindUp)),
+        deadline_(session.deadline(parameters.time + control::kWindUp)),
         arrivals_(parameters) {}
 
   Result<> open() {
@@ -147,7 +147,7 @@ class Responder {
   }
 
   Result<Json> serve() {
-    TRY(until_stopped(session_, patience_, {{socket_.get(), POLLIN, 0}},
+    TRY(until_stopped(session_, deadline_, {{socket_.get(), POLLIN, 0}},
                       [&](std::span<pollfd>) { answer_pings(); }));
     return json::to_json(arrivals_.counts(udp::queue_drops(socket_.get()).value_or(0)));
   }
@@ -186,7 +186,7 @@ class Responder {
 
   Session& session_;
   const Parameters& parameters_;
-  net::Deadline patience_;
+  net::Deadline deadline_;
   std::uint64_t test_ = udp::random_test();
   sys::Descriptor socket_;
   Arrivals arrivals_;
@@ -198,7 +198,7 @@ class Sink {
   Sink(Session& session, const Parameters& parameters)
       : session_(session),
         flows_(parameters.flows),
-        patience_(session.deadline(parameters.time + control::kWindUp)) {}
+        deadline_(session.deadline(parameters.time + control::kWindUp)) {}
 
   Result<> open() {
     TRY(streams_, take_streams(session_, flows_));
@@ -210,7 +210,7 @@ class Sink {
     for (const sys::Descriptor& stream : streams_) {
       sockets.push_back({stream.get(), POLLIN, 0});
     }
-    TRY(until_stopped(session_, patience_, std::move(sockets), [&](std::span<pollfd> streams) {
+    TRY(until_stopped(session_, deadline_, std::move(sockets), [&](std::span<pollfd> streams) {
       for (pollfd& stream : streams) {
         if (stream.revents != 0 && !take(stream.fd)) {
           stream.fd = -1;
@@ -229,7 +229,7 @@ class Sink {
 
   Session& session_;
   int flows_;
-  net::Deadline patience_;
+  net::Deadline deadline_;
   std::vector<sys::Descriptor> streams_;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(kSinkBytes);
 };

@@ -254,8 +254,8 @@ class Judge {
 }  // namespace
 
 bool is_too_small_to_judge(std::uint64_t bytes, Check& check) {
-  constexpr std::uint64_t kMinTellingBytes = std::uint64_t{16} << 20;
-  if (bytes == 0 || bytes >= kMinTellingBytes) {
+  constexpr std::uint64_t kMinMeaningfulBytes = std::uint64_t{16} << 20;
+  if (bytes == 0 || bytes >= kMinMeaningfulBytes) {
     return false;
   }
   check.status = Status::Unknown;

@@ -85,12 +85,12 @@ class GpuSurvey {
       outcome_.problems.push_back(describe(bench.error()));
       return;
     }
-    tell("pinned memory");
+    on_step("pinned memory");
     note(pinned(*bench, near, "pinned memory", outcome_.pinned, true), "pinned memory");
-    tell("pageable memory");
+    on_step("pageable memory");
     note(pageable(*bench, near), "pageable memory");
     if (far) {
-      tell("memory of another NUMA node");
+      on_step("memory of another NUMA node");
       note(pinned(*bench, far, "far memory", outcome_.far, false), "far memory");
     }
     outcome_.verified_bytes = verified_.bytes;
@@ -98,9 +98,9 @@ class GpuSurvey {
   }
 
  private:
-  void tell(const std::string& what) const {
+  void on_step(const std::string& what) const {
     if (!pace_.stopped()) {
-      host_.tell(fmt::format("GPU {}: {}", gpu_.number(), what));
+      host_.on_step(fmt::format("GPU {}: {}", gpu_.number(), what));
     }
   }
 

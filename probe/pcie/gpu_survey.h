@@ -64,7 +64,7 @@ struct SurveyContext {
   sys::Root root = {};
   TakePages take_pages = pcie::take_pages;
   // Called before each measurement: "GPU 0: pinned memory".
-  std::function<void(const std::string& what)> tell = [](const std::string&) {};
+  std::function<void(const std::string& what)> on_step = [](const std::string&) {};
 };
 
 // `nvml` may be null. `node`: the GPU's; nullopt if it is not known.

@@ -206,7 +206,7 @@ void survey_pairs(const Gpus& gpus, const SurveyContext& host, const Pace& pace,
       if (pace.stopped()) {
         return;
       }
-      host.tell(
+      host.on_step(
           fmt::format("between GPU {} and GPU {}", gpus[one]->number(), gpus[other]->number()));
       Pace own = pace;
       own.bytes = std::min(fitting_bytes(*gpus[one], host.root, pace.bytes),

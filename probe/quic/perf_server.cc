@@ -384,8 +384,8 @@ Result<sys::Descriptor> listen_perf(const net::Endpoint& local) {
 
 Result<> serve_perf(std::vector<sys::Descriptor> listeners, const PerfServerOptions& options,
                     int stop) {
-  TRY(const auto door, PerfAcceptor::make(std::move(listeners), options, stop));
-  return door->run();
+  TRY(const auto acceptor, PerfAcceptor::make(std::move(listeners), options, stop));
+  return acceptor->run();
 }
 
 }  // namespace chokepoint::probe::quic

@@ -56,7 +56,7 @@ class SetUp {
   SetUp(Endpoint& endpoint, const Fingerprint& certificate, int interrupt)
       : endpoint_(endpoint),
         server_{.certificate = certificate},
-        patience_(Deadline::of(control::kSetUp, interrupt)) {}
+        deadline_(Deadline::of(control::kSetUp, interrupt)) {}
 
   Result<HandshakeTimes> conduct() {
     HandshakeTimes times;
@@ -88,13 +88,13 @@ class SetUp {
   template <class Reached>
   Result<> turn_until(Reached reached) {
     while (!reached()) {
-      if (patience_.over()) {
+      if (deadline_.over()) {
         return fail(ErrorKind::Timeout, "quic", "server", "its handshake took too long");
       }
-      if (sys::is_readable(patience_.interrupt)) {
+      if (sys::is_readable(deadline_.interrupt)) {
         return fail(interrupted());
       }
-      TRY(endpoint_.turn(kTick, patience_.interrupt));
+      TRY(endpoint_.turn(kTick, deadline_.interrupt));
       TRY(check_open(endpoint_, "server"));
     }
     return {};
@@ -102,7 +102,7 @@ class SetUp {
 
   Endpoint& endpoint_;
   Expected server_;
-  Deadline patience_;
+  Deadline deadline_;
 };
 
 // Moves packets until the other end says Begin.

@@ -74,7 +74,7 @@ std::int64_t memory_of(const Parameters& parameters) {
   return kBuffers + kOfCall * parameters.callers * parameters.outstanding;
 }
 
-std::chrono::nanoseconds patience_of(const Parameters& parameters) {
+std::chrono::nanoseconds stall_limit_of(const Parameters& parameters) {
   constexpr std::chrono::seconds kOfLast{5};
   constexpr std::chrono::seconds kMoreForEach{1};
   return kOfLast + kMoreForEach * static_cast<int>(parameters.next.size());

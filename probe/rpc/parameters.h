@@ -57,6 +57,6 @@ std::int64_t memory_of(const Parameters& parameters);
 
 // How long no byte of any call may move before the test is given up: each caller of a chain allows
 // more than the next one, so that it is the one before the fault that reports it.
-std::chrono::nanoseconds patience_of(const Parameters& parameters);
+std::chrono::nanoseconds stall_limit_of(const Parameters& parameters);
 
 }  // namespace chokepoint::probe::rpc

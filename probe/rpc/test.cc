@@ -66,7 +66,7 @@ Error stalled(Client& client, const Engine& engine, const Parameters& parameters
   };
   const std::string what =
       fmt::format("no answer and no byte for {} after {} calls",
-                  math::format_duration(patience_of(parameters)), engine.calls().calls);
+                  math::format_duration(stall_limit_of(parameters)), engine.calls().calls);
   Error error;
   error.kind = ErrorKind::Timeout;
   error.subject = client.channel().peer();
@@ -109,7 +109,7 @@ class ClientSide final : public control::ClientEnd {
     return {};
   }
   Result<> tick() override {
-    return !has_ended() && engine_.stalled() > patience_of(parameters_)
+    return !has_ended() && engine_.stalled() > stall_limit_of(parameters_)
                ? fail(stalled(client_, engine_, parameters_))
                : Result<>{};
   }
@@ -206,14 +206,14 @@ class ServerSide final : public control::ServerEnd {
     if (next_ == nullptr) {
       return {};
     }
-    TRY(hear_progress(next_->client));
-    return engine_.stalled() > patience_of(next_->parameters)
+    TRY(read_progress(next_->client));
+    return engine_.stalled() > stall_limit_of(next_->parameters)
                ? fail(stalled(next_->client, engine_, next_->parameters))
                : Result<>{};
   }
 
   // The next worker's, with that of those behind it.
-  Result<> hear_progress(Client& next) {
+  Result<> read_progress(Client& next) {
     while (true) {
       TRY(const std::optional<Message> message, next.channel().poll());
       if (!message) {

@@ -123,7 +123,7 @@ Result<> become(const std::string& user) {
   return {};
 }
 
-void tell_ready(const std::optional<std::string>& socket) {
+void notify_ready(const std::optional<std::string>& socket) {
   constexpr std::string_view kReady = "READY=1";
   sockaddr_un address{};
   if (!socket || socket->empty() || socket->size() >= sizeof(address.sun_path)) {

@@ -46,6 +46,6 @@ Result<> become(const std::string& user);
 
 // Tells systemd that the server answers, see sd_notify(3). `socket` is NOTIFY_SOCKET's value in the
 // environment. Failures are ignored.
-void tell_ready(const std::optional<std::string>& socket);
+void notify_ready(const std::optional<std::string>& socket);
 
 }  // namespace chokepoint::probe::serve

@@ -82,9 +82,9 @@ Result<Service*> service_for(const Services& services, const std::string& kind) 
 
 // Fails once the client has closed the connection or sent anything.
 Result<> still_waiting(Session& session) {
-  TRY(const std::optional<Message> said, session.channel().poll());
-  return said ? fail(ErrorKind::Interrupted, "wait", session.channel().peer(), "it gave up")
-              : Result<>{};
+  TRY(const std::optional<Message> message, session.channel().poll());
+  return message ? fail(ErrorKind::Interrupted, "wait", session.channel().peer(), "it gave up")
+                 : Result<>{};
 }
 
 Result<> wait_for_turn(Session& session, TestQueue& test_queue, TestQueue::Turn& turn) {
@@ -167,9 +167,9 @@ Server::Server(ServerOptions options, control::ServerContext context,
 Server::~Server() { join_all(); }
 
 Result<> Server::run(std::vector<sys::Descriptor> listeners) {
-  Result<control::Acceptor> door =
+  Result<control::Acceptor> acceptor =
       control::Acceptor::open(std::move(listeners), {.own = options_.own}, *this);
-  const Result<> ran = door ? door->run(context_.stop) : std::unexpected(door.error());
+  const Result<> ran = acceptor ? acceptor->run(context_.stop) : std::unexpected(acceptor.error());
   join_all();
   return ran;
 }

@@ -84,13 +84,13 @@ Result<WaitingFlow> open_waiting(const control::Session& session, std::int64_t& 
 class Meeting {
  public:
   Meeting(control::Session& session, const Parameters& parameters)
-      : session_(session), parameters_(parameters), patience_(session.deadline(kMeeting)) {}
+      : session_(session), parameters_(parameters), deadline_(session.deadline(kMeeting)) {}
 
   Result<Flows> hold() {
     TRY(open());
-    TRY(session_.channel().send({Type::Ready, ready()}, patience_));
+    TRY(session_.channel().send({Type::Ready, ready()}, deadline_));
     TRY(await_proofs());
-    TRY(session_.channel().send({Type::Note, Json::object()}, patience_));
+    TRY(session_.channel().send({Type::Note, Json::object()}, deadline_));
     return flows();
   }
 
@@ -114,9 +114,9 @@ class Meeting {
   // Answers Hellos until the client has sent the proofs from the Welcomes.
   Result<> await_proofs() {
     while (true) {
-      TRY(const std::optional<Message> said, session_.channel().poll());
-      if (said) {
-        return check_proofs(*said);
+      TRY(const std::optional<Message> message, session_.channel().poll());
+      if (message) {
+        return check_proofs(*message);
       }
       greet_all();
       TRY(wait());
@@ -162,7 +162,7 @@ class Meeting {
     if (watched[1].revents != 0) {
       return fail(ErrorKind::Interrupted, "udp", session_.channel().peer(), "the server stops");
     }
-    if (patience_.over()) {
+    if (deadline_.over()) {
       return fail(ErrorKind::Timeout, "udp", session_.channel().peer(),
                   "no UDP came from the client's address", "does a firewall let UDP pass?");
     }
@@ -196,7 +196,7 @@ class Meeting {
 
   control::Session& session_;
   const Parameters& parameters_;
-  net::Deadline patience_;
+  net::Deadline deadline_;
   std::uint64_t test_ = random_test();
   std::int64_t room_bytes_ = 0;
   std::vector<WaitingFlow> waiting_;
@@ -207,17 +207,17 @@ constexpr milliseconds kRepeatHello{200};
 
 // Repeats the Hello until its Welcome arrives. Returns the proof in it.
 Result<Secret> await_welcome(int fd, const PacketHead& hello, const OfferedFlow& flow,
-                             const net::Endpoint& peer, const net::Deadline& patience) {
-  while (!patience.over()) {
+                             const net::Endpoint& peer, const net::Deadline& deadline) {
+  while (!deadline.over()) {
     send_exchange(fd, secret_packet(hello, flow.secret));
-    const net::Deadline once = patience.at_most(kRepeatHello);
+    const net::Deadline once = deadline.at_most(kRepeatHello);
     while (true) {
-      const Result<> heard = net::wait_for(fd, POLLIN, once, "udp", peer.text());
-      if (!heard && heard.error().kind == ErrorKind::Timeout) {
+      const Result<> readable = net::wait_for(fd, POLLIN, once, "udp", peer.text());
+      if (!readable && readable.error().kind == ErrorKind::Timeout) {
         break;
       }
-      if (!heard) {
-        return std::unexpected(heard.error());
+      if (!readable) {
+        return std::unexpected(readable.error());
       }
       const std::optional<Exchanged> answer = receive_exchange(fd);
       if (answer && answer->head.kind == PacketKind::Welcome && answer->head.test == hello.test &&
@@ -238,9 +238,9 @@ Result<Flow> open_one(const net::Endpoint& own, const net::Endpoint& peer,
   return Flow{.fd = std::move(fd)};
 }
 
-Result<> prove(control::Client& client, Json proofs, const net::Deadline& patience) {
-  TRY(client.channel().send({Type::Note, {{"proofs", std::move(proofs)}}}, patience));
-  TRY(client.channel().expect(Type::Note, patience));
+Result<> prove(control::Client& client, Json proofs, const net::Deadline& deadline) {
+  TRY(client.channel().send({Type::Note, {{"proofs", std::move(proofs)}}}, deadline));
+  TRY(client.channel().expect(Type::Note, deadline));
   return {};
 }
 
@@ -265,8 +265,8 @@ Result<Flows> meet_client(control::Session& session, const Parameters& parameter
 }
 
 Result<Flows> meet_server(control::Client& client, const Parameters& parameters, const Json& ready,
-                          const net::SocketOptions& options, const net::Deadline& patience) {
-  const net::Deadline meeting = patience.at_most(kClientMeeting);
+                          const net::SocketOptions& options, const net::Deadline& deadline) {
+  const net::Deadline meeting = deadline.at_most(kClientMeeting);
   TRY(const ServerReady server, json::from_json<ServerReady>(ready, "udp ready"));
   const std::vector<OfferedFlow>& offered = server.flows;
   if (offered.size() != static_cast<std::size_t>(flows_of(parameters))) {

@@ -131,7 +131,7 @@ Result<bool> Watch::go_on() {
   if (interrupted_ || peer_done_) {
     return false;
   }
-  if (patience_.over()) {
+  if (deadline_.over()) {
     return fail(ErrorKind::Timeout, "", channel_.peer(), "the test did not come to its end in time",
                 "give fewer --iterations, or --time");
   }
@@ -156,8 +156,8 @@ Error Watch::reason(const Error& own) {
     if (!net::wait_for(channel_.descriptor(), POLLIN, deadline, "wait", channel_.peer())) {
       break;
     }
-    if (const Result<> heard = read_messages(); !heard) {
-      return heard.error();
+    if (const Result<> read = read_messages(); !read) {
+      return read.error();
     }
   }
   return own;

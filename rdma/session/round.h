@@ -28,7 +28,7 @@ class Watch final : public perf::Attention {
   Watch(control::Channel& channel, int interrupt, std::chrono::nanoseconds longest, bool follows)
       : channel_(channel),
         interrupt_(interrupt),
-        patience_(net::Deadline::of(longest)),
+        deadline_(net::Deadline::of(longest)),
         follows_(follows) {}
 
   Result<bool> go_on() override;
@@ -48,7 +48,7 @@ class Watch final : public perf::Attention {
 
   control::Channel& channel_;
   int interrupt_;
-  net::Deadline patience_;
+  net::Deadline deadline_;
   bool follows_;
   bool interrupted_ = false;
   std::optional<control::Json> stop_;

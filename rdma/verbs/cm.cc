@@ -426,16 +426,16 @@ class LiveListener final : public CmListener {
   Result<CmEvent> next(const net::Deadline& deadline) {
     return id_.channel().next(deadline, subject_);
   }
-  void reject(rdma_cm_id* stranger);
+  void reject(rdma_cm_id* request);
 
   CmId id_;
   std::string subject_;
   CmToken token_;
 };
 
-void LiveListener::reject(rdma_cm_id* stranger) {
-  const CmId id(id_.shared_channel(), stranger);
-  id_.api().reject(stranger, nullptr, 0);
+void LiveListener::reject(rdma_cm_id* request) {
+  const CmId id(id_.shared_channel(), request);
+  id_.api().reject(request, nullptr, 0);
 }
 
 Result<CmId> LiveListener::asked_for(std::size_t queue, const net::Deadline& deadline) {

@@ -143,10 +143,10 @@ class Conductor {
 
   // How long one iteration takes: a first estimate.
   Result<double> first_us(SizeResult& size) const {
-    const nanoseconds patience = static_cast<std::int64_t>(size.operation.bytes) * kPerByte;
+    const nanoseconds extra_time = static_cast<std::int64_t>(size.operation.bytes) * kPerByte;
     const Order order =
         plan_.check ? Order{.task = Task::Check} : Order{.task = Task::Run, .lead = 0, .times = 1};
-    TRY(const Answers all, all_do(order, patience));
+    TRY(const Answers all, all_do(order, extra_time));
     for (const Answer& answer : all) {
       if (plan_.check && !size.wrong) {
         size.wrong.emplace();
@@ -199,8 +199,8 @@ class Conductor {
     if (!outcome.sizes.empty() && outcome.sizes.back().operation == operation) {
       return {};
     }
-    const nanoseconds patience = static_cast<std::int64_t>(operation.bytes) * kPerByte;
-    TRY(all_do({.task = Task::Prepare, .operation = operation}, patience));
+    const nanoseconds extra_time = static_cast<std::int64_t>(operation.bytes) * kPerByte;
+    TRY(all_do({.task = Task::Prepare, .operation = operation}, extra_time));
     SizeResult& size = outcome.sizes.emplace_back();
     size.operation = operation;
     TRY(const double estimate_us, first_us(size));
@@ -208,7 +208,7 @@ class Conductor {
   }
 
   Result<> ask_data_paths(Outcome& outcome) const {
-    TRY(Answers all, all_do({.task = Task::Tell}, {}));
+    TRY(Answers all, all_do({.task = Task::Describe}, {}));
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
       outcome.data_paths.push_back(std::move(all[rank].data_path));
       if (!all[rank].settings.empty() && rank < outcome.members.size()) {

@@ -94,7 +94,7 @@ bool RankThread::has_met() const {
   return state_->member != nullptr;
 }
 
-bool RankThread::has_heard_why() const {
+bool RankThread::has_reason() const {
   const std::lock_guard lock(state_->mutex);
   return state_->member && state_->member->last_words();
 }

@@ -38,7 +38,7 @@ class RankThread {
   bool has_met() const;
 
   // Once the meeting is over: whether its reason was reported.
-  bool has_heard_why() const;
+  bool has_reason() const;
 
  private:
   struct State;

@@ -41,7 +41,7 @@ std::string place_of(const MemberOptions& options) {
 class Search {
  public:
   Search(const MemberOptions& options)
-      : options_(options), patience_(Deadline::of(options.timeout, options.interrupt)) {}
+      : options_(options), deadline_(Deadline::of(options.timeout, options.interrupt)) {}
 
   // A client that has received Ready.
   Result<Client> run() {
@@ -54,11 +54,11 @@ class Search {
         keep(client.error());
       }
       const Result<> waited =
-          net::wait_for(-1, 0, patience_.at_most(kRetryInterval), "meet", options_.meeting.host);
+          net::wait_for(-1, 0, deadline_.at_most(kRetryInterval), "meet", options_.meeting.host);
       if (!waited && waited.error().kind == ErrorKind::Interrupted) {
         return std::unexpected(waited.error());
       }
-      if (patience_.over()) {
+      if (deadline_.over()) {
         return not_found();
       }
     }
@@ -72,7 +72,7 @@ class Search {
     wanted.own = {options_.who.program, options_.who.host};
     // Small messages, each waited for.
     wanted.socket.no_delay = true;
-    Result<Client> client = Client::connect(wanted, patience_);
+    Result<Client> client = Client::connect(wanted, deadline_);
     if (!client) {
       goes_on_ = is_elsewhere(client.error(), options_.ports) && !is_gone(client.error());
       return goes_on_ || !is_gone(client.error()) ? std::move(client) : gone();
@@ -100,7 +100,7 @@ class Search {
 
   // Keeps the first error, and any that says more than that a port is closed or the time is over.
   void keep(const Error& error) {
-    if (!last_ || (error.kind != ErrorKind::Refused && !patience_.over())) {
+    if (!last_ || (error.kind != ErrorKind::Refused && !deadline_.over())) {
       last_ = error;
     }
   }
@@ -113,7 +113,7 @@ class Search {
   }
 
   const MemberOptions& options_;
-  Deadline patience_;
+  Deadline deadline_;
   bool goes_on_ = true;
   std::optional<Error> last_;
 };

@@ -42,7 +42,7 @@ TEST(Timekeeping, FindsTheProgramsThatKeepTheClock) {
 /sys/devices/system/clocksource/clocksource0/available_clocksource = tsc hpet acpi_pm
 )")
                                                 .root());
-  EXPECT_THAT(time.keepers, testing::ElementsAre("chronyd", "ptp4l"));
+  EXPECT_THAT(time.services, testing::ElementsAre("chronyd", "ptp4l"));
   EXPECT_EQ(time.source, "hpet");
   EXPECT_THAT(time.sources, testing::ElementsAre("tsc", "hpet", "acpi_pm"));
   EXPECT_EQ(time.synchronised, std::nullopt) << "a copy does not run";

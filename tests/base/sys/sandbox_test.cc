@@ -99,7 +99,7 @@ TEST_F(SandboxTest, SendsToOneSocketAlone) {
                   const bool may = one->own.send(0, "yes", wait);
                   return may && !other->own.send(0, "no", wait) ? 0 : 1;
                 },
-                {.talks_to = one->own.descriptor()}),
+                {.connected_to = one->own.descriptor()}),
             0);
 }
 

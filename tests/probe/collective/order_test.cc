@@ -35,7 +35,7 @@ TEST(Order, HasTheFieldsOfItsTask) {
             R"("root":3})");
   EXPECT_EQ(to_text({.task = Task::Run, .lead = 2, .times = 7}),
             R"({"task":"run","lead":2,"times":7})");
-  EXPECT_EQ(to_text({.task = Task::Tell}), R"({"task":"tell"})");
+  EXPECT_EQ(to_text({.task = Task::Describe}), R"({"task":"tell"})");
 }
 
 TEST(Order, NoFigureIsBelievedUnchecked) {

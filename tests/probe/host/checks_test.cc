@@ -98,7 +98,7 @@ host::Timekeeping kept(std::optional<bool> synchronised) {
   host::Timekeeping time;
   time.synchronised = synchronised;
   time.largest_error_us = 1500;
-  time.keepers = {"chronyd"};
+  time.services = {"chronyd"};
   time.source = "tsc";
   return time;
 }
@@ -113,7 +113,7 @@ TEST(Time, AClockThatNobodyKeepsIsAWarning) {
   host::Timekeeping time = kept(false);
   EXPECT_EQ(checks_of(time)[0].status, Status::Warning);
   EXPECT_EQ(checks_of(time)[0].next_step, "chronyc tracking || timedatectl timesync-status");
-  time.keepers.clear();
+  time.services.clear();
   EXPECT_EQ(checks_of(time)[0].next_step, "apt-get install chrony || dnf install chrony");
 }
 

@@ -30,8 +30,8 @@ class StorageSurvey : public testing::Test {
 };
 
 TEST_F(StorageSurvey, MeasuresAllOfARealFileSystem) {
-  std::vector<std::string> told;
-  plan_.tell = [&](const std::string& what) { told.push_back(what); };
+  std::vector<std::string> steps;
+  plan_.on_step = [&](const std::string& what) { steps.push_back(what); };
   const auto outcome = measure(plan_, clock_);
   ASSERT_TRUE(outcome) << describe(outcome.error());
   EXPECT_THAT(outcome->problems, testing::IsEmpty());
@@ -45,13 +45,13 @@ TEST_F(StorageSurvey, MeasuresAllOfARealFileSystem) {
   EXPECT_EQ(outcome->random_reads[1].threads, 3U);
   EXPECT_GT(outcome->random_reads[1].per_s, 0);
   EXPECT_FALSE(outcome->interrupted);
-  EXPECT_EQ(told.size(), 5U);
+  EXPECT_EQ(steps.size(), 5U);
   EXPECT_TRUE(std::filesystem::is_empty(plan_.folder));
 }
 
 TEST_F(StorageSurvey, KeepsWhatItHadWhenTheUserStopsIt) {
   std::atomic<bool> stops = false;
-  plan_.tell = [&](const std::string& what) { stops = what == "reading"; };
+  plan_.on_step = [&](const std::string& what) { stops = what == "reading"; };
   plan_.stopped = [&] { return stops.load(); };
   const auto outcome = measure(plan_, clock_);
   ASSERT_TRUE(outcome);

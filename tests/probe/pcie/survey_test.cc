@@ -24,7 +24,7 @@ class SurveyTest : public gpu::FakeDriver {
     host_.driver = CHOKEPOINT_FAKE_CUDA;
     host_.nvml = CHOKEPOINT_FAKE_NVML;
     host_.root = tree_.root();
-    host_.tell = [this](const std::string& what) { told_.push_back(what); };
+    host_.on_step = [this](const std::string& what) { steps_.push_back(what); };
     host_.take_pages = [this](std::uint64_t bytes, const std::optional<Node>& node) {
       asked_.push_back(node ? node->number : -1);
       auto pages = sys::Pages::map(bytes, {});
@@ -38,7 +38,7 @@ class SurveyTest : public gpu::FakeDriver {
   fakes::HostTree tree_ = fakes::HostTree::from_fixture("pcie-two-sockets");
   SurveyContext host_;
   Pace pace_;
-  std::vector<std::string> told_;
+  std::vector<std::string> steps_;
   std::vector<int> asked_;
 };
 
@@ -74,8 +74,8 @@ TEST_F(SurveyTest, MeasuresEveryGpuFromNearAndFarAndEveryPair) {
 TEST_F(SurveyTest, MemoryIsTakenOnTheNodeThatIsMeant) {
   ASSERT_TRUE(survey(host_, {.gpus = {"0"}, .peers = false}, pace_));
   EXPECT_THAT(asked_, ElementsAre(0, 0, 0, 0, 1, 1));
-  EXPECT_THAT(told_, ElementsAre("GPU 0: pinned memory", "GPU 0: pageable memory",
-                                 "GPU 0: memory of another NUMA node"));
+  EXPECT_THAT(steps_, ElementsAre("GPU 0: pinned memory", "GPU 0: pageable memory",
+                                  "GPU 0: memory of another NUMA node"));
 }
 
 TEST_F(SurveyTest, OneGpuIsMeantByNumberOrAddress) {
@@ -182,7 +182,7 @@ TEST_F(SurveyTest, AFlippedByteIsToldOfGpusAndOfPairs) {
 TEST_F(SurveyTest, AStopKeepsWhatWasMeasured) {
   bool stop = false;
   pace_.stopped = [&] { return stop; };
-  host_.tell = [&](const std::string& what) { stop = stop || what == "GPU 1: pageable memory"; };
+  host_.on_step = [&](const std::string& what) { stop = stop || what == "GPU 1: pageable memory"; };
   const auto measured = survey(host_, {}, pace_);
   ASSERT_TRUE(measured);
   EXPECT_TRUE(measured->interrupted);
@@ -211,7 +211,7 @@ TEST_F(SurveyTest, TheLinkUnderLoadIsWhatCounts) {
 
 TEST_F(SurveyTest, EveryFailureOfTheDriverIsToldAndLeavesNothing) {
   pace_.time = std::chrono::nanoseconds(1);
-  int told = 0;
+  int steps = 0;
   for (int call = 1; call <= 700; call += 7) {
     set("FAKE_CUDA_FAIL", std::to_string(call));
     const auto measured = survey(host_, {}, pace_);
@@ -224,9 +224,9 @@ TEST_F(SurveyTest, EveryFailureOfTheDriverIsToldAndLeavesNothing) {
         failed = failed || !peers.problems.empty();
       }
     }
-    told += failed ? 1 : 0;
+    steps += failed ? 1 : 0;
   }
-  EXPECT_GT(told, 80);
+  EXPECT_GT(steps, 80);
 }
 
 TEST(FittingBytes, AreNoMoreThanTheGpuAndTheHostHaveRoomFor) {

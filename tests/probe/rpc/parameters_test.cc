@@ -67,7 +67,7 @@ TEST(RpcParameters, EachCallerOfAChainIsMorePatientThanTheNextOne) {
   Parameters first{.next = {{.host = "b"}, {.host = "c"}}};
   Parameters second = first;
   second.next.erase(second.next.begin());
-  EXPECT_GT(patience_of(first), patience_of(second));
+  EXPECT_GT(stall_limit_of(first), stall_limit_of(second));
 }
 
 TEST(RpcMeasurement, TravelsUnchangedAndHasBounds) {

@@ -139,7 +139,7 @@ TEST(Ready, TellsWhoeverStartedIt) {
   std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
   const sys::Descriptor manager(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   ASSERT_EQ(bind(manager.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  tell_ready(path);
+  notify_ready(path);
   std::array<char, 64> said{};
   const ssize_t got = recv(manager.get(), said.data(), said.size(), 0);
   unlink(path.c_str());
@@ -148,9 +148,9 @@ TEST(Ready, TellsWhoeverStartedIt) {
 }
 
 TEST(Ready, NobodyToTellIsNoTrouble) {
-  tell_ready(std::nullopt);
-  tell_ready("/no/such/socket");
-  tell_ready(std::string(500, 'x'));
+  notify_ready(std::nullopt);
+  notify_ready("/no/such/socket");
+  notify_ready(std::string(500, 'x'));
 }
 
 }  // namespace

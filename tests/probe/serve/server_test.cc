@@ -28,7 +28,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-constexpr seconds kPatience{10};
+constexpr seconds kMaxWait{10};
 
 // Says what it was asked, once it is told to.
 class Echo final : public control::Service {
@@ -45,7 +45,7 @@ class Echo final : public control::Service {
   Result<Json> serve(control::Session& session, const Json& parameters) override {
     const int streams = parameters.value("streams", 0);
     session.expect_streams(streams);
-    const Deadline deadline = session.deadline(kPatience);
+    const Deadline deadline = session.deadline(kMaxWait);
     if (const Result<> sent = session.channel().send({Type::Ready, parameters}, deadline); !sent) {
       return std::unexpected(sent.error());
     }
@@ -70,7 +70,7 @@ control::Services echo(control::Weight weight = control::Weight::Light) {
   return services;
 }
 
-Deadline soon() { return Deadline::of(kPatience); }
+Deadline soon() { return Deadline::of(kMaxWait); }
 
 Result<Json> ask(Client& client, const Json& parameters = Json::object()) {
   return client.request("echo", parameters, soon(), [](const std::string&) {});
@@ -163,7 +163,7 @@ class Taker final : public control::Service {
   }
   Result<Json> serve(control::Session& session, const Json&) override {
     session.expect_streams(2);
-    const Deadline deadline = session.deadline(kPatience);
+    const Deadline deadline = session.deadline(kMaxWait);
     TRY(session.channel().send({Type::Ready, Json::object()}, deadline));
     std::vector<int> numbers;
     std::vector<sys::Descriptor> kept;
@@ -240,7 +240,7 @@ TEST(Server, ANewHostsKeyNeedsNoRestart) {
   ASSERT_TRUE(server.client(voyagers, "voyager"));
   const control::Secret pioneers = put("pioneer", "fedcba9876543210");
   std::filesystem::remove(folder + "/voyager");
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kMaxWait;
   bool is_in = false;
   while (!is_in && std::chrono::steady_clock::now() < deadline) {
     is_in = server.client(pioneers, "pioneer").has_value();
@@ -367,8 +367,8 @@ TEST(Server, AClientThatGoesBeforeItsDataConnectionsComeGivesItsTurnUp) {
   }
   Result<Client> next = server.client();
   ASSERT_TRUE(next);
-  ASSERT_TRUE(next->request("echo", Json::object(), Deadline::of(kPatience / 2),
-                            [](const std::string&) {}));
+  ASSERT_TRUE(
+      next->request("echo", Json::object(), Deadline::of(kMaxWait / 2), [](const std::string&) {}));
   EXPECT_TRUE(finish(*next));
 }
 

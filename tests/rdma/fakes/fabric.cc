@@ -118,7 +118,7 @@ FakeTraffic FakeFabric::traffic(const std::string& device) const {
   return state_->devices.at(device).traffic;
 }
 
-void FakeFabric::set_patience(std::chrono::milliseconds deadline) {
+void FakeFabric::set_deadline(std::chrono::milliseconds deadline) {
   const std::lock_guard hold(state_->lock);
   state_->deadline = deadline;
 }

@@ -108,7 +108,7 @@ class FakeFabric {
   FakeTraffic traffic(const std::string& device) const;
 
   // How long RC tries before it gives up with kRetriesExceeded; 50 ms.
-  void set_patience(std::chrono::milliseconds deadline);
+  void set_deadline(std::chrono::milliseconds deadline);
 
   struct State;
 

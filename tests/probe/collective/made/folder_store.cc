@@ -12,7 +12,7 @@
 namespace chokepoint::probe::collective {
 
 FolderStore::FolderStore(std::filesystem::path folder, std::chrono::milliseconds deadline)
-    : folder_(std::move(folder)), patience_(deadline) {}
+    : folder_(std::move(folder)), deadline_(deadline) {}
 
 std::filesystem::path FolderStore::path_of(const std::string& key) const {
   std::string name = key;
@@ -29,7 +29,7 @@ Result<> FolderStore::set(const std::string& key, const std::string& value) {
 }
 
 Result<std::string> FolderStore::get(const std::string& key) {
-  const auto until = std::chrono::steady_clock::now() + patience_;
+  const auto until = std::chrono::steady_clock::now() + deadline_;
   while (!std::filesystem::exists(path_of(key))) {
     if (std::chrono::steady_clock::now() > until) {
       return fail(ErrorKind::Timeout, "meet", key, "nobody has set it");

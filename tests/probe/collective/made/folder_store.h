@@ -20,7 +20,7 @@ class FolderStore final : public Store {
   std::filesystem::path path_of(const std::string& key) const;
 
   std::filesystem::path folder_;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds deadline_;
 };
 
 // Empty, and removed with the object.
