@@ -1,4 +1,6 @@
 // The document and the page of `probe latency`.
+#include "probe/commands/latency_page.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -9,7 +11,6 @@
 
 #include "base/cli/table.h"
 #include "base/math/units.h"
-#include "probe/commands/reports.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -1,3 +1,5 @@
+#include "probe/commands/path_page.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -5,7 +7,6 @@
 
 #include "base/cli/table.h"
 #include "base/math/units.h"
-#include "probe/commands/reports.h"
 #include "probe/path/mtu_search.h"
 #include "probe/path/trace_analysis.h"
 

@@ -1,3 +1,5 @@
+#include "probe/commands/paths_page.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -9,7 +11,6 @@
 
 #include "base/cli/table.h"
 #include "base/math/units.h"
-#include "probe/commands/reports.h"
 #include "probe/paths/hops.h"
 
 namespace chokepoint::probe {

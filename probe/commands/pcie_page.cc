@@ -1,3 +1,5 @@
+#include "probe/commands/pcie_page.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -8,7 +10,6 @@
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
-#include "probe/commands/reports.h"
 #include "probe/pcie/findings.h"
 
 namespace chokepoint::probe {

@@ -22,7 +22,7 @@
 #include "base/trials/trials.h"
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
-#include "probe/commands/reports.h"
+#include "probe/commands/latency_page.h"
 #include "probe/latency/load.h"
 #include "probe/latency/responder.h"
 

@@ -12,7 +12,7 @@
 #include "base/sys/clock.h"
 #include "base/sys/signals.h"
 #include "probe/commands/kinds.h"
-#include "probe/commands/reports.h"
+#include "probe/commands/path_page.h"
 
 namespace chokepoint::probe {
 namespace {

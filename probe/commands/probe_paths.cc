@@ -14,7 +14,7 @@
 #include "base/sys/process.h"
 #include "base/sys/signals.h"
 #include "probe/commands/kinds.h"
-#include "probe/commands/reports.h"
+#include "probe/commands/paths_page.h"
 #include "probe/paths/hops.h"
 #include "probe/paths/outcome.h"
 #include "probe/paths/rates.h"

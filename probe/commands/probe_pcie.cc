@@ -13,7 +13,7 @@
 #include "base/trials/trials.h"
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
-#include "probe/commands/reports.h"
+#include "probe/commands/pcie_page.h"
 #include "probe/pcie/findings.h"
 
 namespace chokepoint::probe {

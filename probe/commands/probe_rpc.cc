@@ -22,7 +22,7 @@
 #include "probe/commands/directions.h"
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
-#include "probe/commands/reports.h"
+#include "probe/commands/rpc_page.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -20,7 +20,7 @@
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/foreign_peer.h"
 #include "probe/commands/kinds.h"
-#include "probe/commands/reports.h"
+#include "probe/commands/udp_page.h"
 #include "probe/udp/packet.h"
 #include "probe/udp/parameters.h"
 #include "probe/udp/search.h"

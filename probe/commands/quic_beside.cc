@@ -1,10 +1,11 @@
 // What TCP and UDP carry over the path that QUIC was tested on: short tests, one after the other,
 // over the same control connection. One thread.
+#include "probe/commands/quic_beside.h"
+
 #include <algorithm>
 
 #include "base/control/client.h"
 #include "base/math/units.h"
-#include "probe/commands/reports.h"
 #include "probe/tcp/outcome.h"
 #include "probe/tcp/trial.h"
 #include "probe/udp/outcome.h"

@@ -1,4 +1,6 @@
 // How the answer of 'chokepoint probe quic' looks.
+#include "probe/commands/quic_page.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -8,7 +10,6 @@
 
 #include "base/math/units.h"
 #include "probe/commands/directions.h"
-#include "probe/commands/reports.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -1,4 +1,6 @@
 // How the answer of 'chokepoint probe rpc' looks.
+#include "probe/commands/rpc_page.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -9,7 +11,6 @@
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
-#include "probe/commands/reports.h"
 
 namespace chokepoint::probe {
 namespace {

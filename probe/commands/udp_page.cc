@@ -1,3 +1,5 @@
+#include "probe/commands/udp_page.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -5,7 +7,6 @@
 
 #include "base/math/units.h"
 #include "probe/commands/directions.h"
-#include "probe/commands/reports.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -1,7 +1,8 @@
+#include "probe/commands/latency_page.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probe/commands/reports.h"
 #include "tests/fakes/golden.h"
 #include "tests/fakes/page.h"
 #include "tests/fakes/page_rows.h"

@@ -1,6 +1,8 @@
+#include "probe/commands/path_page.h"
+
 #include <gtest/gtest.h>
 
-#include "probe/commands/reports.h"
+#include "base/json/codec.h"
 #include "tests/fakes/golden.h"
 #include "tests/fakes/page.h"
 #include "tests/fakes/page_rows.h"
@@ -109,6 +111,16 @@ TEST(PathPage, WhetherTheWayBackIsTheSameMayBeUnknown) {
   PathFindings found = findings_of_both_families();
   found.ipv4.symmetry.symmetric.reset();
   EXPECT_TRUE(fakes::row(page_of_path(found), "same way back:")->starts_with("unknown: "));
+}
+
+TEST(PathPage, PathHasTheRoutersOfBothWays) {
+  PathFindings found;
+  found.ipv4.symmetry = {.why = "no reason",
+                         .routers = {{.ttl = 1, .forward = *net::Address::parse("10.0.0.1")}}};
+  const json::Json document = json::to_json(document_of(found));
+  EXPECT_EQ(document["families"]["ipv4"]["symmetry"].dump(),
+            R"({"why":"no reason","routers":[{"ttl":1,"forward":"10.0.0.1","reverse":null,)"
+            R"("match":"unknown","why":""}]})");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
+#include "probe/commands/pcie_page.h"
+
 #include <gtest/gtest.h>
 
-#include "probe/commands/reports.h"
+#include "base/json/codec.h"
 #include "tests/fakes/golden.h"
 #include "tests/fakes/page.h"
 #include "tests/fakes/page_rows.h"
@@ -102,6 +104,20 @@ TEST(PciePage, AHostWithoutDevicesHasNoTable) {
 TEST(PciePage, AGpuThatOnlyCudaShowsIsADeviceToo) {
   PcieShown shown{.measured = pcie::Measured{.gpus = {copies_of(0, "0000:af:00.0")}}};
   EXPECT_TRUE(fakes::row(page_of_pcie(shown), "GPU 0 NVIDIA H200  0000:af:00.0"));
+}
+
+TEST(PciePage, PcieHasItsPairsOfGpus) {
+  PcieShown shown{.measured = pcie::Measured{}};
+  shown.measured->peers.push_back({.one = "0000:01:00.0",
+                                   .other = "0000:02:00.0",
+                                   .reachable = false,
+                                   .staged = {.there_mbps = 8000}});
+  const json::Json document = json::to_json(document_of(shown));
+  EXPECT_EQ(document["peers"].dump(),
+            R"([{"a":"0000:01:00.0","b":"0000:02:00.0","peer_access":false,)"
+            R"("direct":{"a_to_b_mbps":null,"b_to_a_mbps":null,"both_ways_mbps":null},)"
+            R"("through_host":{"a_to_b_mbps":8000.0,"b_to_a_mbps":null,"both_ways_mbps":null},)"
+            R"("verified_bytes":0,"data_errors":[],"problems":[]}])");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
+#include "probe/commands/udp_page.h"
+
 #include <gtest/gtest.h>
 
-#include "probe/commands/reports.h"
 #include "tests/fakes/golden.h"
 #include "tests/fakes/page.h"
 #include "tests/fakes/page_rows.h"
@@ -85,6 +86,12 @@ TEST(UdpPage, ATrialIsCalledOne) {
   EXPECT_EQ(fakes::labels_of(page_of_udp(measured, {lossy_direction()})).size(), lines + 1);
   measured.result.interrupted = true;
   EXPECT_EQ(fakes::labels_of(page_of_udp(measured, {lossy_direction()})).back(), "Interrupted:");
+}
+
+TEST(UdpPage, WhatUdpDidNotMeasureIsNull) {
+  const documents::ProbeUdp document = document_of(UdpMeasured{}, {udp::Outcome{}});
+  EXPECT_FALSE(document.asked_mbps || document.search || document.clock_offset_ms);
+  EXPECT_TRUE(document.by_direction.only);
 }
 
 }  // namespace
