@@ -1,3 +1,5 @@
+#include "probe/commands/collective_flags.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -10,7 +12,6 @@
 #include "probe/collective/launch/rank_service.h"
 #include "probe/collective/operation.h"
 #include "probe/collective/order.h"
-#include "probe/commands/collective_run.h"
 #include "probe/commands/flag_checks.h"
 
 namespace chokepoint::probe {

@@ -1,10 +1,11 @@
+#include "probe/commands/collective_page.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
-#include "probe/commands/collective_run.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "base/cli/table.h"
 #include "base/math/units.h"
-#include "probe/iperf3/iperf3.h"
+#include "probe/iperf3/client.h"
 #include "probe/iperf3/protocol.h"
-#include "probe/nuttcp/nuttcp.h"
+#include "probe/nuttcp/client.h"
 #include "probe/nuttcp/protocol.h"
-#include "probe/quic/perf.h"
+#include "probe/quic/perf_client.h"
 
 namespace chokepoint::probe {
 namespace {

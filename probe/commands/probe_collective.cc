@@ -20,7 +20,8 @@
 #include "probe/collective/launch/leader.h"
 #include "probe/collective/launch/placement.h"
 #include "probe/collective/launch/rank_thread.h"
-#include "probe/commands/collective_run.h"
+#include "probe/commands/collective_flags.h"
+#include "probe/commands/collective_page.h"
 #include "probe/commands/kinds.h"
 
 namespace chokepoint::probe {

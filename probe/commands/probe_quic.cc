@@ -22,7 +22,7 @@
 #include "probe/commands/quic_page.h"
 #include "probe/quic/connection.h"
 #include "probe/quic/outcome.h"
-#include "probe/quic/perf.h"
+#include "probe/quic/perf_client.h"
 #include "probe/quic/test.h"
 
 namespace chokepoint::probe {

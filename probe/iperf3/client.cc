@@ -1,3 +1,5 @@
+#include "probe/iperf3/client.h"
+
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -12,7 +14,6 @@
 #include "base/net/deadline.h"
 #include "base/net/socket.h"
 #include "probe/iperf3/channel.h"
-#include "probe/iperf3/iperf3.h"
 #include "probe/iperf3/protocol.h"
 #include "probe/iperf3/traffic.h"
 #include "probe/peer/dial.h"

@@ -1,3 +1,5 @@
+#include "probe/iperf3/server.h"
+
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -19,7 +21,6 @@
 #include "base/net/socket.h"
 #include "base/sys/thread.h"
 #include "probe/iperf3/channel.h"
-#include "probe/iperf3/iperf3.h"
 #include "probe/iperf3/messages.h"
 #include "probe/iperf3/protocol.h"
 #include "probe/iperf3/traffic.h"

@@ -15,6 +15,7 @@
 #include "base/math/units.h"
 #include "base/sys/pages.h"
 #include "base/sys/thread.h"
+#include "probe/local/storage_file.h"
 
 namespace chokepoint::probe::storage {
 namespace {

@@ -1,3 +1,5 @@
+#include "probe/local/storage_file.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "base/math/units.h"
-#include "probe/local/storage.h"
 
 namespace chokepoint::probe::storage {
 namespace {

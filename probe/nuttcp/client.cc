@@ -1,3 +1,5 @@
+#include "probe/nuttcp/client.h"
+
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -9,7 +11,6 @@
 #include "base/control/deadlines.h"
 #include "base/math/units.h"
 #include "base/net/socket.h"
-#include "probe/nuttcp/nuttcp.h"
 #include "probe/nuttcp/protocol.h"
 #include "probe/peer/dial.h"
 #include "probe/tcp/endpoint.h"

@@ -1,3 +1,5 @@
+#include "probe/nuttcp/server.h"
+
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -18,7 +20,6 @@
 #include "base/sys/error.h"
 #include "base/sys/thread.h"
 #include "probe/nuttcp/messages.h"
-#include "probe/nuttcp/nuttcp.h"
 #include "probe/nuttcp/protocol.h"
 #include "probe/peer/acceptor.h"
 #include "probe/peer/datagram_meter.h"

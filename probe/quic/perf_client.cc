@@ -1,3 +1,5 @@
+#include "probe/quic/perf_client.h"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -9,7 +11,6 @@
 #include "base/sys/descriptor.h"
 #include "probe/quic/connection.h"
 #include "probe/quic/endpoint.h"
-#include "probe/quic/perf.h"
 #include "probe/quic/socket.h"
 
 namespace chokepoint::probe::quic {

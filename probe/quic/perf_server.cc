@@ -1,3 +1,5 @@
+#include "probe/quic/perf_server.h"
+
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -22,7 +24,6 @@
 #include "base/sys/thread.h"
 #include "probe/quic/connection.h"
 #include "probe/quic/endpoint.h"
-#include "probe/quic/perf.h"
 #include "probe/quic/socket.h"
 
 namespace chokepoint::probe::quic {

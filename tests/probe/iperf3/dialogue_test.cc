@@ -9,8 +9,9 @@
 #include <optional>
 
 #include "base/control/test_queue.h"
-#include "probe/iperf3/iperf3.h"
+#include "probe/iperf3/client.h"
 #include "probe/iperf3/protocol.h"
+#include "probe/iperf3/server.h"
 #include "tests/probe/peer/own_server.h"
 #include "tests/probe/peer/script.h"
 

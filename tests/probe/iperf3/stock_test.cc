@@ -1,8 +1,9 @@
 // Both roles against the iperf3 that is installed, over a loopback interface of the test's own.
 #include <gtest/gtest.h>
 
-#include "probe/iperf3/iperf3.h"
+#include "probe/iperf3/client.h"
 #include "probe/iperf3/protocol.h"
+#include "probe/iperf3/server.h"
 #include "tests/probe/peer/own_server.h"
 #include "tests/probe/peer/private_network.h"
 #include "tests/probe/peer/stock_program.h"

@@ -1,10 +1,10 @@
+#include "probe/local/storage_file.h"
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
-
-#include "probe/local/storage.h"
 
 namespace chokepoint::probe::storage {
 namespace {

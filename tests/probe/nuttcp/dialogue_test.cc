@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/control/test_queue.h"
-#include "probe/nuttcp/nuttcp.h"
+#include "probe/nuttcp/client.h"
 #include "tests/probe/nuttcp/own_server.h"
 #include "tests/probe/peer/script.h"
 

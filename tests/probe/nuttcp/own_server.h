@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/control/test_queue.h"
-#include "probe/nuttcp/nuttcp.h"
+#include "probe/nuttcp/server.h"
 #include "tests/probe/peer/own_server.h"
 
 namespace chokepoint::probe::nuttcp {

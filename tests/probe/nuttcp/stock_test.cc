@@ -3,7 +3,7 @@
 
 #include <regex>
 
-#include "probe/nuttcp/nuttcp.h"
+#include "probe/nuttcp/client.h"
 #include "probe/nuttcp/protocol.h"
 #include "tests/probe/nuttcp/own_server.h"
 #include "tests/probe/peer/private_network.h"

@@ -1,6 +1,4 @@
 // The protocol "perf": what the gate lets in, and whole tests against a server in this process.
-#include "probe/quic/perf.h"
-
 #include <gmock/gmock.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -13,6 +11,8 @@
 #include "probe/quic/connection.h"
 #include "probe/quic/endpoint.h"
 #include "probe/quic/outcome.h"
+#include "probe/quic/perf_client.h"
+#include "probe/quic/perf_server.h"
 #include "probe/quic/socket.h"
 
 namespace chokepoint::probe::quic {

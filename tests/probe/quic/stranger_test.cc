@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/net/socket.h"
-#include "probe/quic/perf.h"
+#include "probe/quic/perf_server.h"
 
 namespace chokepoint::probe::quic {
 namespace {

@@ -1,13 +1,9 @@
-// What the sources of 'chokepoint probe collective' share: its flags and what they ask of each
-// rank, of the leader and of the servers that start ranks (collective_flags.cc), and what was
-// measured and how it is shown (collective_page.cc). The main thread alone.
+// The flags of 'chokepoint probe collective', and what they ask of each rank, of the leader and of
+// the servers that start ranks. The main thread alone.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <map>
-#include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -76,14 +72,5 @@ Result<std::vector<control::ClientOptions>> server_options(const CollectiveFlags
 // The context must outlive the options: on a terminal each size is printed as it ends.
 collective::LeaderOptions leader_options(const CollectiveFlags& given, int ranks, int interrupt,
                                          const cli::Context& context);
-
-struct CollectiveMeasured {
-  documents::Collective document = {};
-  std::map<std::string, host::Settings> hosts = {};  // how each is set up
-  std::set<std::string> advice = {};                 // why another path is better, of all ranks
-  std::optional<Error> failure = {};
-};
-
-void print_page(const cli::Context& context, const CollectiveMeasured& measured);
 
 }  // namespace chokepoint::probe
