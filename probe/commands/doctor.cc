@@ -13,6 +13,7 @@
 #include "base/host/inventory.h"
 #include "base/json/codec.h"
 #include "probe/commands/commands.h"
+#include "probe/host/apply_plan.h"
 #include "probe/host/checks.h"
 
 namespace chokepoint::probe {

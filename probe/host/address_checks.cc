@@ -1,3 +1,5 @@
+#include "probe/host/address_checks.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -5,7 +7,7 @@
 #include <array>
 
 #include "base/host/kernel_text.h"
-#include "probe/host/checks.h"
+#include "probe/host/network_checks.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -1,5 +1,7 @@
 // doctor --apply-plan: what doctor advises, as a script that a person reads and runs. Only commands
 // of which the value before is known go into it; all others stand in it as comments.
+#include "probe/host/apply_plan.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 
 #include "base/cli/text.h"
 #include "base/host/network.h"
-#include "probe/host/checks.h"
 
 namespace chokepoint::probe {
 namespace {

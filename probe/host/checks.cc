@@ -10,6 +10,11 @@
 
 #include "base/checks/rdma_checks.h"
 #include "base/math/units.h"
+#include "probe/host/address_checks.h"
+#include "probe/host/cpu_checks.h"
+#include "probe/host/gpu_checks.h"
+#include "probe/host/network_checks.h"
+#include "probe/host/tcp_checks.h"
 
 namespace chokepoint::probe {
 namespace {

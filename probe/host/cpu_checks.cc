@@ -1,10 +1,10 @@
+#include "probe/host/cpu_checks.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
-
-#include "probe/host/checks.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -1,9 +1,9 @@
+#include "probe/host/gpu_checks.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-
-#include "probe/host/checks.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -1,3 +1,5 @@
+#include "probe/host/network_checks.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,8 @@
 #include <map>
 
 #include "base/host/kernel_text.h"
-#include "probe/host/checks.h"
+#include "probe/host/nic_checks.h"
+#include "probe/host/nic_setting_checks.h"
 
 namespace chokepoint::probe {
 namespace {

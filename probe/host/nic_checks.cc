@@ -1,3 +1,5 @@
+#include "probe/host/nic_checks.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <span>
 
 #include "base/net/headers.h"
-#include "probe/host/checks.h"
 
 namespace chokepoint::probe {
 namespace {

@@ -1,3 +1,5 @@
+#include "probe/host/nic_setting_checks.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,7 +8,6 @@
 #include <set>
 
 #include "base/host/kernel_text.h"
-#include "probe/host/checks.h"
 
 namespace chokepoint::probe {
 namespace {

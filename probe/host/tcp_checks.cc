@@ -1,3 +1,5 @@
+#include "probe/host/tcp_checks.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "base/math/tcp_rate.h"
 #include "base/math/units.h"
-#include "probe/host/checks.h"
 
 namespace chokepoint::probe {
 namespace {

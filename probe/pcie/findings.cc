@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/checks/pci_checks.h"
-#include "probe/host/checks.h"
+#include "probe/host/gpu_checks.h"
 
 namespace chokepoint::probe::pcie {
 namespace {

@@ -1,7 +1,8 @@
+#include "probe/host/address_checks.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probe/host/checks.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::probe {

@@ -1,3 +1,5 @@
+#include "probe/host/apply_plan.h"
+
 #include <gmock/gmock.h>
 
 #include "tests/fakes/host_tree.h"

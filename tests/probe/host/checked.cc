@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/host/inventory.h"
-#include "probe/host/checks.h"
+#include "probe/host/network_checks.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::probe {

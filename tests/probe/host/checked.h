@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/host/network.h"
-#include "probe/host/checks.h"
+#include "probe/host/check.h"
 
 namespace chokepoint::probe {
 

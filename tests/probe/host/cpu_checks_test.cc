@@ -1,6 +1,7 @@
+#include "probe/host/cpu_checks.h"
+
 #include <gtest/gtest.h>
 
-#include "probe/host/checks.h"
 #include "tests/probe/host/checked.h"
 
 namespace chokepoint::probe {

@@ -1,9 +1,10 @@
+#include "probe/host/gpu_checks.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "probe/host/checks.h"
 #include "tests/base/checks/named.h"
 #include "tests/fakes/host_tree.h"
 

@@ -1,3 +1,5 @@
+#include "probe/host/network_checks.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
+#include "probe/host/nic_setting_checks.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probe/host/checks.h"
 #include "tests/probe/host/checked.h"
 
 namespace chokepoint::probe {

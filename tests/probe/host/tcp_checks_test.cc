@@ -1,3 +1,5 @@
+#include "probe/host/tcp_checks.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -5,7 +7,6 @@
 
 #include "base/host/network.h"
 #include "base/math/tcp_rate.h"
-#include "probe/host/checks.h"
 #include "tests/base/checks/named.h"
 #include "tests/fakes/host_tree.h"
 
