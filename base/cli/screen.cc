@@ -21,7 +21,7 @@ constexpr std::string_view kClearRestOfLine = "\033[K";
 constexpr std::string_view kClearBelow = "\033[J";
 
 // A terminal whose output is stopped (Ctrl-S, a slow connection) must not hold the program.
-constexpr int kMostWaitMs = 1000;
+constexpr int kMaxWaitMs = 1000;
 
 }  // namespace
 
@@ -83,7 +83,7 @@ void Screen::write(std::string_view text) const {
       continue;
     }
     pollfd writable{.fd = terminal_.get(), .events = POLLOUT, .revents = 0};
-    if (count == 0 || (errno != EAGAIN && errno != EINTR) || poll(&writable, 1, kMostWaitMs) == 0) {
+    if (count == 0 || (errno != EAGAIN && errno != EINTR) || poll(&writable, 1, kMaxWaitMs) == 0) {
       return;
     }
   }

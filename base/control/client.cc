@@ -76,7 +76,7 @@ Result<Client> Client::connect(const ClientOptions& options, const Deadline& dea
   const net::Endpoint peer = connected.peer;
   TRY(net::end_on_silence(connected.fd.get(), kSilence));
   Channel channel(std::move(connected.fd),
-                  fmt::format("{} port {}", peer.address.text(), peer.port), kMostFromServer);
+                  fmt::format("{} port {}", peer.address.text(), peer.port), kMaxFromServer);
   ClientHandshake handshake(options.own, options.key);
   Result<Admittance> admittance =
       shake_hands(channel, handshake, deadline.at_most(kConnectToAddress));

@@ -158,8 +158,8 @@ struct Message {
 
 // What a body may measure: a stranger's, an admitted client's, a server's.
 inline constexpr std::size_t kMaxBeforeHandshake = 4096;
-inline constexpr std::size_t kMostFromClient = std::size_t{64} * 1024;
-inline constexpr std::size_t kMostFromServer = std::size_t{16} * 1024 * 1024;
+inline constexpr std::size_t kMaxFromClient = std::size_t{64} * 1024;
+inline constexpr std::size_t kMaxFromServer = std::size_t{16} * 1024 * 1024;
 
 // Messages to bytes and back. FrameReader takes bytes as they come and never asks for more than the
 // frame at hand needs, so that what follows on the connection stays unread. A long body costs

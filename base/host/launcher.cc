@@ -215,7 +215,7 @@ std::unexpected<Error> no_list(std::string_view part, std::string_view why) {
 }
 
 std::unexpected<Error> too_many(std::string_view part) {
-  return no_list(part, fmt::format("more than {} hosts", kMostListedHosts));
+  return no_list(part, fmt::format("more than {} hosts", kMaxListedHosts));
 }
 
 bool is_foreign(char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; }
@@ -248,7 +248,7 @@ Result<> append_range(std::string_view range, std::vector<std::string>& values) 
   if (to < from) {
     return no_list(range, "a range counts upwards");
   }
-  if (static_cast<std::size_t>(to - from) + values.size() >= kMostListedHosts) {
+  if (static_cast<std::size_t>(to - from) + values.size() >= kMaxListedHosts) {
     return too_many(range);
   }
   for (std::int64_t number = from; number <= to; ++number) {
@@ -306,7 +306,7 @@ Result<std::vector<std::string>> names_of(std::string_view item) {
   std::vector<std::string> names{""};
   for (std::string_view rest = item; !rest.empty();) {
     TRY(const std::vector<std::string> values, take_part(rest, item));
-    if (names.size() * values.size() > kMostListedHosts) {
+    if (names.size() * values.size() > kMaxListedHosts) {
       return too_many(item);
     }
     if (names.front().size() + values.front().size() > kMaxNameBytes) {
@@ -327,7 +327,7 @@ Result<std::vector<std::string>> hosts_of(std::string_view list) {
   for (bool is_more = true; is_more;) {
     const std::string_view item = first_item(list);
     TRY(const std::vector<std::string> names, names_of(item));
-    if (hosts.size() + names.size() > kMostListedHosts) {
+    if (hosts.size() + names.size() > kMaxListedHosts) {
       return too_many(item);
     }
     hosts.insert(hosts.end(), names.begin(), names.end());

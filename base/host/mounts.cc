@@ -137,11 +137,12 @@ std::vector<Mount> read_mounts(const sys::Root& root) {
 }
 
 void append_facts(std::span<const Mount> mounts, Facts& facts) {
-  constexpr std::size_t kMost = 64;
+  constexpr std::size_t kMaxListedMounts = 64;
   std::size_t count = 0;
   for (const Mount& mount : mounts) {
     const bool is_programs = mount.type.starts_with("fuse") && mount.type != "fusectl";
-    if ((mount.source.starts_with('/') || mount.is_remote() || is_programs) && count++ < kMost) {
+    if ((mount.source.starts_with('/') || mount.is_remote() || is_programs) &&
+        count++ < kMaxListedMounts) {
       FactList list(facts, "mount", mount.point);
       list.add_text("type", mount.type, kMountInfo);
       list.add_text("source", mount.source, kMountInfo);

@@ -94,8 +94,8 @@ constexpr auto kSettingKeys = std::to_array<SettingKeys>({
 constexpr auto kVirtual = std::to_array<std::string_view>({"veth", "virtual", "bridge", "tunnel"});
 
 // Bounds of what is made and of what is accepted: a host with more shows the first of them.
-constexpr std::size_t kMostSubjects = 512;
-constexpr std::size_t kMostKeys = 256;
+constexpr std::size_t kMaxSubjects = 512;
+constexpr std::size_t kMaxKeys = 256;
 constexpr std::size_t kLongestSetting = 1024;
 
 constexpr std::string_view kFixed = " [fixed]";  // a feature that cannot be changed
@@ -146,13 +146,13 @@ void add_value(std::string& values, const std::string& value) {
 }
 
 void add(Settings& settings, const std::string& subject, const Fact& fact) {
-  constexpr std::size_t kMostOthers = kMostSubjects - 1;  // than the processors
+  constexpr std::size_t kMaxOthers = kMaxSubjects - 1;  // than the processors
   if (fact.key.size() > kLongestSetting || subject.size() > kLongestSetting ||
-      (settings.size() >= kMostOthers && !settings.contains(subject))) {
+      (settings.size() >= kMaxOthers && !settings.contains(subject))) {
     return;
   }
   auto& values = settings[subject];
-  if (values.size() < kMostKeys || values.contains(fact.key)) {
+  if (values.size() < kMaxKeys || values.contains(fact.key)) {
     values[fact.key] = fact.value.substr(0, kLongestSetting);
   }
 }
@@ -190,11 +190,11 @@ Settings read_settings(const sys::Root& root) {
 
 Settings settings_in(const nlohmann::ordered_json& json) {
   Settings settings;
-  if (!json.is_object() || json.size() > kMostSubjects) {
+  if (!json.is_object() || json.size() > kMaxSubjects) {
     return settings;
   }
   for (const auto& [subject, values] : json.items()) {
-    if (!values.is_object() || values.size() > kMostKeys || subject.size() > kLongestSetting) {
+    if (!values.is_object() || values.size() > kMaxKeys || subject.size() > kLongestSetting) {
       return {};
     }
     for (const auto& [key, value] : values.items()) {

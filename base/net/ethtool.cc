@@ -31,7 +31,7 @@ class Request {
 };
 
 // No driver tells more than some thousands; a larger claim is no answer.
-constexpr std::uint32_t kMostStrings = 1 << 16;
+constexpr std::uint32_t kMaxStrings = 1 << 16;
 
 template <std::size_t N>
 std::string text_of(const char (&field)[N]) {
@@ -106,8 +106,8 @@ Result<DriverInfo> Ethtool::driver(const std::string& interface) const {
 
 Result<LinkModes> Ethtool::modes(const std::string& interface) const {
   constexpr std::size_t kMaps = 3;  // supported, advertised, offered by the other end
-  constexpr std::size_t kMostWords = 127;
-  Request<ethtool_link_settings> request(kMaps * kMostWords * sizeof(std::uint32_t));
+  constexpr std::size_t kMaxWords = 127;
+  Request<ethtool_link_settings> request(kMaps * kMaxWords * sizeof(std::uint32_t));
   request->cmd = ETHTOOL_GLINKSETTINGS;
   // The first answer is the size of the maps, negative; the second the maps.
   TRY(ask(interface, request.data()));
@@ -180,7 +180,7 @@ Result<std::uint32_t> Ethtool::set_size(const std::string& interface, std::uint3
   TRY(ask(interface, request.data()));
   std::uint32_t size = 0;
   std::memcpy(&size, request.tail(), sizeof(size));
-  if (request->sset_mask == 0 || size > kMostStrings) {
+  if (request->sset_mask == 0 || size > kMaxStrings) {
     return fail(ErrorKind::Unsupported, "ethtool", interface, "the driver names none");
   }
   return size;

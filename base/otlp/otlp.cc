@@ -23,7 +23,7 @@ constexpr const char* kScope = "chokepoint";
 constexpr std::int32_t kCumulative = 2;    // AggregationTemporality
 constexpr std::int32_t kInternalSpan = 1;  // SpanKind
 constexpr std::uint16_t kDefaultPort = 4318;
-constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 10;
+constexpr std::size_t kMaxAnswerBytes = std::size_t{64} << 10;
 constexpr std::size_t kShown = 200;  // of what a collector answers, in bytes
 
 // A field of a message: its name in JSON and its number in protobuf.
@@ -383,7 +383,7 @@ Result<> Collector::send(Signal signal, std::string_view document,
   TRY(const net::HttpAnswer answer,
       net::exchange(place,
                     {.method = "POST", .content_type = "application/x-protobuf", .body = document},
-                    kMostAnswerBytes, deadline));
+                    kMaxAnswerBytes, deadline));
   if (answer.status < kOk || answer.status >= kNoMoreOk) {
     return fail(
         ErrorKind::Refused, "", place.authority() + place.path,

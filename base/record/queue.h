@@ -82,8 +82,7 @@ constexpr std::size_t kLongestRow = std::ranges::max(kWordsOfKind);
 class Queue {
  public:
   explicit Queue(std::size_t bytes)
-      : piece_words_(
-            std::clamp(bytes / sizeof(Word) / kPiecesWanted, kLongestRow, kMostPieceWords)),
+      : piece_words_(std::clamp(bytes / sizeof(Word) / kPiecesWanted, kLongestRow, kMaxPieceWords)),
         pieces_(std::max<std::size_t>(2, bytes / sizeof(Word) / piece_words_)),
         words_(std::make_unique_for_overwrite<Word[]>(pieces_.size() * piece_words_)),
         full_(pieces_.size()),
@@ -147,7 +146,7 @@ class Queue {
 
  private:
   static constexpr std::size_t kPiecesWanted = 64;
-  static constexpr std::size_t kMostPieceWords = 8192;
+  static constexpr std::size_t kMaxPieceWords = 8192;
 
   struct Piece {
     std::atomic<std::size_t> written = 0;  // words

@@ -13,7 +13,7 @@ namespace chokepoint::record {
 namespace {
 
 // Rows with text are refused by a writer long before they take as much.
-constexpr std::int64_t kMostRowBytes = 512 << 20;
+constexpr std::int64_t kMaxRowBytes = 512 << 20;
 // In memory a row takes several times what it takes in the file.
 constexpr std::int64_t kFreeRowBytes = 16 << 20;
 constexpr std::int64_t kRowBytesPerByte = 8;
@@ -184,7 +184,7 @@ Result<Stillness> Reader::hold_still() {
 }
 
 std::int64_t Reader::most_bytes_in_memory() const {
-  return std::min(kMostRowBytes, kFreeRowBytes + kRowBytesPerByte * database_.bytes());
+  return std::min(kMaxRowBytes, kFreeRowBytes + kRowBytesPerByte * database_.bytes());
 }
 
 Error Reader::too_large(const std::string& table) {

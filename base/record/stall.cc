@@ -13,7 +13,7 @@
 namespace chokepoint::record {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 constexpr const char* kWhat = "detail of a stall";
 
 // The collectives of one kind in one communicator, and each rank's newest.
@@ -144,7 +144,7 @@ std::string text_of(const Stall& stall) {
 }
 
 std::optional<Stall> stall_in(std::string_view detail) {
-  const auto body = json::parse_object(detail, kMostBytes, kWhat);
+  const auto body = json::parse_object(detail, kMaxBytes, kWhat);
   auto stall = body ? json::from_json<Stall>(*body, kWhat) : fail(body.error());
   return stall ? std::optional(*std::move(stall)) : std::nullopt;
 }

@@ -18,8 +18,9 @@ namespace fs = std::filesystem;
 
 constexpr int kCareful = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 constexpr std::int64_t kBlockBytes = 512;  // of st_blocks, whatever the file system's are
-// Btrfs packs 128 KiB into a page at best; ZFS and others less.
-constexpr std::int64_t kMostPacked = 32;
+// The largest ratio of compression: Btrfs packs 128 KiB into a page of 4 KiB at best; ZFS and
+// others less.
+constexpr std::int64_t kMaxCompression = 32;
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 
 const char* name_of(mode_t mode) {
@@ -182,7 +183,8 @@ Result<std::string> read_up_to(const Descriptor& file, std::size_t most_bytes,
 std::int64_t bytes_in_blocks(const fs::path& path) {
   struct stat found{};
   return lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode)
-             ? std::min<std::int64_t>(found.st_size, found.st_blocks * kBlockBytes * kMostPacked)
+             ? std::min<std::int64_t>(found.st_size,
+                                      found.st_blocks * kBlockBytes * kMaxCompression)
              : 0;
 }
 

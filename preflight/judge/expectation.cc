@@ -128,7 +128,7 @@ class Guess {
 // Something else than the flows had the cores nearly all the time. A network is then slow by that
 // alone, though hardly by more than half.
 bool are_processors_taken(const ClusterInput& input) {
-  constexpr double kMost = 0.5;
+  constexpr double kMinShareOfTests = 0.5;
   const auto busy = static_cast<float>(input.limits().cpu_percent);
   std::size_t tested = 0;
   std::size_t taken = 0;
@@ -142,7 +142,7 @@ bool are_processors_taken(const ClusterInput& input) {
                  ? 1
                  : 0;
   }
-  return static_cast<double>(taken) > kMost * static_cast<double>(tested);
+  return static_cast<double>(taken) > kMinShareOfTests * static_cast<double>(tested);
 }
 
 }  // namespace

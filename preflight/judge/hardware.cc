@@ -145,7 +145,7 @@ std::optional<std::string> breaks_collectives(const JudgeContext& context) {
 
 // Ports of one network that came up slower than three quarters of it, where the limits are silent.
 HostsBy slower_than_most(const ClusterInput& input) {
-  constexpr double kMost = 0.75;
+  constexpr double kMinUsualShare = 0.75;
   constexpr std::size_t kMinPorts = 3;
   HostsBy slower;
   for (const auto& [network, hosts] : networks_of(input)) {
@@ -161,7 +161,7 @@ HostsBy slower_than_most(const ClusterInput& input) {
     const auto usual =
         std::ranges::max_element(by_speed, {}, [](const auto& one) { return one.second.size(); });
     if (usual == by_speed.end() || usual->second.size() < kMinPorts ||
-        static_cast<double>(usual->second.size()) < kMost * static_cast<double>(known)) {
+        static_cast<double>(usual->second.size()) < kMinUsualShare * static_cast<double>(known)) {
       continue;
     }
     for (auto one = by_speed.begin(); one != usual; ++one) {

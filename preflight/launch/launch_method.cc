@@ -76,7 +76,7 @@ Words by_mpirun(const std::string& host, const Words& there) {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kHashBytes = 8;
-constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
 class Hash {
  public:
@@ -90,7 +90,7 @@ class Hash {
   Result<> add_file(const fs::path& path) {
     TRY(const sys::Descriptor file, sys::open_named("read", path));
     struct stat about{};
-    if (fstat(file.get(), &about) == 0 && about.st_size > std::int64_t{kMostFileBytes}) {
+    if (fstat(file.get(), &about) == 0 && about.st_size > std::int64_t{kMaxFileBytes}) {
       return fail(ErrorKind::Malformed, "read", path.string(), "is larger than any chokepoint");
     }
     std::array<char, 65536> piece{};
@@ -104,7 +104,7 @@ class Hash {
       }
       add({piece.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))});
       bytes += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
-      if (bytes > kMostFileBytes) {
+      if (bytes > kMaxFileBytes) {
         return fail(ErrorKind::Malformed, "read", path.string(), "is larger than any chokepoint");
       }
     }

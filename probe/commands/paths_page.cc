@@ -79,10 +79,12 @@ std::string member_sentence(const ProbePaths& shown, const PathsFinding& finding
 
 void print_source_ports(const cli::Context& context, const std::string& title,
                         const std::vector<std::uint16_t>& ports) {
-  constexpr std::size_t kMost = 16;
-  const auto shown = std::span(ports).first(std::min(ports.size(), kMost));
+  constexpr std::size_t kMaxListedPorts = 16;
+  const auto shown = std::span(ports).first(std::min(ports.size(), kMaxListedPorts));
   fmt::print(context.out, "  {}: {}{}\n", title, fmt::join(shown, ", "),
-             ports.size() > kMost ? fmt::format(" and {} more", ports.size() - kMost) : "");
+             ports.size() > kMaxListedPorts
+                 ? fmt::format(" and {} more", ports.size() - kMaxListedPorts)
+                 : "");
 }
 
 void print_member(const cli::Context& context, const ProbePaths& shown,

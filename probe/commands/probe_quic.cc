@@ -148,9 +148,9 @@ class ProbeQuicCommand final : public cli::Command {
     TRY(const Direction direction, direction_of(send_, receive_, both_));
     TRY(check_time(time_));
     TRY(check_interval(interval_));
-    constexpr std::uint64_t kLeastWindow = 4096;
-    constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 40;
-    if (window_.count < kLeastWindow || window_.count > kMostWindow) {
+    constexpr std::uint64_t kMinWindow = 4096;
+    constexpr std::uint64_t kMaxWindow = std::uint64_t{1} << 40;
+    if (window_.count < kMinWindow || window_.count > kMaxWindow) {
       return fail(ErrorKind::Usage, "", "--window", "must be 4 KiB to 1 TiB");
     }
     quic::Parameters parameters{.direction = direction,

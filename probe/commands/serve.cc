@@ -62,7 +62,7 @@ struct ForeignServerFlags {
 constexpr int kControlBacklog = 1024;
 constexpr int kForeignBacklog = 256;
 // Of all tests together; but one test may always have all the streams that are granted, each way.
-constexpr std::int64_t kMostThreads = 1024;
+constexpr std::int64_t kMaxThreads = 1024;
 
 // A host without IPv6 serves IPv4 all the same.
 bool is_family_missing(const Error& error) {
@@ -491,7 +491,7 @@ Result<Keys> ServeCommand::read_key_files() const {
 }
 
 control::Capacity ServeCommand::capacity(const cli::Context& context) const {
-  control::Capacity capacity{.threads = std::max(kMostThreads, 2 * most_streams_)};
+  control::Capacity capacity{.threads = std::max(kMaxThreads, 2 * most_streams_)};
   if (most_memory_.count > 0) {
     capacity.bytes =
         static_cast<std::int64_t>(std::min<std::uint64_t>(most_memory_.count, INT64_MAX));

@@ -20,8 +20,8 @@ constexpr std::size_t kFrameBytes = kHeadBytes + kDataBytes;
 constexpr std::size_t kBatchFrames = 8;
 constexpr std::size_t kReadBytes = std::size_t{256} * 1024;
 // More than a peer that measures has unanswered.
-constexpr std::size_t kMostAsked = 4096;
-constexpr std::size_t kMostSmallBytes = kMostAsked * kSmallBytes;
+constexpr std::size_t kMaxRequested = 4096;
+constexpr std::size_t kMaxSmallBytes = kMaxRequested * kSmallBytes;
 constexpr double kUsPerMs = 1000;
 
 // Frames of random bytes, which cannot be compressed.
@@ -85,7 +85,7 @@ void Carrier::stop() {
 bool Carrier::ask() {
   {
     const std::lock_guard lock(mutex_);
-    if (asked_.size() >= kMostAsked) {
+    if (asked_.size() >= kMaxRequested) {
       return false;
     }
     const std::uint32_t number = next_number_++;
@@ -195,7 +195,7 @@ void Carrier::note_answer(const Frame& object) {
 
 void Carrier::queue(std::span<const std::byte> frame) {
   const std::lock_guard lock(mutex_);
-  is_hostile_ |= small_.size() + frame.size() > kMostSmallBytes;
+  is_hostile_ |= small_.size() + frame.size() > kMaxSmallBytes;
   if (!is_hostile_) {
     small_.insert(small_.end(), frame.begin(), frame.end());
   }

@@ -22,7 +22,7 @@ using std::chrono::seconds;
 
 // Foreign probes on their way at a time: with more of them the door of the server would push out
 // those of one source (control::AcceptorOptions).
-constexpr int kMostProbers = 32;
+constexpr int kMaxProbers = 32;
 
 double in_ms(nanoseconds time) { return static_cast<double>(time.count()) / math::kNsPerMs; }
 
@@ -203,7 +203,7 @@ void Load::fail_with(const Error& error) {
 }
 
 void Load::want_foreign() {
-  if (probers_ - busy_probers_ <= probes_wanted_ && probers_ < kMostProbers) {
+  if (probers_ - busy_probers_ <= probes_wanted_ && probers_ < kMaxProbers) {
     ++probers_;
     start_thread("foreign probe", [this] { run_prober(); });
   }

@@ -46,9 +46,9 @@ using control::Session;
 using control::Type;
 
 // As many as a test of the longest time can send.
-constexpr int kMostProbes = 1'000'000;
+constexpr int kMaxProbes = 1'000'000;
 // More than a client has on their way at a time (load.cc).
-constexpr std::size_t kMostOpenProbes = 128;
+constexpr std::size_t kMaxOpenProbes = 128;
 // What a thread and the buffer of a load connection take.
 constexpr std::int64_t kStreamBytes = std::int64_t{512} * 1024;
 
@@ -122,7 +122,7 @@ class Responder {
         deadline_(session.deadline(request_.time + control::kAnswer)) {}
 
   Result<Json> run() {
-    session_.expect_streams(request_.streams + kMostProbes);
+    session_.expect_streams(request_.streams + kMaxProbes);
     TRY(session_.send(Type::Ready));
     TRY(until_stopped(session_, kResponsivenessKind, deadline_, [this] { return answer(); }));
     return Json::object();
@@ -158,7 +158,7 @@ class Responder {
   }
 
   void greet(sys::Descriptor fd) {
-    if (small_.size() >= kMostOpenProbes ||
+    if (small_.size() >= kMaxOpenProbes ||
         !net::apply({.no_delay = true}, fd.get(), session_.peer().address.family())) {
       return;
     }

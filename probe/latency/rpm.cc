@@ -128,7 +128,7 @@ std::optional<double> MovingAverage::add(double value) {
 }
 
 double probes_per_second(double bits_per_s) {
-  return std::clamp(bits_per_s * kCapacityShare / kPairBits, 0.0, kMostProbesPerSecond);
+  return std::clamp(bits_per_s * kCapacityShare / kPairBits, 0.0, kMaxProbesPerSecond);
 }
 
 }  // namespace chokepoint::probe::latency

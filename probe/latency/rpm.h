@@ -21,7 +21,7 @@ namespace chokepoint::probe::latency {
 inline constexpr std::size_t kMovingAverage = 4;
 inline constexpr double kTrimmedShare = 0.95;
 inline constexpr double kTolerance = 0.05;
-inline constexpr double kMostProbesPerSecond = 100;
+inline constexpr double kMaxProbesPerSecond = 100;
 inline constexpr double kCapacityShare = 0.05;
 
 // A connection of its own, from SYN to the small object.

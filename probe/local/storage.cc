@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kBlock = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSmall = 4096;
 constexpr std::uint64_t kSyncedBytes = std::uint64_t{32} << 20;
-constexpr std::uint64_t kMostSyncs = 100'000;
+constexpr std::uint64_t kMaxSyncs = 100'000;
 
 // `done`: what the call returned; a short one leaves errno as it was.
 Error failed(std::string_view operation, const Plan& plan, ssize_t done = -1) {
@@ -135,7 +135,7 @@ class Survey {
     const Deadline deadline(plan_, clock_);
     math::Histogram latencies;
     const std::uint64_t places = outcome_.file_bytes / kSmall;
-    while (latencies.count() < kMostSyncs && !deadline.is_over()) {
+    while (latencies.count() < kMaxSyncs && !deadline.is_over()) {
       refresh(block().first(kSmall), latencies.count());
       const auto at = static_cast<off_t>(latencies.count() % places * kSmall);
       const std::int64_t began_ns = clock_.monotonic_ns();

@@ -46,11 +46,11 @@ std::optional<int> take_number(std::string_view& text) {
   return number;
 }
 
-constexpr std::size_t kMostOfPeersWords = 40;
-constexpr std::size_t kMostOfReason = 160;  // stock clients read a line of any length in pieces
+constexpr std::size_t kMaxPeerTextBytes = 40;
+constexpr std::size_t kMaxReasonBytes = 160;  // stock clients read a line of any length in pieces
 
 // For errors: so many printable characters at most.
-std::string shown(std::string_view line, std::size_t most = kMostOfPeersWords) {
+std::string shown(std::string_view line, std::size_t most = kMaxPeerTextBytes) {
   std::string text(line.substr(0, std::min(line.size(), most)));
   std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
   return text;
@@ -96,7 +96,7 @@ Result<Version> read_hello(std::string_view line) {
 std::string ok_line() { return fmt::format("OK v{}\n", kOwnVersion.text()); }
 
 std::string refusal(std::string_view why) {
-  return fmt::format("KO\n{}\nKO\n", shown(why, kMostOfReason));
+  return fmt::format("KO\n{}\nKO\n", shown(why, kMaxReasonBytes));
 }
 
 Result<Answer> read_answer(std::string_view line) {

@@ -15,8 +15,8 @@ namespace chokepoint::probe::quic {
 namespace {
 
 // Of one turn, so that neither direction waits for the other.
-constexpr int kMostMessages = 32;
-constexpr int kMostBatches = 8;
+constexpr int kMaxMessages = 32;
+constexpr int kMaxBatches = 8;
 // How often a pace that was asked for is looked at, and what may leave at once.
 constexpr std::int64_t kPaceStepNs = 1'000'000;
 constexpr double kPaceBurstBytes = 64e3;
@@ -105,7 +105,7 @@ Result<> Endpoint::take(Packet packet, unsigned ecn, std::int64_t now_ns) {
 }
 
 Result<> Endpoint::read_all() {
-  for (int i = 0; i < kMostMessages; ++i) {
+  for (int i = 0; i < kMaxMessages; ++i) {
     const std::int64_t now = clock_ns();
     TRY(const bool arrived,
         socket_.receive([&](Packet packet, unsigned ecn) { return take(packet, ecn, now); }));
@@ -166,7 +166,7 @@ Result<> Endpoint::write_all() {
     reason_ = Reason::SendBuffer;
     return {};
   }
-  for (int i = 0; i < kMostBatches; ++i) {
+  for (int i = 0; i < kMaxBatches; ++i) {
     TRY(const bool more, write_batch());
     if (!more) {
       return {};

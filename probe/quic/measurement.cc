@@ -7,8 +7,8 @@
 namespace chokepoint {
 namespace probe::quic {
 namespace {
-constexpr std::size_t kMostStreams = 1024;
-constexpr std::size_t kMostIntervals = 100'000;
+constexpr std::size_t kMaxStreams = 1024;
+constexpr std::size_t kMaxReportedIntervals = 100'000;
 }  // namespace
 }  // namespace probe::quic
 
@@ -41,7 +41,7 @@ struct Fields<probe::quic::ReceivedMeasure> {
       field("ce_packets", &R::ce_packets).at_most(kMaxCount),
       field("start_s", &R::start_s).between(0, control::kMaxReportedTime),
       field("end_s", &R::end_s).between(0, control::kMaxReportedTime),
-      field("stream_bytes", &R::stream_bytes).up_to_items(probe::quic::kMostStreams)};
+      field("stream_bytes", &R::stream_bytes).up_to_items(probe::quic::kMaxStreams)};
 };
 
 template <>
@@ -72,7 +72,7 @@ struct Fields<probe::quic::Half> {
   using H = probe::quic::Half;
   static constexpr std::tuple kList{
       field("sent", &H::sent), field("received", &H::received), field("host", &H::host),
-      field("intervals", &H::intervals).up_to_items(probe::quic::kMostIntervals),
+      field("intervals", &H::intervals).up_to_items(probe::quic::kMaxReportedIntervals),
       field("library", &H::library).up_to_bytes(64)};
 };
 

@@ -6,21 +6,17 @@
 #include <string_view>
 #include <utility>
 
+#include "base/host/cpu.h"
 #include "base/math/queue.h"
+#include "base/math/tcp_rate.h"
 #include "base/math/units.h"
 
 namespace chokepoint::probe::quic {
 namespace {
 
-// A thread that waits for less than the rest of this has no capacity left.
-constexpr double kThreadFull = 88;
-// A core that handles packets in interrupts for more than this has none either.
-constexpr double kSoftirqFull = 92;
 constexpr double kPaceReached = 0.95;
 // A sender that waited for nothing for longer than this share worked all the time.
-constexpr double kLeastShare = 0.15;
-// The share of packets lost below which the window of cubic or reno grows faster than it shrinks.
-constexpr double kLossMatters = 2e-5;
+constexpr double kMinLimitShare = 0.15;
 constexpr double kGiga = 1e9;
 
 double rate_mbps(std::uint64_t bytes, double duration_s) {
@@ -75,7 +71,8 @@ struct Host {
   std::optional<int> softirq_core = {};
 
   bool is_full() const {
-    return busy_percent.value_or(0) >= kThreadFull || softirq_percent.value_or(0) >= kSoftirqFull;
+    return busy_percent.value_or(0) >= host::kFullThreadPercent ||
+           softirq_percent.value_or(0) >= host::kFullCorePercent;
   }
 };
 
@@ -109,7 +106,7 @@ std::string processor_text(const Host& host) {
       "the processor of {}, which {}: the thread that has the connection was busy for {:.0f} % of "
       "the time ({:.0f} % of a core)",
       host.name, host.does, host.busy_percent.value_or(0), host.percent.value_or(0));
-  if (host.softirq_percent.value_or(0) >= kSoftirqFull) {
+  if (host.softirq_percent.value_or(0) >= host::kFullCorePercent) {
     text += fmt::format(", and the handling of packets took {:.0f} % of core {}",
                         *host.softirq_percent, host.softirq_core.value_or(0));
   }
@@ -177,7 +174,7 @@ Verdict network(const Facts& facts) {
   const std::uint64_t marked = figures.ecn.received_ce.value_or(0);
   const double loss = share_of_packets(lost, figures.packets_sent.value_or(0));
   const double marks = share_of_packets(marked, figures.packets_sent.value_or(0));
-  if (marks >= kLossMatters && marks > loss) {
+  if (marks >= math::kMinHarmfulLoss && marks > loss) {
     return {
         Limit::Marks,
         fmt::format("congestion that the path announced: it marked {} packets (ECN), {:.3f} % of "
@@ -185,7 +182,7 @@ Verdict network(const Facts& facts) {
                     marked, marks * math::kPercent,
                     chokepoint::name_of(facts.parameters.congestion), window_text(facts))};
   }
-  if (loss >= kLossMatters) {
+  if (loss >= math::kMinHarmfulLoss) {
     return {Limit::Loss,
             fmt::format("loss on the path: {} packets, {:.3f} % of what was sent, held {}'s "
                         "window at {} at most",
@@ -205,7 +202,7 @@ Verdict by_waits(const Facts& facts) {
   const Shares& shares = *facts.figures.limited_by;
   const double network_share = shares.congestion_window + shares.pacing;
   const double most = std::max({network_share, shares.flow_window, shares.send_buffer});
-  if (most < kLeastShare) {
+  if (most < kMinLimitShare) {
     return facts.receiver.busy_percent.value_or(0) > facts.sender.busy_percent.value_or(0)
                ? receiver_processor(facts)
                : sender_processor(facts);

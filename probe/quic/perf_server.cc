@@ -39,8 +39,8 @@ constexpr seconds kIdle{15};
 constexpr double kRateSlack = 1.1;
 constexpr std::uint64_t kWindowBytes = std::uint64_t{16} << 20;
 // Of one look at a listening socket, so that another's packets are looked at, too.
-constexpr int kMostPackets = 64;
-constexpr std::size_t kMostEarly = 16;
+constexpr int kMaxPackets = 64;
+constexpr std::size_t kMaxEarlyPackets = 16;
 constexpr std::int64_t kThreads = 1;
 constexpr int kEndingMs = 50;
 
@@ -88,7 +88,7 @@ class EarlyPackets {
  public:
   void put(Packet packet) {
     const std::lock_guard lock(mutex_);
-    if (packets_.size() < kMostEarly) {
+    if (packets_.size() < kMaxEarlyPackets) {
       packets_.emplace_back(packet.begin(), packet.end());
     }
   }
@@ -229,7 +229,7 @@ class PerfAcceptor {
         return {};
       }
       for (const sys::Descriptor& listener : listeners_) {
-        for (int i = 0; i < kMostPackets && take_one(listener.get()); ++i) {
+        for (int i = 0; i < kMaxPackets && take_one(listener.get()); ++i) {
         }
       }
     }

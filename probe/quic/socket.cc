@@ -130,7 +130,7 @@ bool Socket::add(std::size_t bytes, unsigned ecn) {
   used_ += bytes;
   counts_.sent_ect0 += ecn == kEct0 ? 1 : 0;
   const Queued& first = batch_.front();
-  return batch_.size() < kMostPackets && bytes == first.bytes && ecn == first.ecn;
+  return batch_.size() < kMaxPackets && bytes == first.bytes && ecn == first.ecn;
 }
 
 // Segments are of one size but for the last one, which may be shorter.

@@ -73,7 +73,7 @@ class Socket {
     unsigned ecn = 0;
   };
   static constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
-  static constexpr std::size_t kMostPackets = 44;  // of kMaxPayload in an IP datagram
+  static constexpr std::size_t kMaxPackets = 44;  // of kMaxPayload in an IP datagram
 
   Socket(sys::Descriptor fd, const Ends& ends, bool is_v6, bool segmentation);
   Result<Arrived> receive_message();

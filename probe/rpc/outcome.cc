@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/host/cpu.h"
 #include "base/math/queue.h"
 #include "base/math/units.h"
 #include "probe/rpc/wire.h"
@@ -13,10 +14,6 @@
 namespace chokepoint::probe::rpc {
 namespace {
 
-// A thread that waits for less than the rest of this has no capacity left.
-constexpr double kThreadFull = 88;
-// A core that handles packets in interrupts for more than this has none either.
-constexpr double kSoftirqFull = 92;
 // Of the mean latency: what more than the median is due to few calls that took very long.
 constexpr double kLossShare = 0.3;
 constexpr double kOutlierShare = 0.5;
@@ -90,11 +87,12 @@ std::optional<double> round_trip_of(const documents::RpcHop& hop) {
 }
 
 bool is_full(const documents::RpcCpu& host) {
-  return host.busy_percent >= kThreadFull || host.softirq_percent.value_or(0) >= kSoftirqFull;
+  return host.busy_percent >= host::kFullThreadPercent ||
+         host.softirq_percent.value_or(0) >= host::kFullCorePercent;
 }
 
 std::string processor_text(const std::string& host, const documents::RpcCpu& measure) {
-  return measure.busy_percent >= kThreadFull
+  return measure.busy_percent >= host::kFullThreadPercent
              ? fmt::format(
                    "the processor of {}: the thread that has the connections was busy for "
                    "{:.0f} % of the time",

@@ -12,8 +12,8 @@ namespace chokepoint::probe::rpc {
 namespace {
 
 // Of one turn, so that no connection waits for another one.
-constexpr int kMostSends = 8;
-constexpr int kMostReceives = 8;
+constexpr int kMaxSends = 8;
+constexpr int kMaxReceives = 8;
 constexpr double kUsPerSecond = 1e6;
 
 bool would_wait(int code) { return code == EAGAIN || code == EINTR; }
@@ -73,7 +73,7 @@ SentMeasure SentMeter::measure() const {
 Result<std::uint64_t> Wire::flush() {
   const std::uint64_t begun_before = begun_of(sent_, sizes_.out);
   std::uint64_t begun = begun_before;
-  for (int i = 0; i < kMostSends && has_more_to_send(); ++i) {
+  for (int i = 0; i < kMaxSends && has_more_to_send(); ++i) {
     const std::size_t size = std::min<std::uint64_t>(queued_ - sent_, payload_.size());
     const ssize_t sent = send(fd_.get(), payload_.data(), size, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && would_wait(errno)) {
@@ -95,7 +95,7 @@ Result<std::uint64_t> Wire::flush() {
 
 Result<std::uint64_t> Wire::receive(std::span<std::byte> into) {
   const std::uint64_t whole_before = received_ / sizes_.in;
-  for (int i = 0; i < kMostReceives; ++i) {
+  for (int i = 0; i < kMaxReceives; ++i) {
     const ssize_t got = recv(fd_.get(), into.data(), into.size(), MSG_DONTWAIT);
     if (got < 0 && would_wait(errno)) {
       break;

@@ -9,19 +9,16 @@
 #include <string_view>
 #include <utility>
 
+#include "base/host/cpu.h"
 #include "base/math/queue.h"
+#include "base/math/tcp_rate.h"
 #include "base/math/units.h"
 
 namespace chokepoint::probe::tcp {
 namespace {
 
-// A thread or core that is busy for more than this percentage has no capacity left.
-constexpr double kCpuFull = 92;
 constexpr double kPaceReached = 0.96;
 constexpr double kMainShare = 0.4;
-// The share of segments retransmitted below which the window of cubic or Reno grows faster than it
-// shrinks.
-constexpr double kLossMatters = 2e-5;
 // From this round trip on a path counts as wide-area.
 constexpr double kWideAreaRttMs = 2;
 // Still growing at the end: the last whole interval carried this many times the one before it.
@@ -271,7 +268,7 @@ std::optional<Verdict> asked(const Facts& facts) {
 std::optional<Verdict> cpu(const Facts& facts) {
   const double sender = facts.sender.core_percent();
   const double receiver = facts.receiver.core_percent();
-  if (std::max(sender, receiver) < kCpuFull) {
+  if (std::max(sender, receiver) < host::kFullCorePercent) {
     return std::nullopt;
   }
   return receiver > sender ? Verdict{Limit::ReceiverCpu, cpu_sentence(facts.receiver)}
@@ -345,7 +342,7 @@ Verdict network(const Facts& facts) {
             fmt::format("the path, full at {}: its queue made {} of round trip out of {}",
                         rate(facts), math::format_ms(rtt_ms.median), math::format_ms(rtt_ms.min))};
   }
-  if (facts.loss >= kLossMatters) {
+  if (facts.loss >= math::kMinHarmfulLoss) {
     return {Limit::Loss,
             fmt::format("loss on the path: {}, {:.3f} % of what was sent, held {}'s window at {} "
                         "at most{}",

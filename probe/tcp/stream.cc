@@ -233,14 +233,14 @@ class WakeUps {
   }
 
  private:
-  static constexpr std::int64_t kAdaptNs = 10'000'000;
-  static constexpr std::int64_t kWaitNs = 50'000;
+  static constexpr std::int64_t kAdaptNs = 10'000'000;  // between two adaptations
+  static constexpr std::int64_t kWaitNs = 50'000;       // for which one read may wait
   static constexpr std::int64_t kStep = std::int64_t{64} << 10;
-  static constexpr std::int64_t kMost = 4 * kStep;  // more gains nothing
-  static constexpr int kOfBuffer = 8;
+  static constexpr std::int64_t kMaxLowWater = 4 * kStep;
+  static constexpr int kMaxShareOfBuffer = 8;  // one part of so many
 
   static std::int64_t rounded(std::int64_t bytes) {
-    return bytes < kStep ? 1 : std::min(bytes / kStep * kStep, kMost);
+    return bytes < kStep ? 1 : std::min(bytes / kStep * kStep, kMaxLowWater);
   }
 
   // Never so much that the window which is offered suffers.
@@ -248,7 +248,7 @@ class WakeUps {
     int buffer = 0;
     socklen_t length = sizeof(buffer);
     getsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &buffer, &length);
-    const int bytes = wanted > buffer / kOfBuffer ? 1 : static_cast<int>(wanted);
+    const int bytes = wanted > buffer / kMaxShareOfBuffer ? 1 : static_cast<int>(wanted);
     setsockopt(fd_, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
     set_ = wanted;
   }

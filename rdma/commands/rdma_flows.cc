@@ -86,7 +86,7 @@ std::string rate_text(double mbps) { return math::format_rate(mbps * math::kMega
 
 void print_slow(const cli::Context& context, const documents::RdmaFlowsFinding& slow,
                 std::size_t flows) {
-  constexpr std::size_t kMost = 16;
+  constexpr std::size_t kMaxListedLabels = 16;
   const auto& members = slow.one_of_members;
   fmt::print(context.out,
              "{} {}, the others {}; {} of {} flows ({:.0f} to {:.0f} % of all) take {}\n",
@@ -96,8 +96,10 @@ void print_slow(const cli::Context& context, const documents::RdmaFlowsFinding& 
              slow.share_percent.low, slow.share_percent.high, members ? "it" : "them");
   const std::vector<std::uint32_t>& labels = slow.flow_labels;
   fmt::print(context.out, "  flow labels: {}{}\n",
-             fmt::join(std::span(labels).first(std::min(labels.size(), kMost)), ", "),
-             labels.size() > kMost ? fmt::format(" and {} more", labels.size() - kMost) : "");
+             fmt::join(std::span(labels).first(std::min(labels.size(), kMaxListedLabels)), ", "),
+             labels.size() > kMaxListedLabels
+                 ? fmt::format(" and {} more", labels.size() - kMaxListedLabels)
+                 : "");
 }
 
 // Those that a test of failed: each reason once.

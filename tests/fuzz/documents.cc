@@ -106,7 +106,7 @@ void read_texts(const std::string& text) {
     if (!again || *again != *limits) std::abort();
   }
   if (const auto hosts = host::hosts_of(text)) {
-    if (hosts->size() > host::kMostListedHosts) std::abort();
+    if (hosts->size() > host::kMaxListedHosts) std::abort();
   }
   std::ignore = host::first_host(text);
   std::ignore = host::find_rank(text);

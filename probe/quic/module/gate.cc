@@ -8,7 +8,7 @@ namespace {
 constexpr ngtcp2_duration kTokenLives = 10 * NGTCP2_SECONDS;
 constexpr std::uint64_t kConnectionRefused = 0x02;  // RFC 9000, 20.1
 // RFC 9000, 14.1: an Initial packet of a client is at least as large.
-constexpr std::size_t kLeastInitial = 1200;
+constexpr std::size_t kMinInitial = 1200;
 
 std::string text_of(const ngtcp2_cid& id) {
   return {reinterpret_cast<const char*>(id.data), id.datalen};
@@ -22,7 +22,7 @@ std::size_t size_or_none(ngtcp2_ssize count) {
 std::optional<ngtcp2_pkt_hd> initial_of(Packet packet) {
   const std::span<const std::uint8_t> bytes = raw(packet);
   ngtcp2_pkt_hd head{};
-  const bool is_initial = bytes.size() >= kLeastInitial &&
+  const bool is_initial = bytes.size() >= kMinInitial &&
                           ngtcp2_accept(&head, bytes.data(), bytes.size()) == 0 &&
                           head.type == NGTCP2_PKT_INITIAL;
   return is_initial ? std::optional(head) : std::nullopt;
@@ -58,7 +58,7 @@ class RetryGate final : public Gate {
 
   Look look(Packet packet, const SocketAddress& from, std::span<std::byte> into,
             std::int64_t now_ns) override {
-    if (packet.size() < kLeastInitial) {
+    if (packet.size() < kMinInitial) {
       return {};
     }
     const std::optional<ngtcp2_pkt_hd> head = initial_of(packet);

@@ -35,7 +35,7 @@ Message same(Message message) { return message; }
 Result<Message> carried(const Message& message, const Secret& from, const Secret& to) {
   Seal seal(from);
   const std::string frame = encode(message, seal);
-  FrameReader reader(kMostFromServer);
+  FrameReader reader(kMaxFromServer);
   reader.seal(Seal(to));
   std::string_view rest = frame;
   while (true) {

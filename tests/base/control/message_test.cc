@@ -40,7 +40,7 @@ std::string header(unsigned char type, std::uint32_t length, unsigned char frami
 TEST(Frame, ComesOutAsItWentIn) {
   const Message sent{Type::Request, {{"kind", "tcp"}, {"parameters", {{"streams", 4}}}}};
   for (const std::size_t step : {std::size_t{1}, std::size_t{3}, std::size_t{1000}}) {
-    FrameReader reader(kMostFromClient);
+    FrameReader reader(kMaxFromClient);
     const auto message = feed(reader, encode(sent), step);
     ASSERT_TRUE(message && *message) << step;
     EXPECT_EQ((*message)->type, Type::Request);
@@ -52,7 +52,7 @@ class Sealed : public testing::Test {
  protected:
   Secret key = secret_of("0123456789abcdef");
   Seal seal{key};
-  FrameReader reader{kMostFromClient};
+  FrameReader reader{kMaxFromClient};
 
   void SetUp() override { reader.seal(Seal(key)); }
 };
@@ -85,7 +85,7 @@ TEST_F(Sealed, AFrameThatIsLeftOutIsNoticed) {
 TEST_F(Sealed, EveryByteThatIsChangedIsNoticed) {
   const std::string frame = encode({Type::Note, {{"n", 1}}}, seal);
   for (std::size_t i = 0; i < frame.size(); ++i) {
-    FrameReader other(kMostFromClient);
+    FrameReader other(kMaxFromClient);
     other.seal(Seal(key));
     std::string changed = frame;
     changed[i] = static_cast<char>(changed[i] ^ 1);
@@ -96,7 +96,7 @@ TEST_F(Sealed, EveryByteThatIsChangedIsNoticed) {
 
 TEST_F(Sealed, WhatIsNotSealedIsTakenNoMore) {
   EXPECT_FALSE(feed(reader, encode({Type::Request}), 100));
-  FrameReader later(kMostFromClient);
+  FrameReader later(kMaxFromClient);
   later.seal(Seal(key));
   ASSERT_TRUE(feed(later, encode({Type::Admitted}, seal), 100));
   EXPECT_FALSE(feed(later, encode({Type::Refused}), 100));
@@ -118,7 +118,7 @@ TEST_F(Sealed, AnotherKeyIsSaidToBeOne) {
 
 TEST(Frame, ASealedOneBeforeThereAreKeysIsMalformed) {
   Seal seal(secret_of("0123456789abcdef"));
-  FrameReader reader(kMostFromClient);
+  FrameReader reader(kMaxFromClient);
   const auto message = feed(reader, encode({Type::Hello}, seal), 100);
   ASSERT_FALSE(message);
   EXPECT_EQ(message.error().kind, ErrorKind::Malformed);
@@ -140,7 +140,7 @@ TEST(Frame, AsksForNoByteBeyondItsEnd) {
 }
 
 TEST(Frame, OneAfterTheOther) {
-  FrameReader reader(kMostFromClient);
+  FrameReader reader(kMaxFromClient);
   for (const Type type : {Type::Hello, Type::Proof, Type::Bye}) {
     const auto message = feed(reader, encode({type, Json::object()}), 2);
     ASSERT_TRUE(message && *message);
@@ -181,14 +181,14 @@ TEST(Frame, ABodyThatIsNoObjectIsMalformed) {
 }
 
 TEST(Frame, ALongBodyTakesRoomOnlyAsItComes) {
-  FrameReader reader(kMostFromServer);
-  ASSERT_TRUE(feed(reader, header(1, kMostFromServer)));
+  FrameReader reader(kMaxFromServer);
+  ASSERT_TRUE(feed(reader, header(1, kMaxFromServer)));
   EXPECT_LT(reader.wanted().size(), std::size_t{64} * 1024);
 }
 
 TEST(Frame, ALongBodyComesWhole) {
   const std::string text(1'000'000, 'x');
-  FrameReader reader(kMostFromServer);
+  FrameReader reader(kMaxFromServer);
   const auto message = feed(reader, encode({Type::Report, {{"text", text}}}), 7777);
   ASSERT_TRUE(message && *message);
   EXPECT_EQ((*message)->body["text"], text);

@@ -61,7 +61,7 @@ class Guest {
   HostIndex host_;
   Behaviour behaviour_;
   control::ServerHandshake handshake_;
-  control::FrameReader reader_{control::kMostFromClient};
+  control::FrameReader reader_{control::kMaxFromClient};
   std::optional<control::Seal> outgoing_;
   int heard_ = 0;
   bool is_over_ = false;

@@ -82,7 +82,7 @@ TEST(MovingAverage, OfFourIntervals) {
 }
 
 TEST(Probes, TakeNoMoreThanTheirShareOfThePath) {
-  EXPECT_EQ(probes_per_second(1e9), kMostProbesPerSecond);
+  EXPECT_EQ(probes_per_second(1e9), kMaxProbesPerSecond);
   EXPECT_EQ(probes_per_second(0), 0);
   EXPECT_LT(probes_per_second(1e6), 10);
   EXPECT_DOUBLE_EQ(probes_per_second(2e6), 2 * probes_per_second(1e6));

@@ -92,7 +92,7 @@ void say(const sys::Descriptor& fd, std::string_view text) {
 
 // What the server says before it closes, or an error if it does not.
 std::optional<Message> last_words(sys::Descriptor fd) {
-  control::Channel channel(std::move(fd), "server", control::kMostFromServer);
+  control::Channel channel(std::move(fd), "server", control::kMaxFromServer);
   const Result<Message> message = channel.receive(soon());
   return message ? std::optional(*message) : std::nullopt;
 }
@@ -408,7 +408,7 @@ TEST(Server, AThousandSilentStrangersKeepNobodyOut) {
 // Places of strangers are taken from the source that has the most of them.
 TEST(Server, ASourceThatConnectsAllTheTimePushesOutItsOwnAndNobodyElse) {
   const ProbeServer server(echo());
-  control::Channel slow(stranger(server, "127.0.0.2"), "server", control::kMostFromServer);
+  control::Channel slow(stranger(server, "127.0.0.2"), "server", control::kMaxFromServer);
   control::ClientHandshake handshake({"chokepoint test", "voyager"}, std::nullopt);
   ASSERT_TRUE(slow.send(handshake.hello(), soon()));
   ASSERT_TRUE(slow.expect(Type::Welcome, soon()));

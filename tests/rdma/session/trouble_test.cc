@@ -152,8 +152,8 @@ TEST_F(TroubleTest, AClientThatGoesMidwayLeavesNothingBehind) {
 TEST(WatchTest, ATestIsStoppedOnce) {
   std::array<int, 2> ends{};
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
-  control::Channel own(sys::Descriptor{ends[0]}, "client", control::kMostFromClient);
-  control::Channel client(sys::Descriptor{ends[1]}, "server", control::kMostFromServer);
+  control::Channel own(sys::Descriptor{ends[0]}, "client", control::kMaxFromClient);
+  control::Channel client(sys::Descriptor{ends[1]}, "server", control::kMaxFromServer);
   Watch watch(own, -1, seconds(10), false);
   ASSERT_TRUE(client.send({Type::Stop, Json::object()}, soon()));
   EXPECT_TRUE(watch.go_on());

@@ -26,8 +26,8 @@ class WatchedPeer : public testing::Test {
   }
 
   std::array<int, 2> pair_ = sockets();
-  control::Channel own_{sys::Descriptor(pair_[0]), "peer", control::kMostFromServer};
-  control::Channel peer_{sys::Descriptor(pair_[1]), "own", control::kMostFromServer};
+  control::Channel own_{sys::Descriptor(pair_[0]), "peer", control::kMaxFromServer};
+  control::Channel peer_{sys::Descriptor(pair_[1]), "own", control::kMaxFromServer};
   Watch watch_{own_, -1, seconds(60), false};
 };
 
