@@ -121,7 +121,7 @@ void Acceptor::add(sys::Descriptor fd) {
   const std::uint64_t source = source_of(fd.get());
   make_room(source);
   const std::uint64_t id = next_id_++;
-  // What may want memory comes first. A count of 0 that stays behind harms nobody.
+  // What allocates memory comes first. A count of 0 that stays behind does no harm.
   std::size_t& count = of_source_[source];
   std::list<PendingConnection> one;
   one.push_back({.id = id,
@@ -187,7 +187,7 @@ void Acceptor::receive_from(std::uint64_t id) {
   if (found == by_id_.end()) {
     return;
   }
-  // Want of memory, or an error of ours, is this stranger's alone.
+  // A lack of memory, or an error of ours, ends this client's connection alone.
   const auto fate = [&] {
     try {
       return read(*found->second);

@@ -1,12 +1,12 @@
-// The server's door: takes connections, and lets in who can say what the protocol asks for. All
-// strangers together cost one thread and a fixed amount of memory, however slow, silent or hostile
-// they are:
+// The server's listeners: takes connections, and admits the clients that prove their key. All
+// connections that are not admitted yet cost one thread and a fixed amount of memory, however slow,
+// silent or hostile they are:
 //
-//   accept ──► stranger ── Hello ──► Welcome ── Proof ──► AdmissionHandler::enter     a client
-//                 │   │                    └─ Attach ──► AdmissionHandler::attach    a data
-//                 connection that │   │                                                     opens
-//                 as a client does │   └─── Attach ──────────────────────► AdmissionHandler::attach
-//                 a data connection └─ too slow, malformed, one too many ─────────────────► closed
+//   accept ──► pending ── Hello ──► Welcome ── Proof ──► AdmissionHandler::enter    a client
+//                 │                    └────── Attach ──► AdmissionHandler::attach   a data
+//                 connection │                                                 that opens as a
+//                 client does ├── Attach ───────────────────────────► AdmissionHandler::attach   a
+//                 data connection └── too slow, malformed, one too many ──► closed
 //
 // Where there are too many, one of a source that has most is closed, chosen at random: a source
 // that connects as fast as it can pushes out its own, and one that took all places first does not
@@ -36,7 +36,7 @@ namespace chokepoint::control {
 class AdmissionHandler {
  public:
   virtual ~AdmissionHandler() = default;
-  // A client has proved itself. An error is told to it.
+  // A client has proved its key. An error is sent to it.
   virtual Result<> enter(sys::Descriptor& fd, ServerHandshake& handshake) = 0;
   virtual void attach(const Attachment& attachment, sys::Descriptor fd) = 0;
   // At least once a second.
@@ -49,7 +49,7 @@ struct AcceptorOptions {
   Identity own = {};
   std::size_t max_pending = 1024;
   std::size_t max_of_one_source = 128;
-  std::chrono::milliseconds time_limit{5000};  // with a stranger, from accept to the last byte
+  std::chrono::milliseconds time_limit{5000};  // before admission, from accept to the last byte
 };
 
 class Acceptor {
@@ -101,7 +101,7 @@ class Acceptor {
   std::minstd_rand random_{std::random_device()()};
   std::list<PendingConnection> pending_;  // the oldest first
   std::unordered_map<std::uint64_t, Place> by_id_;
-  std::unordered_map<std::uint64_t, std::size_t> of_source_;  // how many strangers
+  std::unordered_map<std::uint64_t, std::size_t> of_source_;  // how many pending connections
 };
 
 }  // namespace chokepoint::control

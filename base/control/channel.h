@@ -33,7 +33,7 @@ class Channel {
   Result<> send(const Message& message, const net::Deadline& deadline);
 
   Result<Message> receive(const net::Deadline& deadline);
-  // This type, or an error: Refused and Failed become the error that they tell of.
+  // This type, or an error: Refused and Failed become the error that they hold.
   Result<Message> expect(Type type, const net::Deadline& deadline);
   // What has come by now; nothing where no whole message has.
   Result<std::optional<Message>> poll();

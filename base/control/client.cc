@@ -169,7 +169,7 @@ std::string advice_for(const Error& error, const net::Endpoint& peer) {
 }  // namespace
 
 Error with_advice(Error error, const net::Endpoint& peer) {
-  // What this side asked of its own socket says so itself.
+  // Errors of this side's own socket options name the option.
   if (error.operation != "connect") {
     return error;
   }
@@ -229,7 +229,7 @@ Result<ClientOptions> client_options(const PeerFlags& peer, const cli::Context& 
                   "give only one of them");
     }
     options.socket.source = source;
-    // An address of one family cannot speak to the other.
+    // A socket of one family cannot connect to the other.
     options.family = source.family();
   }
   if (!peer.key_file.empty()) {

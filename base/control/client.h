@@ -29,7 +29,7 @@ struct ClientOptions {
   Identity own = {};
 };
 
-// What the client is told while it waits for its turn.
+// What the server reports while the client waits for its turn.
 using Waiting = std::function<void(const std::string& why)>;
 
 // A data connection that opened as a client does, and how long that took.

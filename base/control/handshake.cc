@@ -15,7 +15,7 @@ constexpr std::string_view kAttachLabel = "chokepoint attach 2";
 constexpr std::int64_t kMaxVersion = 1'000'000;
 constexpr std::string_view kSameVersion = "run the same version of chokepoint at both ends";
 
-// What every version of Hello has, so that each is told what is spoken here.
+// What every version of Hello has, so that each client gets this server's version in the answer.
 struct Versions {
   std::int64_t oldest = kVersion;
   std::int64_t newest = kVersion;

@@ -1,6 +1,6 @@
 // Who may ask for tests: both sides of the opening four messages, as steps without I/O. The first
 // two carry a public key each, from the third on all is sealed (message.h). Whoever can open what
-// the other sealed has the same key and heard the same words, so that a recorded or forwarded
+// the other sealed has the same key and received the same messages, so that a recorded or forwarded
 // handshake is worth nothing and no version can be talked down. One object a connection; one
 // thread.
 #pragma once
@@ -24,8 +24,8 @@ struct Identity {
 // What a client knows once it is in.
 struct Admittance {
   Identity server;
-  std::string session;       // names the session to the door
-  Secret secret = {};        // proves to the door that a data connection is the session's
+  std::string session;       // by which the acceptor finds the session
+  Secret secret = {};        // proves that a data connection is the session's
   std::string seen_as = {};  // this client's address as the server sees it
   Limits limits = {};
 };
@@ -45,7 +45,7 @@ class ClientHandshake {
   std::optional<Secret> key_;
   KeyExchange exchange_;
   Identity server_;
-  std::string hello_;  // as said
+  std::string hello_;  // as sent
   ConnectionKeys keys_;
 };
 
@@ -54,8 +54,8 @@ class ServerHandshake {
   ServerHandshake(Identity own, KeyRing ring);
 
   Result<Message> welcome(const Message& hello);
-  // Before the Proof is read. Not part of welcome(): whoever says no more than Hello shall not cost
-  // a multiplication of points.
+  // Before the Proof is read. Not part of welcome(): a client that sends only a Hello shall not
+  // cost a multiplication of points.
   Result<> agree();
   const ConnectionKeys& keys() const { return keys_; }
   // `proof` came sealed: its client has the key.
@@ -79,7 +79,7 @@ class ServerHandshake {
 };
 
 // What a data connection opens with, and whether it may. `test` counts the requests of the session,
-// from 1 on: what one test's connection said opens none for another test.
+// from 1 on: the proof of one test's connection is none for another test.
 struct Attachment {
   std::string session;
   int index = 0;

@@ -49,7 +49,7 @@ Result<sys::Descriptor> open_key(const std::string& path) {
                : fail(from_errno(errno, kReadKey, path));
 }
 
-// What has no name in the file system is nobody else's to read.
+// A file without a name in the file system cannot be read by others.
 bool is_readable_by_all(const struct stat& about, const std::string& path) {
   return (path != kStandardInput || S_ISREG(about.st_mode)) &&
          (about.st_mode & (S_IROTH | S_IWOTH)) != 0;

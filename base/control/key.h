@@ -29,7 +29,7 @@ Result<std::string> read_key_text(const std::string& path);
 // Such a text, hashed.
 Secret secret_of(std::string_view key);
 Result<Secret> read_key(const std::string& path);
-// The same rules for a key that is no file's: what is said of it names `subject`.
+// The same rules for a key that is no file's: errors name `subject`.
 Result<std::string> key_text_in(std::string_view content, std::string_view subject);
 
 using HostKeys = std::map<std::string, Secret, std::less<>>;
@@ -47,7 +47,7 @@ class KeyRing {
       : of_hosts_(std::make_shared<const HostKeys>(std::move(of_hosts))) {}
 
   bool is_empty() const { return !common_ && !of_hosts_; }
-  // Nothing where the ring is empty; where it has no key of this host, one that nobody else has.
+  // Nothing where the ring is empty; where it has no key of this host, a random one.
   std::optional<Secret> key_of(std::string_view host) const;
 
  private:
@@ -57,8 +57,8 @@ class KeyRing {
 
 bool is_folder(const std::string& path);
 // Of a folder: each file's name is a host's, its content that host's key. An Error where a file may
-// be a copy that an editor, a package or somebody left behind ("gpu7~", "gpu7.old"; "gpu7.x" beside
-// "gpu7"): it would let in whoever has the old key. There may be none.
+// be a copy that an editor, a package or a user left behind ("gpu7~", "gpu7.old"; "gpu7.x" beside
+// "gpu7"): it would admit clients with the old key. There may be none.
 Result<HostKeys> keys_of_hosts(const std::string& folder);
 // The same, and an Error where there is none.
 Result<KeyRing> read_keys_of_hosts(const std::string& folder);
@@ -86,7 +86,7 @@ class KeyFolder {
 
   // Nothing where no file has changed; looks once a second at most. An Error, once for each change,
   // where what is there now is no folder of keys: the caller goes on with those from before. Where
-  // the last key is gone, a ring that fits nobody.
+  // the last key is gone, a ring that admits no client.
   std::optional<Result<KeyRing>> news(std::int64_t now_ns);
 
  private:

@@ -61,7 +61,7 @@ std::span<std::byte> FrameReader::wanted() {
 Result<std::optional<Message>> FrameReader::took(std::size_t count) {
   have_ += count;
   if (!in_body_) {
-    TRY(check_magic());  // a stranger may never send the whole of a header
+    TRY(check_magic());  // a client may never send a whole header
   }
   if (!in_body_ && have_ == kHeaderBytes) {
     TRY(read_header());

@@ -20,12 +20,12 @@
 //     ◄────────────────────────────────── Ready {…}
 //     Attach {session, index, mac} ═════► on a connection of its own, one a data stream,
 //                                         which carries nothing but data from then on
-//     Begin {} ◄── or ──► as the kind of test says, with Report, Stop and Note
+//     Begin {} ◄── or ──► in the order of the kind of test, with Report, Stop and Note
 //     ◄──────────────────────────────── Result {…}   or Failed {error}
 //
 //     Bye {} ───────────────────────────────────────────►
 //
-// docs/internals/protocol.md tells the whole of it. Values.
+// docs/internals/protocol.md has all of it. Values.
 #pragma once
 
 #include <array>
@@ -46,8 +46,8 @@ namespace chokepoint::control {
 
 // What protects a control connection from its third message on. Each end makes an X25519 key pair
 // for this connection alone; from what only these two ends can compute, from the key that they may
-// share, and from all that was said before, they derive one key a direction. A host between them
-// that has not the key can forward what is said, and neither read nor change nor repeat it. Noise's
+// share, and from all messages before, they derive one key a direction. A host between them
+// without the key can forward the messages, and neither read nor change nor repeat them. Noise's
 // NNpsk0 is the model (https://noiseprotocol.org/noise.html); the primitives are libsodium's.
 //
 //     agreed   = X25519(own secret key, the other's public key)
@@ -59,7 +59,7 @@ namespace chokepoint::control {
 struct ConnectionKeys {
   Secret to_server = {};
   Secret to_client = {};
-  Secret attach = {};  // proves to the door that a data connection belongs to this one
+  Secret attach = {};  // proves that a data connection belongs to this one
 };
 
 class KeyExchange {
@@ -67,7 +67,7 @@ class KeyExchange {
   KeyExchange();
 
   const Secret& public_key() const { return public_; }
-  // `key` is what both ends share, if anything; `hello` and `welcome` what they said. Malformed
+  // `key` is what both ends share, if anything; `hello` and `welcome` as they were sent. Malformed
   // where no secret key leads to `other`.
   Result<ConnectionKeys> keys(const Secret& other, const std::optional<Secret>& key,
                               std::string_view hello, std::string_view welcome) const;
@@ -156,7 +156,7 @@ struct Message {
   Json body = Json::object();
 };
 
-// What a body may measure: a stranger's, an admitted client's, a server's.
+// The largest body: of a client before admission, of an admitted client, of a server.
 inline constexpr std::size_t kMaxBeforeHandshake = 4096;
 inline constexpr std::size_t kMaxFromClient = std::size_t{64} * 1024;
 inline constexpr std::size_t kMaxFromServer = std::size_t{16} * 1024 * 1024;
@@ -175,7 +175,7 @@ class FrameReader {
  public:
   explicit FrameReader(std::size_t most_body) : most_body_(most_body) {}
 
-  // A frame from an admitted peer may be larger than a stranger's.
+  // A frame from an admitted peer may be larger than one before admission.
   void allow(std::size_t most_body) { most_body_ = most_body; }
   // From the next frame on all must be sealed; but for a Refused in place of the first one, from a
   // server that has not the same key.
@@ -246,8 +246,8 @@ struct Fields<Error> {
 
 namespace chokepoint::control {
 
-// Errors as the body of a Refused or Failed message. What a peer says is bounded and kept apart
-// from this side's own words. Pure functions.
+// Errors as the body of a Refused or Failed message. A peer's text is bounded and kept apart
+// from this side's own text. Pure functions.
 
 Json body_of(const Error& error);
 inline Message refused(const Error& error) { return {Type::Refused, body_of(error)}; }

@@ -22,9 +22,9 @@ class Service {
   virtual std::string_view kind() const = 0;
   // Before the test has to wait for its turn: parameters that are wrong or over the limits.
   virtual Result<Demand> check(const Json& parameters, const Limits& limits) const = 0;
-  // Sends Ready and whatever its kind of test says. The body of the Result; an error is told to the
-  // client as Failed. Returns soon after the client has gone or the server shall stop, with
-  // everything that it started ended.
+  // Sends Ready and the other messages of its kind of test. The body of the Result; an error is
+  // sent to the client as Failed. Returns soon after the client has gone or the server shall stop,
+  // with everything that it started ended.
   virtual Result<Json> serve(Session& session, const Json& parameters) = 0;
 };
 

@@ -26,7 +26,7 @@ Result<std::unique_ptr<Session>> Session::make(sys::Descriptor fd, std::string i
     return fail(from_errno(errno, "open session", peer->text()));
   }
   Channel channel(std::move(fd), peer->address.text(), kMaxFromClient);
-  // The door has read the client's first sealed frame, its Proof.
+  // The acceptor has read the client's first sealed frame, its Proof.
   channel.seal(Seal(handshake.keys().to_client), Seal(handshake.keys().to_server, 1));
   std::unique_ptr<Session> session(
       new Session(std::move(channel), std::move(id), handshake, context, std::move(arrival)));

@@ -1,6 +1,6 @@
 // A client that was let in, as the server sees it: its control channel and the data connections
-// that the door hands over. The session's thread uses all of it; arrived() alone is called by the
-// door's thread.
+// that the acceptor hands over. The session's thread uses all of it; arrived() alone is called by
+// the acceptor's thread.
 #pragma once
 
 #include <atomic>
@@ -51,7 +51,7 @@ class Session {
   // A request has come.
   void begin_test();
   const Identity& client() const { return client_; }
-  // Else it may be anybody.
+  // Otherwise the client is not authenticated.
   bool client_has_key() const { return client_has_key_; }
   const net::Endpoint& peer() const { return peer_; }
   const net::Endpoint& local() const { return local_; }
@@ -68,7 +68,7 @@ class Session {
   }
 
   // Readable once the server shall stop or one of these events of epoll holds for the client's
-  // connection: EPOLLIN, it says something or has gone; EPOLLRDHUP, it has gone.
+  // connection: EPOLLIN, it has sent something or has gone; EPOLLRDHUP, it has gone.
   Result<sys::Descriptor> end_signal(std::uint32_t events) const;
 
   // From now on `count` data connections are taken, numbered from 0.

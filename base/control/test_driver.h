@@ -50,7 +50,7 @@ class TestEnd {
   // or a fraction of a second is over. False where it is too early to look at messages and the
   // clock again: data may come far more often.
   virtual Result<bool> turn(const net::Deadline& deadline) = 0;
-  // What the other end says; but Failed and Refused, which end the test.
+  // A message of the other end; not Failed and Refused, which end the test.
   virtual Result<> receive(const Message& message) = 0;
   // After each look at the messages. May set another deadline for the rest of the test.
   virtual Result<> look(net::Deadline& deadline) = 0;
@@ -72,7 +72,7 @@ Result<> drive(TestEnd& end, net::Deadline deadline);
 // The client's end of a test that ends with the server's Result.
 class ClientEnd : public TestEnd {
  public:
-  // Whether the client says when it is over, or both ends know.
+  // Whether the client ends the test by a message, or both ends know when it is over.
   enum class Ending { ByStop, ByBoth };
   ClientEnd(Client& client, std::string_view kind, Ending ending)
       : TestEnd(client.channel(), kind), ending_(ending) {}
@@ -118,7 +118,7 @@ class ServerEnd : public TestEnd {
   Session& session() const { return session_; }
   // Samples, reports.
   virtual Result<> tick() { return {}; }
-  // The client has said Stop.
+  // The client has sent Stop.
   virtual void stop() {}
   Result<> send_report(Json body) { return session_.send(Type::Report, std::move(body)); }
 
@@ -140,7 +140,7 @@ Result<std::vector<sys::Descriptor>> attach_streams(const Client& client, int co
 // Ends the test. The body of the server's Result; Reports that were under way are dropped.
 Result<Json> stop_test(Client& client, const net::Deadline& deadline = net::Deadline::of(kAnswer));
 
-// A server that ends a test closes its data connections, which is the error `seen`, and then says
+// A server that ends a test closes its data connections, which is the error `seen`, and then sends
 // why: that, where it comes within a second.
 Error reason_of_server(Client& client, Error seen, int interrupt);
 
@@ -148,7 +148,7 @@ Error reason_of_server(Client& client, Error seen, int interrupt);
 Result<std::vector<sys::Descriptor>> take_streams(Session& session, int count,
                                                   const net::SocketOptions& options = {});
 
-// The server's end of a test that lasts until its client says Stop: calls `work` over and over,
+// The server's end of a test that lasts until its client sends Stop: calls `work` over and over,
 // which waits for what the test has to do and returns within a fraction of a second.
 Result<> until_stopped(Session& session, std::string_view kind, const net::Deadline& deadline,
                        const std::function<Result<>()>& work);

@@ -34,14 +34,14 @@ struct Capacity {
 };
 
 // Who may test now. A heavy test has the path for itself: others of its kind queue behind it in the
-// order in which they came, unless all of them said that they share. Light tests pass. Who would
+// order in which they came, unless all of them share. Light tests pass. Who would
 // take more threads or memory than those that run have left waits until they have ended. Any
 // thread.
 class TestQueue {
  public:
-  // `exclusive`: one client at a time, whatever the weight of its tests, and nobody queues: who
-  // comes meanwhile is refused. (Latency under load, and a path over both families, are several
-  // tests of one client at once.)
+  // `exclusive`: one client at a time, whatever the weight of its tests, and nobody queues: a
+  // client that comes meanwhile is refused. (Latency under load, and a path over both families, are
+  // several tests of one client at once.)
   explicit TestQueue(bool exclusive, const Capacity& capacity = {})
       : exclusive_(exclusive), capacity_(capacity) {}
 
@@ -63,7 +63,7 @@ class TestQueue {
     // Takes the turn if it has come. Else why not: Busy, which with `exclusive` is final, or
     // Exhausted where those that run leave too little.
     Result<> take();
-    // What a test takes that said so only once it had its turn. Exhausted where those that run
+    // The demand of a test that is known only once it has its turn. Exhausted where those that run
     // leave too little; the turn is kept, as before.
     Result<> grow(std::int64_t threads, std::int64_t bytes);
 

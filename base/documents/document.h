@@ -30,13 +30,13 @@ using json::Json;
 template <class T>
 concept Document = Described<T> && requires { std::string_view(Fields<T>::kSchema); };
 
-// Whether the document says that it is of this schema.
+// Whether the document is of this schema, by its own `schema`.
 bool is_of_schema(const Json& document, std::string_view schema);
 
 // What `document` lacks of the fields of `defaults`, and of the objects in them, is as there.
 Json completed(Json defaults, const Json& document);
 
-// A document of another schema, and one with a wrong value in it, is an Error that says so.
+// A document of another schema, and one with a wrong value in it, is an Error that names it.
 template <Document T>
 Result<T> read(const Json& document) {
   if (!is_of_schema(document, Fields<T>::kSchema)) {
@@ -46,7 +46,7 @@ Result<T> read(const Json& document) {
   return json::from_json<T>(document, Fields<T>::kSchema);
 }
 
-// Of a text that somebody else wrote into a file, of json::kMaxTextBytes at most.
+// Of a text from a file that another program wrote, of json::kMaxTextBytes at most.
 template <Document T>
 Result<T> read_text(std::string_view text) {
   TRY(const Json document, json::parse_object(text, json::kMaxTextBytes, Fields<T>::kSchema));

@@ -77,7 +77,7 @@ struct PathTrace {
   std::optional<double> loss_percent = {};
 };
 
-// One direction. Without a trace it says why there is none.
+// One direction: its trace, or why there is none.
 struct PathDirection {
   std::optional<PathTrace> trace = {};
   std::optional<PathHops> hops = {};

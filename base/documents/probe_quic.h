@@ -21,7 +21,7 @@ namespace documents {
 enum class QuicCongestion { Cubic, Bbr, Reno };
 
 enum class QuicLimit {
-  Nothing,  // too little was measured to tell, or only another program could
+  Nothing,  // too little was measured, or only another program could measure it
   Asked,    // the pace that the user asked for
   SenderCpu,
   ReceiverCpu,

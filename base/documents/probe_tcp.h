@@ -19,7 +19,7 @@ namespace chokepoint {
 namespace documents {
 
 enum class TcpLimit {
-  Nothing,  // too little was measured to tell
+  Nothing,  // too little was measured
   Asked,    // the pace that the user asked for
   SenderCpu,
   ReceiverCpu,

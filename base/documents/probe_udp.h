@@ -20,7 +20,7 @@ namespace chokepoint {
 namespace documents {
 
 enum class UdpLimit {
-  Nothing,        // too little was measured to tell
+  Nothing,        // too little was measured
   Asked,          // everything that was asked for arrived
   Sender,         // the sending host could not send it
   SenderQueue,    // the sending host's interface was full, or dropped packets

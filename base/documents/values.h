@@ -39,7 +39,7 @@ struct EnumNames<documents::Direction> {
       {{Send, "send"}, {Receive, "receive"}, {Both, "both"}});
 };
 
-// Always said as a whole; its reader gives the range, which differs.
+// Always written as a whole number; its reader gives the range, which differs.
 template <>
 struct Fields<math::Distribution> {
   using D = math::Distribution;

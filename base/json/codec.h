@@ -1,5 +1,5 @@
 // JSON of structs that have Fields (base/json/fields.h), both ways. Writing never fails. Reading
-// trusts nothing: types, bounds, lengths and depth are checked, fields that nobody knows are passed
+// trusts nothing: types, bounds, lengths and depth are checked, unknown fields are passed
 // over, and the first thing wrong is an Error that names its place:
 //
 //   json::to_json(parameters)                             {"direction": "send", "streams": 4, …}
@@ -58,7 +58,7 @@ inline constexpr int kMaxDepth = 64;
 // A text from a peer or a file that must be one JSON object, of at most kMaxDepth levels.
 Result<Json> parse_object(std::string_view text, std::size_t most_bytes, std::string_view what);
 
-// Of a text that somebody else wrote into a file: null where it is no such object, or too long.
+// Of a text from a file that another program wrote: null where it is no such object, or too long.
 inline constexpr std::size_t kMaxTextBytes = 16 << 20;
 Json object_or_null(std::string_view text);
 

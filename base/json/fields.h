@@ -1,4 +1,4 @@
-// One description of a struct's fields: name, unit, bounds, and what each says. From it follow the
+// One description of a struct's fields: name, unit, bounds, and what each means. From it follow the
 // struct's JSON both ways (base/json/codec.h), its columns in the run record and in CSV, and its
 // table in docs/reference.
 //
@@ -10,10 +10,10 @@
 //     };
 //   };
 //
-// A member's type says the rest: std::optional is null where nothing is known, a std::vector is a
-// list, a struct with Fields an object, an enum with EnumNames one of its names, a type with
-// TextForm a text, a std::chrono duration a number of its own unit, which is the end of the name.
-// Constants; safe on any thread.
+// The rest follows from a member's type: std::optional is null where nothing is known, a
+// std::vector is a list, a struct with Fields an object, an enum with EnumNames one of its names, a
+// type with TextForm a text, a std::chrono duration a number of its own unit, which is the end of
+// the name. Constants; safe on any thread.
 #pragma once
 
 #include <array>
@@ -100,7 +100,7 @@ struct Field {
 
   const char* name;
   Get member;        // what std::invoke makes a reference of
-  const char* text;  // what it says, for documentation
+  const char* text;  // what it means, for documentation
   Bounds bounds = {};
   Fold fold = Fold::None;
   bool may_be_absent = false;  // then the member keeps what it is initialised with

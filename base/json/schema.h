@@ -6,7 +6,7 @@
 //       {"description": "seconds since the test began", "type": "number", "minimum": 0}, …},
 //       "required": ["start_s", …]}
 //
-// A struct within a struct is written out in place; what Fields<T>::wrong refuses is not said. A
+// A struct within a struct is written out in place; what Fields<T>::wrong refuses is left out. A
 // text's bound is in bytes, and maxLength counts characters: it allows no less. Pure functions.
 #pragma once
 

@@ -18,8 +18,8 @@ constexpr int kMaxDraws = 9999;
 constexpr int kMinDraws = 2999;
 // For the gain that a finding needs, where it is asked which members would be found.
 constexpr int kNullDraws = 1999;
-// Of the probability that a flow is in a group; below, it is not clear in which one.
-constexpr double kClear = 0.95;
+// The probability from which on a flow counts as one of a group; below, its group is unclear.
+constexpr double kMinMembership = 0.95;
 
 double log_likelihood(double lost, double sent) {
   if (lost <= 0 || lost >= sent) {
@@ -166,13 +166,13 @@ void assign(LossSplit& split, std::span<const FlowLoss> flows, const Mixture& mi
       continue;
     }
     const double chance = mixture.lossy(flows[i]);
-    if (chance > kClear) {
+    if (chance > kMinMembership) {
       split.lossy.push_back(i);
-    } else if (chance >= 1 - kClear) {
+    } else if (chance >= 1 - kMinMembership) {
       split.unclear.push_back(i);
       continue;
     }
-    FlowLoss& group = chance > kClear ? lossy : well;
+    FlowLoss& group = chance > kMinMembership ? lossy : well;
     group.sent += flows[i].sent;
     group.lost += flows[i].lost;
   }

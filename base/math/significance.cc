@@ -144,13 +144,13 @@ std::vector<double> subsets_by_sum(const std::vector<std::size_t>& ranks, std::s
 
 double exact_p(const std::vector<std::size_t>& ranks, std::size_t taken, double sum,
                double expected) {
-  constexpr double kSame = 1e-9;
+  constexpr double kRounding = 1e-9;  // of sums of halves
   const std::vector<double> subsets = subsets_by_sum(ranks, taken);
   double far = 0;
   double all = 0;
   for (std::size_t at = 0; at < subsets.size(); ++at) {
     all += subsets[at];
-    far += std::abs(static_cast<double>(at) - expected) >= std::abs(sum - expected) - kSame
+    far += std::abs(static_cast<double>(at) - expected) >= std::abs(sum - expected) - kRounding
                ? subsets[at]
                : 0;
   }

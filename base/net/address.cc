@@ -46,7 +46,7 @@ Address Address::v6(const in6_addr& address, std::uint32_t scope) {
   Address result;
   result.family_ = Family::Ipv6;
   std::memcpy(result.bytes_.data(), &address, sizeof(address));
-  // A scope says something only where the address alone does not name a link.
+  // A scope matters only where the address alone does not name a link.
   result.scope_ = IN6_IS_ADDR_LINKLOCAL(&address) || IN6_IS_ADDR_MC_LINKLOCAL(&address) ? scope : 0;
   return result;
 }

@@ -30,7 +30,7 @@ class Request {
   std::vector<std::uint64_t> words_;
 };
 
-// No driver tells more than some thousands; a larger claim is no answer.
+// No driver has more than some thousands; an answer with a larger number is refused.
 constexpr std::uint32_t kMaxStrings = 1 << 16;
 
 template <std::size_t N>

@@ -1,5 +1,5 @@
 // Asks a NIC's driver, by ioctl, for its settings and counters. Needs no privilege. The socket is
-// owned here; one object serves every interface, from one thread at a time. It always speaks to
+// owned here; one object serves every interface, from one thread at a time. It always asks
 // the running kernel: readers that are given a root folder go through host::LinkQuery instead.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace chokepoint::net {
 
-// What an interface is set to and has counted, as ethtool and rtnetlink tell it. Nothing stands for
-// what the driver does not say. Values.
+// What an interface is set to and has counted, as ethtool and rtnetlink report it. Nothing stands
+// for what the driver does not say. Values.
 
 struct DriverInfo {
   std::string driver;

@@ -20,7 +20,7 @@ struct HttpPlace {
   std::string authority() const;  // "[::1]:4318"
 };
 
-// "http://host:port/path", also without scheme or path. https is refused: an Error says why.
+// "http://host:port/path", also without scheme or path. https is refused.
 Result<HttpPlace> parse_http(std::string_view url, std::uint16_t default_port);
 
 struct HttpRequest {
@@ -34,7 +34,7 @@ struct HttpAnswer {
   std::string body = {};
 };
 
-// An Error where nobody answers, or what answers is no HTTP, or is longer than `most_bytes`. Any
+// An Error where no server answers, or the answer is not HTTP, or is longer than `most_bytes`. Any
 // status is an answer.
 Result<HttpAnswer> exchange(const HttpPlace& place, const HttpRequest& request,
                             std::size_t most_bytes, const Deadline& deadline);

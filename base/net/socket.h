@@ -42,15 +42,15 @@ std::optional<std::string> congestion_of(int fd);
 // A TCP listener. An IPv6 one takes IPv6 only, so that both families are asked for by name.
 Result<sys::Descriptor> listen(const Endpoint& local, int backlog, const SocketOptions& options);
 
-// Nothing where nobody waits to be accepted.
+// Nothing where no connection waits.
 Result<std::optional<sys::Descriptor>> accept(int listener);
 
 Result<sys::Descriptor> connect(const Endpoint& peer, const SocketOptions& options,
                                 const Deadline& deadline);
-// The same without waiting: once the socket can be written to, pending_error() tells how it went.
+// The same without waiting: once the socket can be written to, pending_error() has the result.
 Result<sys::Descriptor> start_connect(const Endpoint& peer, const SocketOptions& options);
 
-// A UDP socket bound to `local` (port 0: any); `connect_udp` makes it speak to one peer only.
+// A UDP socket bound to `local` (port 0: any); `connect_udp` connects it to one peer.
 Result<sys::Descriptor> bind_udp(const Endpoint& local, const SocketOptions& options);
 Result<> connect_udp(int fd, const Endpoint& peer);
 
@@ -71,7 +71,7 @@ Result<std::size_t> receive_some(int fd, std::span<std::byte> into, const Deadli
 Result<> receive_all(int fd, std::span<std::byte> into, const Deadline& deadline,
                      std::string_view subject);
 
-// Whether a TCP peer's host is still there. A host that vanishes says nothing, and a connection to
+// Whether a TCP peer's host is still there. A host that vanishes sends nothing, and a connection to
 // it that only listens would wait for ever. A function without state; any thread.
 
 // The connection ends with a timeout once the peer's kernel has not answered for `silence`, whether

@@ -26,7 +26,7 @@ std::optional<Field> present(std::size_t length, const tcp_info& info, const Fie
 }
 
 std::optional<double> milliseconds(std::optional<std::uint32_t> microseconds) {
-  // ~0 is how the kernel says that no sample was taken yet; 0 is no measured time either.
+  // ~0 is the kernel's value before the first sample; 0 is no measured time either.
   if (!microseconds || *microseconds == 0 || *microseconds == ~std::uint32_t{0}) {
     return std::nullopt;
   }
@@ -43,7 +43,7 @@ std::optional<std::uint64_t> pacing_of(std::size_t length, const tcp_info& info)
   return rate != ~std::uint64_t{0} ? rate : std::nullopt;
 }
 
-// A bit of an old byte, given since the rate that it speaks of is.
+// A bit of an older byte, set by kernels that report the rate it qualifies.
 std::optional<bool> app_limited_of(std::size_t length, const tcp_info& info) {
   return reaches(length, info, info.tcpi_delivery_rate)
              ? std::optional<bool>(info.tcpi_delivery_rate_app_limited != 0)

@@ -352,7 +352,7 @@ std::string left_out(std::string_view answer) {
       }
     }
   } catch (const protozero::exception&) {
-    return "";  // an answer of another form, from one that said that it took the document
+    return "";  // an answer of another form, after a status of success
   }
   return rejected <= 0 ? "" : fmt::format("left out {}: {}", rejected, reason.substr(0, kShown));
 }

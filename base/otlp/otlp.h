@@ -79,8 +79,8 @@ std::uint64_t span_of(std::string_view text);
 // How many spans a document should have at most.
 inline constexpr std::size_t kSpansOfDocument = 512;
 
-// What a collector says that it left out of a document that it took (partial_success); empty:
-// nothing. The answer is of a stranger.
+// What a collector reports as left out of a document that it took (partial_success); empty:
+// nothing. The answer is not trusted.
 std::string left_out(std::string_view answer);
 
 class Collector {

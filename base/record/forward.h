@@ -9,7 +9,7 @@
 // comes before its samples. Rows that do not fit are counted, and reported by RowTarget::lost().
 //
 // Receiver is given bytes of a process that may have been taken over by what it parses: whatever
-// they are, it reads them or says Malformed.
+// they are, it reads them or returns Malformed.
 #pragma once
 
 #include <chrono>

@@ -9,7 +9,8 @@
 namespace chokepoint::record {
 namespace {
 
-constexpr std::int64_t kQuietNs = 5'000'000'000;
+// An episode of loss is over once no row was lost for so long.
+constexpr std::int64_t kEpisodeEndNs = 5'000'000'000;
 
 void extend(Loss& loss, std::uint64_t rows, std::int64_t now_ns) {
   loss.rows += rows;
@@ -63,8 +64,9 @@ void LossBook::settle(std::int64_t now_ns) {
   for (Episode& episode : episodes_) {
     episode.is_reported = true;
   }
-  std::erase_if(episodes_,
-                [&](const Episode& episode) { return now_ns - episode.loss.until_ns > kQuietNs; });
+  std::erase_if(episodes_, [&](const Episode& episode) {
+    return now_ns - episode.loss.until_ns > kEpisodeEndNs;
+  });
 }
 
 }  // namespace chokepoint::record

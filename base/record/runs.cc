@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Nodes of a job start and end together, but for this.
-constexpr std::int64_t kApartNs = 60'000'000'000;
+// Nodes of one job start and end within this of each other: launchers start them one by one.
+constexpr std::int64_t kMaxStartDifferenceNs = 60'000'000'000;
 // The owner (overflowuid, user_namespaces(7)) of a file whose user is not in this user namespace.
 constexpr uid_t kUnknownUser = 65534;
 constexpr std::size_t kMaxRuns = 10'000;
@@ -154,7 +154,7 @@ bool holds_earlier_run(const fs::path& folder, const std::string& node) {
   }
   return std::ranges::any_of(*records, [&](const fs::path& record) {
     const bool is_own = record.stem() == node;
-    return (is_own || now_ns() - written_ns(record) > kApartNs) && has_job(record);
+    return (is_own || now_ns() - written_ns(record) > kMaxStartDifferenceNs) && has_job(record);
   });
 }
 

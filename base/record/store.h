@@ -21,7 +21,7 @@ struct Limits {
   // Of the file. Where it is reached old detail is folded into coarser bins.
   std::int64_t max_bytes = 400'000'000;
   // Of the log beside it. A reader that holds on to an old state keeps it from shrinking; past
-  // this nothing more is written until the reader lets go.
+  // this nothing more is written until the reader has released it.
   std::int64_t max_log_bytes = 64'000'000;
   std::int64_t queue_bytes = 4 << 20;   // of samples, a producer
   std::int64_t entity_bytes = 8 << 20;  // of rows with text that wait for the writer
@@ -58,7 +58,7 @@ class Store {
   // Folds while the file is larger than it should be, for some ten milliseconds at most.
   Result<> tidy();
 
-  // Puts everything into the one file and lets go of it.
+  // Puts everything into the one file and closes it.
   void close();
 
   std::int64_t bytes();

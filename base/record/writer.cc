@@ -131,7 +131,7 @@ class Writer::Core {
   std::string reason() const;
   std::int64_t now_ns() const { return clock_.monotonic_ns() + session_.shift_ns; }
 
-  // Both are let go of in close().
+  // Both are released in close().
   std::optional<WriterLock> lock_;
   std::optional<Store> store_;
   const std::filesystem::path path_;

@@ -7,7 +7,8 @@
 //
 // What is accepted is written, if the disk lets it: a batch that fails is kept and tried again
 // once a second. Meanwhile the queues fill; what they then refuse is counted by reason, and the
-// record says so as soon as it can. Nothing here throws or blocks on the disk but open and close.
+// record notes that as soon as it can. Nothing here throws or blocks on the disk but open and
+// close.
 #pragma once
 
 #include <cstdint>

@@ -14,12 +14,12 @@ enum class ErrorKind {
   Usage,        // the caller asked for something that cannot be asked for
   NotFound,     // file, host, device or interface is not there
   Permission,   // it is there, and this process may not
-  Refused,      // the other side said no
-  Timeout,      // the other side said nothing
+  Refused,      // the other side refused
+  Timeout,      // the other side did not answer
   Unreachable,  // no route, network down, link down
   Exhausted,    // disk, memory, descriptors, quota
   ReadOnly,     // a place that cannot be written to
-  Busy,         // in use by somebody else
+  Busy,         // in use by another process or client
   Unsupported,  // this host, kernel or build cannot do it
   Malformed,    // data that is not what it should be
   Newer,        // data written by a newer version than this
@@ -57,7 +57,7 @@ inline std::unexpected<Error> fail(ErrorKind kind, std::string_view operation,
 }  // namespace chokepoint
 
 // Passes an error on to the caller of a function that returns a Result:
-//   TRY(channel.send(message));                    a Result<>, or whose value nobody needs
+//   TRY(channel.send(message));                    a Result<>, or one whose value is not needed
 //   TRY(const Message answer, channel.receive());  declares what the value is moved into
 // The declaration must not contain a comma; use auto where its type does.
 #define TRY(first, ...)                                                   \

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// For whoever is at the pipe's other end: both are started at the same time.
+// For the process at the pipe's other end: both are started at the same time.
 constexpr milliseconds kMaxPipeWait{1'000};
 constexpr milliseconds kRetryInterval{10};
 

@@ -8,7 +8,7 @@
 //   open_output(): what -o and -w name   yes      yes      followed where it leads to     yes, of
 //                                                          something characters
 //
-// A file is never made behind a link: its place would be the choice of whoever made the link.
+// A file is never made behind a link: whoever made the link would choose its place.
 #pragma once
 
 #include <sys/types.h>
@@ -28,14 +28,14 @@ namespace chokepoint::sys {
 Result<Descriptor> open_input(const std::filesystem::path& path, std::string_view operation);
 
 // All of it: Malformed beyond `most_bytes`. A pipe is read until its writers have closed it; one
-// that nobody opens for writing within a second is an Error of kind Timeout.
+// that no process opens for writing within a second is an Error of kind Timeout.
 Result<std::string> read_input(const std::filesystem::path& path, std::size_t most_bytes,
                                std::string_view operation);
 // The same of one that is open. `path` is for errors.
 Result<std::string> read_opened(const Descriptor& opened, const std::filesystem::path& path,
                                 std::size_t most_bytes, std::string_view operation);
 
-// Emptied where it is a file, made where nothing is there. A pipe that nobody opens for reading
+// Emptied where it is a file, made where nothing is there. A pipe that no process opens for reading
 // within a second is an Error of kind Timeout.
 Result<Descriptor> open_output(const std::filesystem::path& path, mode_t mode,
                                std::string_view operation);

@@ -43,7 +43,7 @@ class Library {
 };
 
 // Holds a function's type that is declared here against that of a library's own header, where a
-// build finds one: a wrong order or width of arguments would be told by nobody else, since the
+// build finds one: a wrong order or width of arguments would be reported by nothing else, since the
 // library is opened at run time. Names of enumerations and of handles do not count.
 
 // May be specialised for a struct of the header.

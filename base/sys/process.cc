@@ -41,7 +41,7 @@ sigset_t reset_signals(bool keep_ignored) {
   return reset;
 }
 
-// What posix_spawn is told: owned for one call.
+// The arguments of posix_spawn: owned for one call.
 class SpawnPlan {
  public:
   SpawnPlan() {
@@ -474,7 +474,7 @@ std::vector<pid_t> descendants(pid_t pid, const Root& root) {
 
 std::size_t end_tree(pid_t pid, std::chrono::milliseconds grace, const Root& root,
                      const Clock& clock) {
-  // Found before the first signal: once a parent is gone its children belong to somebody else.
+  // Found before the first signal: once a parent is gone its children have another one.
   Tree tree(pid, root);
   signal_all(tree.running(), SIGTERM);
   tree.await_end(grace, clock);

@@ -45,7 +45,7 @@ struct Stretch {
 std::optional<Stretch> stored_from(int file, std::int64_t from, std::int64_t size) {
   const off_t begin = lseek(file, from, SEEK_DATA);
   if (begin < 0) {
-    // Only ENXIO says that the rest is a hole.
+    // Only ENXIO means that the rest is a hole.
     return errno == ENXIO || from >= size ? std::nullopt : std::optional(Stretch{from, size});
   }
   if (begin >= size) {
@@ -114,7 +114,7 @@ Result<bool> check_regular(std::string_view operation, const fs::path& path) {
 Result<Descriptor> open_regular(std::string_view operation, const fs::path& path, int flags,
                                 mode_t mode) {
   // A device may do something when it is opened, so that it is looked at before; what takes the
-  // file's place meanwhile is found out below, and holds nobody.
+  // file's place meanwhile is found out below, and does not block.
   TRY(check_regular(operation, path));
   Descriptor file(open(path.c_str(), flags | kCareful, mode));
   struct stat found{};
@@ -217,7 +217,7 @@ Result<> want_room(const fs::path& folder, std::int64_t bytes, std::string_view 
                    std::string_view next_step) {
   struct statvfs disk{};
   if (statvfs(folder.c_str(), &disk) != 0) {
-    return {};  // unknown: then the write tells
+    return {};  // unknown: then the write fails
   }
   const auto free =
       static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);

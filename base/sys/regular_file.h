@@ -1,7 +1,7 @@
 // Files in folders that others may write to, a run's above all. There anything may lie under any
-// name: a FIFO that holds whoever opens it, a link that leads to another user's file, a device, a
+// name: a FIFO that blocks who opens it, a link that leads to another user's file, a device, a
 // file of terabytes that holds nothing but holes. These functions open and look at regular files
-// alone, follow no link, wait for nobody, and count what is stored instead of a file's length.
+// alone, follow no link, do not wait, and count what is stored instead of a file's length.
 //
 // Nothing else opens what lies in a run's folder: what SQLite opens comes here as well
 // (base/record/database.cc).
@@ -22,7 +22,7 @@
 namespace chokepoint::sys {
 
 // As open(2); no link is followed, nothing is waited for, no child inherits it. Where it is no
-// regular file the Error says what it is; `operation` is the Error's.
+// regular file the Error names what it is; `operation` is the Error's.
 Result<Descriptor> open_regular(std::string_view operation, const std::filesystem::path& path,
                                 int flags, mode_t mode = 0);
 

@@ -49,7 +49,7 @@ bool Root::exists(std::string_view path) const {
 }
 
 Result<std::string> Root::read(std::string_view path) const {
-  // What the kernel shows is what it says it is; a copy may hold anything.
+  // The kernel's own files have the form that it documents; a copy may hold anything.
   Result<Descriptor> file = live_ ? Descriptor(open(at(path).c_str(), O_RDONLY | O_CLOEXEC))
                                   : open_named("read", at(path));
   if (!file) {

@@ -20,7 +20,7 @@ class Root {
   Root() : Root("/") {}
   explicit Root(std::filesystem::path folder);
 
-  // False for a copy: what only the running kernel can tell (ioctl, netlink) is then not asked.
+  // False for a copy: what only the running kernel has (ioctl, netlink) is then not asked for.
   bool is_live() const { return live_; }
   const std::filesystem::path& folder() const { return folder_; }
 
@@ -38,7 +38,7 @@ class Root {
   // Where a symbolic link or path leads in the end, as a path of the host; nothing where it does
   // not exist or would leave the root.
   std::optional<std::string> resolve(std::string_view path) const;
-  // What a symbolic link says. Nothing there is looked at, which might not answer: a file system on
+  // The target of a symbolic link. It is not looked at, which might not answer: a file system on
   // another host.
   std::optional<std::string> link_target(std::string_view path) const;
 

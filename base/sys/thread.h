@@ -1,7 +1,7 @@
-// Starts a thread, or says that the system gives none: where a limit on processes or memory is
-// reached, what needed the thread fails; the program goes on. What serves peers starts its threads
-// here (tests/lint/peers.py). They take no signals: those are for the thread that handles them. Any
-// thread may call it.
+// Starts a thread, or returns an error where the system gives none: where a limit on processes or
+// memory is reached, what needed the thread fails; the program goes on. What serves peers starts
+// its threads here (tests/lint/peers.py). They take no signals: those are for the thread that
+// handles them. Any thread may call it.
 #pragma once
 
 #include <functional>

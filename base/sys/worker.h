@@ -77,12 +77,12 @@ class Worker {
   bool wait(Clock::time_point until, int interrupt = -1) const;
   // Until the next message. Timeout, Interrupted, or why it has ended.
   Result<ReceivedMessage> receive_by(Clock::time_point until, int interrupt = -1);
-  // Until the worker can do its work; what it says with that. `on_message`: what came before.
+  // Until the worker can do its work; what it sends with that. `on_message`: what came before.
   Result<std::string> opened(Clock::time_point until,
                              const std::function<void(const ReceivedMessage&)>& on_message = {});
 
   bool has_failed() const { return error_.has_value(); }
-  // What it said of its end, or that it has ended.
+  // The text that it sent about its end, or that it has ended.
   Error why_ended() const;
   Error late() const;
 

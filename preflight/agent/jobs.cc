@@ -29,7 +29,7 @@ constexpr int kUsage = 2;
 constexpr int kFound = 3;
 constexpr int kInterrupted = 130;
 
-// A key fits into a pipe's buffer whole, so nobody waits for its reader.
+// A key fits into a pipe's buffer whole, so writing it does not wait for its reader.
 Result<sys::Descriptor> input_of(const std::string& key) {
   if (key.empty()) {
     sys::Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -57,7 +57,7 @@ std::string last_line(std::string text, std::string_view command) {
   return cli::printable(text.substr(0, kMaxLineBytes));
 }
 
-// A command prints its error as a line of text, from which only this much of the kind can be told:
+// A command prints its error as a line of text, from which only this much of the kind follows:
 // the exit code of wrong usage, and the words of ECONNREFUSED, by which the lead knows that the
 // peer's host answers.
 ErrorKind kind_of(int exit_code, std::string_view line) {
@@ -70,9 +70,10 @@ ErrorKind kind_of(int exit_code, std::string_view line) {
 
 using Clock = net::Deadline::Clock;
 
-constexpr std::size_t kAtOnce = 16;
-// A resolver asks each of its servers for 5 s before it takes the next.
-constexpr std::chrono::seconds kEach{8};
+constexpr std::size_t kMaxOpen = 16;  // lookups of one conversation at once
+// Of one lookup: a resolver asks each of its servers for 5 s before it takes the next
+// (resolv.conf(5)).
+constexpr std::chrono::seconds kMaxLookupTime{8};
 
 NameLookup lookup_of(const std::string& name, const Names::Answer& answer) {
   NameLookup lookup{.name = name};
@@ -193,10 +194,10 @@ sys::Late<Names::Answer> Names::ask(const std::string& name) const {
 }
 
 void Names::ask_some() {
-  while (asked_ < names_.size() && open_.size() < kAtOnce && *lookups_ < kMaxLookups &&
+  while (asked_ < names_.size() && open_.size() < kMaxOpen && *lookups_ < kMaxLookups &&
          Clock::now() < deadline_) {
     open_.push_back({.index = asked_,
-                     .deadline = std::min(deadline_, Clock::now() + kEach),
+                     .deadline = std::min(deadline_, Clock::now() + kMaxLookupTime),
                      .late = ask(names_[asked_])});
     ++asked_;
   }

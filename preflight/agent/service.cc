@@ -104,10 +104,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = net::Deadline::Clock;
 
-// A coordinator of thousands may be a while at it.
-constexpr seconds kAnswer{30};
-// Names are looked at this often, and a child's end of time.
-constexpr milliseconds kLook{20};
+// Longer than control::kAnswer: a coordinator of thousands of hosts takes longer to answer each.
+constexpr seconds kCoordinatorAnswer{30};
+// How often lookups of names and the time limits of children are checked.
+constexpr milliseconds kCheckInterval{20};
 // A coordinator of thousands has most of them wait for the others; one that forgets about this host
 // leaves it to others some time.
 constexpr hours kMaxIdle{1};
@@ -128,8 +128,9 @@ Result<> granted(const Task& task, const control::Limits& limits) {
 
 using control::Session;
 
-// A coordinator that is started again at once finds its former self leaving.
-constexpr std::chrono::milliseconds kLeaving{2500};
+// How long a new coordinator waits for the one before, which may be the same user's that has just
+// been stopped, to close its connection.
+constexpr std::chrono::milliseconds kMaxLeaveTime{2500};
 
 constexpr std::size_t kMaxIdBytes = 64;
 
@@ -234,7 +235,7 @@ Result<> Conversation::wait() const {
   for (const int fd : job_ ? job_->watched() : std::vector<int>()) {
     watched.push_back({fd, POLLIN, 0});
   }
-  const milliseconds most = job_ ? kLook : milliseconds(1000);
+  const milliseconds most = job_ ? kCheckInterval : milliseconds(1000);
   ::poll(watched.data(), watched.size(), static_cast<int>(most.count()));
   return watched[1].revents == 0
              ? Result<>()
@@ -324,7 +325,7 @@ Result<> Conversation::report(Number number, const Result<Json>& result) {
 }
 
 Result<> Conversation::send(const Message& message) {
-  return session_.channel().send(message, session_.deadline(kAnswer));
+  return session_.channel().send(message, session_.deadline(kCoordinatorAnswer));
 }
 
 Result<control::Demand> PreflightService::check(const Json& /*parameters*/,
@@ -334,7 +335,7 @@ Result<control::Demand> PreflightService::check(const Json& /*parameters*/,
 
 Result<Json> PreflightService::serve(Session& session, const Json& parameters) {
   TRY([[maybe_unused]] const CoordinatorLock::Guard held,
-      lock_.take(coordinator_of(session, parameters), kLeaving));
+      lock_.take(coordinator_of(session, parameters), kMaxLeaveTime));
   Conversation conversation(session, program_, lookups_);
   HostFacts facts = read_facts(session.context().root);
   facts.wall_less_monotonic_ms = wall_less_monotonic_ms(session.context().clock);

@@ -22,7 +22,7 @@ using Stage = AgentProtocol::Stage;
 constexpr std::uint64_t kLookups = UINT64_MAX;
 // One that never stops sending has its turn, and then the others have theirs.
 constexpr int kReadsInTurn = 16;
-constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::milliseconds kCheckInterval{100};
 constexpr std::chrono::milliseconds kHeldUp{500};
 
 Presence presence_of(const Error& error) {
@@ -118,7 +118,7 @@ Result<bool> AgentPool::wait(const net::Deadline& deadline) {
     if (now < next_look_ + kHeldUp) {
       look_at_deadlines(now);
     }
-    next_look_ = now + kLook;
+    next_look_ = now + kCheckInterval;
   }
   const int count = ready ? epoll_wait(epoll_.get(), batch_.data(), kBatch, 0) : 0;
   batch_size_ = static_cast<std::size_t>(std::max(count, 0));

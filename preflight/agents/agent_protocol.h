@@ -124,7 +124,7 @@ class AgentProtocol {
   Stage stage_ = Stage::Greeting;
   std::unique_ptr<control::ClientHandshake> handshake_;  // until it is over
   std::optional<control::Seal> outgoing_;                // once there are keys
-  std::string program_;                                  // until it is told
+  std::string program_;                                  // once it is known
   std::optional<Error> waits_for_;                       // what the server lets us queue for
   control::FrameReader reader_{control::kMaxBeforeHandshake};
   std::optional<TaskNumber> task_;

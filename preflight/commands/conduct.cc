@@ -20,7 +20,8 @@
 namespace chokepoint::preflight {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{200};  // how often the launcher is asked meanwhile
+constexpr std::chrono::milliseconds kCheckInterval{
+    200};  // how often the launcher is asked meanwhile
 
 Presence presence_after(ErrorKind kind) {
   return kind == ErrorKind::NotFound                                    ? Presence::Unresolved
@@ -137,7 +138,7 @@ void LaunchedAgents::settle(Event& event) {
     if (std::optional<Error> trouble = launch_.trouble(went->host)) {
       went->error = std::move(*trouble);
     } else if (went->presence == Presence::Refused) {
-      // What was started here has the right key: it is somebody else's that answers.
+      // Agents that were started here have the right key: another one answers.
       went->error.next_step =
           "another 'chokepoint serve' listens there: end it, or give another --port";
     }
@@ -149,7 +150,7 @@ Result<std::optional<Event>> LaunchedAgents::next(const net::Deadline& deadline)
     if (std::optional<Event> event = failed()) {
       return event;
     }
-    Result<std::optional<Event>> event = agents_.next(deadline.at_most(kLook));
+    Result<std::optional<Event>> event = agents_.next(deadline.at_most(kCheckInterval));
     if (event && *event) {
       settle(**event);
     }

@@ -46,7 +46,7 @@ Result<Measured> measured_in_file(const std::string& path) {
   return measured;
 }
 
-// The first mistake is told; what comes after it is not looked at.
+// The first mistake is the error; what comes after it is not checked.
 template <class T>
 void take(T& to, Result<T> from, Result<>& fine) {
   if (fine && !from) {
@@ -63,7 +63,7 @@ class PreflightCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& context) override;
 
  private:
-  // All that can be wrong with what the user said is found before anything is started.
+  // All that can be wrong with the flags and files is found before anything is started.
   std::chrono::milliseconds own_limit(const Conduct& made) const;
   Result<Conduct> prepare(const cli::Context& context);
   Result<> check_times() const;
@@ -169,7 +169,7 @@ Result<coordinator::Effort> PreflightCommand::effort() const {
   return *coordinator::effort_named(quick_ ? "quick" : thorough_ ? "thorough" : "default");
 }
 
-// Agents that are started here get a key that nobody else has.
+// Agents that are started here get a key of their own.
 Result<std::string> PreflightCommand::key() const {
   if (launcher_ != "none") {
     if (!key_file_.empty()) {

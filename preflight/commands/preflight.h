@@ -77,7 +77,7 @@ class LaunchedAgents final : public Agents {
 
   Agents& agents_;
   Launch& launch_;
-  std::vector<bool> settled_;  // came, or was told to be gone
+  std::vector<bool> settled_;  // came, or was reported as gone
 };
 
 // The addresses of a host's name; may block. Malformed if another host's name resolves only to

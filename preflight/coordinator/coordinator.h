@@ -26,7 +26,7 @@ namespace chokepoint::preflight::coordinator {
 struct HostWanted {
   std::string name = {};  // as it was given
   std::uint16_t port = control::kPort;
-  std::string user = {};  // who logs in there to start an agent; empty: whoever ssh says
+  std::string user = {};  // who logs in there to start an agent; empty: ssh's default
 };
 
 struct Wanted {
@@ -63,7 +63,7 @@ struct CoordinatorResult {
                                      // until then is there
 };
 
-// `measured.was_interrupted` where the agents said so.
+// `measured.was_interrupted` where the agents reported it.
 CoordinatorResult run_preflight(Agents& agents, const Wanted& wanted, const Advisers& advisers,
                                 const sys::Clock& clock, const OnProgress& report_progress);
 

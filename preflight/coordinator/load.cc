@@ -35,7 +35,7 @@ std::int64_t bytes_of_collective(const RunningPreflight& progress) {
   return static_cast<std::int64_t>(std::max(bytes, kMinBytes));
 }
 
-// Those with libgloo whose data arrive; the reasons of others are told.
+// Those with libgloo whose data arrive; the reasons of others are reported.
 std::vector<HostIndex> ranks_of_collective(RunningPreflight& progress) {
   const Hanging hanging(progress.measured);
   std::vector<HostIndex> ranks = progress.present();
@@ -70,7 +70,7 @@ std::vector<HostIndex> present_of(const RunningPreflight& progress, std::vector<
   return hosts;
 }
 
-// Each host once, and in one group only, whoever made the cut.
+// Each host once, and in one group only, whatever the adviser returned.
 Cut clean(const RunningPreflight& progress, const Cut& cut) {
   Cut made{.left = present_of(progress, cut.left), .right = present_of(progress, cut.right)};
   std::set<HostIndex> seen;
@@ -161,7 +161,7 @@ std::string rank_at(const RunningPreflight& progress, HostIndex host, std::uint1
                                : fmt::format("{}:{}", address, own);
 }
 
-// All wait for one that is frozen, and none can tell which.
+// All wait for one that is frozen, and none knows which.
 Error hangs(std::size_t ranks) {
   return {.kind = ErrorKind::Timeout,
           .operation = "probe collective",

@@ -64,7 +64,7 @@ void set_loss(const documents::UdpFigures& figures, PathResult& path) {
 constexpr std::string_view kTcpSchema = Fields<documents::ProbeTcp>::kSchema;
 constexpr std::string_view kUdpSchema = Fields<documents::ProbeUdp>::kSchema;
 
-// Those that mean the network are told apart by the figures.
+// Those that mean the network are distinguished by the figures.
 TcpLimit limit_of(documents::TcpLimit limit) {
   using enum documents::TcpLimit;
   switch (limit) {

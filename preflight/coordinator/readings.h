@@ -1,4 +1,4 @@
-// What agents' documents say, as figures: each reader fills its part of what was measured, or tells
+// The figures of agents' documents: each reader fills its part of what was measured, or returns
 // that the document is malformed and fills nothing. Pure functions.
 #pragma once
 
@@ -27,7 +27,7 @@ Result<> read_together(const control::Json& document, PathResult& sent, PathResu
 
 // chokepoint.probe.udp/1 of both directions; asked by pair.a.
 Result<> read_loss(const control::Json& document, PairResult& pair);
-// From the same: b's monotonic clock less a's, which says nothing by itself: each counts from when
+// From the same: b's monotonic clock less a's, which means nothing by itself: each counts from when
 // its host was started.
 std::optional<double> monotonic_offset_ms(const control::Json& document);
 // chokepoint.probe.latency/1

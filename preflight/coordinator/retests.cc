@@ -12,8 +12,8 @@
 namespace chokepoint::preflight::coordinator {
 namespace {
 
-// With one peer it may be the peer.
-constexpr std::size_t kEnough = 2;
+// A host whose tests with so many peers hang is at fault; with one it may be the peer.
+constexpr std::size_t kMinHangingPeers = 2;
 
 // TCP sends nothing that is larger than what both ends' interfaces take.
 bool hangs(const Measured& measured, const PairResult& pair, const PathResult& path) {
@@ -140,11 +140,12 @@ void Hanging::add(HostIndex from, HostIndex to) {
 }
 
 bool Hanging::contains(HostIndex from, HostIndex to) const {
-  return sends_[from] >= kEnough || receives_[to] >= kEnough || paths_.contains({from, to});
+  return sends_[from] >= kMinHangingPeers || receives_[to] >= kMinHangingPeers ||
+         paths_.contains({from, to});
 }
 
 bool Hanging::is_host(HostIndex host) const {
-  return sends_[host] >= kEnough || receives_[host] >= kEnough;
+  return sends_[host] >= kMinHangingPeers || receives_[host] >= kMinHangingPeers;
 }
 
 void repeat_slow_trips(RunningPreflight& progress) {

@@ -88,7 +88,7 @@ std::vector<T> shuffled(std::size_t count, std::mt19937_64& random) {
   return list;
 }
 
-// Traces there and back, and the search for the largest packet, where nobody is silent.
+// Traces there and back, and the search for the largest packet, where every router answers.
 constexpr Milliseconds kPathTime{500};
 constexpr Milliseconds kGreeting{1000};
 

@@ -130,7 +130,7 @@ Milliseconds greeting_time(const Effort& effort);
 Milliseconds ending_time(const Effort& effort);
 Milliseconds estimate(const Schedule& schedule);
 
-// "40 s", "7 min": nobody can tell it to the second.
+// "40 s", "7 min": it is not known to the second.
 std::string rough(Milliseconds time);
 
 // "16 hosts, 120 pairs, about 40 s"; of a sample "4096 hosts, 30,720 of 8,386,560 pairs, …".

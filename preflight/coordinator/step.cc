@@ -80,7 +80,7 @@ void RunningPreflight::lose(HostIndex host, Presence presence, Error error, std:
   forget_troubles_of(host);
 }
 
-// What failed just before somebody was gone failed for that.
+// What failed just before a host was gone failed because of that.
 void RunningPreflight::forget_troubles_of(HostIndex host) {
   for (std::size_t i = measured.troubles.size(); i-- > 0;) {
     const Trouble& each = measured.troubles[i];

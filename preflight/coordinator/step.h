@@ -84,7 +84,7 @@ struct Job {
   std::function<void(const Error&)> failed = {};            // instead of a trouble
 };
 
-// In words, for whoever watches: "tcp from a to b".
+// In words, for the user: "tcp from a to b".
 std::string words_of(const RunningPreflight& progress, const Job& job);
 
 class Step {

@@ -17,7 +17,8 @@ namespace {
 
 using checks::Status;
 
-constexpr double kGrown = 1.5;  // a round trip's
+// A round trip is worse than the last time from this ratio on.
+constexpr double kMinGrowth = 1.5;
 
 // Of one figure, by way: what it was and what it is.
 struct Change {
@@ -192,7 +193,7 @@ void judge_round_trips_then(JudgeContext& context) {
   }
   const double growth = allowed_growth(context, changes);
   const IsWorse is_worse = [growth](const Change& change) {
-    return change.now > kGrown * change.before && change.now > change.before + growth;
+    return change.now > kMinGrowth * change.before && change.now > change.before + growth;
   };
   report_worse(context, changes, is_worse, kRoundTrips);
 }

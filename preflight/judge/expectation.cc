@@ -12,14 +12,20 @@
 namespace chokepoint::preflight {
 namespace {
 
-constexpr std::size_t kEnoughPeers = 4;
-constexpr double kAgreeing = 0.75;      // of the hosts
-constexpr double kMaxFromMedian = 0.3;  // from the median
-constexpr double kGuessedShare = 0.7;   // two flows on one link get half each
-constexpr std::size_t kEnoughShares = 6;
-constexpr double kFast = 0.6;
-constexpr double kLevel = 0.1;
-constexpr double kSame = 0.15;  // two tests of one way that are this near show a limit, not noise
+// The rates that peers reach show the rate of a port where so many peers are known, and this share
+// of them is no further than this from the median.
+constexpr std::size_t kMinPeers = 4;
+constexpr double kMinAgreeingShare = 0.75;
+constexpr double kMaxFromMedian = 0.3;
+// The share of a guessed rate that a path has to reach: two flows on one link get half each.
+constexpr double kMinShareOfGuess = 0.7;
+constexpr std::size_t kMinShares = 6;  // for a spread
+// Rates above this share of the fastest are those of ports that nothing holds back; within this
+// share of it they are the same.
+constexpr double kFastShare = 0.6;
+constexpr double kSameRateShare = 0.1;
+// Two tests of one path that differ by less show a limit, not noise.
+constexpr double kSameTestShare = 0.15;
 
 void lower(Expectation& to, Basis basis, std::optional<double> mbps, HostIndex whose) {
   if (mbps && *mbps > 0 && (to.basis == Basis::Nothing || *mbps < to.mbps)) {
@@ -41,18 +47,19 @@ std::optional<double> typical_of(const std::vector<float>& best) {
   std::vector<double> reached;
   std::ranges::copy_if(best, std::back_inserter(reached), [](float rate) { return rate > 0; });
   const std::optional<double> median = math::median(reached);
-  if (reached.size() < kEnoughPeers || !median) {
+  if (reached.size() < kMinPeers || !median) {
     return std::nullopt;
   }
   const auto alike = std::ranges::count_if(
       reached, [&](double rate) { return std::abs(rate - *median) <= kMaxFromMedian * *median; });
-  const bool agree = static_cast<double>(alike) >= kAgreeing * static_cast<double>(reached.size());
+  const bool agree =
+      static_cast<double>(alike) >= kMinAgreeingShare * static_cast<double>(reached.size());
   return agree ? median : std::nullopt;
 }
 
 bool is_steady(const PathResult& path) {
   return path.alone_mbps && path.tcp_mbps &&
-         std::abs(*path.alone_mbps - *path.tcp_mbps) <= kSame * *path.tcp_mbps;
+         std::abs(*path.alone_mbps - *path.tcp_mbps) <= kSameTestShare * *path.tcp_mbps;
 }
 
 bool is_idle(const ClusterInput& input, const PathResult& path) {
@@ -62,10 +69,11 @@ bool is_idle(const ClusterInput& input, const PathResult& path) {
 
 // Flows that processors hold scatter; those that links hold do not.
 bool are_level(const std::vector<double>& rates, double full) {
-  const auto fast = std::ranges::count_if(rates, [&](double rate) { return rate > kFast * full; });
+  const auto fast =
+      std::ranges::count_if(rates, [&](double rate) { return rate > kFastShare * full; });
   const auto alike = std::ranges::count_if(
-      rates, [&](double rate) { return std::abs(rate - full) <= kLevel * full; });
-  return alike > 0 && static_cast<double>(alike) >= kAgreeing * static_cast<double>(fast);
+      rates, [&](double rate) { return std::abs(rate - full) <= kSameRateShare * full; });
+  return alike > 0 && static_cast<double>(alike) >= kMinAgreeingShare * static_cast<double>(fast);
 }
 
 // What repeats alone have shown of a host's one direction.
@@ -243,7 +251,7 @@ void Expectations::learn_from_before() {
       shares.push_back(*now / before.mbps);
     }
   }
-  if (shares.size() >= kEnoughShares) {
+  if (shares.size() >= kMinShares) {
     const double spread = spread_of(shares);
     baseline_share_ =
         std::clamp(1 - kSigmas * spread, std::min(input_.limits().link_few_share, baseline_share_),
@@ -337,7 +345,7 @@ double Expectations::least(const DirectedPath& path, const Expectation& expectat
 }
 
 double Expectations::least_in_round(const Expectation& expectation) const {
-  const double share = is_guessed(expectation) ? kGuessedShare : input_.limits().link_share;
+  const double share = is_guessed(expectation) ? kMinShareOfGuess : input_.limits().link_share;
   return share * expectation.mbps;
 }
 

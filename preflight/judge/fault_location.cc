@@ -261,9 +261,10 @@ std::vector<PathIndex> PathLossCounts::take_all() {
   return suffering;
 }
 
-constexpr double kNearlyAllOfPart = 0.7;  // of a port's ways, of those that chance lets suffer
-constexpr double kMostOfPart = 0.5;
-constexpr double kWhole = 0.9;  // of a cluster's, or of two groups'
+// Of a port's paths that may suffer by chance, the shares that have to suffer.
+constexpr double kMinPortShare = 0.7;
+constexpr double kMinLoosePortShare = 0.5;
+constexpr double kMinClusterShare = 0.9;  // of a cluster's paths, or of those of two groups
 constexpr double kLooseAlarm = 0.01;
 constexpr double kRestAlarm = 0.1;
 constexpr std::size_t kMinPathsBetween = 4;  // two groups
@@ -299,12 +300,12 @@ class Search {
  private:
   bool is_port(HostIndex host, bool sends) const {
     const Part& part = sends ? counts_.out(host) : counts_.in(host);
-    return part.suffering >= 2 && is_spread(part, kNearlyAllOfPart) &&
+    return part.suffering >= 2 && is_spread(part, kMinPortShare) &&
            significance_(part, false_alarm_) &&
            significance_(counts_.without_worst(host, sends), kRestAlarm);
   }
   bool is_likely(const Part& part) const {
-    return is_spread(part, kMostOfPart) && significance_(part, kLooseAlarm);
+    return is_spread(part, kMinLoosePortShare) && significance_(part, kLooseAlarm);
   }
   bool suffer_without_worst() const;
   bool locate_in_network();
@@ -334,13 +335,13 @@ bool Search::suffer_without_worst() const {
   const Part& all = counts_.all();
   const Part rest = counts_.among_others(worst);
   return rest.paths > 0 && significance_(rest, kLooseAlarm) &&
-         rest.lost * all.sent >= kMostOfPart * all.lost * rest.sent;
+         rest.lost * all.sent >= kMinLoosePortShare * all.lost * rest.sent;
 }
 
 bool Search::locate_in_network() {
   const Part all = counts_.all();
-  if (counts_.hosts_tested() < 3 || !is_spread(all, kWhole) || !significance_(all, false_alarm_) ||
-      !suffer_without_worst()) {
+  if (counts_.hosts_tested() < 3 || !is_spread(all, kMinClusterShare) ||
+      !significance_(all, false_alarm_) || !suffer_without_worst()) {
     return false;
   }
   found_.push_back({.place = Place::Cluster, .paths = counts_.take_all()});
@@ -349,8 +350,8 @@ bool Search::locate_in_network() {
 
 void Search::add_uplink(std::vector<HostIndex> group, std::vector<HostIndex> rest) {
   const PathLossCounts::Between between = counts_.between(group, rest);
-  const bool there = is_spread(between.there, kWhole);
-  const bool back = is_spread(between.back, kWhole);
+  const bool there = is_spread(between.there, kMinClusterShare);
+  const bool back = is_spread(between.back, kMinClusterShare);
   if ((!there && !back) || between.there.paths + between.back.paths < kMinPathsBetween ||
       !significance_(there ? between.there : between.back, false_alarm_)) {
     return;

@@ -25,7 +25,7 @@ struct Tested {
   double lost = 0;
 };
 
-// The ways of which suffers(index, way) says true or false; nullopt leaves a way out.
+// The paths of which suffers(index, path) returns true or false; nullopt leaves a path out.
 template <class Suffers>
 std::vector<Tested> tested_paths(const ClusterInput& input, Suffers suffers) {
   std::vector<Tested> tested;

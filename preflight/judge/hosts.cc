@@ -81,8 +81,10 @@ Finding absent(const HostResult& host, HostIndex index) {
   return finding;
 }
 
-constexpr double kMostTested = 0.5;
-constexpr double kNearlyAllSlow = 0.75;
+// A processor explains the low rates of a host if it limits these shares: of its tested paths, and
+// of those that are slow for no other known reason.
+constexpr double kMinTestedShare = 0.5;
+constexpr double kMinSlowShare = 0.75;
 
 // A host's one direction.
 struct Load {
@@ -135,8 +137,8 @@ std::vector<HostLoad> loads_of(const JudgeContext& context) {
 // of those tested, must have a full core.
 bool is_bound(const Load& load) {
   const auto bound = static_cast<double>(load.bound.size());
-  return bound > 0 && bound >= kNearlyAllSlow * static_cast<double>(load.slow) &&
-         bound >= kMostTested * static_cast<double>(load.tested);
+  return bound > 0 && bound >= kMinSlowShare * static_cast<double>(load.slow) &&
+         bound >= kMinTestedShare * static_cast<double>(load.tested);
 }
 
 struct Bound {
@@ -203,7 +205,7 @@ bool are_busy_anyway(const JudgeContext& context) {
     }
   }
   return context.is_short_of_processors && well > 0 &&
-         static_cast<double>(busy) > kMostTested * static_cast<double>(well);
+         static_cast<double>(busy) > kMinTestedShare * static_cast<double>(well);
 }
 
 }  // namespace

@@ -16,12 +16,12 @@ namespace chokepoint::preflight {
 
 // What has to be fixed, as far as the affected pairs show it.
 enum class Place : std::uint8_t {
-  Cluster,  // all of it, or no host in particular
-  Host,     // its processor, memory, sysctls, agent
-  Port,     // a host's NIC, its cable, or the switch's port: all that host's pairs suffer, nobody
-            // else's
-  Slot,     // the PCIe slot of a host's NIC
-  Name,     // what a name leads to
+  Cluster,       // all of it, or no host in particular
+  Host,          // its processor, memory, sysctls, agent
+  Port,          // a host's NIC, its cable, or the switch's port: all that host's pairs suffer, no
+                 // else's
+  Slot,          // the PCIe slot of a host's NIC
+  Name,          // what a name leads to
   DirectedPath,  // from one host to another, not back
   Pair,          // between two hosts, both ways: their cable, where no switch stands between
   Uplink,        // what two groups of hosts share

@@ -131,7 +131,7 @@ constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr std::string_view kOperation = "limits";
 constexpr std::string_view kNextStep = "'chokepoint preflight --print-limits' shows all of them";
 
-// Where a mistake is told from: the file's name and the line.
+// Where a mistake is: the file's name and the line.
 class Reader {
  public:
   explicit Reader(std::string file) : file_(std::move(file)) {}

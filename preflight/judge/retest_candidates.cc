@@ -69,8 +69,10 @@ std::vector<PathIndex> paths_that_fail_by_flow(const ClusterInput& input, const 
   return shared;
 }
 
-constexpr double kWithin = 0.9;   // of the ways within the groups are well
-constexpr double kBetween = 0.2;  // of those between them suffer: not in every round many cross
+// The shares of two groups' paths: within the groups so many are well, and between them so many
+// suffer. Few cross in some rounds, and then have what the groups share to themselves.
+constexpr double kMinWellWithin = 0.9;
+constexpr double kMinSlowBetween = 0.2;
 // Of two that are slow with each other something between them is; two that are well may have had
 // what their groups share to themselves.
 constexpr float kSlowPushes = 3;
@@ -141,8 +143,8 @@ bool are_groups(const std::vector<Tie>& ties, const std::vector<double>& place) 
     (same ? within : between) += 1;
     (same ? within_well : between_slow) += (tie.value > 0) == same ? 1 : 0;
   }
-  return between > 0 && within > 0 && within_well >= kWithin * within &&
-         between_slow >= kBetween * between;
+  return between > 0 && within > 0 && within_well >= kMinWellWithin * within &&
+         between_slow >= kMinSlowBetween * between;
 }
 
 }  // namespace

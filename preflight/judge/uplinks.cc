@@ -12,7 +12,8 @@ namespace {
 
 using checks::Status;
 
-constexpr double kManyShared = 0.25;  // of all ways: more than a few unlucky ones
+// The share of all paths that are slow only together: fewer are chance.
+constexpr double kMinSharedPaths = 0.25;
 
 // Paths between the groups that were slow in their round, and the results of repeats run alone.
 struct Crossing {
@@ -263,7 +264,7 @@ void judge_sharing(JudgeContext& context) {
     return;
   }
   const bool many = is_rate_known(context) && static_cast<double>(location.paths.size()) >
-                                                  kManyShared * static_cast<double>(known);
+                                                  kMinSharedPaths * static_cast<double>(known);
   Finding finding =
       finding_of(context.input, location, "link.shared", many ? Status::Warning : Status::Info);
   finding.check.found = fmt::format("{} of {} reach their rate only with nothing else on",

@@ -38,7 +38,7 @@ class Children {
   Result<> start(Who who, sys::Spawn spawn);
 
   // Until one of them has printed something or ended, one of `others` is readable, or the time is
-  // over; then the listener is told all there is.
+  // over; then the listener gets all there is.
   void poll(const std::vector<int>& others, int timeout_ms, const Listener& listener);
 
   // Lets all go, and after the grace ends those that are still there: by SIGTERM, then by SIGKILL.

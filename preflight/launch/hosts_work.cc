@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxRunning = 64;
 constexpr std::int64_t kSlowSeconds = 30;
 
-// "Linux x86_64", as the script says it of its host.
+// "Linux x86_64", as the script prints it for its host.
 std::string own_machine() {
   utsname about{};
   uname(&about);

@@ -12,7 +12,7 @@ namespace chokepoint::preflight {
 namespace {
 
 constexpr int kTickMs = 500;
-// An agent that is let go leaves at once; its way back is a few round trips.
+// An agent whose connection ends exits at once; the end of its ssh takes a few round trips.
 constexpr int kGraceMs = 3000;
 
 }  // namespace

@@ -30,7 +30,7 @@ class Work {
   virtual void printed(Children::Who who, std::string_view line) = 0;
   virtual void ended(Children::Who who, const sys::ExitStatus& status) = 0;
   virtual std::optional<Error> trouble(std::size_t host) = 0;
-  // Progress in words that was not told yet.
+  // Progress in words that was not reported yet.
   virtual std::vector<std::string> news() { return {}; }
 };
 

@@ -12,7 +12,8 @@
 namespace chokepoint::preflight {
 namespace {
 
-constexpr std::size_t kEnough = 12;  // where not all find room, so many that suffer little
+// How many hosts that suffer little are shown where not all fit.
+constexpr std::size_t kMaxMildHosts = 12;
 
 // How many ways from or to each host stand out. A host that sends badly has all of its ways here,
 // each of its receivers one.
@@ -56,7 +57,7 @@ void keep_worst(std::vector<HostIndex>& hosts, std::size_t most,
                            [&](HostIndex host) { return poor[host]; });
   const auto many = static_cast<std::size_t>(
       std::ranges::count_if(hosts, [&](HostIndex host) { return poor[host] > 1; }));
-  hosts.resize(std::min({most, hosts.size(), std::max(many, kEnough)}));
+  hosts.resize(std::min({most, hosts.size(), std::max(many, kMaxMildHosts)}));
   std::ranges::sort(hosts);
 }
 

@@ -28,7 +28,7 @@ enum class Presence : std::uint8_t {
   Unreachable,  // no route, no answer
   NoAgent,      // the host is up, and no agent listens
   Refused,      // the agent does not let this preflight in: another key, another preflight
-  Strange,      // what answers there speaks no, or another, protocol
+  Strange,      // what answers there has no, or another, protocol
   Lost,         // was there, and went in the midst of it
   Present,
 };

@@ -152,7 +152,7 @@ Result<Task> task_in(const control::Json& body) {
 }
 
 milliseconds longest(const Task& task) {
-  constexpr seconds kDoctor{25};      // drivers of devices that nobody used may be slow
+  constexpr seconds kDoctor{25};      // drivers of devices that are asleep may be slow
   using control::kAnswer;             // to connect, and to receive the result
   constexpr seconds kSlowAnswer{45};  // the same, with queue pairs and their memory
   constexpr seconds kRouters{10};     // of each flow

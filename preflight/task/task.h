@@ -1,5 +1,5 @@
 // What an agent is asked to do: one test, by names and numbers that are checked here. An agent
-// makes a command line of its own program from it; nothing a coordinator says reaches a shell, and
+// makes a command line of its own program from it; no text of a coordinator reaches a shell, and
 // no other program is started. Values; pure functions.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace chokepoint::preflight {
 
 enum class TaskKind : std::uint8_t {
   Doctor,   // chokepoint.doctor/1 of its own host
-  Names,    // what its resolver says of `hosts`
+  Names,    // what its resolver answers for `hosts`
   Latency,  // probe latency, idle only
   Loss,     // probe udp at a low rate, both ways at once: loss, and what the clocks say
   Path,     // probe path: routers, the largest packet, both families

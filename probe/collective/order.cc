@@ -59,7 +59,7 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// What a library's log says of itself is shortened or left out, never an error.
+// Text and numbers from a library's log are shortened or left out, never an error.
 DataPath bounded(DataPath data_path) {
   using Bounds = Fields<DataPath>;
   for (std::string* text : {&data_path.library, &data_path.transport, &data_path.interface,

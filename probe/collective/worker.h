@@ -16,7 +16,7 @@ struct Job {
   OpenBackend open = {};
   BackendOptions options = {};
   std::uint64_t memory_bytes = 0;                 // limit for its buffers; 0: none
-  std::function<host::Settings()> settings = {};  // of this host; empty: another rank tells them
+  std::function<host::Settings()> settings = {};  // of this host; empty: another rank reports them
 };
 
 using OnFailure = std::function<void(const Error&)>;

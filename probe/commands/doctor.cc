@@ -1,4 +1,4 @@
-// chokepoint doctor: reads this host, judges it, and says what to change. The document is
+// chokepoint doctor: reads this host, judges it, and advises what to change. The document is
 // chokepoint.doctor/1; the page for people is base/checks/check.h's. One thread.
 #include "base/documents/doctor.h"
 

@@ -52,8 +52,8 @@ documents::PathMtu mtu_of(const path::MtuFinding& mtu,
   return shown;
 }
 
-documents::PathDirection direction_of(const std::optional<Survey>& survey,
-                                      const std::string& why_not) {
+documents::PathDirection path_direction_of(const std::optional<Survey>& survey,
+                                           const std::string& why_not) {
   if (!survey) {
     return {.why_not = why_not};
   }
@@ -83,8 +83,8 @@ documents::PathFamily family_of(const FamilyOutcome& outcome) {
                                .connection = facts.connection,
                                .reason = facts.reason,
                                .connect_ms = facts.connect_ms,
-                               .forward = direction_of(outcome.forward, outcome.no_forward),
-                               .reverse = direction_of(outcome.reverse, outcome.no_reverse),
+                               .forward = path_direction_of(outcome.forward, outcome.no_forward),
+                               .reverse = path_direction_of(outcome.reverse, outcome.no_reverse),
                                .symmetry = outcome.symmetry};
   if (outcome.reverse) {
     family.udp_passes = outcome.udp_passes;

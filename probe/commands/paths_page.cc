@@ -34,7 +34,7 @@ struct NamedMembers {
   bool is_one = true;
 };
 
-// By the routers where they tell the flows apart, else by the share of the flows.
+// By the routers where these differ between the flows, else by the share of the flows.
 NamedMembers members_text(const ProbePaths& shown, const PathsFinding& finding) {
   if (finding.hop && shown.paths.by_hops) {
     std::vector<std::optional<documents::FlowHops>> hops;

@@ -38,9 +38,9 @@ using collective::StartedRanks;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kLook{100};
+constexpr milliseconds kCheckInterval{100};
 // Time for a library to end after it was asked to.
-constexpr seconds kGrace{5};
+constexpr seconds kLibraryEndTime{5};
 constexpr std::size_t kJobDigits = 16;
 
 // Ends the process: the thread of a library that hangs cannot be ended otherwise.
@@ -169,7 +169,7 @@ class ProbeCollectiveCommand final : public cli::Command {
     const CollectiveMeasured measured =
         measured_of(leader.lead(plan), plan, placement.position.ranks, placement.launcher);
     const Result<cli::ExitCode> shown = show(measured, context);
-    if (!rank.wait_for(kGrace)) {
+    if (!rank.wait_for(kLibraryEndTime)) {
       leave(shown, context);
     }
     return shown;
@@ -178,8 +178,8 @@ class ProbeCollectiveCommand final : public cli::Command {
   Result<cli::ExitCode> follow(const RankPlacement& placement, collective::RankThread& rank,
                                int interrupt) const {
     std::optional<RankEnd> end;
-    while (!(end = rank.wait_for(kLook))) {
-      if ((rank.is_over() || sys::is_readable(interrupt)) && !rank.wait_for(kGrace)) {
+    while (!(end = rank.wait_for(kCheckInterval))) {
+      if ((rank.is_over() || sys::is_readable(interrupt)) && !rank.wait_for(kLibraryEndTime)) {
         if (sys::is_readable(interrupt)) {
           return cli::ExitCode::Interrupted;
         }

@@ -23,6 +23,7 @@
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
 #include "probe/commands/rpc_page.h"
+#include "probe/rpc/outcome.h"
 
 namespace chokepoint::probe {
 namespace {
@@ -183,7 +184,7 @@ class ProbeRpcCommand final : public cli::Command {
   }
 
   // What the peer's name resolves to, whether both families work, and whether they do equally well.
-  // The result stands without it: where it fails it says nothing.
+  // The result does not need it: a failure is not reported.
   void look_at_name(RpcMeasured& measured, const control::ClientOptions& options, int interrupt,
                     const cli::Context& context) const {
     if (measured.document.interrupted || net::Address::parse(options.peer.host)) {

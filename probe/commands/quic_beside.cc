@@ -14,7 +14,7 @@
 namespace chokepoint::probe {
 namespace {
 
-constexpr std::chrono::seconds kBeside{3};
+constexpr std::chrono::seconds kTestTime{3};
 
 struct BesideRun {
   control::Client& client;
@@ -24,7 +24,7 @@ struct BesideRun {
   int interrupt;
 
   std::chrono::nanoseconds time() const {
-    return std::min<std::chrono::nanoseconds>(parameters.time, kBeside);
+    return std::min<std::chrono::nanoseconds>(parameters.time, kTestTime);
   }
 };
 

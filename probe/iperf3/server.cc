@@ -396,7 +396,7 @@ void run_tests(ClientQueue& queue, const ServerOptions& options, int stop) {
     Result<std::string> done = fail(ErrorKind::Exhausted, "test", "", "no memory is left for it");
     try {
       done = session.run();
-    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): `done` says it
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): `done` holds the error
     }
     // Before its connection closes: a client that sees that may start the next test at once.
     session.leave();

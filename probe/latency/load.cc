@@ -20,7 +20,7 @@ using net::Deadline;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-// Foreign probes on their way at a time: with more of them the door of the server would push out
+// Foreign probes on their way at a time: with more of them the server's acceptor would close
 // those of one source (control::AcceptorOptions).
 constexpr int kMaxProbers = 32;
 
@@ -274,7 +274,7 @@ void Load::look(double seconds) {
     const std::uint64_t bytes = connection.sends
                                     ? connection.carrier->acknowledged_bytes().value_or(0)
                                     : connection.carrier->received_bytes();
-    // A connection that has failed says less than before.
+    // A connection that has failed reports less than before.
     const std::uint64_t news = bytes - std::min(bytes, std::exchange(connection.counted, bytes));
     (connection.sends ? sent : received) += math::mbps(static_cast<double>(news), seconds);
   }

@@ -13,12 +13,13 @@ namespace {
 using documents::Bloat;
 
 constexpr double kP90 = 0.9;
-// A queueing delay that slows a collective of many rounds.
-constexpr double kSomeMs = 2;
-// One that people notice.
-constexpr double kMuchMs = 50;
-// Less is within what the scheduler of a busy host adds, which grows with the round trip.
-constexpr double kTimesIdle = 1.5;
+// The queueing delay that slows a collective of many rounds. Chosen.
+constexpr double kMildBloatMs = 2;
+// The queueing delay that people notice. Chosen.
+constexpr double kSevereBloatMs = 50;
+// The least ratio to the idle round trip: less is within what the scheduler of a busy host adds,
+// which grows with the round trip.
+constexpr double kMinBloatFactor = 1.5;
 
 std::string rate_of(const Loaded& load) {
   const auto text = [](double mbps) { return math::format_rate(mbps * 1e6); };
@@ -33,11 +34,11 @@ Bloat judge(const Idle& idle, const Loaded& loaded) {
   if (!is.bufferbloat_ms || is.load->connections == 0) {
     return Bloat::Unknown;
   }
-  if (*is.bufferbloat_ms < kSomeMs ||
-      loaded.tcp.trips->median < kTimesIdle * idle.tcp.trips->median) {
+  if (*is.bufferbloat_ms < kMildBloatMs ||
+      loaded.tcp.trips->median < kMinBloatFactor * idle.tcp.trips->median) {
     return Bloat::None;
   }
-  return *is.bufferbloat_ms < kMuchMs ? Bloat::Some : Bloat::Much;
+  return *is.bufferbloat_ms < kSevereBloatMs ? Bloat::Some : Bloat::Much;
 }
 
 documents::LatencyLoad load_of(const LoadResult& load) {
@@ -127,7 +128,7 @@ std::string responsiveness_sentence(const documents::Responsiveness& is, std::st
       "; a request within the load takes {}, of it {} on the way and {} in the sender's buffer",
       math::format_ms(*is.self_ms), math::format_ms(*is.self_path_ms),
       math::format_ms(*is.self_buffer_ms));
-  return *is.self_buffer_ms > std::max(*is.self_path_ms, kSomeMs)
+  return *is.self_buffer_ms > std::max(*is.self_path_ms, kMildBloatMs)
              ? text + ", which the sysctl net.ipv4.tcp_notsent_lowat there bounds"
              : text;
 }

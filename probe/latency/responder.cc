@@ -92,7 +92,7 @@ class Bearer {
     TRY(std::unique_ptr<Carrier> carrier,
         Carrier::make(std::move(fd), Fills::No, [](const SelfTime&) {}));
     std::unique_ptr<Bearer> bearer(new Bearer(std::move(carrier)));
-    // How a load connection ends says nothing: its client just closes it.
+    // How a load connection ends does not matter: its client just closes it.
     TRY(bearer->thread_, sys::start_thread("load connection", [&carrier = *bearer->carrier_] {
           std::ignore = carrier.run();
         }));

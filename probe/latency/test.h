@@ -41,7 +41,7 @@ Result<Parameters> parameters_in(const control::Json& body);
 
 class Test {
  public:
-  // Without UDP where it does not pass between the two ends; then `udp_problem` says why.
+  // Without UDP where it does not pass between the two ends; then `udp_problem` has the reason.
   static Result<Test> open(control::Client& client, const Parameters& parameters,
                            const net::SocketOptions& options, int interrupt,
                            const control::Waiting& waiting);

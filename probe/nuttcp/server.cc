@@ -412,7 +412,7 @@ void run_tests(peer::ConnectionQueue& queue, const ServerOptions& options, int s
     Result<std::string> done = fail(ErrorKind::Exhausted, "test", "", "no memory is left for it");
     try {
       done = ServerSession(std::move(*client), options, stop).run();
-    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): `done` says it
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): `done` holds the error
     }
     options.log("nuttcp " + name + ": " + (done ? *done : describe(done.error())));
   }

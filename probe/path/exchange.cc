@@ -124,7 +124,7 @@ Result<UdpGreeter> start_greeter(Session& session) {
   return UdpGreeter(std::move(socket), session.peer().address, token);
 }
 
-// Answers greetings until the client says Begin, and whether UDP passes.
+// Answers greetings until the client sends Begin, and whether UDP passes.
 class AwaitBegin final : public control::TestEnd {
  public:
   AwaitBegin(Session& session, UdpGreeter& greeter)
@@ -160,7 +160,7 @@ class AwaitBegin final : public control::TestEnd {
   bool udp_passes_ = false;
 };
 
-// Keeps echoing until the client says Stop, leaves, or time is up.
+// Keeps echoing until the client sends Stop, leaves, or time is up.
 void echo_until_stopped(UdpProber& flow, std::chrono::nanoseconds wait) {
   const net::Deadline deadline = net::Deadline::of(wait);
   while (!deadline.over() && flow.collect(control::kMessageInterval)) {

@@ -16,8 +16,8 @@
 //     ◄──────────────────────────── Result {}
 //
 // The server sends nothing by UDP until the client has sent, from the address of its control
-// connection, the token that it got there, and never more than it received: nobody can make it
-// flood a third party. Sizes and counts in a peer's messages are bounded.
+// connection, the token that it got there, and never more than it received: no other host can make
+// it flood a third party. Sizes and counts in a peer's messages are bounded.
 //
 // Functions block up to their deadlines; one thread per test. The service runs on a session's
 // thread.

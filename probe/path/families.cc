@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cmath>
 
+#include "base/math/path_difference.h"
 #include "base/math/units.h"
 #include "base/net/resolver.h"
 #include "base/net/socket.h"
@@ -145,12 +146,9 @@ std::optional<double> quickest(const FamilyFacts& facts) {
 }
 
 std::optional<std::string> unlike_paths(const HostFacts& host) {
-  constexpr double kFactor = 1.5;
-  constexpr double kMinMs = 2.0;
   const std::optional<double> four = quickest(host.ipv4);
   const std::optional<double> six = quickest(host.ipv6);
-  if (!four || !six || std::abs(*four - *six) < kMinMs ||
-      std::max(*four, *six) < kFactor * std::min(*four, *six)) {
+  if (!four || !six || !math::are_unlike(*four, *six)) {
     return std::nullopt;
   }
   const FamilyFacts& good = *four < *six ? host.ipv4 : host.ipv6;

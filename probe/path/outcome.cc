@@ -207,7 +207,7 @@ Symmetry symmetry_of(const Survey& forward, const Survey& reverse, const Origin&
   return placements.empty() ? by_address : compare(forward.trace, reverse.trace, placements);
 }
 
-// False where the path could not be surveyed from both ends; `no_reverse` then says why.
+// False where the path could not be surveyed from both ends; `no_reverse` then has the reason.
 bool look_from_both(const LookOptions& options, const Connect& connect, const sys::Clock& clock,
                     std::int64_t until_ns, FamilyOutcome& into) {
   if (options.alone || into.facts.connection != Connection::Connected) {

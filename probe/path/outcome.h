@@ -27,7 +27,7 @@ struct FamilyOutcome {
   Symmetry symmetry = {};
 };
 
-// Opens the control connection over this family; the error says why there is no peer.
+// Opens the control connection over this family; the error is the reason why there is no peer.
 using Connect = std::function<Result<control::Client>(net::Family family)>;
 
 struct LookOptions {

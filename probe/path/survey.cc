@@ -65,7 +65,7 @@ class EchoingProber final : public Prober {
   UdpProber& flow_;
 };
 
-// How the receipt of a UDP packet is confirmed: a peer echoes it, or the target, where nobody
+// How the receipt of a UDP packet is confirmed: a peer echoes it, or the target, where nothing
 // listens on the port, answers "port unreachable". The latter needs no peer, but hosts limit its
 // rate (Linux: one per second after the first six), so what seems lost is repeated slowly.
 struct Confirmation {
@@ -205,7 +205,7 @@ Result<> find_black_hole(const Leg& leg, Survey& found) {
   if (!traced) {
     return std::unexpected(traced.error());
   }
-  // An incomplete trace would blame the hop at which it was cut off.
+  // An incomplete trace would name the hop at which it was cut off as the fault.
   if (traced->complete) {
     found.black_hole = locate(found.trace.hops, traced->hops, large);
   }
@@ -283,7 +283,7 @@ std::optional<Reply> TcpProber::outcome(std::uint32_t sequence, int fd, short ev
                  .received_ns = monotonic_of(error->wall_ns, *clock_)};
   }
   const int code = net::pending_error(fd);
-  // The kernel gave up: nobody answered.
+  // The kernel gave up: no host answered.
   if (code == ETIMEDOUT || (code == 0 && (events & POLLOUT) == 0)) {
     return std::nullopt;
   }

@@ -18,7 +18,7 @@
 
 namespace chokepoint::probe::path {
 
-// Where traceroute starts; nobody listens there.
+// Where traceroute starts; no program listens there.
 constexpr std::uint16_t kTracePort = 33434;
 
 struct SurveyOptions {

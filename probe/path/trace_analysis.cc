@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 
+#include "base/math/path_difference.h"
+
 namespace chokepoint::probe::path {
 namespace {
 
@@ -143,15 +145,16 @@ std::pair<Match, std::string> judge_router(const Aligned& aligned, std::size_t p
 
 // The round trips to one router from both ends add up to that of the whole path.
 bool round_trips_add_up(const Trace& forward, const Trace& reverse, std::size_t position) {
-  constexpr double kMinMs = 2.0;  // of a shorter path the difference is noise
-  constexpr double kShare = 0.25;
+  // Chosen: routers answer probes later than they forward packets, by a share of the round trip.
+  constexpr double kToleratedMs = 1;
+  constexpr double kToleratedShare = 0.25;
   const auto whole = forward.hops.back().median_rtt_ms();
   const auto near = forward.hops[position - 1].median_rtt_ms();
   const auto far = reverse.hops[reverse.hops.size() - 1 - position].median_rtt_ms();
-  if (!whole || !near || !far || *whole < kMinMs) {
+  if (!whole || !near || !far || *whole < math::kMinPathDifferenceMs) {
     return true;
   }
-  return std::abs(*near + *far - *whole) <= std::max(1.0, kShare * *whole);
+  return std::abs(*near + *far - *whole) <= std::max(kToleratedMs, kToleratedShare * *whole);
 }
 
 std::vector<RouterMatch> match_routers(const Trace& forward, const Trace& reverse,

@@ -1,6 +1,7 @@
 // Probes as UDP datagrams of one flow: source address, source port, target address and target port
 // are the same for every probe, so routers that spread flows over parallel paths send all of them
-// along one path. The stamp inside the quoted datagram says which probe an answer belongs to.
+// along one path. The stamp inside the quoted datagram identifies the probe that an answer belongs
+// to.
 //
 // DF is set on every probe, and the path MTU that the kernel has learned is not consulted, so a
 // probe larger than the path's MTU is answered with TooBig, or vanishes.

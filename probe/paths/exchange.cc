@@ -78,7 +78,7 @@ constexpr int kMaxPingsAtOnce = 256;
 constexpr int kRoomBytes = 8 << 20;
 constexpr std::size_t kSinkBytes = std::size_t{1} << 20;
 
-// What arrives on the sockets is handed to `take` until the client has said Stop. A socket whose
+// What arrives on the sockets is handed to `take` until the client has sent Stop. A socket whose
 // descriptor `take` sets to -1 is not watched any more.
 Result<> until_stopped(Session& session, const net::Deadline& deadline, std::vector<pollfd> sockets,
                        const std::function<void(std::span<pollfd>)>& take) {

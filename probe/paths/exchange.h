@@ -11,7 +11,7 @@
 // The packets are those of probe/udp/packet.h. A Ping's sequence is its flow in the upper 32 bits
 // and its round in the lower ones; its run says whether it is measured. The server answers a Ping
 // only if it comes from the address of the control connection and holds the number of the test,
-// which went over the sealed connection: nobody can have packets sent to an address that is not
+// which went over the sealed connection: no host can have packets sent to an address that is not
 // theirs. What it counts is bounded by what was requested.
 //
 // The service runs on a session's thread.
@@ -68,7 +68,7 @@ Result<ServerReady> ready_in(const control::Json& body);
 struct ServerCounts {
   std::vector<std::uint64_t> received = {};  // each counted once
   std::vector<std::uint64_t> answered = {};  // of them
-  std::uint64_t dropped = 0;                 // by the server's socket, for want of room
+  std::uint64_t dropped = 0;                 // by the server's socket, because its buffer was full
 };
 
 // An error unless it has so many flows, and no more than so many packets of each.

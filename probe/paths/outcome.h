@@ -1,5 +1,5 @@
-// What a sweep says of the members of a bundle: groups of flows that lose more or take longer than
-// the others, or that all are alike, or that too little was sent to tell. Values and pure
+// What a sweep shows of the members of a bundle: groups of flows that lose more or take longer than
+// the others, or that all are alike, or that too little was sent to know. Values and pure
 // functions.
 #pragma once
 

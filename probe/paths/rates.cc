@@ -28,7 +28,7 @@ constexpr int kUnsentBytes = 128 * 1024;
 // What is under way when a slice ends has as long again to arrive, so that the next flow has its
 // member for itself; no longer, or a member that carries next to nothing would hold up the sweep.
 constexpr std::chrono::milliseconds kMinDrain{200};
-constexpr std::chrono::milliseconds kLook{1};
+constexpr std::chrono::milliseconds kCheckInterval{1};
 constexpr std::size_t kPasses = 2;
 
 std::chrono::nanoseconds drain_of(std::chrono::nanoseconds slice) {
@@ -111,7 +111,7 @@ Result<Pass> RateSweep::send_for(std::size_t flow, std::chrono::nanoseconds slic
   }
   const Deadline drain = Deadline::of(drain_of(slice), interrupt);
   while (!is_drained(fd) && !drain.over()) {
-    const Result<> waited = net::wait_for(-1, 0, drain.at_most(kLook), "wait", "flow");
+    const Result<> waited = net::wait_for(-1, 0, drain.at_most(kCheckInterval), "wait", "flow");
     if (!waited && waited.error().kind != ErrorKind::Timeout) {
       return std::unexpected(waited.error());
     }

@@ -295,7 +295,7 @@ Result<SweepRecord> Sweep::close() {
   for (std::size_t flow = 0; flow < sockets_.size(); ++flow) {
     take_pongs(flow);
     FlowRecord& record = record_.flows[flow];
-    // A server may count more than was sent; nobody else can.
+    // Only a faulty server counts more than was sent.
     record.received_by_peer = std::min(counts.received[flow], record.sent);
     record.answered = std::min(counts.answered[flow], record.received_by_peer);
     record_.dropped += udp::queue_drops(sockets_[flow].get()).value_or(0);

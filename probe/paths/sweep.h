@@ -40,7 +40,7 @@ struct FlowRecord {
 struct SweepRecord {
   std::vector<FlowRecord> flows = {};
   std::int64_t rounds = 0;             // that were begun
-  std::uint64_t dropped = 0;           // by this host's sockets, for want of room
+  std::uint64_t dropped = 0;           // by this host's sockets, because their buffers were full
   std::uint64_t peer_dropped = 0;      // by the peer's
   std::chrono::nanoseconds time = {};  // of the sending
   bool interrupted = false;

@@ -15,7 +15,7 @@ using checks::Check;
 using checks::Checks;
 using checks::Status;
 
-constexpr std::string_view kLook =
+constexpr std::string_view kInspectPeers =
     "nvidia-smi topo -p2p r; lspci -vvv | grep ACSCtl; cat /proc/cmdline";
 // Of what the slower of both slots carries.
 constexpr double kMinPeerShare = 0.6;
@@ -134,7 +134,7 @@ Check of_staged(const PeerOutcome& outcome) {
   }
   check.wanted = "straight from GPU to GPU";
   check.why = "the driver lets neither reach the other's memory: every byte goes through the host";
-  check.next_step = kLook;
+  check.next_step = kInspectPeers;
   return check;
 }
 
@@ -146,16 +146,16 @@ Check of_direct(const PeerOutcome& outcome, std::optional<double> ceiling_mbps) 
   check.found = fmt::format("{} there, {} back, {} both ways", format_gigabytes(there),
                             format_gigabytes(back), format_gigabytes(both));
   const double slower = std::min(there, back);
-  const bool is_slow = both < std::max(there, back) * kUsualGain ||
+  const bool is_slow = both < std::max(there, back) * kMinDuplexGain ||
                        (ceiling_mbps && slower < *ceiling_mbps * kMinPeerShare);
   if (is_slow && is_too_small_to_judge(outcome.bytes, check)) {
     return check;
   }
-  if (both < std::max(there, back) * kUsualGain) {
+  if (both < std::max(there, back) * kMinDuplexGain) {
     check.status =
-        both < std::max(there, back) * kCriticalGain ? Status::Critical : Status::Warning;
-    check.wanted =
-        fmt::format("{} or more both ways", format_gigabytes(std::max(there, back) * kUsualGain));
+        both < std::max(there, back) * kCriticalDuplexGain ? Status::Critical : Status::Warning;
+    check.wanted = fmt::format("{} or more both ways",
+                               format_gigabytes(std::max(there, back) * kMinDuplexGain));
     check.why =
         "traffic between GPUs goes up to the processor and down again (ACS, an IOMMU): 101 "
         "GB/s both ways were seen to become 7";
@@ -166,7 +166,7 @@ Check of_direct(const PeerOutcome& outcome, std::optional<double> ceiling_mbps) 
   } else if (ceiling_mbps && slower > *ceiling_mbps) {
     check.found += "; more than PCIe carries: over NVLink";
   }
-  check.next_step = check.status == Status::Pass ? "" : std::string(kLook);
+  check.next_step = check.status == Status::Pass ? "" : std::string(kInspectPeers);
   return check;
 }
 
@@ -256,7 +256,7 @@ void judge_peers(const PeerOutcome& outcome, std::optional<double> ceiling_mbps,
     check.found = fmt::format("{}", fmt::join(outcome.wrong, "; "));
     check.wanted = "all as it was sent";
     check.why = "data changed between the GPUs: an IOMMU or ACS in the way, or broken hardware";
-    check.next_step = kLook;
+    check.next_step = kInspectPeers;
     checks.push_back(std::move(check));
   }
 }

@@ -18,10 +18,10 @@ struct Thresholds {
   std::optional<double> min_percent = {};  // of the ceiling; nullopt: the default
 };
 
-// Both ways at once, over the faster single way: nearly 2 if nothing slows them down. Below the
-// first it is a warning, below the second critical.
-inline constexpr double kUsualGain = 1.3;
-inline constexpr double kCriticalGain = 0.6;
+// The rate of both directions at once over that of the faster one: nearly 2 if nothing slows them
+// down. Below the first it is a warning, below the second critical.
+inline constexpr double kMinDuplexGain = 1.3;
+inline constexpr double kCriticalDuplexGain = 0.6;
 
 // pcie.link-under-load, pcie.link-steady, pcie.path, pcie.copies, pcie.both-ways, pcie.pageable,
 // pcie.numa, pcie.replays, pcie.errors-under-load, pcie.data, pcie.measured. `cpus`: that this

@@ -15,11 +15,14 @@ using checks::Check;
 using checks::Checks;
 using checks::Status;
 
-// Gen3 at its best reaches 83 % of what this payload leaves, Gen4 90, Gen5 95.
-constexpr double kUsualPercent = 75;
-constexpr double kCriticalPercent = 50;
-constexpr double kFarShare = 0.9;
-constexpr double kPageableShare = 0.7;
+// Of the link's ceiling. Gen3 at its best reaches 83 % of what this payload leaves, Gen4 90, Gen5
+// 95.
+constexpr double kMinCopyPercent = 75;
+constexpr double kCriticalCopyPercent = 50;
+// Of the rate of copies from pinned memory of the near NUMA node: from another node, and from
+// pageable memory. Chosen.
+constexpr double kMinFarShare = 0.9;
+constexpr double kMinPageableShare = 0.7;
 
 class Judge {
  public:
@@ -68,14 +71,14 @@ class Judge {
       return;
     }
     const double share = slower->second * math::kPercent / ceiling->mbps;
-    const double least = thresholds.min_percent.value_or(kUsualPercent);
+    const double least = thresholds.min_percent.value_or(kMinCopyPercent);
     check.found += fmt::format(", {:.0f} %", share);
     check.wanted = fmt::format("{:.0f} % of {}: {} at {}, payload {} bytes{}", least,
                                format_gigabytes(ceiling->mbps), describe(ceiling->hop.current),
                                ceiling->hop.address, ceiling->payload_bytes,
                                ceiling->payload_is_known ? "" : " assumed");
     if (share < least && !is_too_small_to_judge(outcome_.bytes, check)) {
-      const bool grave = thresholds.min_percent || share < kCriticalPercent;
+      const bool grave = thresholds.min_percent || share < kCriticalCopyPercent;
       check.status = grave ? Status::Critical : Status::Warning;
       check.why =
           "copies stay far below the link: an IOMMU that translates, memory of another "
@@ -95,12 +98,12 @@ class Judge {
     Check check = begin("pcie.both-ways", "a link carries as much back as there, at the same time");
     check.found = fmt::format("{} both ways, {} one way", format_gigabytes(*pinned.both_mbps),
                               format_gigabytes(one_way));
-    check.wanted = fmt::format("{} or more", format_gigabytes(one_way * kUsualGain));
-    if (gain < kUsualGain && !is_too_small_to_judge(outcome_.bytes, check)) {
+    check.wanted = fmt::format("{} or more", format_gigabytes(one_way * kMinDuplexGain));
+    if (gain < kMinDuplexGain && !is_too_small_to_judge(outcome_.bytes, check)) {
       const bool single = outcome_.engines == 1;
-      check.status = gain < kCriticalGain ? Status::Critical
-                     : single             ? Status::Info
-                                          : Status::Warning;
+      check.status = gain < kCriticalDuplexGain ? Status::Critical
+                     : single                   ? Status::Info
+                                                : Status::Warning;
       check.why = single ? "this GPU has one copy engine: one way waits for the other"
                          : "copies the one way hold those the other way back: an IOMMU, ACS, or "
                            "memory that is too slow for both";
@@ -112,7 +115,7 @@ class Judge {
   void pageable() {
     const auto pinned = outcome_.pinned.to_gpu_mbps;
     const auto pageable = outcome_.pageable.to_gpu_mbps;
-    if (!pinned || !pageable || *pageable >= *pinned * kPageableShare) {
+    if (!pinned || !pageable || *pageable >= *pinned * kMinPageableShare) {
       return;
     }
     Check check = begin("pcie.pageable",
@@ -134,7 +137,7 @@ class Judge {
     const auto beside = std::ranges::count_if(cpus, is_near);
     const auto near_mbps = outcome_.anywhere ? std::nullopt : outcome_.pinned.to_gpu_mbps;
     const auto far_mbps = outcome_.far.to_gpu_mbps;
-    const bool costs = !near_mbps || !far_mbps || *far_mbps < *near_mbps * kFarShare;
+    const bool costs = !near_mbps || !far_mbps || *far_mbps < *near_mbps * kMinFarShare;
     Check check = begin("pcie.numa", "memory of the GPU's own NUMA node is nearer to it");
     check.found = fmt::format("{} of {} usable CPUs are on its node {}", beside, cpus.size(),
                               *outcome_.near_node);

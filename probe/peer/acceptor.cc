@@ -16,9 +16,10 @@ namespace {
 
 using net::Deadline;
 
-constexpr std::chrono::milliseconds kLookForLate{500};
+// How often it looks for connections that have sent nothing for too long.
+constexpr std::chrono::milliseconds kCheckInterval{500};
 // Without descriptors left accept() fails at once, again and again: wait before the next attempt.
-constexpr std::chrono::milliseconds kRest{50};
+constexpr std::chrono::milliseconds kRetryInterval{50};
 
 std::vector<pollfd> watched(int stop, const std::vector<sys::Descriptor>& listeners,
                             const std::vector<PendingConnection>& pending) {
@@ -37,7 +38,7 @@ std::vector<pollfd> watched(int stop, const std::vector<sys::Descriptor>& listen
 Result<> Acceptor::run(int stop) {
   while (true) {
     std::vector<pollfd> all = watched(stop, listeners_, pending_);
-    if (poll(all.data(), all.size(), static_cast<int>(kLookForLate.count())) < 0 &&
+    if (poll(all.data(), all.size(), static_cast<int>(kCheckInterval.count())) < 0 &&
         errno != EINTR) {
       return fail(from_errno(errno, "wait for clients", "listening sockets"));
     }
@@ -65,7 +66,7 @@ Result<> Acceptor::run(int stop) {
 void Acceptor::accept_from(int listener) {
   Result<std::optional<sys::Descriptor>> fd = net::accept(listener);
   if (!fd) {
-    poll(nullptr, 0, static_cast<int>(kRest.count()));
+    poll(nullptr, 0, static_cast<int>(kRetryInterval.count()));
     return;
   }
   if (!*fd) {

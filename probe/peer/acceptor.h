@@ -1,7 +1,7 @@
 // The acceptor of a server of a foreign protocol. It accepts connections and reads what each
 // client sends first, of all pending at once on one thread, so that a connection that is slow,
-// silent or not a client at all delays nobody. A connection that has sent enough is handed on,
-// usually into the queue from which the thread that runs the tests takes it.
+// silent or not a client at all delays no other client. A connection that has sent enough is handed
+// on, usually into the queue from which the thread that runs the tests takes it.
 //
 //   accept ──► connection ── its first bytes ──► on_ready ── push ──► ConnectionQueue ──► next
 //                 └─ too slow, too long, one too many (the oldest goes) ──► closed

@@ -21,7 +21,7 @@
 
 namespace chokepoint::probe::quic {
 
-// An error that says what to do where the module is missing or cannot be opened.
+// An error with the next step where the module is missing or cannot be opened.
 Result<> can_quic();
 std::string library_version();  // "ngtcp2 0.12.1"; empty without one
 
@@ -142,7 +142,7 @@ class Connection {
   // When expire() shall be called, unless something comes first.
   virtual std::int64_t expiry_ns() const = 0;
   virtual Result<> expire(std::int64_t now_ns) = 0;
-  // The packet that tells the peer that this is over; 0 where none can be written.
+  // The packet that ends the connection at the peer; 0 where none can be written.
   virtual std::size_t close(std::span<std::byte> into, std::int64_t now_ns) = 0;
 
   virtual bool is_closed() const = 0;            // by the peer
@@ -183,7 +183,7 @@ class Gate {
   };
   virtual Look look(Packet packet, const SocketAddress& from, std::span<std::byte> into,
                     std::int64_t now_ns) = 0;
-  // For a packet with an opening that the server does not want: tells the client so.
+  // For a packet with an opening that the server does not want: refuses it to the client.
   virtual std::size_t refuse(Packet packet, std::span<std::byte> into) = 0;
 };
 

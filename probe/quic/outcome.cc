@@ -61,7 +61,7 @@ double peak_of_whole(const documents::QuicFigures& figures, double interval_s) {
   return peak;
 }
 
-// As the sentence speaks of it; nothing is known of one that is another program's.
+// A host's name in the sentence; nothing is known of one that runs another program.
 struct Host {
   const std::string& name;
   std::string_view does;

@@ -124,7 +124,7 @@ class PerfSession {
     Result<> served = fail(ErrorKind::Exhausted, "test", "", "no memory is left for it");
     try {
       served = serve();
-    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): `served` says it
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): `served` holds the error
     }
     const Connection* connection = endpoint_.connection();
     const StreamCounts counts = connection == nullptr ? StreamCounts() : connection->counts();

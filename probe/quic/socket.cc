@@ -96,7 +96,7 @@ Result<Socket> Socket::adopt(sys::Descriptor fd, bool segmentation) {
       (!set_option(fd.get(), SOL_UDP, UDP_GRO, segmentation ? 1 : 0) && !segmentation)) {
     return fail(from_errno(errno, "prepare", "UDP socket"));
   }
-  // 'probe udp' has these switched on; here nobody reads them.
+  // 'probe udp' has these switched on; here they are not read.
   set_option(fd.get(), SOL_SOCKET, SO_TIMESTAMPNS, 0);
   set_option(fd.get(), SOL_SOCKET, SO_RXQ_OVFL, 0);
   udp::ask_for_room(fd.get(), kReceiveBuffer);
@@ -114,7 +114,7 @@ Socket::Socket(sys::Descriptor fd, const Ends& ends, bool is_v6, bool segmentati
       outgoing_(kBufferBytes),
       incoming_(kBufferBytes) {}
 
-// What a path or a host that is not there says: QUIC waits for it, and gives up by its own clock.
+// Errors of a path or a host that is not there: QUIC waits for it, and gives up by its own clock.
 bool Socket::is_of_the_path(int code) {
   refused_ = refused_ || code == ECONNREFUSED;
   return code == ECONNREFUSED || code == EHOSTUNREACH || code == ENETUNREACH || code == ENETDOWN ||
@@ -187,7 +187,7 @@ Result<bool> Socket::send_run(std::size_t count) {
   return true;
 }
 
-// The kernel says the same of packets that it cannot segment and of those that are larger than the
+// The kernel has the same error for packets that it cannot segment and for those larger than the
 // interface takes, such as path MTU discovery sends. It takes the first one alone unless that is
 // too large.
 Result<bool> Socket::send_first_alone() {

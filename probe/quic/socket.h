@@ -39,7 +39,7 @@ class Socket {
   const SocketCounts& counts() const { return counts_; }
   // Whether the kernel cuts messages; false as well where it has refused to.
   bool is_segmenting() const { return segmentation_; }
-  // The peer's host has said that nothing listens at its port.
+  // The peer's host has answered that nothing listens at its port (ICMP).
   bool is_refused() const { return refused_; }
 
   // Where the next packet of the batch is written to.

@@ -105,7 +105,7 @@ class SetUp {
   Deadline deadline_;
 };
 
-// Moves packets until the other end says Begin.
+// Moves packets until the other end sends Begin.
 class AwaitBegin final : public control::TestEnd {
  public:
   // `is_open`: the connection is the test's own, and must stay open.

@@ -67,7 +67,7 @@ class Engine {
                                               std::vector<sys::Descriptor> answers,
                                               const Parameters& parameters, sys::Root root);
 
-  // turn() says at once when there is something to read here. Not owned; -1: none.
+  // turn() returns at once when there is something to read here. Not owned; -1: none.
   Result<> watch(int fd);
   // Measures from now on; an end that only calls begins to call, until the time is over.
   // `on_interval` is for that one.

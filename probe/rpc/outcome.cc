@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/host/cpu.h"
+#include "base/math/path_difference.h"
 #include "base/math/queue.h"
 #include "base/math/units.h"
 #include "probe/rpc/wire.h"
@@ -14,22 +15,26 @@
 namespace chokepoint::probe::rpc {
 namespace {
 
-// Of the mean latency: what more than the median is due to few calls that took very long.
-constexpr double kLossShare = 0.3;
-constexpr double kOutlierShare = 0.5;
-// Of the time in which TCP had something to send.
-constexpr double kWindowShare = 0.2;
-// From here on a call took more than its one round trip.
-constexpr double kMoreThanOne = 1.6;
-// Below this the hosts' own times are as large as the way's.
+// Shares of the mean latency by which it exceeds the median, due to few calls that took very long:
+// with retransmissions, and without.
+constexpr double kMinLossShare = 0.3;
+constexpr double kMinOutlierShare = 0.5;
+// The share of the time in which TCP had something to send, but a window had no room.
+constexpr double kMinWindowShare = 0.2;
+// From so many round trips on, a call took more than one.
+constexpr double kMinRoundTrips = 1.6;
+// On a path with a shorter round trip the hosts' own times are as large as the path's.
 constexpr double kShortTripMs = 0.5;
-// Less than the shortest delay of an acknowledgement, 40 ms.
+// Less than the shortest delay of an acknowledgement, 40 ms (TCP_DELACK_MIN, include/net/tcp.h).
 constexpr double kDelayedAckMs = 25;
-constexpr double kNagleTimes = 1.3;
-// After so long without data the congestion window is made small again: the shortest timeout.
+// A message that waits for an acknowledgement takes at least so many round trips.
+constexpr double kNagleFactor = 1.3;
+// Without data for so long the congestion window is made small again: the shortest retransmission
+// timeout (TCP_RTO_MIN, include/net/tcp.h).
 constexpr std::chrono::milliseconds kIdle{200};
-constexpr int kManyOutstanding = 64;
-constexpr int kTimesMore = 8;
+// The most calls at once that a sentence advises, and how many times as many as there were.
+constexpr int kMaxAdvisedOutstanding = 64;
+constexpr int kAdvisedFactor = 8;
 
 double mbps_of(double messages_per_s, std::uint64_t bytes) {
   return messages_per_s * static_cast<double>(bytes) * math::kBits / math::kMega;
@@ -134,7 +139,7 @@ std::optional<Verdict> loss(const Facts& facts) {
   // What the retransmissions may have cost at the most: each delayed all calls of one caller.
   const double explained_ms = static_cast<double>(lost) * facts.parameters.outstanding *
                               (latency.max - latency.median) / static_cast<double>(latency.count);
-  if (lost == 0 || excess_ms < kLossShare * latency.mean || explained_ms < excess_ms / 2) {
+  if (lost == 0 || excess_ms < kMinLossShare * latency.mean || explained_ms < excess_ms / 2) {
     return std::nullopt;
   }
   return Verdict{
@@ -147,7 +152,7 @@ std::optional<Verdict> loss(const Facts& facts) {
 
 std::optional<Verdict> outliers(const Facts& facts) {
   const documents::RpcTimes latency = known(facts.at.latency_ms);
-  if (latency.mean - latency.median < kOutlierShare * latency.mean) {
+  if (latency.mean - latency.median < kMinOutlierShare * latency.mean) {
     return std::nullopt;
   }
   return Verdict{
@@ -163,7 +168,7 @@ std::optional<Verdict> outliers(const Facts& facts) {
 std::optional<Verdict> nagle(const Facts& facts) {
   const double trip = round_trip_of(facts.at).value_or(0);
   const double network_ms = facts.at.network_ms;  // the mean: not every message waits
-  const bool waits = (trip >= kShortTripMs && network_ms >= kNagleTimes * trip) ||
+  const bool waits = (trip >= kShortTripMs && network_ms >= kNagleFactor * trip) ||
                      network_ms - trip >= kDelayedAckMs;
   if (facts.parameters.no_delay || facts.size() > kFirstFlightBytes || !waits) {
     return std::nullopt;
@@ -176,19 +181,19 @@ std::optional<Verdict> nagle(const Facts& facts) {
                   facts.on_path(), math::format_ms(network_ms), math::format_ms(trip))};
 }
 
-// What TCP's own stopwatch says of the direction that carries more.
+// By TCP's own times (tcp_info) of the direction that carries more.
 std::optional<Verdict> buffers(const Facts& facts) {
   const documents::RpcShares& shares = facts.sent().limited_by;
   if (facts.size() <= kFirstFlightBytes || !shares.receive_window || !shares.send_buffer) {
     return std::nullopt;
   }
-  if (*shares.receive_window > kWindowShare && *shares.receive_window >= *shares.send_buffer) {
+  if (*shares.receive_window > kMinWindowShare && *shares.receive_window >= *shares.send_buffer) {
     return Verdict{Limit::ReceiveWindow,
                    fmt::format("the receive window of {} for {:.0f} % of the time: raise "
                                "net.ipv4.tcp_rmem there",
                                facts.receiver(), math::kPercent * *shares.receive_window)};
   }
-  if (*shares.send_buffer > kWindowShare) {
+  if (*shares.send_buffer > kMinWindowShare) {
     return Verdict{Limit::SendBuffer,
                    fmt::format("the send buffer of {} for {:.0f} % of the time: raise "
                                "net.ipv4.tcp_wmem there",
@@ -219,7 +224,7 @@ std::optional<Verdict> window(const Facts& facts) {
   const documents::RpcMessages& sent = facts.sent();
   const double trip = round_trip_of(facts.at).value_or(0);
   const double rounds = facts.at.round_trips.value_or(0);
-  if (facts.size() <= kFirstFlightBytes || trip < kShortTripMs || rounds < kMoreThanOne ||
+  if (facts.size() <= kFirstFlightBytes || trip < kShortTripMs || rounds < kMinRoundTrips ||
       !sent.window_bytes || sent.window_bytes->median >= static_cast<double>(facts.size())) {
     return std::nullopt;
   }
@@ -266,16 +271,16 @@ Verdict round_trip(const Facts& facts, double trip) {
   if (facts.parameters.pause.count() > 0) {
     sentence +=
         fmt::format(" and pauses for {} after each", math::format_duration(facts.parameters.pause));
-  } else if (outstanding < kManyOutstanding) {
+  } else if (outstanding < kMaxAdvisedOutstanding) {
     sentence += fmt::format("; {} outstanding calls would make up to {} times as many",
-                            kTimesMore * outstanding, kTimesMore);
+                            kAdvisedFactor * outstanding, kAdvisedFactor);
   }
   return {Limit::RoundTrip, std::move(sentence)};
 }
 
 Verdict by_network_time(const Facts& facts) {
   const double trip = round_trip_of(facts.at).value_or(0);
-  if (median_network_ms(facts.at) < kMoreThanOne * trip) {
+  if (median_network_ms(facts.at) < kMinRoundTrips * trip) {
     return round_trip(facts, trip);
   }
   return facts.size() > kFirstFlightBytes ? transmission(facts) : hosts(facts, trip);
@@ -399,12 +404,9 @@ std::string family_title(net::Family family) {
 std::optional<std::string> family_difference(const std::string& name, net::Family family,
                                              const documents::RpcOtherFamily& used,
                                              const documents::RpcOtherFamily& other) {
-  constexpr double kTimes = 1.5;
-  constexpr double kMinMs = 2;
   const double mine = known(used.latency_ms).median;
   const double its = known(other.latency_ms).median;
-  if (!used.latency_ms || !other.latency_ms || std::abs(mine - its) < kMinMs ||
-      std::max(mine, its) < kTimes * std::min(mine, its)) {
+  if (!used.latency_ms || !other.latency_ms || !math::are_unlike(mine, its)) {
     return std::nullopt;
   }
   return fmt::format(

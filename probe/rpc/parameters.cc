@@ -70,14 +70,14 @@ net::SocketOptions socket_options(const Parameters& parameters) {
 
 std::int64_t memory_of(const Parameters& parameters) {
   constexpr std::int64_t kBuffers = std::int64_t{2} << 20;
-  constexpr std::int64_t kOfCall = 3 * static_cast<std::int64_t>(sizeof(std::int64_t));
-  return kBuffers + kOfCall * parameters.callers * parameters.outstanding;
+  constexpr std::int64_t kBytesOfCall = 3 * static_cast<std::int64_t>(sizeof(std::int64_t));
+  return kBuffers + kBytesOfCall * parameters.callers * parameters.outstanding;
 }
 
 std::chrono::nanoseconds stall_limit_of(const Parameters& parameters) {
-  constexpr std::chrono::seconds kOfLast{5};
-  constexpr std::chrono::seconds kMoreForEach{1};
-  return kOfLast + kMoreForEach * static_cast<int>(parameters.next.size());
+  constexpr std::chrono::seconds kLastWorker{5};
+  constexpr std::chrono::seconds kPerNextWorker{1};
+  return kLastWorker + kPerNextWorker * static_cast<int>(parameters.next.size());
 }
 
 }  // namespace chokepoint::probe::rpc

@@ -34,7 +34,7 @@ constexpr seconds kLinger{60};
 constexpr seconds kTurnOfNext{20};
 constexpr seconds kReportEvery{1};
 
-// Versions before this kind of test do not know it, and say the same as a server that was told not
+// Versions before this kind of test do not know it, and answer like a server that was started not
 // to offer it.
 Error without_rpc(Error error, const Client& client, const std::string& program) {
   const std::string& theirs = client.admittance().server.program;
@@ -58,9 +58,9 @@ Result<std::vector<sys::Descriptor>> attach_all(Client& client, const Parameters
 }
 
 // No byte has moved for too long. Whether messages of the control connection, which are small,
-// still pass tells a path that drops large packets from one that is gone.
+// still pass distinguishes a path that drops large packets from one that is gone.
 Error stalled(Client& client, const Engine& engine, const Parameters& parameters) {
-  constexpr std::chrono::seconds kWord{3};
+  constexpr std::chrono::seconds kMessageTime{3};
   const auto bytes = [](std::uint64_t count) {
     return math::format_bytes(static_cast<double>(count));
   };
@@ -70,7 +70,7 @@ Error stalled(Client& client, const Engine& engine, const Parameters& parameters
   Error error;
   error.kind = ErrorKind::Timeout;
   error.subject = client.channel().peer();
-  if (!stop_test(client, Deadline::of(kWord))) {
+  if (!stop_test(client, Deadline::of(kMessageTime))) {
     error.reason = what + ", and its control connection is silent, too";
     error.next_step = "is the host up, and does 'chokepoint probe path' reach it?";
     return error;
@@ -284,7 +284,7 @@ class RpcService final : public control::TestService<Parameters, parameters_in> 
     return answered;
   }
 
-  // Until the client says that it is over. What this worker and those behind it measured.
+  // Until the client ends it. What this worker and those behind it measured.
   static Result<Json> answer(Session& session, const Parameters& parameters, Next* next) {
     TRY(std::vector<sys::Descriptor> taken,
         take_streams(session, parameters.callers, socket_options(parameters)));

@@ -1,6 +1,6 @@
 // One TCP connection that carries calls: messages of one size each way, back to back, so that a
-// count of bytes says where one ends. Moves what the socket takes and never waits. Owns the socket;
-// borrows what it sends. One thread.
+// count of bytes shows where one ends. Moves what the socket takes and never waits. Owns the
+// socket; borrows what it sends. One thread.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace chokepoint::probe::rpc {
 // What TCP lets out at once on a new connection: ten segments (RFC 6928).
 inline constexpr auto kFirstFlightBytes = static_cast<std::uint64_t>(10 * math::kSegmentBytes);
 
-// What the kernel says of several connections, looked at while they are used.
+// What the kernel reports of several connections (tcp_info), read while they are used.
 class SentMeter {
  public:
   void begin(int fd) { change_totals(fd, -1); }

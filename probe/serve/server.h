@@ -1,6 +1,7 @@
-// The server that probes measure against: a door, and a thread for each client that was admitted.
+// The server that probes measure against: an acceptor, and a thread for each client that was
+// admitted.
 //
-//   run() ── door's thread ── AdmissionHandler::enter ──► session's thread: Request, turn,
+//   run() ── acceptor's thread ── AdmissionHandler::enter ──► session's thread: Request, turn,
 //   Service::serve …
 //                          └─ AdmissionHandler::attach ─► Session::arrived
 //
@@ -63,7 +64,7 @@ class Server final : public control::AdmissionHandler {
     // When it began to wait for its client's next request, by the monotonic clock; kBusy while it
     // tests.
     std::atomic<std::int64_t> idle_since_ns = kBusy;
-    bool is_expelled = false;  // the door's thread alone
+    bool is_expelled = false;  // the acceptor's thread alone
     std::thread thread;
   };
   static constexpr std::int64_t kBusy = -1;
@@ -82,7 +83,7 @@ class Server final : public control::AdmissionHandler {
   const control::Services& services_;
   Log log_;
   control::TestQueue test_queue_;
-  std::list<Guest> guests_;  // the door's thread alone
+  std::list<Guest> guests_;  // the acceptor's thread alone
 };
 
 }  // namespace chokepoint::probe::serve

@@ -219,14 +219,14 @@ class StreamWatch {
   // Everything is in flight, the congestion and the receive window have room, and the buffer is as
   // full as the kernel lets it get: it wakes a writer once a third is free.
   bool starved_by_buffer(const net::TcpInfo& info) const {
-    constexpr double kRoom = 0.9;
-    constexpr double kFull = 0.6;
+    constexpr double kMaxWindowUse = 0.9;  // above it a window has no room
+    constexpr double kMinBufferUse = 0.6;  // less than math::kSendBufferShare: it is never exact
     const Result<net::SendMemory> memory = net::read_send_memory(stream_.descriptor());
     const double in_flight = info.in_flight_segments;
     return memory && info.unsent_bytes.value_or(~0U) < info.mss_bytes &&
-           in_flight < kRoom * info.congestion_window_segments &&
-           in_flight * info.mss_bytes < kRoom * info.send_window_bytes.value_or(0) &&
-           memory->queued_bytes > kFull * memory->limit_bytes;
+           in_flight < kMaxWindowUse * info.congestion_window_segments &&
+           in_flight * info.mss_bytes < kMaxWindowUse * info.send_window_bytes.value_or(0) &&
+           memory->queued_bytes > kMinBufferUse * memory->limit_bytes;
   }
 
   const Stream& stream_;

@@ -66,7 +66,7 @@ class Merged {
   math::Distribution sum_;
 };
 
-// A stream of which both ends have told.
+// A stream of which both ends have reported.
 struct BothEnds {
   const StreamMeasure& sender;
   const StreamMeasure& receiver;
@@ -200,7 +200,7 @@ void add_up(Outcome& outcome, const std::vector<BothEnds>& streams) {
   figures.receiver_rtt_ms = documents::if_measured(receiver_rtt.sum());
 }
 
-// As the sentence speaks of it.
+// A host's name in the sentence.
 struct Host {
   const std::string& name;
   std::string_view does;
@@ -210,7 +210,7 @@ struct Host {
   std::optional<int> softirq_core = {};
 
   // In percent. A stream's thread and the handling of its packets mostly share a core, so their sum
-  // says how much of the core is left.
+  // shows how much of the core is left.
   double core_percent() const {
     const double softirq = softirq_percent.value_or(0);
     return std::min(thread_percent + softirq,
@@ -316,7 +316,7 @@ std::optional<Verdict> application(const Facts& facts) {
                              facts.sender.name, facts.figures.limited_by->application * 100)};
 }
 
-// Looks at whole intervals only: what drains after the last one says nothing about the speed.
+// Looks at whole intervals only: what drains after the last one shows nothing of the speed.
 bool still_growing(const documents::TcpFigures& figures, std::chrono::nanoseconds interval) {
   const double least_s = std::chrono::duration<double>(interval).count() / 2;
   std::vector<double> whole;

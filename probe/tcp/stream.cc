@@ -332,7 +332,7 @@ Stream::~Stream() {
 }
 
 Result<> Stream::start() {
-  // Here an exception for want of memory is heard of; in the thread it would end the program.
+  // Here an exception for a lack of memory is caught; in the thread it would end the program.
   auto buffer = plan_.role == Role::Receive
                     ? std::make_unique_for_overwrite<std::byte[]>(kReceiveBytes)
                     : nullptr;

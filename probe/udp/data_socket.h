@@ -47,11 +47,11 @@ struct BothClocks {
 // Two clocks cannot be read at once, so one is read before and after the other, and again where
 // that took too long.
 inline BothClocks read_both(const sys::SystemClock& clock) {
-  constexpr int kTries = 5;
-  constexpr std::int64_t kCloseNs = 1'000;
+  constexpr int kMaxReadings = 5;
+  constexpr std::int64_t kCloseNs = 1'000;  // a reading that takes no longer is exact enough
   BothClocks both;
   std::int64_t closest = INT64_MAX;
-  for (int i = 0; i < kTries && closest > kCloseNs; ++i) {
+  for (int i = 0; i < kMaxReadings && closest > kCloseNs; ++i) {
     const std::int64_t before = clock.monotonic_ns();
     const std::int64_t wall = clock.wall_ns();
     const std::int64_t after = clock.monotonic_ns();

@@ -49,7 +49,7 @@ struct Exchanged {
   std::int64_t arrived_ns = 0;
 };
 
-// The number of a test, which its packets carry so that nobody else's count: it is told over the
+// The number of a test, which its packets carry so that others do not count: it is sent over the
 // control connection, whose JSON numbers are signed.
 std::uint64_t random_test();
 

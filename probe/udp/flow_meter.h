@@ -33,8 +33,8 @@ class Jitter {
     if (samples_ > 0) {
       const auto apart = static_cast<double>(
           difference(difference(arrived_ns, arrived_ns_), difference(sent_ns, sent_ns_)));
-      constexpr double kGain = 16;
-      jitter_ns_ += (std::abs(apart) - jitter_ns_) / kGain;
+      constexpr double kJitterWeight = 16;  // RFC 3550, section 6.4.1
+      jitter_ns_ += (std::abs(apart) - jitter_ns_) / kJitterWeight;
     }
     sent_ns_ = sent_ns;
     arrived_ns_ = arrived_ns;

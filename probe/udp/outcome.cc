@@ -191,20 +191,22 @@ Verdict found(const Outcome& outcome, const Circumstances& how) {
 }
 
 // More loss than any stall of the sender causes.
-constexpr double kBeyondStalls = 0.2;
-// The share of the offered rate that arrives in a short trial, by chance, when nothing is wrong.
-constexpr double kKeepsUp = 0.985;
-constexpr double kOfferedInTrial = 0.99;
+constexpr double kMaxLossOfStall = 0.2;
+// The least shares that a trial passes with: of the offered rate that arrived, and of the rate of
+// the trial that was offered. In a short trial they miss 1 by chance when nothing is wrong.
+constexpr double kMinDeliveredShare = 0.985;
+constexpr double kMinOfferedShare = 0.99;
 
 TrialEnd judge_steady(const Trial& trial, double max_loss) {
   if (trial.loss > max_loss) {
     return trial.loss_in_queue > trial.loss / 2 ? TrialEnd::ReceiverQueue : TrialEnd::Loss;
   }
-  if (trial.offered_bits_per_s < kOfferedInTrial * trial.bits_per_s) {
+  if (trial.offered_bits_per_s < kMinOfferedShare * trial.bits_per_s) {
     return TrialEnd::Sender;
   }
-  return trial.delivered_bits_per_s < kKeepsUp * trial.offered_bits_per_s ? TrialEnd::FillsQueue
-                                                                          : TrialEnd::Passed;
+  return trial.delivered_bits_per_s < kMinDeliveredShare * trial.offered_bits_per_s
+             ? TrialEnd::FillsQueue
+             : TrialEnd::Passed;
 }
 
 Trial trial_of(const Outcome& outcome, double bits_per_s) {
@@ -222,12 +224,13 @@ Trial trial_of(const Outcome& outcome, double bits_per_s) {
 }  // namespace
 
 bool Outcome::stalled() const {
-  constexpr double kFeltS = 0.002;
+  constexpr double kMaxStallS = 0.002;  // longer stalls fill queues
   const double flows = static_cast<double>(std::max<std::size_t>(figures.per_stream.size(), 1));
   const double per_second =
       static_cast<double>(figures.packets_sent) / std::max(figures.duration_s, 1e-9) / flows;
   const auto& burst = figures.burst;
-  return burst && burst->bucket_packets - burst->batch_packets > std::max(kFeltS * per_second, 1.0);
+  return burst &&
+         burst->bucket_packets - burst->batch_packets > std::max(kMaxStallS * per_second, 1.0);
 }
 
 Outcome outcome_of(const RunResult& result, const RunPlan& plan, Direction direction) {
@@ -303,7 +306,7 @@ Verdict judge(const Outcome& outcome, const Circumstances& how) {
 
 TrialEnd judge(const Trial& trial, double max_loss) {
   const TrialEnd end = judge_steady(trial, max_loss);
-  const bool forgiven = trial.stalled && trial.loss < kBeyondStalls;
+  const bool forgiven = trial.stalled && trial.loss < kMaxLossOfStall;
   return forgiven && end != TrialEnd::Passed ? TrialEnd::Stalled : end;
 }
 

@@ -29,10 +29,10 @@ struct Outcome {
   documents::UdpFigures figures = {};  // limit and summary are set by who called judge()
   std::string error = {};              // of the sender
 
-  // For so much of the time that it limited the sender.
+  // The sender waited for its interface for so much of the time that this limited it.
   bool interface_full() const {
-    constexpr double kMuch = 0.02;
-    return figures.sender_blocked_s > kMuch * figures.duration_s;
+    constexpr double kMinBlockedShare = 0.02;
+    return figures.sender_blocked_s > kMinBlockedShare * figures.duration_s;
   }
   // The sender stalled, and then caught up with so many packets that a queue may have overflowed.
   bool stalled() const;

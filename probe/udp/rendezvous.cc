@@ -15,7 +15,7 @@ namespace chokepoint {
 namespace probe::udp {
 namespace {
 
-// What the server's Ready says: one flow, and the test with all of them.
+// The server's Ready: one flow, and the test with all of them.
 struct OfferedFlow {
   std::uint16_t port = 0;
   Secret secret = {};
@@ -125,7 +125,7 @@ class Meeting {
 
   void greet_all() {
     for (std::size_t i = 0; i < waiting_.size(); ++i) {
-      // No more at once: anybody can send to this socket, and the deadline must be looked at.
+      // No more at once: any host can send to this socket, and the deadline must be looked at.
       for (int packet = 0; packet < kMaxWelcomes; ++packet) {
         const std::optional<Exchanged> hello = receive_exchange(waiting_[i].fd.get());
         if (!hello) {

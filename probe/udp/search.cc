@@ -9,14 +9,17 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr double kFirstRate = 10e6;
-constexpr double kRise = 4;
-constexpr double kCloseEnough = 1.01;
-constexpr double kLowestRate = 10e3;
-constexpr int kFailuresThatCount = 2;
-// A sender fails more often by chance: other threads may take its core.
-constexpr int kSenderFailuresThatCount = 4;
-constexpr int kStallsForgiven = 16;  // in a whole search
+constexpr double kFirstRate = 10e6;  // bit/s
+constexpr double kMinRate = 10e3;
+// Each trial until the first that fails has so many times the rate of the one before.
+constexpr double kRiseFactor = 4;
+// Two rates with a smaller ratio count as the same: the search ends there.
+constexpr double kSameRateFactor = 1.01;
+// A rate has failed after so many trials. A sender fails more often by chance: other threads may
+// take its core.
+constexpr int kTrialsToFail = 2;
+constexpr int kSenderTrialsToFail = 4;
+constexpr int kMaxStalls = 16;  // of the sender, in a whole search, that do not count as failures
 constexpr int kMaxTrials = 80;
 
 constexpr milliseconds kMinTrialTime{250};
@@ -40,7 +43,7 @@ RateSearch::RateSearch(double max_loss, double max_bits_per_s)
 
 bool RateSearch::close_enough() const {
   return passed_ >= most_ ||
-         (failed_ > 0 && failed_ <= std::max(passed_ * kCloseEnough, kLowestRate));
+         (failed_ > 0 && failed_ <= std::max(passed_ * kSameRateFactor, kMinRate));
 }
 
 std::optional<double> RateSearch::next() const {
@@ -49,27 +52,27 @@ std::optional<double> RateSearch::next() const {
 
 double RateSearch::propose() const {
   if (failed_ <= 0) {
-    return std::min(passed_ > 0 ? passed_ * kRise : kFirstRate, most_);
+    return std::min(passed_ > 0 ? passed_ * kRiseFactor : kFirstRate, most_);
   }
   // Slightly less than what arrived when too much was sent, unless that has been tried already.
-  constexpr double kCautious = 0.995;
-  const double low = std::max(passed_, kLowestRate / kRise);
+  constexpr double kShareOfDelivered = 0.995;
+  const double low = std::max(passed_, kMinRate / kRiseFactor);
   const double middle = std::sqrt(low * failed_);
-  const double hint = obstacle_->delivered_bits_per_s * kCautious;
-  if (hint > low * kCloseEnough && hint < failed_ / kCloseEnough) {
+  const double hint = obstacle_->delivered_bits_per_s * kShareOfDelivered;
+  if (hint > low * kSameRateFactor && hint < failed_ / kSameRateFactor) {
     return hint;
   }
   // Where that has passed, little more will pass.
-  constexpr double kLittleMore = 1.03;
-  const bool hint_passed = passed_ > 0 && hint >= passed_ / kCloseEnough;
-  return hint_passed ? std::min(middle, passed_ * kLittleMore) : middle;
+  constexpr double kSmallRiseFactor = 1.03;
+  const bool hint_passed = passed_ > 0 && hint >= passed_ / kSameRateFactor;
+  return hint_passed ? std::min(middle, passed_ * kSmallRiseFactor) : middle;
 }
 
 bool RateSearch::has_failed(TrialEnd end) {
-  if (end == TrialEnd::Stalled && ++stalls_ <= kStallsForgiven) {
+  if (end == TrialEnd::Stalled && ++stalls_ <= kMaxStalls) {
     return false;
   }
-  const int enough = end == TrialEnd::Sender ? kSenderFailuresThatCount : kFailuresThatCount;
+  const int enough = end == TrialEnd::Sender ? kSenderTrialsToFail : kTrialsToFail;
   return ++failures_ >= enough;
 }
 

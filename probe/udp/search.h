@@ -7,7 +7,7 @@
 // A trial fails on too much loss, when less arrives than was offered (a queue is filling up and
 // will overflow), or when the sender cannot send the rate. Trials also fail by chance: a rate has
 // failed when two trials of it failed (four, where the sender failed), and passed when one passed.
-// A trial that failed after the sender stalled and caught up says nothing about the path: it is
+// A trial that failed after the sender stalled and caught up shows nothing of the path: it is
 // repeated, up to a limit.
 #pragma once
 

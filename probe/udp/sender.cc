@@ -320,9 +320,9 @@ Sleeper::Sleeper(std::int64_t usual_ns) {
 }
 
 void Sleeper::learn(std::int64_t late_ns) {
-  constexpr std::int64_t kGain = 16;
+  constexpr std::int64_t kLatenessWeight = 16;  // of a moving average: one part of so many
   if (late_ns < kMaxTimerLateNs) {
-    late_ns_ += (late_ns - late_ns_) / kGain;
+    late_ns_ += (late_ns - late_ns_) / kLatenessWeight;
   }
 }
 
@@ -346,14 +346,15 @@ std::int64_t Sleeper::until(std::int64_t when_ns) {
 }
 
 void BurstMeter::add(std::uint32_t packets, std::int64_t now_ns) {
-  constexpr double kHurried = 0.9;
+  // A batch that follows the one before after less of its own gap was sent in a hurry.
+  constexpr double kMinGapShare = 0.9;
   if (burst_.batch_packets == 0) {
     last_ns_ = now_ns;
     hurried_since_ns_ = now_ns;
   }
   const double leaked = static_cast<double>(now_ns - last_ns_) * packets_per_ns_;
   level_ = std::max(level_ - leaked, 0.0) + packets;
-  if (leaked >= kHurried * packets) {
+  if (leaked >= kMinGapShare * packets) {
     hurried_since_ns_ = now_ns;
   }
   last_ns_ = now_ns;

@@ -83,7 +83,7 @@ SendOutcome send_stream(int fd, const SendPlan& plan, const std::atomic<bool>& s
 // The smallest batch with which at most one batch leaves per 100 µs, but no more than `most`.
 std::uint32_t batch_for(double packets_per_second, std::uint32_t most);
 
-// The timing of a paced stream: says when the next packets are due, from the progress and the time.
+// The timing of a paced stream: when the next packets are due, from the progress and the time.
 // Packets leave in batches of a fixed size, which is 1 unless the rate is too high for one system
 // call per packet.
 //

@@ -61,8 +61,8 @@ constexpr std::string_view kKind = "udp";
 
 constexpr std::chrono::milliseconds kStep{10};
 
-// One end of a run; the same at both but for what each tells its user or its peer meanwhile. Done
-// once all flows of this end have ended, and both ends know how much was sent.
+// One end of a run; the same at both but for what each reports to its user or its peer meanwhile.
+// Done once all flows of this end have ended, and both ends know how much was sent.
 class RunEnd : public control::TestEnd {
  public:
   RunEnd(control::Channel& channel, RunThreads& threads, const RunPlan& plan)
@@ -117,7 +117,7 @@ double seconds_since(Deadline::Clock::time_point start) {
   return std::chrono::duration<double>(Deadline::Clock::now() - start).count();
 }
 
-// Done once the server has said what it received, too.
+// Done once the server has also reported what it received.
 class ClientRun final : public RunEnd {
  public:
   ClientRun(control::Channel& channel, RunThreads& threads, const RunPlan& plan, const Watch& watch)

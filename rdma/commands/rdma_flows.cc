@@ -66,7 +66,7 @@ class FlowRunner {
   const control::Client& client() const { return *client_; }
 
  private:
-  // The test before may still have its turn for a moment: this is told once.
+  // The test before may still have its turn for a moment: that is reported once.
   void wait(const std::string& why, const cli::Context& context) {
     if (!has_waited_) {
       fmt::print(context.err, "waiting: {}\n", cli::printable(why));

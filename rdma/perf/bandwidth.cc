@@ -92,7 +92,7 @@ class Receiver {
 };
 
 // The passive side of a test that sends: receives until all messages came, or until the active side
-// has said that it is done.
+// has reported that it is done.
 class BandwidthReceiver {
  public:
   BandwidthReceiver(const Side& side, const Plan& plan, const Layout& layout, Verifier* verifier)

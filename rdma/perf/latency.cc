@@ -113,7 +113,7 @@ class PingSender {
                        ? nullptr
                        : side.buffer.host() + layout.sources.at(0, 0) + layout.message_bytes - 1) {}
 
-  // The last byte of message `number` tells it from the one before it.
+  // The last byte of message `number` differs from that of the one before it.
   Result<> send(std::uint64_t number) {
     while (outstanding_ >= depth_) {
       TRY(reap());
@@ -314,7 +314,7 @@ class PingPong {
     return stop_.go_on_at(now);
   }
 
-  // How long this program waits before it retransmits says nothing about the network.
+  // How long this program waits before it retransmits shows nothing of the network.
   void record(math::Histogram& histogram, std::int64_t round_trip, std::uint64_t resent_before) {
     if (resent_ == resent_before) {
       histogram.add(static_cast<std::uint64_t>(round_trip) / 2);

@@ -192,7 +192,7 @@ Result<Outcome> run(const Side& side, const Plan& plan) {
 
 Result<std::uint64_t> count_mismatches(const Side& side, const Plan& plan, std::uint64_t messages) {
   const bool written = plan.operation == Operation::Write || verbs::is_atomic(plan.operation);
-  // messages == 0: the test may have ended in its warm-up, whose messages nobody counted.
+  // messages == 0: the test may have ended in its warm-up, whose messages are not counted.
   if (!plan.check || !written || messages == 0) {
     return 0;
   }

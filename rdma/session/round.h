@@ -24,7 +24,7 @@ namespace chokepoint::rdma::session {
 class Watch final : public perf::Attention {
  public:
   // `interrupt` is readable once this side's user wants it to end. `follows`: this side ends when
-  // the other one has said that it is done.
+  // the other one has reported that it is done.
   Watch(control::Channel& channel, int interrupt, std::chrono::nanoseconds longest, bool follows)
       : channel_(channel),
         interrupt_(interrupt),

@@ -35,7 +35,7 @@ inline constexpr std::string_view kKind = "rdma";
 // Called for each test, on its own thread.
 using OpenLibrary = std::function<std::unique_ptr<verbs::Library>()>;
 
-// Where a RoCE device sends is what the client says its GID is. Who has no key is sent nothing but
+// A RoCE device sends to the GID that the client gives. A client without a key is sent nothing but
 // to the address that it has: else it could point this server's traffic at others. On InfiniBand
 // nothing is checked, because a LID is no address that a connection has. Who comes over loopback
 // can send from this host anyway.

@@ -137,7 +137,7 @@ class ClientTest {
     return path_of(trial_.parameters, trial_.agreement, trial_.client, trial_.server);
   }
 
-  // By rdma_cm: the server listens, and says where.
+  // By rdma_cm: the server listens, and sends its address.
   Result<> connect_by_cm() {
     TRY(const Message note, expect(Type::Note, deadline(control::kAnswer)));
     TRY(verbs::CmPeer cm_peer, cm_peer_in(object_in(note.body, "cm")));

@@ -44,7 +44,7 @@ struct GpuOptions {
   std::optional<GpuPath> path = {};  // nullopt: dma-buf, else peer memory
 };
 
-// CUDA's driver is opened at run time; without it an error that says so.
+// CUDA's driver is opened at run time; without it there is an error.
 Result<std::unique_ptr<Buffer>> gpu_buffer(std::uint64_t bytes, const GpuOptions& options);
 
 // Where gpu_buffer() finds the driver and the kernel's modules; tests have some of their own.

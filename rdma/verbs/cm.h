@@ -54,7 +54,7 @@ struct CmPeer {
   std::optional<net::Address> source = {};  // this side's; nullopt: by the host's routes
 };
 
-// librdmacm.so.1 is opened at run time; without it an error that says so. Port 0: any.
+// librdmacm.so.1 is opened at run time; without it there is an error. Port 0: any.
 Result<std::unique_ptr<CmListener>> listen_by_cm(const net::Endpoint& address);
 Result<std::unique_ptr<CmConnections>> connect_by_cm(Endpoint& endpoint, const CmPeer& peer,
                                                      const PathOptions& path,

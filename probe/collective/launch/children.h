@@ -20,7 +20,7 @@ struct ChildEnd {
 
 // "was ended by signal 9", "exited with 1: no such interface"
 Error error_of(const ChildEnd& end);
-// Reports the end to the hub if nobody else will: a rank that has joined the meeting and exits
+// Reports the end to the hub if nothing else does: a rank that has joined the meeting and exits
 // reports why itself, or its connection is missed there.
 void report(const ChildEnd& end, Hub& hub);
 

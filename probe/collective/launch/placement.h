@@ -1,4 +1,4 @@
-// This process's place in a job that somebody else started: torchrun, mpirun, srun, or another
+// This process's place in a job that a launcher started: torchrun, mpirun, srun, or another
 // chokepoint, each by the variables it sets. Values.
 //
 //   RANK, WORLD_SIZE, LOCAL_RANK   its rank (base/host/launcher.h knows the other names)

@@ -18,7 +18,7 @@ void find(const sys::Library& library, const char* name, Function*& function,
   }
 }
 
-// NCCL overlooks an interface that is down, and says only that there is none.
+// NCCL overlooks an interface that is down, and reports only that there is none.
 constexpr std::string_view kNoInterface = "no socket interface found";
 
 std::string_view next_step_of(Code code, std::string_view reason) {

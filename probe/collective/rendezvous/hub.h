@@ -1,5 +1,5 @@
 // Where the ranks of a job meet: which ranks have joined, the values that they exchange, and which
-// failed. The first failure wakes all that wait, so that nobody hangs on a rank that is gone.
+// failed. The first failure wakes all that wait, so that no rank waits for one that is gone.
 //
 //   a session each rank ──► enter, set, wait, leave, fail ─┐
 //                                                           ├─ Hub ─► alarm(): failed or finished

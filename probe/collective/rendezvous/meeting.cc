@@ -36,7 +36,7 @@ using std::chrono::seconds;
 
 // The conductor's and each rank's own deadlines are shorter.
 constexpr hours kMaxService{24};
-constexpr seconds kLastWord{1};
+constexpr seconds kLastMessageTime{1};
 // A value's digits and the JSON around them.
 constexpr std::size_t kMaxBody = 2 * Hub::kMaxValueLength + 1024;
 
@@ -132,7 +132,7 @@ class RankSession {
       hub_.leave(rank_, false);
     } else if (failure) {
       std::ignore =
-          session_.channel().send(control::failed(*failure), net::Deadline::of(kLastWord));
+          session_.channel().send(control::failed(*failure), net::Deadline::of(kLastMessageTime));
     }
     // The rank's supervisor only polls for this (POLLRDHUP).
     shutdown(session_.channel().descriptor(), SHUT_WR);

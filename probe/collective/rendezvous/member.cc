@@ -22,7 +22,7 @@ using std::chrono::seconds;
 
 constexpr hours kMaxWait{20};
 constexpr milliseconds kRetryInterval{100};
-constexpr seconds kLastWords{1};
+constexpr seconds kLastMessageTime{1};
 
 // Whether to try the next port: another job, maybe with another key, or another program is at this
 // one.
@@ -98,7 +98,7 @@ class Search {
                 "has the command ended that started this rank, or does a firewall refuse it?");
   }
 
-  // Keeps the first error, and any that says more than that a port is closed or the time is over.
+  // Keeps the first error, and any that is more specific than a closed port or the end of the time.
   void keep(const Error& error) {
     if (!last_ || (error.kind != ErrorKind::Refused && !deadline_.over())) {
       last_ = error;
@@ -155,7 +155,7 @@ Result<std::string> Member::get(const std::string& key) {
 Result<std::string> Member::take(const std::string& key) { return ask(key, true, kMaxWait); }
 
 void Member::fail(const Error& error) {
-  std::ignore = client_.channel().send(control::failed(error), Deadline::of(kLastWords));
+  std::ignore = client_.channel().send(control::failed(error), Deadline::of(kLastMessageTime));
 }
 
 void Member::bye() { client_.bye(); }
@@ -165,7 +165,7 @@ std::optional<Error> Member::last_words() {
   if (!lock.owns_lock() || failure_) {
     return lock.owns_lock() ? failure_ : std::nullopt;
   }
-  const Result<Message> message = client_.channel().receive(Deadline::of(kLastWords));
+  const Result<Message> message = client_.channel().receive(Deadline::of(kLastMessageTime));
   if (!message || message->type != Type::Failed) {
     return std::nullopt;
   }

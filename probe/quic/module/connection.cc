@@ -130,7 +130,7 @@ Result<Written> Ngtcp2Connection::write(std::span<std::byte> into, std::int64_t 
       piece.stream->blocked = true;
       continue;
     }
-    // The peer has told this end to stop sending on it.
+    // The peer has asked this end to stop sending on it (STOP_SENDING).
     if (count == NGTCP2_ERR_STREAM_SHUT_WR || count == NGTCP2_ERR_STREAM_NOT_FOUND) {
       piece.stream->ended = true;
       continue;

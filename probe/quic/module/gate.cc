@@ -36,7 +36,7 @@ std::span<const std::uint8_t> token_of(const ngtcp2_pkt_hd& head) {
 #endif
 }
 
-// A client of another version is told which one there is: RFC 9000, 6.1.
+// A client of another version gets the list of versions: RFC 9000, 6.1.
 std::size_t negotiate(Packet packet, std::span<std::byte> into) {
   const std::span<const std::uint8_t> bytes = raw(packet);
   ngtcp2_version_cid asked{};

@@ -1,5 +1,5 @@
-// What the module's sources share: ngtcp2 0.12 and 1.x told apart, GnuTLS's handles owned, and what
-// interface.h offers to the program.
+// What the module's sources share: the differences of ngtcp2 0.12 and 1.x, GnuTLS's handles owned,
+// and what interface.h offers to the program.
 #pragma once
 
 #include <gnutls/crypto.h>

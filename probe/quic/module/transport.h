@@ -192,7 +192,7 @@ class Ngtcp2Connection : public Connection {
   bool refused_early_data();
   void keep_ticket();
   Error failure(int code) const;
-  // close() tells the peer of it.
+  // close() sends it to the peer.
   std::unexpected<Error> failed(int code);
 
   Ends ends_;
