@@ -2,11 +2,11 @@
 // connections that are not admitted yet cost one thread and a fixed amount of memory, however slow,
 // silent or hostile they are:
 //
-//   accept ──► pending ── Hello ──► Welcome ── Proof ──► AdmissionHandler::enter    a client
-//                 │                    └────── Attach ──► AdmissionHandler::attach   a data
-//                 connection │                                                 that opens as a
-//                 client does ├── Attach ───────────────────────────► AdmissionHandler::attach   a
-//                 data connection └── too slow, malformed, one too many ──► closed
+//   accept ──► pending ── Hello ──► Welcome ── Proof ──► AdmissionHandler::enter: a client
+//                 │                    └── Attach ──► AdmissionHandler::attach: a data
+//                 │                                    connection that opens as a client does
+//                 ├── Attach ──► AdmissionHandler::attach: a data connection
+//                 └── too slow, malformed, one too many ──► closed
 //
 // Where there are too many, one of a source that has most is closed, chosen at random: a source
 // that connects as fast as it can pushes out its own, and one that took all places first does not

@@ -1,9 +1,9 @@
 // The server that probes measure against: an acceptor, and a thread for each client that was
 // admitted.
 //
-//   run() ── acceptor's thread ── AdmissionHandler::enter ──► session's thread: Request, turn,
-//   Service::serve …
-//                          └─ AdmissionHandler::attach ─► Session::arrived
+//   run() ── acceptor's thread ── AdmissionHandler::enter ──► session's thread: Request,
+//                          │                                  turn, Service::serve …
+//                          └─ AdmissionHandler::attach ──► Session::arrived
 //
 // Owns the sessions and their threads; borrows the services. run() returns once `stop` is readable
 // and every session has ended. What a session cannot get (a thread, memory) fails that session
