@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "tests/probe/quic/stranger.h"
+#include "tests/probe/quic/odd_client.h"
 
 namespace {
 
@@ -65,7 +65,7 @@ std::vector<std::byte> packet_of(Connection& connection) {
 
 // The gate, and what an endpoint does with a packet that opens a connection.
 void arrive(Gate& gate, const std::vector<std::byte>& packet, bool may_be_let_in) {
-  const Ends ends = StrangersMeeting::ends(2, 1);
+  const Ends ends = OddClientAndServer::ends(2, 1);
   std::array<std::byte, kMaxPayload> answer{};
   const Gate::Look look = gate.look(packet, ends.peer, answer, kNow);
   insist(look.answer_bytes == 0 || look.answer_bytes < packet.size());
@@ -93,13 +93,13 @@ void fuzz_raw(Choices& choices) {
 // A client's packet with some bytes changed, before or after it was told to come again.
 void fuzz_changed(Choices& choices) {
   const std::unique_ptr<Gate> gate = module::make_gate().value();
-  Stranger client(StrangersMeeting::ends(1, 2), kTuning);
+  OddClient client(OddClientAndServer::ends(1, 2), kTuning);
   insist(client.open_as_client({}, kTuning, nullptr, kNow).has_value());
   std::vector<std::byte> packet = packet_of(client);
   const bool comes_again = choices.next() % 2 == 0;
   if (comes_again) {
     std::array<std::byte, kMaxPayload> retry{};
-    const Gate::Look look = gate->look(packet, StrangersMeeting::ends(1, 2).local, retry, kNow);
+    const Gate::Look look = gate->look(packet, OddClientAndServer::ends(1, 2).local, retry, kNow);
     insist(client.read(Bytes(retry).first(look.answer_bytes), 0, kNow).has_value());
     packet = packet_of(client);
   }
@@ -140,7 +140,7 @@ class FuzzedMeeting {
         break;
       case 1:
       case 2:
-        say(stream, choices.take(choices.next()), act % 8 == 2);
+        send(stream, choices.take(choices.next()), act % 8 == 2);
         break;
       case 3:
         meeting_.client().take_back(stream);
@@ -169,11 +169,11 @@ class FuzzedMeeting {
     return streams_.empty() ? 0 : streams_[index % streams_.size()];
   }
 
-  void say(std::int64_t stream, Bytes data, bool ends) {
-    const std::size_t said = meeting_.say(stream, data, ends);
-    said_bytes_ += said;
+  void send(std::int64_t stream, Bytes data, bool ends) {
+    const std::size_t sent = meeting_.send(stream, data, ends);
+    said_bytes_ += sent;
     Request& request = requests_[stream];
-    for (std::size_t i = 0; i < said && request.digits < 8; ++i, ++request.digits) {
+    for (std::size_t i = 0; i < sent && request.digits < 8; ++i, ++request.digits) {
       request.asks = request.asks << 8U | std::to_integer<std::uint64_t>(data[i]);
     }
   }
@@ -187,7 +187,7 @@ class FuzzedMeeting {
     return all;
   }
 
-  StrangersMeeting meeting_;
+  OddClientAndServer meeting_;
   std::vector<std::int64_t> streams_;
   std::map<std::int64_t, Request> requests_;
   std::uint64_t said_bytes_ = 0;

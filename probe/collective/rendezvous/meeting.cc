@@ -32,11 +32,9 @@ using control::Session;
 using control::Type;
 using std::chrono::hours;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 // The conductor's and each rank's own deadlines are shorter.
 constexpr hours kMaxService{24};
-constexpr seconds kLastMessageTime{1};
 // A value's digits and the JSON around them.
 constexpr std::size_t kMaxBody = 2 * Hub::kMaxValueLength + 1024;
 

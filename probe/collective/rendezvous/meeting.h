@@ -15,6 +15,7 @@
 // Values are bytes in hexadecimal digits.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +31,9 @@ namespace chokepoint::probe::collective {
 
 // How many ports are tried, by the meeting and by the ranks that look for it.
 inline constexpr int kPorts = 16;
+
+// To send the last message to a rank that may be gone, and to receive it.
+inline constexpr std::chrono::seconds kLastMessageTime{1};
 
 struct MeetingOptions {
   control::Identity own = {};

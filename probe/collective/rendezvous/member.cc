@@ -18,11 +18,9 @@ using control::Type;
 using net::Deadline;
 using std::chrono::hours;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 constexpr hours kMaxWait{20};
 constexpr milliseconds kRetryInterval{100};
-constexpr seconds kLastMessageTime{1};
 
 // Whether to try the next port: another job, maybe with another key, or another program is at this
 // one.

@@ -1,3 +1,4 @@
+// Child, the task that runs this program: a part of jobs.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>

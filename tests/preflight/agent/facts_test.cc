@@ -1,3 +1,4 @@
+// The facts that an agent reports of its host: a part of service.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Names, the task that asks the resolver: a part of jobs.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

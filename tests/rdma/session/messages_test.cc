@@ -1,3 +1,4 @@
+// The messages of both ends: over round.cc and side.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Tests that go wrong at one of the ends, over all sources of rdma/session.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,3 +1,4 @@
+// WatchedPeer and Watch, with which an end waits for the other: a part of round.cc.
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 

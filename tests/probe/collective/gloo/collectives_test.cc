@@ -1,3 +1,4 @@
+// Every collective with every algorithm, over gloo.cc and the module.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

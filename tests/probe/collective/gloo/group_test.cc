@@ -1,3 +1,4 @@
+// Groups of ranks, over gloo.cc and the module.
 #include <gtest/gtest.h>
 
 #include <algorithm>

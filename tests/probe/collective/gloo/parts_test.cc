@@ -1,3 +1,4 @@
+// The choice of devices and the text of bytes: over gloo.cc and communicator.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include <gmock/gmock.h>
-
 #include "probe/quic/outcome.h"
+
+#include <gmock/gmock.h>
 
 namespace chokepoint::probe::quic {
 namespace {

@@ -1,6 +1,6 @@
-// A client of QUIC's protocol perf that says what this program's client never would, and the server
-// to which it says it: packets are handed over in memory, by a clock of the test's own. Both ends
-// are the module's code, which these tests link instead of opening it.
+// A client of QUIC's protocol perf that sends what this program's client never would, and the
+// server that it sends it to: packets are handed over in memory, by a clock of the test's own. Both
+// ends are the module's code, which these tests link instead of opening it.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@
 
 namespace chokepoint::probe::quic {
 
-class Stranger final : public module::Ngtcp2Connection {
+class OddClient final : public module::Ngtcp2Connection {
  public:
-  Stranger(const Ends& ends, const Tuning& tuning) : Ngtcp2Connection(ends, tuning, false) {}
+  OddClient(const Ends& ends, const Tuning& tuning) : Ngtcp2Connection(ends, tuning, false) {}
 
   // nullopt where the server grants no more.
   std::optional<std::int64_t> open_stream() {
@@ -32,21 +32,21 @@ class Stranger final : public module::Ngtcp2Connection {
   }
 
   // A packet with as much of the data as fits, and how much that is.
-  struct Said {
+  struct Sent {
     std::size_t packet_bytes = 0;
     std::size_t data_bytes = 0;
   };
-  Said say(std::int64_t stream, std::span<const std::byte> data, bool ends,
-           std::span<std::byte> into, std::int64_t now_ns) {
+  Sent send(std::int64_t stream, std::span<const std::byte> data, bool ends,
+            std::span<std::byte> into, std::int64_t now_ns) {
     ngtcp2_pkt_info info{};
-    ngtcp2_path_storage way;
-    ngtcp2_path_storage_zero(&way);
+    ngtcp2_path_storage path;
+    ngtcp2_path_storage_zero(&path);
     ngtcp2_ssize taken = -1;
     const ngtcp2_vec part{
         .base = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(data.data())),
         .len = data.size()};
     const ngtcp2_ssize bytes = ngtcp2_conn_writev_stream(
-        connection_, &way.path, &info, module::raw(into), into.size(), &taken,
+        connection_, &path.path, &info, module::raw(into), into.size(), &taken,
         ends ? NGTCP2_WRITE_STREAM_FLAG_FIN : NGTCP2_WRITE_STREAM_FLAG_NONE, stream, &part, 1,
         module::stamp(now_ns));
     return {.packet_bytes = static_cast<std::size_t>(std::max<ngtcp2_ssize>(bytes, 0)),
@@ -81,9 +81,9 @@ class Stranger final : public module::Ngtcp2Connection {
   }
 };
 
-class StrangersMeeting {
+class OddClientAndServer {
  public:
-  StrangersMeeting(const Identity& identity, const Tuning& tuning)
+  OddClientAndServer(const Identity& identity, const Tuning& tuning)
       : identity_(identity), tuning_(tuning), client_(ends(1, 2), tuning) {
     is_well_ = client_.open_as_client({}, tuning, nullptr, now_ns_).has_value();
   }
@@ -93,7 +93,7 @@ class StrangersMeeting {
     return ends_of({.address = address, .port = local}, {.address = address, .port = peer});
   }
 
-  Stranger& client() { return client_; }
+  OddClient& client() { return client_; }
   // nullptr before the client's first packet.
   Connection* server() { return server_.get(); }
   std::int64_t now_ns() const { return now_ns_; }
@@ -142,24 +142,24 @@ class StrangersMeeting {
   }
 
   // In packets of its own, as far as the server's window allows. How much that was.
-  std::size_t say(std::int64_t stream, std::span<const std::byte> data, bool ends) {
+  std::size_t send(std::int64_t stream, std::span<const std::byte> data, bool ends) {
     // The library keeps pointers into it until it is acknowledged.
     const std::vector<std::byte>& kept = kept_.emplace_back(data.begin(), data.end());
-    std::size_t said = 0;
+    std::size_t sent = 0;
     for (int i = 0; i < 16 && is_well_; ++i) {
       std::array<std::byte, kMaxPayload> room{};
-      const Stranger::Said each =
-          client_.say(stream, std::span(kept).subspan(said), ends, room, now_ns_);
+      const OddClient::Sent each =
+          client_.send(stream, std::span(kept).subspan(sent), ends, room, now_ns_);
       if (each.packet_bytes == 0) {
-        return said;
+        return sent;
       }
-      said += each.data_bytes;
+      sent += each.data_bytes;
       give_server(std::span(room).first(each.packet_bytes));
-      if (said == kept.size()) {
-        return said;
+      if (sent == kept.size()) {
+        return sent;
       }
     }
-    return said;
+    return sent;
   }
 
  private:
@@ -188,7 +188,7 @@ class StrangersMeeting {
   std::int64_t now_ns_ = 1'000'000'000;
   bool is_well_ = true;
   std::deque<std::vector<std::byte>> kept_ = {};
-  Stranger client_;
+  OddClient client_;
   std::unique_ptr<Connection> server_ = {};
 };
 

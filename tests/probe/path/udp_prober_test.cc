@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "probe/path/udp_prober.h"
+
+#include <gtest/gtest.h>
 
 namespace chokepoint::probe::path {
 namespace {

@@ -1,9 +1,9 @@
+#include "probe/udp/exchange.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <random>
-
-#include "probe/udp/exchange.h"
 
 namespace chokepoint::probe::udp {
 namespace {

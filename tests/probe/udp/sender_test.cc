@@ -1,8 +1,9 @@
+#include "probe/udp/sender.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "probe/udp/sender.h"
 #include "tests/fakes/nanoseconds.h"
 
 namespace chokepoint::probe::udp {

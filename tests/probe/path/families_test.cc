@@ -1,7 +1,7 @@
-// families.cc: the judgement of what both families can do.
+#include "probe/path/families.h"
+
 #include <gtest/gtest.h>
 
-#include "probe/path/families.h"
 #include "tests/fakes/golden.h"
 #include "tests/probe/path/made_up_path.h"
 

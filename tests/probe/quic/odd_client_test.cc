@@ -1,5 +1,5 @@
 // What a server of the protocol perf does with a client that does not do as this program's would.
-#include "tests/probe/quic/stranger.h"
+#include "tests/probe/quic/odd_client.h"
 
 #include <gmock/gmock.h>
 #include <poll.h>
@@ -40,12 +40,12 @@ class PerfServer : public testing::Test {
   Connection& server() { return *meeting_.server(); }
 
   std::unique_ptr<Identity> identity_ = module::make_identity().value();
-  StrangersMeeting meeting_{*identity_, kTwoStreams};
+  OddClientAndServer meeting_{*identity_, kTwoStreams};
 };
 
 TEST_F(PerfServer, AnswersWithAsMuchAsWasAskedFor) {
   const std::int64_t stream = meeting_.client().open_stream().value();
-  meeting_.say(stream, asking_for(100'000, 300), true);
+  meeting_.send(stream, asking_for(100'000, 300), true);
   carry_until_acknowledged(100'000);
   EXPECT_EQ(server().received_bytes(), 300U);
   EXPECT_EQ(server().counts().sent_bytes, 100'000U);
@@ -55,10 +55,10 @@ TEST_F(PerfServer, AnswersWithAsMuchAsWasAskedFor) {
 TEST_F(PerfServer, TheNumberMayComeByteByByte) {
   const std::int64_t stream = meeting_.client().open_stream().value();
   for (const std::byte byte : asking_for(5000)) {
-    EXPECT_EQ(meeting_.say(stream, std::span(&byte, 1), false), 1U);
+    EXPECT_EQ(meeting_.send(stream, std::span(&byte, 1), false), 1U);
   }
   EXPECT_EQ(server().counts().sent_bytes, 0U) << "an answer before the request's end";
-  meeting_.say(stream, {}, true);
+  meeting_.send(stream, {}, true);
   carry_until_acknowledged(5000);
   EXPECT_EQ(meeting_.client().received_bytes(), 5000U);
 }
@@ -66,7 +66,7 @@ TEST_F(PerfServer, TheNumberMayComeByteByByte) {
 TEST_F(PerfServer, HalfANumberAsksForNothing) {
   const std::int64_t stream = meeting_.client().open_stream().value();
   const std::vector<std::byte> request = asking_for(UINT64_MAX);
-  meeting_.say(stream, std::span(request).first(7), true);
+  meeting_.send(stream, std::span(request).first(7), true);
   for (int i = 0; i < 10; ++i) {
     meeting_.carry();
   }
@@ -80,7 +80,7 @@ TEST_F(PerfServer, RequestsThatAreTakenBackMakeRoomForOthers) {
   for (int i = 0; i < 6; ++i) {
     const auto stream = meeting_.client().open_stream();
     ASSERT_TRUE(stream) << i;
-    meeting_.say(*stream, std::span(request).first(4), false);
+    meeting_.send(*stream, std::span(request).first(4), false);
     meeting_.client().take_back(*stream);
     for (int j = 0; j < 10; ++j) {
       meeting_.carry();
@@ -92,7 +92,7 @@ TEST_F(PerfServer, RequestsThatAreTakenBackMakeRoomForOthers) {
 
 TEST_F(PerfServer, AnAnswerThatIsNotWantedAnyMoreEnds) {
   const std::int64_t stream = meeting_.client().open_stream().value();
-  meeting_.say(stream, asking_for(UINT64_MAX), true);
+  meeting_.send(stream, asking_for(UINT64_MAX), true);
   carry_until_acknowledged(100'000);
   meeting_.client().want_no_more(stream);
   for (int i = 0; i < 10; ++i) {
@@ -110,14 +110,14 @@ TEST_F(PerfServer, AnAnswerThatIsNotWantedAnyMoreEnds) {
 // What is told to a client that speaks another protocol than the server's.
 TEST(Failed, TheOtherEndIsToldWhy) {
   const auto identity = module::make_identity().value();
-  Stranger client(StrangersMeeting::ends(1, 2), {.window_bytes = 1 << 20, .streams = 2});
+  OddClient client(OddClientAndServer::ends(1, 2), {.window_bytes = 1 << 20, .streams = 2});
   constexpr std::int64_t kNow = 1'000'000'000;
   ASSERT_TRUE(client.open_as_client(
       {}, {.window_bytes = 1 << 20, .streams = 2, .protocol = Protocol::Chokepoint}, nullptr,
       kNow));
   std::array<std::byte, kMaxPayload> room{};
   const auto packet = std::span(room).first(client.write(room, kNow)->bytes);
-  auto server = module::accept_connection(*identity, StrangersMeeting::ends(2, 1), kTwoStreams,
+  auto server = module::accept_connection(*identity, OddClientAndServer::ends(2, 1), kTwoStreams,
                                           packet, nullptr, kNow);
   ASSERT_TRUE(server);
   ASSERT_FALSE((*server)->read(packet, 0, kNow));
@@ -146,7 +146,7 @@ TEST(PerfAcceptor, AClientHelloMayTakeSeveralPackets) {
 
   const sys::Descriptor fd = net::bind_udp(loopback, {}).value();
   ASSERT_TRUE(net::connect_udp(fd.get(), at));
-  Stranger client(ends_of(net::local_endpoint(fd.get()).value(), at), kTwoStreams);
+  OddClient client(ends_of(net::local_endpoint(fd.get()).value(), at), kTwoStreams);
   constexpr std::int64_t kNow = 1'000'000'000;
   ASSERT_TRUE(client.open_as_client({}, kTwoStreams, nullptr, kNow));
   client.enlarge_hello();

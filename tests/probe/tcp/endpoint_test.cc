@@ -1,7 +1,8 @@
+#include "probe/tcp/endpoint.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probe/tcp/endpoint.h"
 #include "tests/fakes/host_tree.h"
 
 namespace chokepoint::probe::tcp {

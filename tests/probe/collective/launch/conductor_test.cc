@@ -1,3 +1,5 @@
+#include "probe/collective/launch/conductor.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -5,7 +7,6 @@
 #include <list>
 #include <vector>
 
-#include "probe/collective/launch/conductor.h"
 #include "probe/collective/worker.h"
 #include "tests/probe/collective/fakes/store_backend.h"
 
