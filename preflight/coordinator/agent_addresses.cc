@@ -1,3 +1,4 @@
+#include "preflight/coordinator/agent_addresses.h"
 
 #include <algorithm>
 #include <optional>

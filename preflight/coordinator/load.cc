@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "preflight/coordinator/hanging.h"
 #include "preflight/coordinator/phases.h"
 #include "preflight/coordinator/readings.h"
 #include "preflight/coordinator/step.h"

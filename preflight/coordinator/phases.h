@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,33 +48,5 @@ Task task_to(const RunningPreflight& progress, TaskKind kind, HostIndex peer,
 // A step with its place in the progress; left out where there is no time for it any more.
 bool run_step(RunningPreflight& progress, const std::string& doing,
               std::chrono::milliseconds estimate, std::vector<struct Job> jobs);
-
-// Ways on which a throughput test would only hang, by what is known so far: large packets vanish
-// there, or tests did not end. Such a test takes its whole time limit and shows nothing new, so
-// after a few of them the rest of that host's tests are skipped.
-class Hanging {
- public:
-  explicit Hanging(const Measured& measured);
-
-  bool contains(HostIndex from, HostIndex to) const;
-  // All that it sends, or all that it receives.
-  bool is_host(HostIndex host) const;
-
- private:
-  void add(HostIndex from, HostIndex to);
-
-  std::set<std::pair<HostIndex, HostIndex>> paths_ = {};
-  std::vector<std::size_t> sends_ = {};
-  std::vector<std::size_t> receives_ = {};
-};
-
-// The address at which other hosts test each host, in the order of `hosts`: where the coordinator
-// reached its agent, unless only the coordinator can use that one (loopback, or another host's that
-// forwards) and a better one is known.
-std::vector<std::string> test_addresses(const std::vector<HostResult>& hosts);
-
-// The address of `to` in the other family, on the interfaces by which the two are tested; nullopt
-// if they share no network of that family there.
-std::optional<std::string> other_family_address(const HostResult& from, const HostResult& to);
 
 }  // namespace chokepoint::preflight::coordinator

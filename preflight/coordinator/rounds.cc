@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "preflight/coordinator/agent_addresses.h"
+#include "preflight/coordinator/hanging.h"
 #include "preflight/coordinator/phases.h"
 #include "preflight/coordinator/readings.h"
 #include "preflight/coordinator/step.h"

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "preflight/coordinator/agent_addresses.h"
 
-#include "preflight/coordinator/phases.h"
+#include <gtest/gtest.h>
 
 namespace chokepoint::preflight::coordinator {
 namespace {

@@ -1,6 +1,7 @@
+#include "preflight/coordinator/hanging.h"
+
 #include <gtest/gtest.h>
 
-#include "preflight/coordinator/phases.h"
 #include "tests/preflight/coordinator/led.h"
 
 namespace chokepoint::preflight::coordinator {
