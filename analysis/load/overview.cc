@@ -27,7 +27,7 @@ class OverviewOfNode {
       : reader_(reader), node_(node), limits_(limits), keeper_(node) {}
 
   void add() {
-    const Result<record::Stillness> still = reader_.hold_still();
+    const Result<record::Snapshot> still = reader_.snapshot();
     read<record::CounterSample>(limits_.looks, [this](const auto& row) { keeper_.keep(row); });
     read<record::GaugeSample>(limits_.looks, [this](const auto& row) { keeper_.keep(row); });
     read<record::SocketSample>(limits_.looks / 2,

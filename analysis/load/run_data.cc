@@ -259,9 +259,9 @@ RunData load_run(record::Run& run, const LoadLimits& limits) {
   RunData data{.unreadable = run.unreadable};
   data.nodes.resize(run.nodes.size());
   // The rows must not change between the plan and the reading.
-  std::vector<Result<record::Stillness>> still;
+  std::vector<Result<record::Snapshot>> still;
   for (record::Reader& reader : run.nodes) {
-    still.push_back(reader.hold_still());
+    still.push_back(reader.snapshot());
   }
   for_each_node(run.nodes.size(),
                 [&](std::size_t node) { data.nodes[node] = load_node(run.nodes[node]); });

@@ -188,72 +188,72 @@ void Acceptor::receive_from(std::uint64_t id) {
     return;
   }
   // A lack of memory, or an error of ours, ends this client's connection alone.
-  const auto fate = [&] {
+  const auto decision = [&] {
     try {
       return read(*found->second);
     } catch (const std::exception&) {
-      return Fate::Goes;
+      return Decision::Close;
     }
   }();
-  if (fate == Fate::Goes) {
+  if (decision == Decision::Close) {
     remove(found->second);
   }
 }
 
-Acceptor::Fate Acceptor::read(PendingConnection& client) {
+Acceptor::Decision Acceptor::read(PendingConnection& client) {
   const std::span<std::byte> into = client.reader.wanted();
   const ssize_t got = recv(client.fd.get(), into.data(), into.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-    return Fate::Stays;
+    return Decision::Wait;
   }
   if (got <= 0) {
-    return Fate::Goes;
+    return Decision::Close;
   }
   if (client.handshake && !client.reader.is_sealed()) {
     if (const Result<> agreed = client.handshake->agree(); !agreed) {
       send_now(client.fd.get(), refused(agreed.error()));
-      return Fate::Goes;
+      return Decision::Close;
     }
     client.reader.seal(Seal(client.handshake->keys().to_server));
   }
   const Result<std::optional<Message>> message = client.reader.took(static_cast<std::size_t>(got));
   if (!message) {
     send_now(client.fd.get(), refused(message.error()));
-    return Fate::Goes;
+    return Decision::Close;
   }
-  return *message ? answer(client, **message) : Fate::Stays;
+  return *message ? answer(client, **message) : Decision::Wait;
 }
 
-Acceptor::Fate Acceptor::answer(PendingConnection& client, const Message& message) {
+Acceptor::Decision Acceptor::answer(PendingConnection& client, const Message& message) {
   // After a handshake it came sealed.
   if (message.type == Type::Attach) {
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, client.fd.get(), nullptr);
     if (const Result<Attachment> attachment = read_attach(message)) {
       handler_->attach(*attachment, std::move(client.fd));
     }
-    return Fate::Goes;
+    return Decision::Close;
   }
   return client.handshake ? admit(client, message) : greet(client, message);
 }
 
-Acceptor::Fate Acceptor::greet(PendingConnection& client, const Message& hello) {
+Acceptor::Decision Acceptor::greet(PendingConnection& client, const Message& hello) {
   client.handshake.emplace(options_.own, handler_->keys());
   const Result<Message> welcome = client.handshake->welcome(hello);
   const bool sent = send_now(client.fd.get(), welcome ? *welcome : refused(welcome.error()));
-  return welcome && sent ? Fate::Stays : Fate::Goes;
+  return welcome && sent ? Decision::Wait : Decision::Close;
 }
 
-Acceptor::Fate Acceptor::admit(PendingConnection& client, const Message& proof) {
+Acceptor::Decision Acceptor::admit(PendingConnection& client, const Message& proof) {
   const Result<> checked = ServerHandshake::check(proof);
   if (!checked) {
     send_now(client.fd.get(), refused(checked.error()));
-    return Fate::Goes;
+    return Decision::Close;
   }
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, client.fd.get(), nullptr);
   if (const Result<> entered = handler_->enter(client.fd, *client.handshake); !entered) {
     send_now(client.fd.get(), refused(entered.error()));
   }
-  return Fate::Goes;
+  return Decision::Close;
 }
 
 }  // namespace chokepoint::control

@@ -70,7 +70,7 @@ class Acceptor {
     std::optional<ServerHandshake> handshake = {};
   };
   using Place = std::list<PendingConnection>::iterator;
-  enum class Fate { Stays, Goes };
+  enum class Decision { Wait, Close };
 
   Acceptor(std::vector<sys::Descriptor> listeners, AcceptorOptions options,
            AdmissionHandler& handler, sys::Descriptor epoll)
@@ -87,10 +87,10 @@ class Acceptor {
   void remove(Place place);
   void remove_late();
   void receive_from(std::uint64_t id);
-  Fate read(PendingConnection& client);
-  Fate answer(PendingConnection& client, const Message& message);
-  Fate greet(PendingConnection& client, const Message& hello);
-  Fate admit(PendingConnection& client, const Message& proof);
+  Decision read(PendingConnection& client);
+  Decision answer(PendingConnection& client, const Message& message);
+  Decision greet(PendingConnection& client, const Message& hello);
+  Decision admit(PendingConnection& client, const Message& proof);
   int wait_ms() const;
 
   std::vector<sys::Descriptor> listeners_;

@@ -178,9 +178,9 @@ std::int64_t Reader::wall_ns(std::int64_t t_ns) const {
   return anchor->wall_ns + (t_ns - anchor->t_ns);
 }
 
-Result<Stillness> Reader::hold_still() {
+Result<Snapshot> Reader::snapshot() {
   const Result<> begun = database_.run("BEGIN");
-  return begun ? Result<Stillness>(Stillness(database_)) : failed(begun.error());
+  return begun ? Result<Snapshot>(Snapshot(database_)) : failed(begun.error());
 }
 
 std::int64_t Reader::most_bytes_in_memory() const {

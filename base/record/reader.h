@@ -136,12 +136,12 @@ class TimeOrder {
 
 // While it lives a Reader sees the record as it was, whatever is written meanwhile, and asks less
 // of the file system. The writer's log grows as long, so it is for moments. Not after the Reader.
-class Stillness {
+class Snapshot {
  public:
-  explicit Stillness(Database& database) : database_(&database) {}
-  Stillness(Stillness&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
-  Stillness& operator=(Stillness&&) = delete;
-  ~Stillness() {
+  explicit Snapshot(Database& database) : database_(&database) {}
+  Snapshot(Snapshot&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+  Snapshot& operator=(Snapshot&&) = delete;
+  ~Snapshot() {
     if (database_ != nullptr) {
       database_->rollback();
     }
@@ -165,7 +165,7 @@ class Reader {
   // Since 1970, by the clock anchor before that moment.
   std::int64_t wall_ns(std::int64_t t_ns) const;
 
-  Result<Stillness> hold_still();
+  Result<Snapshot> snapshot();
 
   // Visits samples in the order of their ends; see time_order.h. Nothing is allocated a row.
   template <class Row, class F>

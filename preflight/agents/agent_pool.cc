@@ -251,7 +251,7 @@ void AgentPool::end(HostIndex host, Ending ending) {
   link = Link{};
   link.state = State::Gone;
   events_.emplace_back(
-      Went{.host = host, .presence = ending.presence, .error = std::move(ending.error)});
+      AgentLeft{.host = host, .presence = ending.presence, .error = std::move(ending.error)});
 }
 
 net::Endpoint AgentPool::endpoint(HostIndex host) const {

@@ -122,10 +122,10 @@ std::expected<AgentProtocol::Step, Ending> AgentProtocol::ready(const Message& m
   reader_.allow(options_.most_document);
   waits_for_.reset();
   stage_ = Stage::Idle;
-  return Step{.event = Came{.host = host_,
-                            .address = address_,
-                            .program = std::exchange(program_, {}),
-                            .facts = std::move(*facts)}};
+  return Step{.event = AgentJoined{.host = host_,
+                                   .address = address_,
+                                   .program = std::exchange(program_, {}),
+                                   .facts = std::move(*facts)}};
 }
 
 std::expected<AgentProtocol::Step, Ending> AgentProtocol::report(Message message) {

@@ -30,7 +30,7 @@ namespace chokepoint::preflight {
 using TaskNumber = std::uint32_t;
 
 // The agent has let the coordinator in.
-struct Came {
+struct AgentJoined {
   HostIndex host = 0;
   std::string address = {};
   std::string program = {};
@@ -38,7 +38,7 @@ struct Came {
 };
 
 // It has not, or the connection has ended. Nothing more comes from this host.
-struct Went {
+struct AgentLeft {
   HostIndex host = 0;
   Presence presence = Presence::Lost;
   Error error = {};
@@ -50,7 +50,7 @@ struct Answered {
   Result<control::Json> document = {};
 };
 
-using Event = std::variant<Came, Went, Answered>;
+using Event = std::variant<AgentJoined, AgentLeft, Answered>;
 
 class Agents {
  public:

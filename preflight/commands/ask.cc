@@ -141,9 +141,9 @@ Result<control::Json> AskCommand::answer_of(AgentPool& pool, const Task& task) c
     if (!event) {
       return fail(ErrorKind::Timeout, "", host_, "its server did not answer in time");
     }
-    if (std::holds_alternative<Came>(*event)) {
+    if (std::holds_alternative<AgentJoined>(*event)) {
       pool.ask(0, kOnly, task);
-    } else if (const Went* went = std::get_if<Went>(&*event)) {
+    } else if (const AgentLeft* went = std::get_if<AgentLeft>(&*event)) {
       return fail(went->error);
     } else {
       return std::get<Answered>(*event).document;

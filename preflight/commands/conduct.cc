@@ -123,17 +123,17 @@ std::optional<Event> LaunchedAgents::failed() {
     if (std::optional<Error> error = launch_.trouble(host)) {
       settled_[host] = true;
       const Presence presence = presence_after(error->kind);
-      return Went{.host = host, .presence = presence, .error = std::move(*error)};
+      return AgentLeft{.host = host, .presence = presence, .error = std::move(*error)};
     }
   }
   return std::nullopt;
 }
 
 void LaunchedAgents::settle(Event& event) {
-  if (const Came* came = std::get_if<Came>(&event)) {
+  if (const AgentJoined* came = std::get_if<AgentJoined>(&event)) {
     settled_[came->host] = true;
   }
-  if (Went* went = std::get_if<Went>(&event)) {
+  if (AgentLeft* went = std::get_if<AgentLeft>(&event)) {
     settled_[went->host] = true;
     if (std::optional<Error> trouble = launch_.trouble(went->host)) {
       went->error = std::move(*trouble);

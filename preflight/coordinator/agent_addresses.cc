@@ -145,7 +145,7 @@ class Arrival {
   }
 
  private:
-  void on(const Came& came) {
+  void on(const AgentJoined& came) {
     if (came.host >= arrived_.size() || arrived_[came.host]) {
       return;
     }
@@ -158,7 +158,7 @@ class Arrival {
   }
 
   // Who has come may be gone again before the last one is there.
-  void on(const Went& went) {
+  void on(const AgentLeft& went) {
     if (went.host >= arrived_.size()) {
       return;
     }

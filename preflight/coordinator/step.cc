@@ -217,9 +217,9 @@ void Step::handle(const Event& event) {
 }
 
 // Too late: who is there was decided, and the rounds are made.
-void Step::on(const Came& /*came*/) {}
+void Step::on(const AgentJoined& /*came*/) {}
 
-void Step::on(const Went& went) {
+void Step::on(const AgentLeft& went) {
   if (progress_.is_present(went.host)) {
     drop(went.host, Presence::Lost, went.error);
   }

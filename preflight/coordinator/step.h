@@ -110,8 +110,8 @@ class Step {
   bool is_late() const;  // for the whole preflight
   void begin_next(HostIndex host);
   void handle(const Event& event);
-  void on(const Came& came);
-  void on(const Went& went);
+  void on(const AgentJoined& came);
+  void on(const AgentLeft& went);
   void on(const Answered& answered);
   void keep(const Job& job, const Answered& answered);
   void end_overdue(std::int64_t now);

@@ -173,7 +173,8 @@ Json document_of(const cli::Context& context, const Measured& measured,
   document["checks"] = control::list_body(judgement.findings, json_of_finding);
   add("hosts");
   document["names"] = json_of_names(measured.hosts);
-  document["expected_from"] = Yardstick(measured).is_by_links() ? "link speeds" : "the fastest way";
+  document["expected_from"] =
+      ExpectedRates(measured).is_by_links() ? "link speeds" : "the fastest way";
   document["pairs"] = json_of_pairs(measured);
   add("troubles", "cuts", "bundles", "collective");
   return document;

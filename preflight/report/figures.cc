@@ -53,7 +53,7 @@ Figure loss_percent(const PathResult& path) {
              : Figure(kPercent * static_cast<float>(path.lost) / static_cast<float>(path.packets));
 }
 
-Json json_of_paths(const Measured& measured, const Yardstick& yardstick,
+Json json_of_paths(const Measured& measured, const ExpectedRates& expected,
                    PathResult PairResult::* path, bool is_there) {
   const Pairs& pairs = measured.pairs;
   Json json = Json::object();
@@ -62,8 +62,8 @@ Json json_of_paths(const Measured& measured, const Yardstick& yardstick,
         column(pairs, [&](const PairResult& pair) { return json_of(pair.*path.*each.figure); });
   }
   json["expected_share"] = column(pairs, [&](const PairResult& pair) {
-    return json_of_share(is_there ? yardstick.share(pair.a, pair.b, pair.*path)
-                                  : yardstick.share(pair.b, pair.a, pair.*path));
+    return json_of_share(is_there ? expected.share(pair.a, pair.b, pair.*path)
+                                  : expected.share(pair.b, pair.a, pair.*path));
   });
   json["loss_percent"] =
       column(pairs, [&](const PairResult& pair) { return json_of(loss_percent(pair.*path)); });
@@ -189,7 +189,7 @@ cli::Json json_of_share(const Figure& share) {
 
 Json json_of_pairs(const Measured& measured) {
   const Pairs& pairs = measured.pairs;
-  const Yardstick yardstick(measured);
+  const ExpectedRates expected(measured);
   Json json = {{"count", pairs.size()}, {"a", Json::array()}, {"b", Json::array()}};
   for (const PairResult& pair : pairs) {
     json["a"].push_back(pair.a);
@@ -201,8 +201,8 @@ Json json_of_pairs(const Measured& measured) {
   }
   json["ipv4"] = column(pairs, [](const PairResult& pair) { return word_or_null(pair.ipv4); });
   json["ipv6"] = column(pairs, [](const PairResult& pair) { return word_or_null(pair.ipv6); });
-  json["there"] = json_of_paths(measured, yardstick, &PairResult::there, true);
-  json["back"] = json_of_paths(measured, yardstick, &PairResult::back, false);
+  json["there"] = json_of_paths(measured, expected, &PairResult::there, true);
+  json["back"] = json_of_paths(measured, expected, &PairResult::back, false);
   return json;
 }
 

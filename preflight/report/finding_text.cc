@@ -87,7 +87,7 @@ Figure throughput_mbps(const PathResult& path) {
   return path.alone_mbps ? path.alone_mbps : path.tcp_mbps;
 }
 
-Yardstick::Yardstick(const Measured& measured) {
+ExpectedRates::ExpectedRates(const Measured& measured) {
   for (const HostResult& host : measured.hosts) {
     links_.push_back(link_mbps(host));
     by_links_ = by_links_ || links_.back().has_value();
@@ -97,13 +97,13 @@ Yardstick::Yardstick(const Measured& measured) {
   }
 }
 
-std::optional<double> Yardstick::mbps(HostIndex from, HostIndex to) const {
+std::optional<double> ExpectedRates::mbps(HostIndex from, HostIndex to) const {
   const std::optional<double> link = lesser(links_.at(from), links_.at(to));
   const bool both_known = links_.at(from) && links_.at(to);
   return both_known ? link : lesser(link, fastest_);
 }
 
-Figure Yardstick::share(HostIndex from, HostIndex to, const PathResult& path) const {
+Figure ExpectedRates::share(HostIndex from, HostIndex to, const PathResult& path) const {
   const Figure reached = throughput_mbps(path);
   const std::optional<double> most = mbps(from, to);
   if (!reached || !most || *most <= 0) {

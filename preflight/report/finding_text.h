@@ -25,9 +25,9 @@ Figure throughput_mbps(const PathResult& path);
 // The rate that a way should carry, of which pages show what it carried as a share: the slower of
 // both hosts' links and slots. If a link's speed is not known (virtual interfaces have none), the
 // fastest way that was measured, unless the other link is slower. The judgement has its own limits.
-class Yardstick {
+class ExpectedRates {
  public:
-  explicit Yardstick(const Measured& measured);
+  explicit ExpectedRates(const Measured& measured);
 
   std::optional<double> mbps(HostIndex from, HostIndex to) const;
   Figure share(HostIndex from, HostIndex to, const PathResult& path) const;

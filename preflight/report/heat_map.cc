@@ -17,15 +17,15 @@ constexpr std::size_t kMaxMildHosts = 12;
 
 // How many ways from or to each host stand out. A host that sends badly has all of its ways here,
 // each of its receivers one.
-std::vector<std::size_t> poor_paths(const Measured& measured, const Yardstick& yardstick) {
+std::vector<std::size_t> poor_paths(const Measured& measured, const ExpectedRates& expected) {
   std::vector<std::size_t> poor(measured.hosts.size());
   const auto note = [&](HostIndex a, HostIndex b, bool is_poor) {
     poor[a] += is_poor ? 1 : 0;
     poor[b] += is_poor ? 1 : 0;
   };
   for (const PairResult& pair : measured.pairs) {
-    note(pair.a, pair.b, yardstick.share(pair.a, pair.b, pair.there).value_or(1) < kFairShare);
-    note(pair.a, pair.b, yardstick.share(pair.b, pair.a, pair.back).value_or(1) < kFairShare);
+    note(pair.a, pair.b, expected.share(pair.a, pair.b, pair.there).value_or(1) < kFairShare);
+    note(pair.a, pair.b, expected.share(pair.b, pair.a, pair.back).value_or(1) < kFairShare);
   }
   for (const Trouble& trouble : measured.troubles) {
     note(trouble.a, trouble.b, true);
@@ -260,11 +260,11 @@ void print_title(const cli::Context& context, const Look& look) {
 }  // namespace
 
 HeatMap heat_map(const Measured& measured, std::size_t most) {
-  const Yardstick yardstick(measured);
+  const ExpectedRates expected(measured);
   HeatMap map{.hosts = hosts_seen(measured)};
   if (map.hosts.size() > most) {
     map.left_out = map.hosts.size();
-    keep_worst(map.hosts, most, poor_paths(measured, yardstick));
+    keep_worst(map.hosts, most, poor_paths(measured, expected));
     map.left_out -= map.hosts.size();
   }
   map.cells.resize(map.hosts.size() * map.hosts.size());
@@ -274,9 +274,9 @@ HeatMap heat_map(const Measured& measured, std::size_t most) {
   }
   for (const PairResult& pair : measured.pairs) {
     fill(cell_of(map, places, pair.a, pair.b), pair.there,
-         yardstick.share(pair.a, pair.b, pair.there));
+         expected.share(pair.a, pair.b, pair.there));
     fill(cell_of(map, places, pair.b, pair.a), pair.back,
-         yardstick.share(pair.b, pair.a, pair.back));
+         expected.share(pair.b, pair.a, pair.back));
   }
   for (const Trouble& trouble : measured.troubles) {
     fail(cell_of(map, places, trouble.a, trouble.b));
@@ -306,7 +306,7 @@ void print_heat_map(const cli::Context& context, const Measured& measured) {
   if (map.left_out > 0) {
     fmt::print(context.out, "… and {} hosts more, of which no more ways stand out\n", map.left_out);
   }
-  print_legend(context, look, Yardstick(measured).is_by_links());
+  print_legend(context, look, ExpectedRates(measured).is_by_links());
   context.out << '\n';
 }
 

@@ -86,21 +86,21 @@ class SmallConnection {
 };
 
 // A load connection and its thread.
-class Bearer {
+class LoadConnection {
  public:
-  static Result<std::unique_ptr<Bearer>> start(sys::Descriptor fd) {
+  static Result<std::unique_ptr<LoadConnection>> start(sys::Descriptor fd) {
     TRY(std::unique_ptr<Carrier> carrier,
         Carrier::make(std::move(fd), Fills::No, [](const SelfTime&) {}));
-    std::unique_ptr<Bearer> bearer(new Bearer(std::move(carrier)));
+    std::unique_ptr<LoadConnection> load(new LoadConnection(std::move(carrier)));
     // How a load connection ends does not matter: its client just closes it.
-    TRY(bearer->thread_, sys::start_thread("load connection", [&carrier = *bearer->carrier_] {
+    TRY(load->thread_, sys::start_thread("load connection", [&carrier = *load->carrier_] {
           std::ignore = carrier.run();
         }));
-    return bearer;
+    return load;
   }
-  Bearer(const Bearer&) = delete;
-  Bearer& operator=(const Bearer&) = delete;
-  ~Bearer() {
+  LoadConnection(const LoadConnection&) = delete;
+  LoadConnection& operator=(const LoadConnection&) = delete;
+  ~LoadConnection() {
     carrier_->stop();
     if (thread_.joinable()) {
       thread_.join();
@@ -108,7 +108,7 @@ class Bearer {
   }
 
  private:
-  explicit Bearer(std::unique_ptr<Carrier> carrier) : carrier_(std::move(carrier)) {}
+  explicit LoadConnection(std::unique_ptr<Carrier> carrier) : carrier_(std::move(carrier)) {}
 
   std::unique_ptr<Carrier> carrier_;
   std::thread thread_;
@@ -150,8 +150,8 @@ class Responder {
       } else {
         TRY(net::apply({.congestion = request_.congestion, .no_delay = true}, fd.get(),
                        session_.peer().address.family()));
-        TRY(std::unique_ptr<Bearer> bearer, Bearer::start(std::move(fd)));
-        bearers_.push_back(std::move(bearer));
+        TRY(std::unique_ptr<LoadConnection> load, LoadConnection::start(std::move(fd)));
+        loads_.push_back(std::move(load));
       }
     }
     return {};
@@ -173,7 +173,7 @@ class Responder {
   LoadRequest request_;
   net::Deadline deadline_;
   std::vector<SmallConnection> small_;
-  std::vector<std::unique_ptr<Bearer>> bearers_;
+  std::vector<std::unique_ptr<LoadConnection>> loads_;
 };
 
 // Heavy: it has the path for itself.

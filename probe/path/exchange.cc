@@ -90,8 +90,8 @@ struct Fields<probe::path::Parameters> {
 };
 
 template <>
-struct Fields<probe::path::Invitation> {
-  using I = probe::path::Invitation;
+struct Fields<probe::path::GreetingTarget> {
+  using I = probe::path::GreetingTarget;
   static constexpr std::tuple kList{field("udp_port", &I::udp_port).at_least(1),
                                     field("token", &I::token).up_to_bytes(64)};
 };
@@ -120,7 +120,8 @@ Result<UdpGreeter> start_greeter(Session& session) {
   TRY(sys::Descriptor socket, net::bind_udp({.address = session.local().address}, {}));
   TRY(const net::Endpoint local, net::local_endpoint(socket.get()));
   const std::string token = control::random_id();
-  TRY(session.send(Type::Ready, json::to_json(Invitation{.udp_port = local.port, .token = token})));
+  TRY(session.send(Type::Ready,
+                   json::to_json(GreetingTarget{.udp_port = local.port, .token = token})));
   return UdpGreeter(std::move(socket), session.peer().address, token);
 }
 
@@ -228,8 +229,8 @@ Result<Parameters> parameters_in(const Json& body) {
   return json::from_json<Parameters>(body, "path request");
 }
 
-Result<Invitation> invitation_in(const Json& body) {
-  return json::from_json<Invitation>(body, "path ready");
+Result<GreetingTarget> greeting_target_in(const Json& body) {
+  return json::from_json<GreetingTarget>(body, "path ready");
 }
 
 Result<> check(const Parameters& parameters, const control::Limits& limits) {

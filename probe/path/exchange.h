@@ -60,12 +60,12 @@ control::Json body_of(const Survey& survey);
 Result<Survey> survey_in(const control::Json& body);
 
 // The server's Ready: where the client greets it, and with what.
-struct Invitation {
+struct GreetingTarget {
   std::uint16_t udp_port = 0;
   std::string token = {};
 };
 
-Result<Invitation> invitation_in(const control::Json& body);
+Result<GreetingTarget> greeting_target_in(const control::Json& body);
 
 // The client's side of the greeting: a socket connected to the server's, once that has answered.
 // Timeout: UDP does not pass between the two.

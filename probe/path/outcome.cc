@@ -20,17 +20,17 @@ using std::chrono::seconds;
 
 constexpr seconds kGreetingTime{2};
 
-Result<Invitation> ask(Client& client, const Parameters& parameters, int interrupt) {
+Result<GreetingTarget> ask(Client& client, const Parameters& parameters, int interrupt) {
   TRY(const Json ready, client.request(std::string(kKind), body_of(parameters),
                                        Deadline::of(kAnswer, interrupt), [](const auto&) {}));
-  return invitation_in(ready);
+  return greeting_target_in(ready);
 }
 
-Result<UdpProber> open_flow(Client& client, const Invitation& invitation,
+Result<UdpProber> open_flow(Client& client, const GreetingTarget& target,
                             const SurveyOptions& options, const sys::Clock& clock) {
   TRY(const net::Endpoint own, net::local_endpoint(client.channel().descriptor()));
-  const net::Endpoint server{.address = client.peer().address, .port = invitation.udp_port};
-  TRY(sys::Descriptor socket, introduce(own.address, server, invitation.token,
+  const net::Endpoint server{.address = client.peer().address, .port = target.udp_port};
+  TRY(sys::Descriptor socket, introduce(own.address, server, target.token,
                                         Deadline::of(kGreetingTime, options.origin.interrupt)));
   return UdpProber::adopt(std::move(socket), options.origin.interrupt, clock);
 }
@@ -92,8 +92,8 @@ Result<> survey_both(Client& client, const LookOptions& options, const sys::Cloc
                      std::int64_t until_ns, FamilyOutcome& into) {
   const SurveyOptions& own = options.survey;
   const int interrupt = own.origin.interrupt;
-  TRY(const Invitation invitation, ask(client, options.parameters, interrupt));
-  Result<UdpProber> flow = open_flow(client, invitation, own, clock);
+  TRY(const GreetingTarget target, ask(client, options.parameters, interrupt));
+  Result<UdpProber> flow = open_flow(client, target, own, clock);
   TRY(begin(client, flow.has_value()));
   TRY(into.forward,
       flow ? survey(*flow, own, clock, until_ns) : survey_by_tcp(client, own, clock, until_ns));

@@ -51,7 +51,7 @@ class EchoingProber final : public Prober {
  public:
   EchoingProber(Prober& own, UdpProber& flow) : own_(own), flow_(flow) {}
 
-  Result<> send(const Shot& shot) override { return own_.send(shot); }
+  Result<> send(const ProbePacket& packet) override { return own_.send(packet); }
   void abandon(std::uint32_t sequence) override { own_.abandon(sequence); }
 
   Result<std::vector<Reply>> collect(std::chrono::nanoseconds wait) override {
@@ -161,47 +161,47 @@ class UdpMtuProbe final : public MtuProbe {
   std::uint32_t sequence_ = 0;
 };
 
-struct Leg {
+struct SurveyRun {
   UdpProber& flow;
   const SurveyOptions& options;
   const sys::Clock& clock;
   std::int64_t until_ns;
 };
 
-Result<Trace> trace_by_tcp(const Leg& leg) {
-  const net::Endpoint target{.address = leg.flow.target().address, .port = leg.options.port};
-  TcpProber connections(target, leg.options.origin, leg.clock);
-  EchoingProber prober(connections, leg.flow);
-  TRY(Trace traced, trace(prober, leg.options.plan, leg.clock, leg.until_ns));
+Result<Trace> trace_by_tcp(const SurveyRun& run) {
+  const net::Endpoint target{.address = run.flow.target().address, .port = run.options.port};
+  TcpProber connections(target, run.options.origin, run.clock);
+  EchoingProber prober(connections, run.flow);
+  TRY(Trace traced, trace(prober, run.options.plan, run.clock, run.until_ns));
   traced.protocol = Protocol::Tcp;
-  traced.source = {.address = leg.flow.source().address};
+  traced.source = {.address = run.flow.source().address};
   traced.target = target;
   return traced;
 }
 
-Result<Trace> trace_by_udp(const Leg& leg) {
-  TRY(Trace traced, trace(leg.flow, leg.options.plan, leg.clock, leg.until_ns));
-  traced.source = leg.flow.source();
-  traced.target = leg.flow.target();
+Result<Trace> trace_by_udp(const SurveyRun& run) {
+  TRY(Trace traced, trace(run.flow, run.options.plan, run.clock, run.until_ns));
+  traced.source = run.flow.source();
+  traced.target = run.flow.target();
   return traced;
 }
 
-Result<> find_mtu(const Leg& leg, const Confirmation& confirmation, Survey& found) {
-  TRY(const int interface_mtu, leg.flow.interface_mtu_bytes());
-  UdpMtuProbe probe(leg.flow, confirmation, leg.clock);
-  TRY(found.mtu, search_mtu(probe, interface_mtu, leg.clock, leg.until_ns));
+Result<> find_mtu(const SurveyRun& run, const Confirmation& confirmation, Survey& found) {
+  TRY(const int interface_mtu, run.flow.interface_mtu_bytes());
+  UdpMtuProbe probe(run.flow, confirmation, run.clock);
+  TRY(found.mtu, search_mtu(probe, interface_mtu, run.clock, run.until_ns));
   return {};
 }
 
-Result<> find_black_hole(const Leg& leg, Survey& found) {
+Result<> find_black_hole(const SurveyRun& run, Survey& found) {
   const int large = *found.mtu->black_hole_from_bytes;
-  PlanOptions plan = leg.options.plan;
+  PlanOptions plan = run.options.plan;
   plan.probes = 2;
   plan.unreachable_wait_ns = plan.wait_ns;
   plan.max_hops = std::max(static_cast<int>(found.trace.hops.size()), 1);
-  leg.flow.set_packet_bytes(large);
-  const Result<Trace> traced = trace(leg.flow, plan, leg.clock, leg.until_ns);
-  leg.flow.set_packet_bytes(kSmallPacketBytes);
+  run.flow.set_packet_bytes(large);
+  const Result<Trace> traced = trace(run.flow, plan, run.clock, run.until_ns);
+  run.flow.set_packet_bytes(kSmallPacketBytes);
   if (!traced) {
     return std::unexpected(traced.error());
   }
@@ -212,15 +212,15 @@ Result<> find_black_hole(const Leg& leg, Survey& found) {
   return {};
 }
 
-Result<Survey> make(const Leg& leg, const Confirmation& confirmation) {
-  TRY(Trace traced, leg.options.protocol == Protocol::Tcp ? trace_by_tcp(leg) : trace_by_udp(leg));
+Result<Survey> make(const SurveyRun& run, const Confirmation& confirmation) {
+  TRY(Trace traced, run.options.protocol == Protocol::Tcp ? trace_by_tcp(run) : trace_by_udp(run));
   Survey found{.trace = std::move(traced)};
   Result<> done;
-  if (leg.options.search_mtu) {
-    done = find_mtu(leg, confirmation, found);
+  if (run.options.search_mtu) {
+    done = find_mtu(run, confirmation, found);
   }
   if (done && found.mtu && found.mtu->black_hole_from_bytes) {
-    done = find_black_hole(leg, found);
+    done = find_black_hole(run, found);
   }
   // If interrupted, the result is what was found until then.
   if (!done && done.error().kind != ErrorKind::Interrupted) {
@@ -247,17 +247,17 @@ Result<sys::Descriptor> TcpProber::open(int ttl) const {
   return fd;
 }
 
-Result<> TcpProber::send(const Shot& shot) {
-  TRY(sys::Descriptor fd, open(shot.ttl));
+Result<> TcpProber::send(const ProbePacket& packet) {
+  TRY(sys::Descriptor fd, open(packet.ttl));
   const int code = start_connecting(fd.get(), target_);
   if (code == ECONNREFUSED) {
-    pending_.push_back(answer_without_icmp(shot.sequence, code));
+    pending_.push_back(answer_without_icmp(packet.sequence, code));
     return {};
   }
   if (code != 0) {
     return fail(from_errno(code, "connect", target_.text()));
   }
-  sockets_.emplace(shot.sequence, std::move(fd));
+  sockets_.emplace(packet.sequence, std::move(fd));
   return {};
 }
 

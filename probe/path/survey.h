@@ -52,7 +52,7 @@ class TcpProber final : public Prober {
  public:
   TcpProber(const net::Endpoint& target, const Origin& origin, const sys::Clock& clock);
 
-  Result<> send(const Shot& shot) override;
+  Result<> send(const ProbePacket& packet) override;
   Result<std::vector<Reply>> collect(std::chrono::nanoseconds wait) override;
   void abandon(std::uint32_t sequence) override { sockets_.erase(sequence); }
 

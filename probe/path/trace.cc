@@ -28,7 +28,7 @@ std::vector<net::Address> by_frequency(const std::map<net::Address, int>& counts
 // and clock. A round is one probe to every TTL from 1 to the target; rounds follow one another, so
 // that a router's probes are spread in time. Times are monotonic nanoseconds.
 //
-//   next(now) → Shot        as soon as the last probe is answered, or `pace` after it
+//   next(now) → ProbePacket        as soon as the last probe is answered, or `pace` after it
 //   answered(reply)         the first answer of the target, or a refusal, ends the path there
 //   expired(now) → [seq]    after `wait` a probe counts as lost
 //
@@ -48,7 +48,7 @@ class TracePlan {
   explicit TracePlan(const PlanOptions& options) : options_(options), last_ttl_(options.max_hops) {}
 
   // Counts as sent now; nullopt where it is too early or everything has been sent.
-  std::optional<Shot> next(std::int64_t now_ns) {
+  std::optional<ProbePacket> next(std::int64_t now_ns) {
     if (all_sent() && in_flight() == 0 && !asked_again_) {
       asked_again_ = true;
       const std::vector<int> silent = silent_hops();
@@ -65,7 +65,7 @@ class TracePlan {
     probed_to_ = std::max(probed_to_, ttl);
     probes_.push_back({.ttl = ttl, .sent_ns = now_ns});
     next_by_pace_ns_ = now_ns + options_.pace_ns;
-    return Shot{.sequence = static_cast<std::uint32_t>(probes_.size() - 1), .ttl = ttl};
+    return ProbePacket{.sequence = static_cast<std::uint32_t>(probes_.size() - 1), .ttl = ttl};
   }
 
   void answered(const Reply& reply, std::int64_t now_ns) {
@@ -257,8 +257,8 @@ class TracePlan {
 };
 
 Result<> send_due(Prober& prober, TracePlan& plan, const sys::Clock& clock) {
-  while (const std::optional<Shot> shot = plan.next(clock.monotonic_ns())) {
-    TRY(prober.send(*shot));
+  while (const std::optional<ProbePacket> packet = plan.next(clock.monotonic_ns())) {
+    TRY(prober.send(*packet));
   }
   return {};
 }

@@ -2,7 +2,7 @@
 // which are the sockets or, in tests, a simulated network; and trace(), which runs it until
 // everything is known or time is up. Blocks; one thread per trace.
 //
-//   plan ── Shot{sequence, ttl} ──▶ Prober ── packet with that TTL ──▶ routers, target
+//   plan ── ProbePacket{sequence, ttl} ──▶ Prober ── packet with that TTL ──▶ routers, target
 //   plan ◀── Reply{sequence?, …} ── Prober ◀── ICMP error or the target's own answer ──
 #pragma once
 
@@ -76,7 +76,7 @@ struct Trace {
   std::optional<int> length() const;
 };
 
-struct Shot {
+struct ProbePacket {
   std::uint32_t sequence = 0;
   int ttl = 0;
 };
@@ -101,7 +101,7 @@ struct Reply {
 class Prober {
  public:
   virtual ~Prober() = default;
-  virtual Result<> send(const Shot& shot) = 0;
+  virtual Result<> send(const ProbePacket& packet) = 0;
   // Waits until something has arrived, at most for this time.
   virtual Result<std::vector<Reply>> collect(std::chrono::nanoseconds wait) = 0;
   // No answer to this probe is expected any more.

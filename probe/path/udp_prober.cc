@@ -335,11 +335,11 @@ Reply UdpProber::too_big_here(std::uint32_t sequence) const {
           .received_ns = clock_->monotonic_ns()};
 }
 
-Result<> UdpProber::send(const Shot& shot) {
-  write_stamp(datagram_, {.nonce = nonce_, .sequence = shot.sequence});
+Result<> UdpProber::send(const ProbePacket& packet) {
+  write_stamp(datagram_, {.nonce = nonce_, .sequence = packet.sequence});
   int code = 0;
   for (int i = 0; i < kMaxAttempts; ++i) {
-    code = attempt(datagram_, shot.ttl);
+    code = attempt(datagram_, packet.ttl);
     if (code == 0 || code == EAGAIN || code == ENOBUFS) {
       return {};
     }
@@ -349,7 +349,7 @@ Result<> UdpProber::send(const Shot& shot) {
     take_errors(pending_);
   }
   if (code == EMSGSIZE) {
-    pending_.push_back(too_big_here(shot.sequence));
+    pending_.push_back(too_big_here(packet.sequence));
     return {};
   }
   return fail(from_errno(code, "send", target_.text()));

@@ -109,7 +109,7 @@ class UdpProber final : public Prober {
   // Takes over a socket that is connected to a participating peer.
   static Result<UdpProber> adopt(sys::Descriptor socket, int interrupt, const sys::Clock& clock);
 
-  Result<> send(const Shot& shot) override;
+  Result<> send(const ProbePacket& packet) override;
   Result<std::vector<Reply>> collect(std::chrono::nanoseconds wait) override;
   void abandon(std::uint32_t /*sequence*/) override {}
 

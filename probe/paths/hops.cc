@@ -24,9 +24,9 @@
 namespace chokepoint::probe::paths {
 namespace {
 
+using path::ProbePacket;
 using path::Reply;
 using path::ReplyKind;
-using path::Shot;
 
 // Routers limit how often they answer: with more at once fewer flows would be answered.
 constexpr std::size_t kThreads = 4;
@@ -66,14 +66,15 @@ class PingProber final : public path::Prober {
              const sys::Clock& clock)
       : flow_(flow), test_(test), target_(target), interrupt_(interrupt), clock_(&clock) {}
 
-  Result<> send(const Shot& shot) override {
+  Result<> send(const ProbePacket& probe) override {
     const udp::ExchangePacket packet =
         udp::ping_packet({.kind = udp::PacketKind::Ping,
                           .run = static_cast<std::uint16_t>(Run::Traced),
                           .test = test_,
-                          .sequence = sequence_of(flow_.flow, shot.sequence),
+                          .sequence = sequence_of(flow_.flow, probe.sequence),
                           .sent_ns = clock_->monotonic_ns()});
-    if (const int code = send_with_ttl(flow_.socket, target_.address.family(), packet, shot.ttl)) {
+    if (const int code =
+            send_with_ttl(flow_.socket, target_.address.family(), packet, probe.ttl)) {
       return fail(from_errno(code, "send", target_.text()));
     }
     return {};

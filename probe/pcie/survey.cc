@@ -218,23 +218,23 @@ void survey_pairs(const Gpus& gpus, const SurveyContext& host, const Pace& pace,
 
 }  // namespace
 
-Result<Measured> survey(const SurveyContext& host, const Wishes& wishes, const Pace& pace) {
+Result<Measured> survey(const SurveyContext& host, const Selection& selection, const Pace& pace) {
   Measured measured{.bytes = pace.bytes, .cpus = allowed_cpus()};
   const auto driver = gpu::Driver::open(host.driver);
   if (!driver) {
-    if (!wishes.gpus.empty()) {
+    if (!selection.gpus.empty()) {
       return fail(driver.error());
     }
     measured.problem = driver.error();
     return measured;
   }
   measured.driver_version = (*driver)->version();
-  const Gpus gpus = open_gpus(*driver, wishes.gpus, measured);
-  if (auto lacking = missing_gpu(gpus, wishes.gpus, measured)) {
+  const Gpus gpus = open_gpus(*driver, selection.gpus, measured);
+  if (auto lacking = missing_gpu(gpus, selection.gpus, measured)) {
     return fail(std::move(*lacking));
   }
   survey_each(gpus, host, pace, measured);
-  if (wishes.peers) {
+  if (selection.peers) {
     survey_pairs(gpus, host, pace, measured);
   }
   measured.interrupted = pace.stopped();

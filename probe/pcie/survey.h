@@ -12,7 +12,7 @@
 
 namespace chokepoint::probe::pcie {
 
-struct Wishes {
+struct Selection {
   std::vector<std::string> gpus = {};  // CUDA's numbers or PCI addresses; empty: all
   bool peers = true;
 };
@@ -28,6 +28,6 @@ struct Measured {
 };
 
 // An error only if a GPU that was asked for by name is missing.
-Result<Measured> survey(const SurveyContext& host, const Wishes& wishes, const Pace& pace);
+Result<Measured> survey(const SurveyContext& host, const Selection& selection, const Pace& pace);
 
 }  // namespace chokepoint::probe::pcie

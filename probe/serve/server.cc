@@ -178,7 +178,7 @@ Result<> Server::enter(sys::Descriptor& fd, control::ServerHandshake& handshake)
   try {
     return admit(fd, handshake);
   } catch (const std::bad_alloc&) {
-    guests_.remove_if([](const Guest& guest) { return !guest.thread.joinable(); });
+    clients_.remove_if([](const ClientThread& client) { return !client.thread.joinable(); });
     return fail(ErrorKind::Exhausted, "enter", "", "the server has no memory left for a client",
                 "try again later");
   }
@@ -197,10 +197,10 @@ Result<> Server::admit(sys::Descriptor& fd, control::ServerHandshake& handshake)
       control::ServerHandshake::admit(id, peer.address.unmapped().text(), context_.limits);
   TRY(std::unique_ptr<control::Session> session,
       control::Session::make(std::move(fd), id, handshake, context_));
-  Guest& guest = guests_.emplace_back();
-  guest.session = std::move(session);
+  ClientThread& client = clients_.emplace_back();
+  client.session = std::move(session);
   Result<std::thread> thread =
-      sys::start_thread("session", [this, &guest, admitted] { live(guest, admitted); });
+      sys::start_thread("session", [this, &client, admitted] { live(client, admitted); });
   if (!thread) {
     log_(fmt::format("{}: not admitted: {}", peer.address.text(), describe(thread.error())));
     const Error busy{.kind = ErrorKind::Busy,
@@ -209,32 +209,32 @@ Result<> Server::admit(sys::Descriptor& fd, control::ServerHandshake& handshake)
                      .reason = "the server can start no thread for another client",
                      .next_step = "try again later"};
     std::ignore =
-        guest.session->channel().send(control::refused(busy), guest.session->deadline({}));
-    guests_.pop_back();
+        client.session->channel().send(control::refused(busy), client.session->deadline({}));
+    clients_.pop_back();
     return {};
   }
-  guest.thread = *std::move(thread);
+  client.thread = *std::move(thread);
   return {};
 }
 
-void Server::live(Guest& guest, const control::Message& admitted) {
-  Session& session = *guest.session;
+void Server::live(ClientThread& client, const control::Message& admitted) {
+  Session& session = *client.session;
   try {
     if (session.channel().send(admitted, session.deadline(kAdmission))) {
-      converse(guest);
+      converse(client);
     }
   } catch (const std::exception& error) {
     log_(fmt::format("{}: session ended: {}", session.peer().address.text(), error.what()));
   }
-  guest.done = true;
+  client.done = true;
 }
 
-void Server::converse(Guest& guest) {
-  Session& session = *guest.session;
+void Server::converse(ClientThread& client) {
+  Session& session = *client.session;
   while (true) {
-    guest.idle_since_ns = context_.clock.monotonic_ns();
+    client.idle_since_ns = context_.clock.monotonic_ns();
     const Result<Message> message = session.channel().receive(session.deadline(kBetweenRequests));
-    guest.idle_since_ns = kBusy;
+    client.idle_since_ns = kBusy;
     if (!message && message.error().kind == ErrorKind::Malformed) {
       // The client may still listen, so it gets the reason why the server hangs up.
       std::ignore = session.send(Type::Failed, control::body_of(message.error()));
@@ -249,17 +249,17 @@ void Server::converse(Guest& guest) {
 // Where all places are taken, the client that has been idle the longest goes.
 bool Server::make_room() {
   std::size_t count = 0;
-  Guest* idlest = nullptr;
+  ClientThread* idlest = nullptr;
   std::int64_t since = context_.clock.monotonic_ns() - options_.idle.count();
-  for (Guest& guest : guests_) {
-    if (guest.is_expelled) {
+  for (ClientThread& client : clients_) {
+    if (client.is_expelled) {
       continue;
     }
     ++count;
-    const std::int64_t idle_since = guest.idle_since_ns;
+    const std::int64_t idle_since = client.idle_since_ns;
     if (idle_since != kBusy && idle_since <= since) {
       since = idle_since;
-      idlest = &guest;
+      idlest = &client;
     }
   }
   if (count < options_.most_clients) {
@@ -274,12 +274,12 @@ bool Server::make_room() {
 }
 
 void Server::attach(const control::Attachment& attachment, sys::Descriptor fd) {
-  const auto guest = std::ranges::find_if(
-      guests_, [&](const Guest& each) { return each.session->id() == attachment.session; });
-  if (guest == guests_.end()) {
+  const auto client = std::ranges::find_if(
+      clients_, [&](const ClientThread& each) { return each.session->id() == attachment.session; });
+  if (client == clients_.end()) {
     return;
   }
-  control::Session& session = *guest->session;
+  control::Session& session = *client->session;
   const std::uint64_t test = session.test();
   if (control::proves(attachment, session.secret(), test)) {
     session.arrived(test, attachment.index, std::move(fd));
@@ -303,20 +303,20 @@ void Server::look_for_keys() {
 
 void Server::tidy() {
   look_for_keys();
-  guests_.remove_if([](Guest& guest) {
-    if (!guest.done) {
+  clients_.remove_if([](ClientThread& client) {
+    if (!client.done) {
       return false;
     }
-    guest.thread.join();
+    client.thread.join();
     return true;
   });
 }
 
 void Server::join_all() {
-  for (Guest& guest : guests_) {
-    guest.thread.join();
+  for (ClientThread& client : clients_) {
+    client.thread.join();
   }
-  guests_.clear();
+  clients_.clear();
 }
 
 }  // namespace chokepoint::probe::serve

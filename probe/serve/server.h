@@ -58,7 +58,7 @@ class Server final : public control::AdmissionHandler {
   const control::KeyRing& keys() const override { return options_.keys; }
 
  private:
-  struct Guest {
+  struct ClientThread {
     std::unique_ptr<control::Session> session;
     std::atomic<bool> done = false;
     // When it began to wait for its client's next request, by the monotonic clock; kBusy while it
@@ -70,10 +70,10 @@ class Server final : public control::AdmissionHandler {
   static constexpr std::int64_t kBusy = -1;
 
   Result<> admit(sys::Descriptor& fd, control::ServerHandshake& handshake);
-  void live(Guest& guest, const control::Message& admitted);
+  void live(ClientThread& client, const control::Message& admitted);
   // The requests of an admitted client, one after the other, until it leaves, falls silent or the
   // server stops.
-  void converse(Guest& guest);
+  void converse(ClientThread& client);
   bool make_room();
   void look_for_keys();
   void join_all();
@@ -83,7 +83,7 @@ class Server final : public control::AdmissionHandler {
   const control::Services& services_;
   Log log_;
   control::TestQueue test_queue_;
-  std::list<Guest> guests_;  // the acceptor's thread alone
+  std::list<ClientThread> clients_;  // the acceptor's thread alone
 };
 
 }  // namespace chokepoint::probe::serve

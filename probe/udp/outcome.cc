@@ -109,7 +109,7 @@ double percent_of(std::uint64_t part, std::uint64_t packets) {
   return packets == 0 ? 0 : static_cast<double>(part) / static_cast<double>(packets) * kPercent;
 }
 
-Verdict lossy(const Outcome& outcome, const Circumstances& how) {
+Verdict lossy(const Outcome& outcome, const RunFacts& how) {
   const documents::UdpFigures& figures = outcome.figures;
   const std::uint64_t in_receiver = figures.lost_in_receiver_queue.value_or(0);
   const std::uint64_t in_sender = figures.dropped_by_sender_queue.value_or(0);
@@ -132,13 +132,13 @@ Verdict lossy(const Outcome& outcome, const Circumstances& how) {
                       rate(figures.offered_mbps), rate(figures.throughput_mbps))};
 }
 
-Verdict interface_full(const Outcome& outcome, const Circumstances& how) {
+Verdict interface_full(const Outcome& outcome, const RunFacts& how) {
   return {Limit::SenderQueue,
           fmt::format("{}'s own interface takes no more: its line is full, {} arrived", how.sender,
                       rate(outcome.figures.throughput_mbps))};
 }
 
-Verdict short_of(const Outcome& outcome, const Circumstances& how) {
+Verdict short_of(const Outcome& outcome, const RunFacts& how) {
   if (outcome.interface_full()) {
     return interface_full(outcome, how);
   }
@@ -153,7 +153,7 @@ Verdict short_of(const Outcome& outcome, const Circumstances& how) {
 
 std::string beyond(const Trial& obstacle) { return math::format_rate(obstacle.bits_per_s); }
 
-Verdict found(const Outcome& outcome, const Circumstances& how) {
+Verdict found(const Outcome& outcome, const RunFacts& how) {
   const std::string carried = rate(outcome.figures.throughput_mbps);
   if (!how.obstacle) {
     return {Limit::Asked, fmt::format("{} arrived whole, as fast as the server grants", carried)};
@@ -278,7 +278,7 @@ std::vector<Outcome> outcomes_of(const RunResult& result, const RunPlan& plan,
   return {outcome_of(result, plan, direction)};
 }
 
-Verdict judge(const Outcome& outcome, const Circumstances& how) {
+Verdict judge(const Outcome& outcome, const RunFacts& how) {
   if (!outcome.error.empty()) {
     return {Limit::Nothing, fmt::format("{} could not send: {}", how.sender, outcome.error)};
   }

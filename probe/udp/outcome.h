@@ -63,7 +63,7 @@ TrialEnd judge(const Trial& trial, double max_loss);
 Trial trial_of(const std::vector<Outcome>& outcomes, double bits_per_s);
 
 // What the run was for, and the names of its ends.
-struct Circumstances {
+struct RunFacts {
   double asked_bits_per_s = 0;  // 0: as fast as it goes
   bool searched = false;        // then `obstacle` is what ended the search
   std::optional<Trial> obstacle = {};
@@ -72,6 +72,6 @@ struct Circumstances {
   std::string receiver = {};
 };
 
-Verdict judge(const Outcome& outcome, const Circumstances& circumstances);
+Verdict judge(const Outcome& outcome, const RunFacts& facts);
 
 }  // namespace chokepoint::probe::udp

@@ -22,7 +22,7 @@ namespace {
 
 using perf::Metric;
 using session::Parameters;
-using session::PortWish;
+using session::PortRequest;
 using session::Round;
 using session::Trial;
 using std::chrono::nanoseconds;
@@ -154,8 +154,8 @@ void set_length(const TestFlags& test, Parameters& into) {
 }
 
 // "mlx5_0" or "mlx5_0/2".
-Result<PortWish> device_named(const std::string& text, std::string_view flag) {
-  PortWish wish{.device = text};
+Result<PortRequest> device_named(const std::string& text, std::string_view flag) {
+  PortRequest wish{.device = text};
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) {
     return wish;
@@ -306,8 +306,8 @@ Result<Parameters> parameters_of(const TestFlags& test, Verb verb) {
   return parameters;
 }
 
-Result<PortWish> own_wish(const TestFlags& test) {
-  TRY(PortWish wish, device_named(test.device, "--device"));
+Result<PortRequest> own_wish(const TestFlags& test) {
+  TRY(PortRequest wish, device_named(test.device, "--device"));
   wish.gid_index = unless(test.gid_index, -1);
   if (test.gid_family != "auto") {
     wish.family = test.gid_family == "ipv4" ? net::Family::Ipv4 : net::Family::Ipv6;
@@ -330,7 +330,7 @@ class RdmaTestCommand final : public cli::Command {
 
  private:
   Result<session::Trial> measure(control::Client& client, const session::Parameters& wanted,
-                                 const session::PortWish& wish, int interrupt,
+                                 const session::PortRequest& wish, int interrupt,
                                  const cli::Context& context) const;
   Result<cli::ExitCode> show(const session::Trial& trial, const control::Client& client,
                              cli::Json document, const cli::Context& context) const;
@@ -373,7 +373,7 @@ void RdmaTestCommand::define(cli::Flags& flags) {
 }
 
 Result<Trial> RdmaTestCommand::measure(control::Client& client, const session::Parameters& wanted,
-                                       const session::PortWish& wish, int interrupt,
+                                       const session::PortRequest& wish, int interrupt,
                                        const cli::Context& context) const {
   const bool sweep = wanted.sizes.size() > 1;
   const session::Listener listener{
@@ -396,7 +396,7 @@ Result<Trial> RdmaTestCommand::measure(control::Client& client, const session::P
 Result<cli::ExitCode> RdmaTestCommand::run(cli::Context& context) {
   TRY(baseline::check(baseline_));
   TRY(const Parameters wanted, parameters_of(test_, verb_));
-  TRY(const PortWish wish, own_wish(test_));
+  TRY(const PortRequest wish, own_wish(test_));
   if (test_.flows > 0) {
     return run_flows({.test = wanted, .wish = wish, .flows = static_cast<int>(test_.flows)}, peer_,
                      baseline_, open_, context);

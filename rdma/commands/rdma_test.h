@@ -67,6 +67,6 @@ void define(cli::Flags& flags, TestFlags& test, Verb verb);
 
 // What the flags ask of the test, and of this host's port. Errors are of kind Usage.
 Result<session::Parameters> parameters_of(const TestFlags& test, Verb verb);
-Result<session::PortWish> own_wish(const TestFlags& test);
+Result<session::PortRequest> own_wish(const TestFlags& test);
 
 }  // namespace chokepoint::rdma

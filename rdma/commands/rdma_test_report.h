@@ -39,7 +39,7 @@ void print_page(const cli::Context& context, const documents::RdmaFlows& shown);
 
 struct FlowsAsked {
   session::Parameters test = {};  // each of them
-  session::PortWish wish = {};
+  session::PortRequest wish = {};
   int flows = 0;
 };
 

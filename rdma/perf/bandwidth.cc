@@ -100,7 +100,7 @@ class BandwidthReceiver {
         plan_(plan),
         layout_(layout),
         receiver_(side.endpoint, layout, side.peer, verifier),
-        stop_(side.attention),
+        stop_(side.monitor),
         warm_(plan.warm_up * static_cast<std::uint64_t>(layout.queues)),
         all_(plan.iterations ? warm_ + *plan.iterations * static_cast<std::uint64_t>(layout.queues)
                              : UINT64_MAX) {}
@@ -338,7 +338,7 @@ class Stream {
         plan_(plan),
         layout_(layout),
         sender_(side.endpoint, layout, side.peer, verifier),
-        stop_(side.attention),
+        stop_(side.monitor),
         pace_(plan.rate_bits_per_s, layout.message_bytes, layout.queues),
         meter_(layout.group * static_cast<std::uint64_t>(layout.queues)) {
     if (plan.both_ways && layout.receive_ring > 0) {

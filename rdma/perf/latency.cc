@@ -203,7 +203,7 @@ class PingPong {
       : plan_(plan),
         sender_(side, layout),
         detector_(std::move(detector)),
-        stop_(side.attention),
+        stop_(side.monitor),
         may_lose_(plan.transport != verbs::Transport::Rc) {}
 
   // Each sample is half of a round trip.
@@ -337,7 +337,7 @@ class RoundTrip {
         plan_(plan),
         layout_(layout),
         peer_(side.peer),
-        stop_(side.attention) {}
+        stop_(side.monitor) {}
 
   Result<Outcome> run() {
     return sample(
@@ -422,7 +422,7 @@ Result<> check_latency(const Side& side, const Plan& plan) {
 Result<Outcome> run_latency(const Side& side, const Plan& plan) {
   const Layout layout = layout_of(plan);
   if (plan.operation == Operation::Read || verbs::is_atomic(plan.operation)) {
-    return side.role == Role::Passive ? wait_for_end(side.attention)
+    return side.role == Role::Passive ? wait_for_end(side.monitor)
                                       : RoundTrip(side, plan, layout).run();
   }
   if (plan.operation == Operation::Write) {

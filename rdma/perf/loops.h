@@ -64,7 +64,7 @@ class ClockThrottle {
 // Asks every few milliseconds whether to go on, and remembers a stop.
 class StopPoller {
  public:
-  explicit StopPoller(Attention& attention) : attention_(attention) {}
+  explicit StopPoller(TestMonitor& monitor) : monitor_(monitor) {}
 
   // Whether to go on; an error ends the test. Once stopped, always false.
   Result<bool> go_on_at(std::int64_t now) {
@@ -72,7 +72,7 @@ class StopPoller {
       return !stopped();
     }
     next_ = now + kInterval;
-    const auto go_on = attention_.go_on();
+    const auto go_on = monitor_.go_on();
     if (go_on && !*go_on && !stopped()) {
       stopped_at_ = now;
     }
@@ -94,7 +94,7 @@ class StopPoller {
   static constexpr std::int64_t kMaxWaitAfterStop = 1000 * kMillisecond;
   static constexpr std::uint64_t kIterationsPerQuestion = 1 << 14;
 
-  Attention& attention_;
+  TestMonitor& monitor_;
   std::int64_t next_ = 0;
   std::int64_t stopped_at_ = kNever;
 };
@@ -179,6 +179,6 @@ Result<> check_latency(const Side& side, const Plan& plan);
 Result<Outcome> run_latency(const Side& side, const Plan& plan);
 
 // The passive side whose memory is used: returns once the test is over.
-Result<Outcome> wait_for_end(Attention& attention);
+Result<Outcome> wait_for_end(TestMonitor& monitor);
 
 }  // namespace chokepoint::rdma::perf

@@ -146,7 +146,7 @@ bool verifies(const Side& side, const Plan& plan) {
 Result<Outcome> run_bandwidth(const Side& side, const Plan& plan) {
   const Layout layout = layout_of(plan);
   if (side.role == Role::Passive && !takes_receive(plan.operation)) {
-    return wait_for_end(side.attention);
+    return wait_for_end(side.monitor);
   }
   std::optional<Verifier> verifier;
   if (plan.check) {
@@ -176,9 +176,9 @@ Result<> prepare(const Side& side, const Plan& plan) {
   return receives(side, plan) ? lay_out_receives(side, layout) : Result<>{};
 }
 
-Result<Outcome> wait_for_end(Attention& attention) {
+Result<Outcome> wait_for_end(TestMonitor& monitor) {
   for (;;) {
-    TRY(const auto go_on, attention.go_on());
+    TRY(const auto go_on, monitor.go_on());
     if (!go_on) {
       return Outcome{};
     }

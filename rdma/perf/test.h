@@ -6,7 +6,7 @@
 //   passive   watches                    receives, refills                pong, or watches
 //
 // A test both ways has two active sides. Blocks the calling thread until the test has ended, or
-// `attention` stops it. Owns nothing.
+// `monitor` stops it. Owns nothing.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@
 namespace chokepoint::rdma::perf {
 
 // Asked at most every few milliseconds, by the thread of the test.
-class Attention {
+class TestMonitor {
  public:
-  virtual ~Attention() = default;
+  virtual ~TestMonitor() = default;
   // False: end now, what was measured counts. An error (the peer is gone, the user interrupts): the
   // test failed.
   virtual Result<bool> go_on() = 0;
@@ -39,7 +39,7 @@ struct Side {
   verbs::Buffer& buffer;
   const verbs::Region& region;
   verbs::RemoteMemory remote = {};
-  Attention& attention;
+  TestMonitor& monitor;
   std::string peer = {};  // as errors name it
 };
 

@@ -130,20 +130,21 @@ Result<> LocalEndpoint::connect_by_cm(const verbs::CmPeer& cm_peer, const verbs:
   return {};
 }
 
-perf::Side LocalEndpoint::side(perf::Role role, perf::Attention& attention,
+perf::Side LocalEndpoint::side(perf::Role role, perf::TestMonitor& monitor,
                                std::string peer) const {
   return {.role = role,
           .endpoint = *endpoint_,
           .buffer = *buffer_,
           .region = *region_,
           .remote = remote_,
-          .attention = attention,
+          .monitor = monitor,
           .peer = std::move(peer)};
 }
 
 Result<std::unique_ptr<LocalEndpoint>> open_here(const sys::Root& root,
                                                  std::unique_ptr<verbs::Library> library,
-                                                 const PortWish& wish, const net::Address& control,
+                                                 const PortRequest& wish,
+                                                 const net::Address& control,
                                                  verbs::Transport transport) {
   TRY(const PortChoice choice,
       choose_port(host::read_rdma(root), wish,

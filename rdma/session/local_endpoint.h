@@ -49,7 +49,7 @@ class LocalEndpoint {
   void set_remote(const verbs::RemoteMemory& memory) { remote_ = memory; }
 
   // `peer`: its name in errors.
-  perf::Side side(perf::Role role, perf::Attention& attention, std::string peer) const;
+  perf::Side side(perf::Role role, perf::TestMonitor& monitor, std::string peer) const;
 
  private:
   LocalEndpoint(std::unique_ptr<verbs::Library> library, std::unique_ptr<verbs::Device> device,
@@ -73,7 +73,8 @@ class LocalEndpoint {
 // queue pair was made: the device can be used. `control`: the control connection's own address.
 Result<std::unique_ptr<LocalEndpoint>> open_here(const sys::Root& root,
                                                  std::unique_ptr<verbs::Library> library,
-                                                 const PortWish& wish, const net::Address& control,
+                                                 const PortRequest& wish,
+                                                 const net::Address& control,
                                                  verbs::Transport transport);
 
 // What the port has counted since this was constructed.

@@ -51,8 +51,8 @@ struct TextForm<rdma::session::Choice<E>> {
 };
 
 template <>
-struct Fields<rdma::session::PortWish> {
-  using W = rdma::session::PortWish;
+struct Fields<rdma::session::PortRequest> {
+  using W = rdma::session::PortRequest;
   static constexpr std::tuple kList{
       field("device", &W::device, "empty: chosen").up_to_bytes(rdma::session::kMaxNameLength),
       field("port", &W::port, "of the device; null: chosen").between(1, 255),

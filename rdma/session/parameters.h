@@ -71,7 +71,7 @@ struct Parameters {
   bool by_cm = false;  // rdma_cm makes the connections
   Memory client_memory = {};
   Memory server_memory = {};
-  PortWish server_port = {};
+  PortRequest server_port = {};
 };
 
 // 2, 4, 8 … 2^23.

@@ -28,7 +28,7 @@ verbs::GidType type_of(const RdmaPort& port, const RdmaGid& gid) {
 }
 
 // A GID of InfiniBand looks like an IPv6 address and is none: family and type do not apply.
-bool fits(const RdmaPort& port, const RdmaGid& gid, const PortWish& wish) {
+bool fits(const RdmaPort& port, const RdmaGid& gid, const PortRequest& wish) {
   if (!host::is_ethernet(port)) {
     return true;
   }
@@ -47,7 +47,7 @@ bool better(const RdmaPort& port, const RdmaGid& a, const RdmaGid& b, const net:
   return rank(a) > rank(b);
 }
 
-std::string wish_text(const PortWish& wish) {
+std::string wish_text(const PortRequest& wish) {
   std::string text = wish.type ? std::string(name_of(*wish.type)) : "RDMA";
   if (wish.family) {
     text += *wish.family == net::Family::Ipv4 ? " over IPv4" : " over IPv6";
@@ -70,8 +70,8 @@ std::string list_gids(const RdmaPort& port) {
 }
 
 // The index of the GID.
-Result<int> choose_gid(const host::RdmaDevice& device, const RdmaPort& port, const PortWish& wish,
-                       const net::Address& control) {
+Result<int> choose_gid(const host::RdmaDevice& device, const RdmaPort& port,
+                       const PortRequest& wish, const net::Address& control) {
   const std::string name = fmt::format("{} port {}", device.name, port.number);
   if (wish.gid_index) {
     if (std::ranges::find(port.gids, *wish.gid_index, &RdmaGid::index) != port.gids.end()) {
@@ -130,7 +130,7 @@ Candidates all_ports(const std::vector<RdmaDevice>& devices) {
   return all;
 }
 
-Result<Candidates> as_wished(const Candidates& all, const PortWish& wish) {
+Result<Candidates> as_wished(const Candidates& all, const PortRequest& wish) {
   Candidates left;
   std::ranges::copy_if(all, std::back_inserter(left), [&](const Candidate& each) {
     return (wish.device.empty() || each.device->name == wish.device) &&
@@ -204,7 +204,7 @@ Result<Candidate> choose(const Candidates& candidates, const ControlEnd& control
 
 }  // namespace
 
-Result<PortChoice> choose_port(const std::vector<RdmaDevice>& devices, const PortWish& wish,
+Result<PortChoice> choose_port(const std::vector<RdmaDevice>& devices, const PortRequest& wish,
                                const ControlEnd& control) {
   const Candidates all = all_ports(devices);
   if (all.empty()) {

@@ -24,7 +24,7 @@ struct Choice : std::optional<E> {
 };
 
 // nullopt and empty: chosen.
-struct PortWish {
+struct PortRequest {
   std::string device = {};
   std::optional<int> port = {};
   std::optional<int> gid_index = {};
@@ -47,7 +47,7 @@ struct PortChoice {
   std::optional<int> numa_node = {};
 };
 
-Result<PortChoice> choose_port(const std::vector<host::RdmaDevice>& devices, const PortWish& wish,
-                               const ControlEnd& control);
+Result<PortChoice> choose_port(const std::vector<host::RdmaDevice>& devices,
+                               const PortRequest& wish, const ControlEnd& control);
 
 }  // namespace chokepoint::rdma::session

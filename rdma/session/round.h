@@ -21,7 +21,7 @@ namespace chokepoint::rdma::session {
 
 // What a running test looks at beside its completions: the control connection, the user, and the
 // clock. So a peer that dies, fails or stops ends the test at once.
-class Watch final : public perf::Attention {
+class Watch final : public perf::TestMonitor {
  public:
   // `interrupt` is readable once this side's user wants it to end. `follows`: this side ends when
   // the other one has reported that it is done.

@@ -28,8 +28,8 @@ Result<Request> request_in(const Json& body) {
 }
 
 // What the client left open follows its own GID: both ends need GIDs of one kind.
-PortWish wish_of(const Request& request) {
-  PortWish wish = request.parameters.server_port;
+PortRequest wish_of(const Request& request) {
+  PortRequest wish = request.parameters.server_port;
   if (request.client.ethernet && !wish.gid_index) {
     wish.family = wish.family ? wish.family : address_of(request.client.gid).family();
     wish.type = wish.type ? wish.type : request.client.gid_type;

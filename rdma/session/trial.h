@@ -42,7 +42,7 @@ struct Trial {
 struct Here {
   sys::Root root;
   const sys::Clock& clock;
-  PortWish wish = {};
+  PortRequest wish = {};
   std::string host = {};  // this host's name
   int interrupt = -1;     // readable once the user wants it to end
 };

@@ -16,8 +16,8 @@ class Coordinator {
   explicit Coordinator(Talk& talk) : talk_(talk) { talk_.hello(); }
 
   void happened(const Event& event) {
-    if (std::holds_alternative<Went>(event)) std::abort();
-    if (std::holds_alternative<Came>(event) == has_come_) std::abort();
+    if (std::holds_alternative<AgentLeft>(event)) std::abort();
+    if (std::holds_alternative<AgentJoined>(event) == has_come_) std::abort();
     if (const auto* answered = std::get_if<Answered>(&event)) {
       if (answered->task != number_ || talk_.task()) std::abort();
     }

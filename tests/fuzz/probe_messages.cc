@@ -50,7 +50,7 @@ void understand(const Json& body) {
   if (const auto request = latency::load_request_in(body)) {
     if (!latency::load_request_in(latency::body_of(*request))) std::abort();
   }
-  std::ignore = path::invitation_in(body);
+  std::ignore = path::greeting_target_in(body);
   if (const auto parameters = paths::parameters_in(body)) {
     if (!paths::parameters_in(paths::body_of(*parameters))) std::abort();
   }

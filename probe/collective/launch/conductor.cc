@@ -278,7 +278,7 @@ documents::Collective document_of(const Plan& plan, const Outcome& outcome) {
   std::set<std::string> hosts;
   for (std::size_t at = 0; at < outcome.members.size(); ++at) {
     const DataPath data_path = at < outcome.data_paths.size() ? outcome.data_paths[at] : DataPath{};
-    const Newcomer& member = outcome.members[at];
+    const JoiningRank& member = outcome.members[at];
     hosts.insert(member.host);
     shown.members.push_back({.rank = member.rank,
                              .host = member.host,

@@ -48,7 +48,7 @@ struct SizeResult {
 documents::CollectiveSize document_of(const SizeResult& size);
 
 struct Outcome {
-  std::vector<Newcomer> members = {};                // by rank
+  std::vector<JoiningRank> members = {};             // by rank
   std::vector<DataPath> data_paths = {};             // by rank; empty: not reached
   std::map<std::string, host::Settings> hosts = {};  // how each is set up, as far as it is known
   std::vector<SizeResult> sizes = {};

@@ -12,7 +12,7 @@ namespace {
 constexpr std::chrono::milliseconds kCheckInterval{50};
 constexpr std::size_t kMaxListed = 8;
 
-Error with_rank(const Failure& failure, const std::map<int, Newcomer>& members) {
+Error with_rank(const Failure& failure, const std::map<int, JoiningRank>& members) {
   Error error = failure.error;
   if (!failure.rank) {
     return error;
@@ -38,7 +38,7 @@ std::string list_of(const std::vector<int>& ranks) {
   return named < ranks.size() ? text + fmt::format(" and {} more", ranks.size() - named) : text;
 }
 
-std::string name_of(const Newcomer& member) {
+std::string name_of(const JoiningRank& member) {
   return fmt::format("rank {} on {}", member.rank, member.host);
 }
 
@@ -51,36 +51,36 @@ void Hub::ring() {
   changed_.notify_all();
 }
 
-Result<> Hub::enter(const Newcomer& newcomer) {
+Result<> Hub::enter(const JoiningRank& rank_to_join) {
   const std::lock_guard lock(mutex_);
   const auto refuse = [](ErrorKind kind, const std::string& why, const std::string& next = "") {
     return chokepoint::fail(kind, "", "", why, next);
   };
-  if (newcomer.job != job_ || newcomer.ranks != ranks_) {
+  if (rank_to_join.job != job_ || rank_to_join.ranks != ranks_) {
     return refuse(ErrorKind::NotFound, fmt::format("another job of {} ranks meets here", ranks_));
   }
-  // Two jobs without a name of their own look the same: the newcomer's meets elsewhere.
+  // Two jobs without a name of their own look the same: the rank_to_join's meets elsewhere.
   if (members_.size() == static_cast<std::size_t>(ranks_)) {
     return refuse(ErrorKind::NotFound, fmt::format("all {} ranks have come already", ranks_));
   }
-  if (newcomer.rank < 0 || newcomer.rank >= ranks_) {
+  if (rank_to_join.rank < 0 || rank_to_join.rank >= ranks_) {
     return refuse(ErrorKind::Usage,
-                  fmt::format("there is no rank {} of {}", newcomer.rank, ranks_));
+                  fmt::format("there is no rank {} of {}", rank_to_join.rank, ranks_));
   }
-  const auto there = members_.find(newcomer.rank);
+  const auto there = members_.find(rank_to_join.rank);
   if (there != members_.end()) {
     return refuse(ErrorKind::Busy, fmt::format("{} is there already", name_of(there->second)),
                   "does each process have a RANK of its own?");
   }
   const auto other = std::ranges::find_if(
-      members_, [&](const auto& each) { return each.second.program != newcomer.program; });
+      members_, [&](const auto& each) { return each.second.program != rank_to_join.program; });
   if (other != members_.end()) {
     return refuse(ErrorKind::Unsupported,
                   fmt::format("{} runs {}, this rank {}", name_of(other->second),
-                              other->second.program, newcomer.program),
+                              other->second.program, rank_to_join.program),
                   "run the same version of chokepoint everywhere");
   }
-  members_.emplace(newcomer.rank, newcomer);
+  members_.emplace(rank_to_join.rank, rank_to_join);
   changed_.notify_all();
   return {};
 }
@@ -128,9 +128,9 @@ std::optional<Error> Hub::failure() const {
   return cause();
 }
 
-std::vector<Newcomer> Hub::members() const {
+std::vector<JoiningRank> Hub::members() const {
   const std::lock_guard lock(mutex_);
-  std::vector<Newcomer> list;
+  std::vector<JoiningRank> list;
   for (const auto& [rank, member] : members_) {
     list.push_back(member);
   }

@@ -25,20 +25,20 @@
 namespace chokepoint::probe::collective {
 
 // A process that joins as a rank.
-struct Newcomer {
+struct JoiningRank {
   std::string job = {};
   int rank = 0;
   int ranks = 1;
   std::string host = {};
   std::string program = {};
 
-  bool operator==(const Newcomer&) const = default;
+  bool operator==(const JoiningRank&) const = default;
 };
 
 // "rank 2", "ranks 2 and 5", "ranks 0, 1, 2 and 60 more"
 std::string list_of(const std::vector<int>& ranks);
 // "rank 2 on hubble"
-std::string name_of(const Newcomer& member);
+std::string name_of(const JoiningRank& member);
 
 // How a failure became known. Of several failures that of the last kind is the cause: what ranks
 // report may only be its effects.
@@ -67,7 +67,7 @@ class Hub {
   int alarm() const { return alarm_.get(); }
 
   // An error: another job (of kind NotFound), another version, a rank that has joined already.
-  Result<> enter(const Newcomer& newcomer);
+  Result<> enter(const JoiningRank& rank_to_join);
   // `done`: it sent Bye. A rank that leaves without has failed.
   void leave(int rank, bool done);
   void fail(Failure failure);
@@ -78,7 +78,7 @@ class Hub {
   // Until every rank has joined; the error names those that have not.
   Result<> await_all(Clock::time_point deadline, const StillWanted& wanted);
   // Those that have joined, by rank.
-  std::vector<Newcomer> members() const;
+  std::vector<JoiningRank> members() const;
   bool has(int rank) const;
   // The most likely cause.
   std::optional<Error> failure() const;
@@ -105,7 +105,7 @@ class Hub {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<int, Newcomer> members_;
+  std::map<int, JoiningRank> members_;
   std::set<int> gone_;
   std::map<std::string, std::string> values_;
   std::size_t bytes_ = 0;

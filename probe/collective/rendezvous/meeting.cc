@@ -12,8 +12,8 @@
 #include "probe/collective/order.h"
 
 template <>
-struct chokepoint::Fields<chokepoint::probe::collective::Newcomer> {
-  using N = probe::collective::Newcomer;
+struct chokepoint::Fields<chokepoint::probe::collective::JoiningRank> {
+  using N = probe::collective::JoiningRank;
   static constexpr std::size_t kMaxName = 255;
   static constexpr std::tuple kList{
       field("job", &N::job, "the same for all ranks of the job").up_to_bytes(kMaxName),
@@ -155,14 +155,14 @@ class MemberService final : public control::Service {
 
   Result<control::Demand> check(const Json& parameters,
                                 const control::Limits& /*limits*/) const override {
-    TRY(json::from_json<Newcomer>(parameters, "rank"));
+    TRY(json::from_json<JoiningRank>(parameters, "rank"));
     return control::Weight::Light;
   }
 
   Result<Json> serve(Session& session, const Json& parameters) override {
-    TRY(const auto newcomer, json::from_json<Newcomer>(parameters, "rank"));
-    TRY(hub_.enter(newcomer));
-    return RankSession(session, hub_, newcomer.rank).run();
+    TRY(const auto rank_to_join, json::from_json<JoiningRank>(parameters, "rank"));
+    TRY(hub_.enter(rank_to_join));
+    return RankSession(session, hub_, rank_to_join.rank).run();
   }
 
  private:
@@ -225,7 +225,7 @@ control::Services rank_service(Hub& hub) {
 
 }  // namespace
 
-Json body_of(const Newcomer& newcomer) { return json::to_json(newcomer); }
+Json body_of(const JoiningRank& rank_to_join) { return json::to_json(rank_to_join); }
 
 Result<std::string> value_in(const Json& body) {
   TRY(const auto digits,

@@ -65,7 +65,7 @@ class Meeting {
 
 inline constexpr std::string_view kRankKind = "rank";
 
-control::Json body_of(const Newcomer& newcomer);
+control::Json body_of(const JoiningRank& rank_to_join);
 // The bytes of a Report's or a Note's "value".
 Result<std::string> value_in(const control::Json& body);
 

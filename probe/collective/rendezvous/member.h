@@ -18,7 +18,7 @@ struct MemberOptions {
   net::HostPort meeting = {};  // its first port
   int ports = 1;               // how many from the first on may be it
   std::optional<control::Secret> key = {};
-  Newcomer who = {};
+  JoiningRank who = {};
   std::chrono::seconds timeout{60};  // until the meeting is found, and for each wait
   int interrupt = -1;                // readable once the user wants it to end
 };

@@ -218,7 +218,7 @@ TEST_F(RecordReader, HoldsStillWhileTheRecordGrows) {
   wait_for_rows(*writer, 1);
   Reader reader = open_reader();
   {
-    const Result<Stillness> still = reader.hold_still();
+    const Result<Snapshot> still = reader.snapshot();
     ASSERT_TRUE(still);
     EXPECT_EQ(reader.count<CounterSample>(), 1);
     producer.push(CounterSample{.t_ns = 2, .series = 1, .value = 1});

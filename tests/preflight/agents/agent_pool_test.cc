@@ -50,7 +50,7 @@ TEST(AgentPool, AnotherKeyIsRefused) {
   const auto crowd = start({.hosts = 1, .key = control::Secret{1}});
   AgentPoolOptions options = patient(crowd->hosts());
   options.key = control::Secret{2};
-  const auto went = next<Went>(*crew_of(options));
+  const auto went = next<AgentLeft>(*crew_of(options));
   ASSERT_TRUE(went);
   EXPECT_EQ(went->presence, Presence::Refused);
   EXPECT_THAT(describe(went->error), HasSubstr("the same file with --key-file"));
@@ -58,7 +58,7 @@ TEST(AgentPool, AnotherKeyIsRefused) {
 
 TEST(AgentPool, AKeyThatIsMissingHereIsSaidSo) {
   const auto crowd = start({.hosts = 1, .key = control::Secret{1}});
-  const auto went = next<Went>(*crew_of(patient(crowd->hosts())));
+  const auto went = next<AgentLeft>(*crew_of(patient(crowd->hosts())));
   ASSERT_TRUE(went);
   EXPECT_EQ(went->presence, Presence::Refused);
   EXPECT_THAT(describe(went->error), HasSubstr("the server requires a key"));
@@ -68,7 +68,7 @@ TEST(AgentPool, AKeyThatIsMissingThereIsSaidSo) {
   const auto crowd = start({.hosts = 1});
   AgentPoolOptions options = patient(crowd->hosts());
   options.key = control::Secret{2};
-  const auto went = next<Went>(*crew_of(options));
+  const auto went = next<AgentLeft>(*crew_of(options));
   ASSERT_TRUE(went);
   EXPECT_EQ(went->presence, Presence::Refused);
   EXPECT_THAT(describe(went->error), HasSubstr("the server has no key"));
@@ -83,21 +83,21 @@ TEST(AgentPool, WhoWasHeldUpItselfBlamesNobody) {
   ASSERT_TRUE(early);
   if (*early) {
     // The host had the processor first, and was through before anybody could be held up.
-    EXPECT_TRUE(std::holds_alternative<Came>(**early));
+    EXPECT_TRUE(std::holds_alternative<AgentJoined>(**early));
     return;
   }
   std::this_thread::sleep_for(milliseconds(1500));
-  EXPECT_TRUE(next<Came>(*pool));
+  EXPECT_TRUE(next<AgentJoined>(*pool));
 }
 
 TEST(AgentPool, AHostThatDiesInTheMidstOfATaskIsLostAlone) {
   const auto crowd = start({.hosts = 2, .behaviours = {{0, Behaviour::NeverAnswers}}});
   const auto pool = crew_of(patient(crowd->hosts()));
-  ASSERT_TRUE(next<Came>(*pool));
-  ASSERT_TRUE(next<Came>(*pool));
+  ASSERT_TRUE(next<AgentJoined>(*pool));
+  ASSERT_TRUE(next<AgentJoined>(*pool));
   pool->ask(0, 1, latency("127.1.0.2"));
   crowd->kill(0);
-  const auto went = next<Went>(*pool);
+  const auto went = next<AgentLeft>(*pool);
   ASSERT_TRUE(went);
   EXPECT_EQ(went->host, 0U);
   EXPECT_EQ(went->presence, Presence::Lost);
@@ -115,7 +115,7 @@ TEST(AgentPool, ALateTaskIsATimeoutAndTheHostGoesOn) {
   options.beyond_task = milliseconds(0);
   options.longest = [](const Task&) { return milliseconds(50); };
   const auto pool = crew_of(options);
-  ASSERT_TRUE(next<Came>(*pool));
+  ASSERT_TRUE(next<AgentJoined>(*pool));
   Task slow = latency("127.1.0.1");
   slow.time = seconds(3);
   pool->ask(0, 1, slow);
@@ -137,7 +137,7 @@ TEST(AgentPool, ALateTaskIsATimeoutAndTheHostGoesOn) {
 TEST(AgentPool, WhatIsGivenUpIsNotAnswered) {
   const auto crowd = start({.hosts = 1, .time_factor = 1});
   const auto pool = crew_of(patient(crowd->hosts()));
-  ASSERT_TRUE(next<Came>(*pool));
+  ASSERT_TRUE(next<AgentJoined>(*pool));
   Task slow = latency("127.1.0.1");
   slow.time = seconds(1);
   pool->ask(0, 1, slow);
@@ -154,7 +154,7 @@ TEST(AgentPool, WhatIsGivenUpIsNotAnswered) {
 TEST(AgentPool, TwoTasksAtOnceAreBusy) {
   const auto crowd = start({.hosts = 1, .behaviours = {{0, Behaviour::NeverAnswers}}});
   const auto pool = crew_of(patient(crowd->hosts()));
-  ASSERT_TRUE(next<Came>(*pool));
+  ASSERT_TRUE(next<AgentJoined>(*pool));
   pool->ask(0, 1, latency("127.1.0.1"));
   pool->ask(0, 2, latency("127.1.0.1"));
   const auto answered = next<Answered>(*pool);
@@ -185,7 +185,7 @@ TEST(AgentPool, AgentsAreLetGoAtTheEnd) {
   {
     const auto pool = crew_of(patient(crowd->hosts()));
     for (int i = 0; i < 20; ++i) {
-      ASSERT_TRUE(next<Came>(*pool));
+      ASSERT_TRUE(next<AgentJoined>(*pool));
     }
   }
   const net::Deadline deadline = net::Deadline::of(seconds(20));

@@ -33,7 +33,7 @@ struct QuietPort {
 
 TEST(Calling, WhereNothingListensIsNoAgent) {
   const QuietPort quiet;
-  const auto went = next<Went>(*crew_of(patient({{"127.0.0.1", quiet.port}})));
+  const auto went = next<AgentLeft>(*crew_of(patient({{"127.0.0.1", quiet.port}})));
   ASSERT_TRUE(went);
   EXPECT_EQ(went->presence, Presence::NoAgent);
   EXPECT_THAT(describe(went->error), HasSubstr("127.0.0.1 port"));
@@ -54,7 +54,7 @@ TEST(Calling, AnAgentThatIsBeingStartedIsCalledAgain) {
   ASSERT_TRUE(early);
   EXPECT_FALSE(*early);
   const auto crowd = start({.hosts = 1, .port = port});
-  EXPECT_TRUE(next<Came>(*pool));
+  EXPECT_TRUE(next<AgentJoined>(*pool));
 }
 
 TEST(Calling, OneThatNeverListensIsGivenUp) {
@@ -62,7 +62,7 @@ TEST(Calling, OneThatNeverListensIsGivenUp) {
   AgentPoolOptions options = patient({{"127.0.0.1", quiet.port}});
   options.appear = milliseconds(300);
   options.call_again = milliseconds(50);
-  const auto went = next<Went>(*crew_of(options));
+  const auto went = next<AgentLeft>(*crew_of(options));
   ASSERT_TRUE(went);
   EXPECT_EQ(went->presence, Presence::NoAgent);
 }
@@ -74,7 +74,7 @@ TEST(Calling, TheNextAddressOfAHostIsTried) {
     // Nobody listens at ::1, whatever family this host has.
     return std::vector{*net::Address::parse("::1"), *net::Address::parse("127.1.0.1")};
   };
-  const auto came = next<Came>(*crew_of(options));
+  const auto came = next<AgentJoined>(*crew_of(options));
   ASSERT_TRUE(came);
   EXPECT_EQ(came->address, "127.1.0.1");
 }
@@ -128,7 +128,7 @@ TEST(Calling, ANameWithoutAddressesIsUnresolved) {
   options.resolve = [](const std::string&, auto) -> Result<std::vector<net::Address>> {
     return std::vector<net::Address>{};
   };
-  const auto went = next<Went>(*crew_of(options));
+  const auto went = next<AgentLeft>(*crew_of(options));
   ASSERT_TRUE(went);
   EXPECT_EQ(went->presence, Presence::Unresolved);
 }

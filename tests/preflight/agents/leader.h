@@ -24,8 +24,8 @@ inline Task latency(const std::string& peer) {
 }
 
 struct Story {
-  std::map<HostIndex, Came> came = {};
-  std::map<HostIndex, Went> went = {};
+  std::map<HostIndex, AgentJoined> came = {};
+  std::map<HostIndex, AgentLeft> went = {};
   std::map<HostIndex, std::vector<Result<control::Json>>> answers = {};
 
   std::set<HostIndex> all_answered(std::size_t times) const {
@@ -61,11 +61,11 @@ class Leader {
  private:
   void ask(HostIndex host) { crew_.ask(host, next_++, latency("127.1.0.1")); }
 
-  void happened(const Came& came) {
+  void happened(const AgentJoined& came) {
     story_.came[came.host] = came;
     ask(came.host);
   }
-  void happened(const Went& went) {
+  void happened(const AgentLeft& went) {
     story_.went[went.host] = went;
     const auto answers = story_.answers.find(went.host);
     const bool was_done = answers != story_.answers.end() &&

@@ -46,7 +46,7 @@ class Launched : public testing::Test {
   std::optional<Event> next() {
     return under_test_.next(net::Deadline::of(milliseconds(1))).value();
   }
-  Went went() { return std::get<Went>(next().value()); }
+  AgentLeft went() { return std::get<AgentLeft>(next().value()); }
 
   MadeAgents agents_;
   MadeLaunch launch_;
@@ -55,7 +55,7 @@ class Launched : public testing::Test {
 
 TEST_F(Launched, AHostThatTheLauncherFailedOnIsWaitedForNoLonger) {
   launch_.troubles[1] = error(ErrorKind::Permission, "Permission denied");
-  const Went gone = went();
+  const AgentLeft gone = went();
   EXPECT_EQ(gone.host, 1U);
   EXPECT_EQ(gone.presence, Presence::NoAgent);
   EXPECT_EQ(gone.error.reason, "Permission denied");
@@ -70,19 +70,19 @@ TEST_F(Launched, WhatTheLauncherSawTellsWhereItFailed) {
 }
 
 TEST_F(Launched, WhoCameIsThereWhateverTheLauncherSays) {
-  agents_.events.push_back(Came{.host = 1});
-  EXPECT_TRUE(std::holds_alternative<Came>(next().value()));
+  agents_.events.push_back(AgentJoined{.host = 1});
+  EXPECT_TRUE(std::holds_alternative<AgentJoined>(next().value()));
   launch_.troubles[1] = error(ErrorKind::Io, "a warning");
   EXPECT_FALSE(next());
 }
 
 TEST_F(Launched, WhoGoesIsToldWithTheLaunchersWords) {
-  agents_.events.push_back(Came{.host = 1});
+  agents_.events.push_back(AgentJoined{.host = 1});
   next();
   launch_.troubles[1] = error(ErrorKind::Io, "killed");
-  agents_.events.push_back(Went{
+  agents_.events.push_back(AgentLeft{
       .host = 1, .presence = Presence::Lost, .error = error(ErrorKind::Io, "connection reset")});
-  const Went gone = went();
+  const AgentLeft gone = went();
   EXPECT_EQ(gone.presence, Presence::Lost);
   EXPECT_EQ(gone.error.reason, "killed");
 }
@@ -90,7 +90,7 @@ TEST_F(Launched, WhoGoesIsToldWithTheLaunchersWords) {
 TEST_F(Launched, WhoRefusesIsNotTheOneThatWasStarted) {
   Error refusal = error(ErrorKind::Refused, "the keys are not the same");
   refusal.next_step = "give both ends the same file with --key-file";
-  agents_.events.push_back(Went{.host = 1, .presence = Presence::Refused, .error = refusal});
+  agents_.events.push_back(AgentLeft{.host = 1, .presence = Presence::Refused, .error = refusal});
   EXPECT_EQ(went().error.next_step,
             "another 'chokepoint serve' listens there: end it, or give another --port");
 }

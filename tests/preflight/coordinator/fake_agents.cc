@@ -180,7 +180,7 @@ void FakeAgents::ask(HostIndex host, TaskNumber number, const Task& task) {
     interrupted_ = true;
   } else if (goes && goes(last)) {
     gone.insert(host);
-    plan(at, Went{.host = host, .error = {ErrorKind::Io, "", "", 0, "gone"}});
+    plan(at, AgentLeft{.host = host, .error = {ErrorKind::Io, "", "", 0, "gone"}});
   } else if (!silent || !silent(last)) {
     std::optional<Result<Json>> own = answer ? answer(last) : std::nullopt;
     plan(at, Answered{.host = host,
@@ -204,14 +204,14 @@ Result<std::optional<Event>> FakeAgents::next(const net::Deadline& deadline) {
     for (HostIndex host = 0; host < hosts_; ++host) {
       const auto at = absent.find(host);
       if (at == absent.end()) {
-        plan(clock.monotonic_ns(), Came{.host = host,
-                                        .address = address(host),
-                                        .program = "chokepoint",
-                                        .facts = facts(host)});
+        plan(clock.monotonic_ns(), AgentJoined{.host = host,
+                                               .address = address(host),
+                                               .program = "chokepoint",
+                                               .facts = facts(host)});
       } else if (at->second != Presence::Lost) {
-        plan(clock.monotonic_ns(), Went{.host = host,
-                                        .presence = at->second,
-                                        .error = {ErrorKind::Refused, "", "", 0, "no"}});
+        plan(clock.monotonic_ns(), AgentLeft{.host = host,
+                                             .presence = at->second,
+                                             .error = {ErrorKind::Refused, "", "", 0, "no"}});
       }
     }
   }

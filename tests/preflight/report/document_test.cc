@@ -116,25 +116,25 @@ TEST(Sentence, CountsWhatNobodyLookedAt) {
             "4 hosts, 6 pairs: nothing wrong was found; none of the pairs was tested");
 }
 
-TEST(Yardstick, IsTheSlowerOfBothLinksAndSlots) {
+TEST(ExpectedRates, IsTheSlowerOfBothLinksAndSlots) {
   MadeCluster cluster = made_cluster(3);
   auto& slot = cluster.measured.hosts[1].facts->interfaces[1];
   slot.pci_mbps = 4000;
-  const Yardstick yardstick(cluster.measured);
-  EXPECT_TRUE(yardstick.is_by_links());
-  EXPECT_EQ(yardstick.mbps(0, 1), 4000);
+  const ExpectedRates expected(cluster.measured);
+  EXPECT_TRUE(expected.is_by_links());
+  EXPECT_EQ(expected.mbps(0, 1), 4000);
 }
 
-TEST(Yardstick, OneKnownLinkIsABoundAlone) {
+TEST(ExpectedRates, OneKnownLinkIsABoundAlone) {
   MadeCluster cluster = made_cluster(3);
   cluster.measured.hosts[2].facts.reset();
   path_of(cluster, 0, 1).tcp_mbps = 20000;
-  EXPECT_EQ(Yardstick(cluster.measured).mbps(2, 0), 10000);
+  EXPECT_EQ(ExpectedRates(cluster.measured).mbps(2, 0), 10000);
   path_of(cluster, 0, 1).tcp_mbps = 9600;
-  EXPECT_EQ(Yardstick(cluster.measured).mbps(2, 0), 9600);
+  EXPECT_EQ(ExpectedRates(cluster.measured).mbps(2, 0), 9600);
 }
 
-TEST(Yardstick, WithoutLinksIsTheFastestWay) {
+TEST(ExpectedRates, WithoutLinksIsTheFastestWay) {
   MadeCluster cluster = made_cluster(3);
   for (HostResult& host : cluster.measured.hosts) {
     host.facts->interfaces[1].speed_mbps.reset();
@@ -142,20 +142,20 @@ TEST(Yardstick, WithoutLinksIsTheFastestWay) {
   }
   path_of(cluster, 2, 0).tcp_mbps = 20000;
   path_of(cluster, 1, 0).tcp_mbps = 5000;
-  const Yardstick yardstick(cluster.measured);
-  EXPECT_FALSE(yardstick.is_by_links());
-  EXPECT_EQ(yardstick.mbps(0, 1), 20000);
-  EXPECT_EQ(yardstick.share(1, 0, path_of(cluster, 1, 0)), 0.25F);
+  const ExpectedRates expected(cluster.measured);
+  EXPECT_FALSE(expected.is_by_links());
+  EXPECT_EQ(expected.mbps(0, 1), 20000);
+  EXPECT_EQ(expected.share(1, 0, path_of(cluster, 1, 0)), 0.25F);
 }
 
-TEST(Yardstick, KnowsNothingWhereNothingWasMeasured) {
+TEST(ExpectedRates, KnowsNothingWhereNothingWasMeasured) {
   MadeCluster cluster = made_cluster(2);
   cluster.measured.hosts.front().facts.reset();
   cluster.measured.hosts.back().facts.reset();
   cluster.measured.pairs = {{.a = 0, .b = 1}};
-  const Yardstick yardstick(cluster.measured);
-  EXPECT_EQ(yardstick.mbps(0, 1), std::nullopt);
-  EXPECT_EQ(yardstick.share(0, 1, {.tcp_mbps = 1}), std::nullopt);
+  const ExpectedRates expected(cluster.measured);
+  EXPECT_EQ(expected.mbps(0, 1), std::nullopt);
+  EXPECT_EQ(expected.share(0, 1, {.tcp_mbps = 1}), std::nullopt);
 }
 
 }  // namespace

@@ -25,15 +25,15 @@ class Path final : public Prober {
   std::set<std::uint32_t> lost;     // probes that vanish
   bool quotes_eight_bytes = false;  // answers do not tell which probe they are about
   std::optional<Unreachable> refuses_at_last = {};
-  std::vector<Shot> shots;
+  std::vector<ProbePacket> shots;
   int most_in_flight = 0;
 
-  Result<> send(const Shot& shot) override {
-    shots.push_back(shot);
-    const int ttl = std::min(shot.ttl, length_);
+  Result<> send(const ProbePacket& packet) override {
+    shots.push_back(packet);
+    const int ttl = std::min(packet.ttl, length_);
     const bool rationed = rations.contains(ttl) && asked_[ttl]++ % 3 != 0;
-    if (!silent.contains(ttl) && !rationed && !lost.contains(shot.sequence)) {
-      coming_.push_back(answer_to(shot, ttl));
+    if (!silent.contains(ttl) && !rationed && !lost.contains(packet.sequence)) {
+      coming_.push_back(answer_to(packet, ttl));
       most_in_flight = std::max(most_in_flight, static_cast<int>(coming_.size()));
     }
     return {};
@@ -58,12 +58,12 @@ class Path final : public Prober {
   void abandon(std::uint32_t /*sequence*/) override {}
 
  private:
-  Reply answer_to(const Shot& shot, int ttl) const {
+  Reply answer_to(const ProbePacket& packet, int ttl) const {
     Reply reply{.kind = ttl == length_ ? ReplyKind::Reached : ReplyKind::Expired,
                 .from = router(ttl),
                 .received_ns = clock_.monotonic_ns() + hop_ns * ttl};
     if (!quotes_eight_bytes) {
-      reply.sequence = shot.sequence;
+      reply.sequence = packet.sequence;
     }
     if (ttl == length_ && refuses_at_last) {
       reply.kind = ReplyKind::Unreachable;

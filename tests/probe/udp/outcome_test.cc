@@ -61,7 +61,7 @@ TEST(Outcome, OfNothingIsNothing) {
   EXPECT_EQ(judge(outcome, {}).limit, Limit::Nothing);
 }
 
-Verdict judged(Outcome outcome, Circumstances how = {}) {
+Verdict judged(Outcome outcome, RunFacts how = {}) {
   how.sender = "left";
   how.receiver = "right";
   return judge(outcome, how);
@@ -103,7 +103,7 @@ TEST(Verdict, OfASearchSaysWhatEndedIt) {
                    .offered_bits_per_s = 110e6,
                    .delivered_bits_per_s = 100e6,
                    .loss = 0.09};
-  Circumstances how{.asked_bits_per_s = 100e6, .searched = true, .obstacle = full};
+  RunFacts how{.asked_bits_per_s = 100e6, .searched = true, .obstacle = full};
   EXPECT_EQ(judged(lossy(0), how).limit, Limit::Path);
   EXPECT_THAT(judged(lossy(0), how).sentence, HasSubstr("loss starts at 110 Mb/s"));
   how.obstacle->loss_in_queue = 0.09;

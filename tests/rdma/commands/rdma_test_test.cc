@@ -103,7 +103,7 @@ TEST(RdmaFlagsTest, APortHereIsNamedWithItsGid) {
   test.gid_index = 3;
   test.gid_family = "ipv6";
   test.roce = "v1";
-  const Result<session::PortWish> wish = own_wish(test);
+  const Result<session::PortRequest> wish = own_wish(test);
   ASSERT_TRUE(wish);
   EXPECT_EQ(wish->device, "mlx5_1");
   EXPECT_EQ(wish->port, 2);

@@ -202,7 +202,7 @@ TEST(Bandwidth, EndsWhenToldAndKeepsWhatWasMeasured) {
   plan.iterations = {};
   plan.time = std::chrono::hours(1);
   Pair pair(plan);
-  pair.active->attention.ends_after = 3;
+  pair.active->monitor.ends_after = 3;
   const Outcomes outcomes = pair.run();
   ASSERT_TRUE(outcomes.active);
   EXPECT_GT(outcomes.active->messages, 0U);
@@ -214,7 +214,7 @@ TEST(Bandwidth, AnErrorOfAttentionIsTheTests) {
   plan.iterations = {};
   plan.time = std::chrono::hours(1);
   Pair pair(plan);
-  pair.active->attention.fails = true;
+  pair.active->monitor.fails = true;
   const Outcomes outcomes = pair.run();
   ASSERT_FALSE(outcomes.active);
   EXPECT_EQ(outcomes.active.error().kind, ErrorKind::Interrupted);
@@ -251,8 +251,8 @@ TEST(Bandwidth, AReceiverThatNeverComesDoesNotHoldTheEndUp) {
   Plan plan = small_plan(Operation::Send);
   plan.receive_depth = 4;
   Pair pair(plan);
-  pair.passive->attention.fails = true;  // it ends at once, and its queue pair stays
-  pair.active->attention.ends_after = 2;
+  pair.passive->monitor.fails = true;  // it ends at once, and its queue pair stays
+  pair.active->monitor.ends_after = 2;
   const Outcomes outcomes = pair.run();
   ASSERT_TRUE(outcomes.active) << describe(outcomes.active.error());
   EXPECT_LT(outcomes.active->messages, 100U);

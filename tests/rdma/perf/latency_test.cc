@@ -88,8 +88,8 @@ TEST_P(EveryLatency, EndsWhenToldAndKeepsWhatWasMeasured) {
   plan.iterations = {};
   plan.time = std::chrono::hours(1);
   Pair pair(plan);
-  pair.active->attention.ends_after = 3;
-  pair.active_faults.delay = std::chrono::milliseconds(1);  // attention is asked while waiting
+  pair.active->monitor.ends_after = 3;
+  pair.active_faults.delay = std::chrono::milliseconds(1);  // monitor is asked while waiting
   const Outcomes outcomes = pair.run();
   ASSERT_TRUE(outcomes.active) << describe(outcomes.active.error());
   EXPECT_GT(outcomes.active->messages, 0U);
@@ -100,7 +100,7 @@ TEST_P(EveryLatency, EndsWhenToldThoughItNeverWaits) {
   plan.iterations = {};
   plan.time = std::chrono::hours(1);
   Pair pair(plan);
-  pair.active->attention.ends_when = [&] { return pair.fabric.traffic("fake0").completions > 10; };
+  pair.active->monitor.ends_when = [&] { return pair.fabric.traffic("fake0").completions > 10; };
   const Outcomes outcomes = pair.run();
   ASSERT_TRUE(outcomes.active) << describe(outcomes.active.error());
   EXPECT_GT(outcomes.active->messages, 0U);
@@ -167,7 +167,7 @@ TEST(Latency, ALostMessageIsSentAgainAndCounted) {
 TEST(Latency, APassiveSideThatWaitsEndsWhenTold) {
   Plan plan = latency_plan();
   Pair pair(plan);
-  pair.active->attention.fails = true;
+  pair.active->monitor.fails = true;
   pair.active_faults.delay = std::chrono::hours(1);
   const Outcomes outcomes = pair.run();
   ASSERT_FALSE(outcomes.active);
@@ -177,9 +177,9 @@ TEST(Latency, APassiveSideThatWaitsEndsWhenTold) {
 
 TEST(Latency, APassiveSideWhosePeerIsGoneFails) {
   Pair pair(latency_plan(Operation::Send));
-  pair.active->attention.fails = true;
+  pair.active->monitor.fails = true;
   pair.active_faults.delay = std::chrono::hours(1);
-  pair.passive->attention.fails = true;
+  pair.passive->monitor.fails = true;
   const Outcomes outcomes = pair.run();
   ASSERT_FALSE(outcomes.passive);
   EXPECT_EQ(outcomes.passive.error().kind, ErrorKind::Interrupted);

@@ -40,7 +40,7 @@ perf::Side Party::side(perf::Role role, const Party& peer) {
           .buffer = *buffer,
           .region = *region,
           .remote = peer.region->remote(),
-          .attention = attention,
+          .monitor = monitor,
           .peer = "peer"};
 }
 
@@ -65,7 +65,7 @@ Outcomes Pair::run() {
   std::thread answering([&] { outcomes.passive = perf::run(other, plan); });
   outcomes.active = perf::run(one, plan);
   if (!plan.both_ways || !outcomes.active) {
-    passive->attention.ended = true;
+    passive->monitor.ended = true;
   }
   answering.join();
   if (outcomes.active && plan.check) {

@@ -15,7 +15,7 @@
 namespace chokepoint::fakes {
 
 // Goes on until it is told something else; counts how often it was asked.
-class SetAttention final : public rdma::perf::Attention {
+class SetAttention final : public rdma::perf::TestMonitor {
  public:
   Result<bool> go_on() override {
     ++asked;
@@ -42,7 +42,7 @@ struct Party {
   std::unique_ptr<rdma::verbs::Buffer> buffer;
   std::unique_ptr<rdma::verbs::Region> region;
   std::unique_ptr<rdma::verbs::Endpoint> endpoint;
-  SetAttention attention;
+  SetAttention monitor;
 };
 
 struct Outcomes {

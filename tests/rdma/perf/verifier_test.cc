@@ -173,7 +173,7 @@ TEST(Check, ATestThatEndsInItsWarmUpHasNothingToHoldAgainst) {
     Plan plan = checked_plan(operation);
     plan.warm_up = 1'000'000'000;
     Pair pair(plan);
-    pair.active->attention.ends_after = 2;
+    pair.active->monitor.ends_after = 2;
     EXPECT_EQ(mismatches_of(pair), 0U);
   }
 }
@@ -206,7 +206,7 @@ TEST(Check, NothingGoesInlineThatTheProcessorCannotRead) {
                     .endpoint = *pair.active->endpoint,
                     .buffer = far,
                     .region = *pair.active->region,
-                    .attention = pair.active->attention},
+                    .monitor = pair.active->monitor},
                    plan);
   };
   const auto refused = prepared(Role::Active);

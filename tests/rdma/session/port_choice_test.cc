@@ -44,11 +44,11 @@ RdmaDevice device(const std::string& name, RdmaPort port) {
 
 class ChoosePortTest : public testing::Test {
  protected:
-  Result<PortChoice> choose(const PortWish& wish = {}, const std::string& from = "10.0.0.2",
+  Result<PortChoice> choose(const PortRequest& wish = {}, const std::string& from = "10.0.0.2",
                             const std::string& netdev = "") const {
     return choose_port(devices_, wish, {.address = address(from), .netdev = netdev});
   }
-  std::string refusal(const PortWish& wish = {}, const std::string& from = "10.0.0.2") const {
+  std::string refusal(const PortRequest& wish = {}, const std::string& from = "10.0.0.2") const {
     const Result<PortChoice> choice = choose(wish, from);
     return choice ? "a choice" : describe(choice.error());
   }

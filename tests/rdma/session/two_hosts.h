@@ -87,7 +87,7 @@ class TwoHosts : public testing::Test {
   sys::SystemClock clock_;
   std::optional<control::Secret> key_;
   control::Limits limits_;
-  PortWish wish_;
+  PortRequest wish_;
   int interrupt_ = -1;
   int rounds_ = 0;
   std::function<void()> on_agreed_ = [] {};

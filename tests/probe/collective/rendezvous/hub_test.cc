@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-Newcomer rank_of(int rank, int ranks = 3) {
+JoiningRank rank_of(int rank, int ranks = 3) {
   return {.job = "j", .rank = rank, .ranks = ranks, .host = "hubble", .program = "chokepoint 1"};
 }
 
@@ -52,7 +52,7 @@ TEST(Hub, TakesEachRankOnceAndOnlyOfItsJob) {
   EXPECT_EQ(hub.enter(rank_of(1)).error().kind, ErrorKind::Busy);
   EXPECT_EQ(hub.enter(rank_of(0, 4)).error().kind, ErrorKind::NotFound);
   EXPECT_EQ(hub.enter(rank_of(3)).error().kind, ErrorKind::Usage);
-  Newcomer other = rank_of(2);
+  JoiningRank other = rank_of(2);
   other.job = "k";
   EXPECT_EQ(hub.enter(other).error().kind, ErrorKind::NotFound);
   other = rank_of(2);

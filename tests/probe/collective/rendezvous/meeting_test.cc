@@ -240,14 +240,14 @@ TEST_F(MeetingTest, StrangersDoNoHarm) {
   const auto nobody_waits = [](const std::string&) {};
   EXPECT_FALSE(client->request("tcp", Json::object(), Deadline::of(kSoon), nobody_waits));
   EXPECT_FALSE(client->request("rank", Json::object(), Deadline::of(kSoon), nobody_waits));
-  Json huge = body_of(Newcomer{.job = "j", .rank = 1, .ranks = kRanks});
+  Json huge = body_of(JoiningRank{.job = "j", .rank = 1, .ranks = kRanks});
   huge["host"] = std::string(10'000, 'x');
   EXPECT_FALSE(client->request("rank", huge, Deadline::of(kSoon), nobody_waits));
-  Json odd = body_of(Newcomer{.job = "j", .rank = 7, .ranks = kRanks});
+  Json odd = body_of(JoiningRank{.job = "j", .rank = 7, .ranks = kRanks});
   EXPECT_FALSE(client->request("rank", odd, Deadline::of(kSoon), nobody_waits));
 
   const auto members = all_join();
-  EXPECT_FALSE(client->request("rank", body_of(Newcomer{.job = "j", .rank = 1, .ranks = kRanks}),
+  EXPECT_FALSE(client->request("rank", body_of(JoiningRank{.job = "j", .rank = 1, .ranks = kRanks}),
                                Deadline::of(kSoon), nobody_waits))
       << "its place is taken";
   ASSERT_TRUE(members[0]->set("key", "value"));
@@ -261,7 +261,7 @@ TEST_F(MeetingTest, ARankThatTalksNonsenseFails) {
   auto second = std::async(std::launch::async, [&] { return Member::join(options(1)); });
   Result<control::Client> client = stranger();
   ASSERT_TRUE(client);
-  Newcomer third = options(2).who;
+  JoiningRank third = options(2).who;
   ASSERT_TRUE(
       client->request("rank", body_of(third), Deadline::of(kSoon), [](const std::string&) {}));
   const auto a = first.get();
