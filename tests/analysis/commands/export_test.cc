@@ -78,7 +78,9 @@ TEST_F(Export, MistakesAreOneLine) {
       {folder(), "--to", "xml"},
       {folder(), "--to", "csv"},
       {folder(), "--to", "json", "--from", "5s", "--until", "5s"},
-      {folder(), "--to", "prometheus", "--from", "5s"}};
+      {folder(), "--to", "prometheus", "--from", "5s"},
+      {folder(), "-o", place("a.txt")},
+      {folder(), "--send", "https://127.0.0.1:4318"}};
   for (const auto& words : mistakes) {
     const fakes::CliRun run = exported(words);
     EXPECT_EQ(run.code, cli::ExitCode::Usage) << run.err;
@@ -114,6 +116,7 @@ TEST_F(Export, WhatCannotBeReadOrWrittenIsOneLine) {
     EXPECT_EQ(std::ranges::count(run.err, '\n'), 1);
   }
   EXPECT_EQ(exported({folder(), "--to", "csv", "-o", place("a.db")}).code, cli::ExitCode::Failed);
+  EXPECT_EQ(exported({folder(), "--send", "http://127.0.0.1:1"}).code, cli::ExitCode::Failed);
   EXPECT_EQ(exported({folder(), "--to", "json", "-o", folder()}).code, cli::ExitCode::Failed);
 }
 

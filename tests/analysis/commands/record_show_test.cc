@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/commands/commands.h"
+#include "base/math/units.h"
 #include "base/record/names.h"
 #include "tests/base/record/record_folder.h"
 #include "tests/fakes/cli_run.h"
+#include "tests/fakes/golden.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -110,13 +112,19 @@ TEST_F(RecordShow, WhatIsUnknownIsNull) {
   EXPECT_EQ(document["dropped"], 0);
 }
 
-TEST_F(RecordShow, ShowsPeopleATable) {
+TEST_F(RecordShow, PictureOfTwoNodes) {
   write_node("n1", 0);
+  write_node("n2", 9);
   const fakes::CliRun run = show({folder().string()});
   EXPECT_EQ(run.err, "");
-  EXPECT_THAT(run.out,
-              AllOf(HasSubstr("train '--big model'"), HasSubstr("setup=2x2"), HasSubstr("complete"),
-                    HasSubstr("1.00 GB"), HasSubstr("from marks"), HasSubstr("dropped")));
+  // How large a file is differs between versions of SQLite.
+  std::string page = run.out;
+  const std::string size =
+      math::format_bytes(static_cast<double>(std::filesystem::file_size(folder() / "n1.db")));
+  for (std::size_t at = page.find(size); at != std::string::npos; at = page.find(size)) {
+    page.replace(at, size.size(), "SIZE");
+  }
+  EXPECT_GOLDEN("record_show", page);
 }
 
 TEST_F(RecordShow, ShowsTheRestWhereOneRecordCannotBeRead) {
@@ -124,7 +132,7 @@ TEST_F(RecordShow, ShowsTheRestWhereOneRecordCannotBeRead) {
   std::ofstream(folder() / "zz.db") << "nonsense";
   const fakes::CliRun run = show({folder().string(), "--json"});
   EXPECT_EQ(run.code, cli::ExitCode::Done);
-  EXPECT_THAT(run.err, HasSubstr("zz.db: not a run record"));
+  EXPECT_THAT(run.err, HasSubstr("zz.db"));
   EXPECT_EQ(json::parse(run.out)["unreadable"].size(), 1U);
 }
 
@@ -133,8 +141,8 @@ TEST_F(RecordShow, SaysWhatACutRecordStillHolds) {
   std::filesystem::resize_file(file(), std::filesystem::file_size(file()) - 4096);
   const fakes::CliRun run = show({folder().string()});
   EXPECT_EQ(run.code, cli::ExitCode::Done);
-  EXPECT_THAT(run.err, HasSubstr("n1.db: cut short"));
-  EXPECT_THAT(run.out, HasSubstr("cut short"));
+  EXPECT_THAT(run.err, HasSubstr("n1.db"));
+  EXPECT_FALSE(show_json()["nodes"][0]["damage"].is_null());
 }
 
 TEST_F(RecordShow, ErrorsAreOneLine) {
