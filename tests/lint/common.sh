@@ -18,3 +18,16 @@ tree_files() {
   git -C "$root" ls-files -z --cached --others --exclude-standard -- "$@" |
     (cd "$root" && while IFS= read -r -d '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done)
 }
+
+# Its scripts, ended by NUL: by the ending of their names, or by the interpreter that their first
+# line names. One grep reads them all: two processes a file take a minute.
+tree_scripts() {
+  local ending=$1 interpreter=$2
+  {
+    tree_files "*.$ending"
+    tree_files "*" | (
+      cd "$root" || exit
+      LC_ALL=C xargs -0 grep -lZazP "\\A#![^\\n]*\\b$interpreter\\b" || [[ $? == 123 ]]
+    )
+  } | sort -zu
+}
