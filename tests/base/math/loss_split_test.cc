@@ -71,7 +71,7 @@ TEST(LossSplit, TheFlowsOfTheBadMemberAreNamed) {
   int wrong = 0;
   int named = 0;
   int bad = 0;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 20; ++i) {
     const Play made = play(random, 4, 1000, 0.02, 0.0005);
     const std::optional<LossSplit> split = split_by_loss(made.flows);
     ASSERT_TRUE(split);
