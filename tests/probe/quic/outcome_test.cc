@@ -1,11 +1,14 @@
 #include "probe/quic/outcome.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "tests/fakes/golden.h"
 
 namespace chokepoint::probe::quic {
 namespace {
-
-using testing::HasSubstr;
 
 // A sender that waited for its congestion window, without queue or loss.
 Outcome calm() {
@@ -26,60 +29,84 @@ Outcome calm() {
                   .limited_by = Shares{.processor = 0.3, .congestion_window = 0.6, .pacing = 0.1}}};
 }
 
-Verdict judged(const Outcome& outcome, const Parameters& parameters = {}) {
-  return judge(outcome, parameters, {.sender = "voyager", .receiver = "hubble"});
+struct Case {
+  const char* what;
+  Limit limit;
+  std::function<void(documents::QuicFigures&)> change;
+  Parameters parameters = {};
+};
+
+// What differs from a sender that waits for its congestion window.
+std::vector<Case> cases() {
+  using F = documents::QuicFigures;
+  return {
+      {"nothing", Limit::CongestionWindow, [](F&) {}},
+      {"nothing arrived", Limit::Nothing, [](F& each) { each = {}; }},
+      {"paced to 810 Mb/s", Limit::Asked, [](F&) {}, {.pace_bits_per_s = 810e6}},
+      {"paced to 2 Gb/s, which is not reached",
+       Limit::CongestionWindow,
+       [](F&) {},
+       {.pace_bits_per_s = 2e9}},
+      {"the sender's thread is full", Limit::SenderCpu,
+       [](F& each) { each.cpu.sender_busy_percent = 97; }},
+      {"both threads are full", Limit::ReceiverCpu,
+       [](F& each) {
+         each.cpu.sender_busy_percent = 97;
+         each.cpu.receiver_busy_percent = 99;
+       }},
+      {"core 3 is full of packets", Limit::ReceiverCpu,
+       [](F& each) { each.cpu.receiver_softirq_percent = 99; }},
+      {"the flow window", Limit::FlowWindow,
+       [](F& each) {
+         each.limited_by = Shares{.processor = 0.2, .flow_window = 0.5, .congestion_window = 0.3};
+       }},
+      {"the send buffer", Limit::SendBuffer,
+       [](F& each) {
+         each.limited_by = Shares{.processor = 0.2, .congestion_window = 0.3, .send_buffer = 0.5};
+       }},
+      {"a sender that waited for hardly anything", Limit::SenderCpu,
+       [](F& each) { each.limited_by = Shares{.processor = 0.87, .congestion_window = 0.13}; }},
+      {"0.1 % lost", Limit::Loss, [](F& each) { each.retransmits = 700; }},
+      {"0.1 % lost by a full queue", Limit::Queue,
+       [](F& each) {
+         each.retransmits = 700;
+         each.rtt_ms->median = 20;
+       }},
+      {"1 % marked", Limit::Marks, [](F& each) { each.ecn.received_ce = 7'000; }},
+      {"1 % marked, and more lost", Limit::Loss,
+       [](F& each) {
+         each.ecn.received_ce = 7'000;
+         each.retransmits = 20'000;
+       }},
+      {"the sender is another program", Limit::Nothing,
+       [](F& each) {
+         each.limited_by.reset();
+         each.cpu.sender_busy_percent.reset();
+       }},
+      {"the sender is another program, and the receiver's thread is full", Limit::ReceiverCpu,
+       [](F& each) {
+         each.limited_by.reset();
+         each.cpu.sender_busy_percent.reset();
+         each.cpu.receiver_busy_percent = 97;
+       }},
+      {"the receiver is another program", Limit::CongestionWindow, [](F& each) {
+         each.ecn = {};
+         each.cpu.receiver_busy_percent.reset();
+       }}};
 }
 
-TEST(QuicVerdict, NothingArrived) { EXPECT_EQ(judged({}).limit, Limit::Nothing); }
-
-TEST(QuicVerdict, TheCongestionWindow) {
-  const Verdict verdict = judged(calm());
-  EXPECT_EQ(verdict.limit, Limit::CongestionWindow);
-  EXPECT_THAT(verdict.sentence, HasSubstr("cubic"));
-}
-
-TEST(QuicVerdict, ThePaceThatWasAskedFor) {
-  EXPECT_EQ(judged(calm(), {.pace_bits_per_s = 810e6}).limit, Limit::Asked);
-  EXPECT_NE(judged(calm(), {.pace_bits_per_s = 2e9}).limit, Limit::Asked) << "it was not reached";
-}
-
-TEST(QuicVerdict, TheBusierThreadIsNamedWithItsHost) {
-  Outcome outcome = calm();
-  outcome.figures.cpu.sender_busy_percent = 97;
-  EXPECT_EQ(judged(outcome).limit, Limit::SenderCpu);
-  EXPECT_THAT(judged(outcome).sentence, HasSubstr("voyager"));
-  outcome.figures.cpu.receiver_busy_percent = 99;
-  EXPECT_EQ(judged(outcome).limit, Limit::ReceiverCpu);
-  EXPECT_THAT(judged(outcome).sentence, HasSubstr("hubble"));
-}
-
-TEST(QuicVerdict, ACoreThatHandlesPacketsIsFull) {
-  Outcome outcome = calm();
-  outcome.figures.cpu.receiver_softirq_percent = 99;
-  outcome.receiver_softirq_core = 3;
-  EXPECT_EQ(judged(outcome).limit, Limit::ReceiverCpu);
-  EXPECT_THAT(judged(outcome).sentence, HasSubstr("core 3"));
-}
-
-TEST(QuicVerdict, WhatTheSenderWaitedForMost) {
-  Outcome outcome = calm();
-  outcome.figures.limited_by =
-      Shares{.processor = 0.2, .flow_window = 0.5, .congestion_window = 0.3};
-  EXPECT_EQ(judged(outcome).limit, Limit::FlowWindow);
-  outcome.figures.limited_by =
-      Shares{.processor = 0.2, .congestion_window = 0.3, .send_buffer = 0.5};
-  EXPECT_EQ(judged(outcome).limit, Limit::SendBuffer);
-  outcome.figures.limited_by = Shares{.processor = 0.87, .congestion_window = 0.13};
-  EXPECT_EQ(judged(outcome).limit, Limit::SenderCpu) << "it waited for hardly anything";
-}
-
-TEST(QuicVerdict, AQueueAndLossOnThePath) {
-  Outcome outcome = calm();
-  outcome.figures.retransmits = 700;
-  EXPECT_EQ(judged(outcome).limit, Limit::Loss);
-  EXPECT_THAT(judged(outcome).sentence, HasSubstr("0.100 %"));
-  outcome.figures.rtt_ms->median = 20;
-  EXPECT_EQ(judged(outcome).limit, Limit::Queue) << "loss of a full queue";
+TEST(QuicVerdict, PictureOfEachLimit) {
+  fakes::Sentences sentences;
+  for (const Case& each : cases()) {
+    Outcome outcome = calm();
+    outcome.receiver_softirq_core = 3;
+    each.change(outcome.figures);
+    const Verdict verdict =
+        judge(outcome, each.parameters, {.sender = "voyager", .receiver = "hubble"});
+    EXPECT_EQ(verdict.limit, each.limit) << each.what;
+    sentences.add(each.what, verdict.sentence);
+  }
+  EXPECT_GOLDEN("sentences_quic_limits", sentences.text());
 }
 
 TEST(QuicOutcome, JoinsTheReceiversBytesWithTheSendersState) {
@@ -104,29 +131,6 @@ TEST(QuicOutcome, JoinsTheReceiversBytesWithTheSendersState) {
   EXPECT_EQ(figures.intervals[0].cwnd_bytes, 9U);
   EXPECT_EQ(figures.intervals[1].retransmits, 7U);
   ASSERT_EQ(figures.per_stream.size(), 2U);
-}
-
-TEST(QuicVerdict, MarksOfThePath) {
-  Outcome outcome = calm();
-  outcome.figures.ecn.received_ce = 7'000;
-  EXPECT_EQ(judged(outcome).limit, Limit::Marks);
-  EXPECT_THAT(judged(outcome).sentence, HasSubstr("7000 packets (ECN), 1.000 %"));
-  outcome.figures.retransmits = 20'000;
-  EXPECT_EQ(judged(outcome).limit, Limit::Loss) << "which is worse";
-}
-
-TEST(QuicVerdict, WhatOnlyAnotherProgramKnowsIsNotGuessed) {
-  Outcome outcome = calm();
-  outcome.figures.limited_by.reset();
-  outcome.figures.cpu.sender_busy_percent.reset();
-  EXPECT_EQ(judged(outcome).limit, Limit::Nothing);
-  EXPECT_THAT(judged(outcome).sentence, HasSubstr("voyager"));
-  outcome.figures.cpu.receiver_busy_percent = 97;
-  EXPECT_EQ(judged(outcome).limit, Limit::ReceiverCpu);
-  outcome = calm();
-  outcome.figures.ecn = {};
-  outcome.figures.cpu.receiver_busy_percent.reset();
-  EXPECT_EQ(judged(outcome).limit, Limit::CongestionWindow) << "a sender knows nearly all";
 }
 
 }  // namespace
