@@ -1,14 +1,14 @@
 #include "probe/latency/outcome.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "probe/latency/load.h"
+#include "tests/fakes/golden.h"
 
 namespace chokepoint::probe::latency {
 namespace {
 
 using documents::Bloat;
-using testing::HasSubstr;
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 
@@ -44,7 +44,6 @@ TEST(Loaded, OfNothingIsUnknown) {
   const Loaded result = loaded(nothing, load(), idle(10));
   EXPECT_FALSE(result.figures.bufferbloat_ms);
   EXPECT_EQ(result.figures.bloat, Bloat::Unknown);
-  EXPECT_THAT(sentence_of(idle(10), result, "sending"), HasSubstr("not measured"));
 }
 
 TEST(Loaded, ALoadThatNeverCameTellsNothing) {
@@ -59,39 +58,34 @@ TEST(Judge, WhatTheQueueAdds) {
   EXPECT_EQ(judged(100, 110), Bloat::None) << "a tenth of a long way";
   EXPECT_EQ(judged(1, 20), Bloat::Some);
   EXPECT_EQ(judged(10, 100), Bloat::Much);
-  const Loaded bloated = loaded(*phase(101, 101), load(), idle(1));
-  EXPECT_THAT(sentence_of(idle(1), bloated, "sending"), HasSubstr("sending 90.0 Mb/s adds"));
 }
 
-TEST(Judge, BbrIsAdvisedOnlyWhereOneConnectionFillsThePath) {
-  LoadResult result = load();
-  const auto sentence = [&] {
-    return sentence_of(idle(1), loaded(*phase(101, 101), result, idle(1)), "sending");
+TEST(Judge, PictureOfEachSentence) {
+  fakes::Sentences sentences;
+  const auto add = [&](const char* what, std::uint64_t loaded_ms, const LoadResult& result) {
+    sentences.add(what, sentence_of(idle(1), loaded(*phase(loaded_ms, loaded_ms), result, idle(1)),
+                                    "sending"));
   };
-  EXPECT_THAT(sentence(), HasSubstr("where the line narrows would shorten it"));
-  result.connections = 1;
-  EXPECT_THAT(sentence(), HasSubstr("narrows, or BBR at the sender, would shorten it"));
-}
-
-TEST(Responsiveness, TheSentenceSaysWhereTheTimeGoes) {
-  EXPECT_THAT(responsiveness_sentence({}, "sending"), HasSubstr("no RPM"));
+  add("no queue", 1, load());
+  add("a queue, some", 20, load());
+  add("a queue, much", 101, load());
+  LoadResult one = load();
+  one.connections = 1;
+  add("a queue that one connection fills", 101, one);
+  LoadResult both = load();
+  both.receive_mbps = 30;
+  add("loaded both ways", 101, both);
+  add("no load", 101, {});
+  sentences.add("nothing measured",
+                sentence_of(idle(10), loaded(Phase(), load(), idle(10)), "sending"));
   documents::Responsiveness is =
       responsiveness_of({.foreign = {{20, 20, 20}}, .self = {{.took_ms = 600, .path_ms = 200}}});
-  EXPECT_EQ(responsiveness_sentence(is, "sending"),
-            "sending: 1550 RPM (good, low confidence); a request within the load takes 600 ms, of "
-            "it 200 ms on the way and 400 ms in the sender's buffer, which the sysctl "
-            "net.ipv4.tcp_notsent_lowat there bounds");
-  is.self_path_ms = 400;
-  is.self_buffer_ms = 200;
-  EXPECT_THAT(responsiveness_sentence(is, "sending"), HasSubstr("200 ms in the sender's buffer"));
-  EXPECT_THAT(responsiveness_sentence(is, "sending"), testing::Not(HasSubstr("sysctl")));
-}
-
-TEST(Loaded, BothWaysTellBothRates) {
-  LoadResult result = load();
-  result.receive_mbps = 30;
-  EXPECT_THAT(sentence_of(idle(1), loaded(*phase(101, 101), result, idle(1)), "both"),
-              HasSubstr("both 90.0 Mb/s and 30.0 Mb/s adds"));
+  sentences.add("most of a request's time in the sender's buffer",
+                responsiveness_sentence(is, "sending"));
+  std::swap(*is.self_path_ms, *is.self_buffer_ms);
+  sentences.add("most of it on the way", responsiveness_sentence(is, "sending"));
+  sentences.add("no probe within the load", responsiveness_sentence({}, "sending"));
+  EXPECT_GOLDEN("sentences_latency", sentences.text());
 }
 
 }  // namespace

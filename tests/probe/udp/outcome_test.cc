@@ -1,11 +1,14 @@
 #include "probe/udp/outcome.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "tests/fakes/golden.h"
 
 namespace chokepoint::probe::udp {
 namespace {
-
-using testing::HasSubstr;
 
 SentFlow sent(std::uint64_t packets) {
   return {.packets = packets, .bytes = packets * 1000, .duration_s = 2};
@@ -76,44 +79,71 @@ Outcome lossy(std::uint64_t lost) {
                       .loss_percent = static_cast<double>(lost) / 10}};
 }
 
-TEST(Verdict, NamesWhoLost) {
-  Outcome outcome = lossy(50);
-  EXPECT_EQ(judged(outcome).limit, Limit::Path);
-  outcome.figures.lost_in_receiver_queue = 40;
-  EXPECT_EQ(judged(outcome).limit, Limit::ReceiverQueue);
-  EXPECT_THAT(judged(outcome).sentence, HasSubstr("right's socket queue dropped 4.00 %"));
-  outcome.figures.lost_in_receiver_queue = 0;
-  outcome.figures.dropped_by_sender_queue = 45;
-  EXPECT_EQ(judged(outcome).limit, Limit::SenderQueue);
-  EXPECT_THAT(judged(outcome).sentence, HasSubstr("left"));
-}
+struct Case {
+  const char* what;
+  Limit limit;
+  std::function<void(documents::UdpFigures&)> change;
+  RunFacts how = {};
+};
 
-TEST(Verdict, NamesASenderThatFellShort) {
-  Outcome outcome = lossy(0);
-  outcome.figures.skipped_by_sender = 7;
-  const Verdict verdict = judged(outcome, {.asked_bits_per_s = 200e6});
-  EXPECT_EQ(verdict.limit, Limit::Sender);
-  EXPECT_THAT(verdict.sentence, HasSubstr("7 packets"));
-  EXPECT_EQ(judged(outcome, {.asked_bits_per_s = 100e6}).limit, Limit::Asked);
-  EXPECT_EQ(judged(outcome).limit, Limit::Sender) << "unpaced: as fast as it goes";
-}
-
-TEST(Verdict, OfASearchSaysWhatEndedIt) {
+// What differs from a run that lost nothing, of 100 Mb/s and 1000 packets.
+std::vector<Case> cases() {
+  using F = documents::UdpFigures;
+  const auto loses = [](F& each, std::uint64_t lost) { each = lossy(lost).figures; };
   const Trial full{.bits_per_s = 110e6,
                    .offered_bits_per_s = 110e6,
                    .delivered_bits_per_s = 100e6,
                    .loss = 0.09};
-  RunFacts how{.asked_bits_per_s = 100e6, .searched = true, .obstacle = full};
-  EXPECT_EQ(judged(lossy(0), how).limit, Limit::Path);
-  EXPECT_THAT(judged(lossy(0), how).sentence, HasSubstr("loss starts at 110 Mb/s"));
-  how.obstacle->loss_in_queue = 0.09;
-  EXPECT_EQ(judged(lossy(0), how).limit, Limit::ReceiverQueue);
-  how.obstacle->loss = 0;
-  EXPECT_THAT(judged(lossy(0), how).sentence, HasSubstr("queue filled"));
-  how.obstacle->offered_bits_per_s = 100e6;
-  EXPECT_EQ(judged(lossy(0), how).limit, Limit::Sender);
-  how.obstacle.reset();
-  EXPECT_EQ(judged(lossy(0), how).limit, Limit::Asked);
+  const auto searched = [&](const std::function<void(Trial&)>& change) {
+    Trial obstacle = full;
+    change(obstacle);
+    return RunFacts{.asked_bits_per_s = 100e6, .searched = true, .obstacle = obstacle};
+  };
+  return {{"5 % lost", Limit::Path, [=](F& each) { loses(each, 50); }},
+          {"5 % lost, most by the receiving socket", Limit::ReceiverQueue,
+           [=](F& each) {
+             loses(each, 50);
+             each.lost_in_receiver_queue = 40;
+           }},
+          {"5 % lost, most by the sender's interface", Limit::SenderQueue,
+           [=](F& each) {
+             loses(each, 50);
+             each.dropped_by_sender_queue = 45;
+           }},
+          {"unpaced", Limit::Sender, [](F& each) { each.skipped_by_sender = 7; }},
+          {"all that was asked for",
+           Limit::Asked,
+           [](F& each) { each.skipped_by_sender = 7; },
+           {.asked_bits_per_s = 100e6}},
+          {"half of what was asked for",
+           Limit::Sender,
+           [](F& each) { each.skipped_by_sender = 7; },
+           {.asked_bits_per_s = 200e6}},
+          {"a search that loss ended", Limit::Path, [](F&) {}, searched([](Trial&) {})},
+          {"a search that the receiving socket ended", Limit::ReceiverQueue, [](F&) {},
+           searched([](Trial& each) { each.loss_in_queue = 0.09; })},
+          {"a search that a queue ended", Limit::Path, [](F&) {},
+           searched([](Trial& each) { each.loss = 0; })},
+          {"a search that the sender ended", Limit::Sender, [](F&) {}, searched([](Trial& each) {
+             each.loss = 0;
+             each.offered_bits_per_s = 100e6;
+           })},
+          {"a search that nothing ended",
+           Limit::Asked,
+           [](F&) {},
+           {.asked_bits_per_s = 100e6, .searched = true}}};
+}
+
+TEST(Verdict, PictureOfEachLimit) {
+  fakes::Sentences sentences;
+  for (const Case& each : cases()) {
+    Outcome outcome = lossy(0);
+    each.change(outcome.figures);
+    const Verdict verdict = judged(outcome, each.how);
+    EXPECT_EQ(verdict.limit, each.limit) << each.what;
+    sentences.add(each.what, verdict.sentence);
+  }
+  EXPECT_GOLDEN("sentences_udp_limits", sentences.text());
 }
 
 TEST(UdpParameters, TravelUnchanged) {
