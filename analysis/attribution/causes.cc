@@ -70,7 +70,7 @@ std::string interface_of(const Where& where) {
 }
 
 // "the link from a to b", "the path between a and b, both ways"
-std::string way_of(const char* what, const Where& where) {
+std::string place_text(const char* what, const Where& where) {
   if (where.from.empty() && where.to.empty()) {
     return where.interface.empty() ? fmt::format("the {}", what)
                                    : fmt::format("the {} at {}", what, interface_of(where));
@@ -103,8 +103,8 @@ std::string rank_of(const Where& where) {
 std::string sentence_of(const Verdict& verdict) {
   const Where& where = verdict.where;
   return fmt::format(
-      fmt::runtime(sentence_template_of(verdict)), fmt::arg("link", way_of("link", where)),
-      fmt::arg("path", way_of("path", where)), fmt::arg("interface", interface_of(where)),
+      fmt::runtime(sentence_template_of(verdict)), fmt::arg("link", place_text("link", where)),
+      fmt::arg("path", place_text("path", where)), fmt::arg("interface", interface_of(where)),
       fmt::arg("node", or_else(where.node, "one node")), fmt::arg("rank", rank_of(where)),
       fmt::arg("file_system", file_system_of(where)),
       fmt::arg("mount", or_else(where.mount, "a file system")),

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/attribution/findings.h"
 #include "analysis/attribution/hosts.h"
 #include "analysis/attribution/job_paths.h"
 #include "analysis/load/connections.h"
@@ -23,14 +24,12 @@
 namespace chokepoint::analysis {
 namespace {
 
-// Below this share of what a probe carried, a path is not full; from the other one on it is.
-constexpr double kFarFromFull = 50;
-constexpr double kFullByProbe = 90;
+// In percent of what a probe carried: below the first a path is not full, from the second on it is.
+// Judgements.
+constexpr double kMaxIdlePercent = 50;
+constexpr double kMinFullPercent = 90;
 // From here on the job went beyond it: then it is no limit.
-constexpr double kBeyondProbe = 120;
-// A judgement: how often such a verdict is right has not been counted, and the path itself may have
-// changed since the probe.
-constexpr double kContradicted = 0.6;
+constexpr double kMaxCeilingPercent = 120;
 constexpr std::string_view kOfSize = " of ";  // between a collective's name and its size
 
 bool has_address(const NodeData& node, const std::string& address) {
@@ -81,7 +80,7 @@ double took_us(const record::Collective& row) {
 
 // What the job's collectives of about this size took, half of them no longer; nullopt without any.
 std::optional<double> median_us(const RunData& run, const std::string& kind, double bytes) {
-  constexpr double kMaxSizeRatio = 1.5;  // times the size, either way
+  constexpr double kMaxSizeRatio = 1.5;  // times the size, smaller or larger
   std::vector<double> times;
   for (const NodeData& node : run.nodes) {
     for (const record::Collective& row : node.collectives) {
@@ -95,15 +94,15 @@ std::optional<double> median_us(const RunData& run, const std::string& kind, dou
   return math::median(times);
 }
 
-// A rate that was asked for, and that the path carried, is no ceiling of the path.
+// A rate that the user set, and that the path carried, is no ceiling of the path.
 bool is_at_its_rate(const record::Probe& probe) {
-  constexpr double kAllOfIt = 0.9;
+  constexpr double kMinCarriedShare = 0.9;
   const auto udp = documents::read_text<documents::ProbeUdp>(probe.document);
   if (!udp || !udp->asked_mbps || udp->search) {
     return false;
   }
   const auto& only = udp->by_direction.only;
-  return !only || only->throughput_mbps > kAllOfIt * *udp->asked_mbps;
+  return !only || only->throughput_mbps > kMinCarriedShare * *udp->asked_mbps;
 }
 
 class CeilingFinder {
@@ -150,18 +149,19 @@ class CeilingFinder {
       return;
     }
     const ProbedPath probed = probed_path(run_, node, probe, *document);
-    for (const ProbeWay way : {ProbeWay::Send, ProbeWay::Receive}) {
+    for (const ProbeDirection direction : {ProbeDirection::Send, ProbeDirection::Receive}) {
       for (const JobPath& path : paths_) {
-        if (!probed.is_between(path.from, path.to, way) || !probed.leads_to(path.addresses, way)) {
+        if (!probed.is_between(path.from, path.to, direction) ||
+            !probed.leads_to(path.addresses, direction)) {
           continue;
         }
         model_.from = path.from;
         model_.to = path.to;
-        if (const auto& mbps = document->way(way).throughput_mbps) {
-          keep("throughput", *mbps, path.pace.pace(path.rtt_ms).peak_mbps, "Mb/s");
+        if (const auto& mbps = document->direction(direction).throughput_mbps) {
+          add_ceiling("throughput", *mbps, path.pace.pace(path.rtt_ms).peak_mbps, "Mb/s");
         }
         if (probe.kind == "latency" && document->least_rtt_ms) {
-          keep("unloaded round trip", *document->least_rtt_ms, path.rtt_ms, "ms");
+          add_ceiling("unloaded round trip", *document->least_rtt_ms, path.rtt_ms, "ms");
         }
       }
     }
@@ -174,17 +174,17 @@ class CeilingFinder {
       const char* what;
       std::string_view series;
     };
-    constexpr std::array kWays{
+    constexpr std::array kCopyDirections{
         Copies{&documents::PcieCopies::to_gpu_mbps, "copies to the GPU", record::kGpuPcieReceived},
         Copies{&documents::PcieCopies::from_gpu_mbps, "copies from the GPU", record::kGpuPcieSent}};
     for (const documents::PcieDevice& device : measured.devices) {
       model_.device = device.bus_id;
-      for (const Copies& way : kWays) {
-        const SeriesData* series = node.find(way.series, model_.device);
+      for (const Copies& copies : kCopyDirections) {
+        const SeriesData* series = node.find(copies.series, model_.device);
         const auto most = series == nullptr ? std::nullopt : most_level(*series, node.span);
-        const double mbps = (device.copies.*way.mbps).value_or(0);
+        const double mbps = (device.copies.*copies.mbps).value_or(0);
         if (mbps > 0 && most) {
-          keep(way.what, mbps, *most * kMbpsPerByte, "Mb/s");
+          add_ceiling(copies.what, mbps, *most * kMbpsPerByte, "Mb/s");
         }
       }
     }
@@ -203,7 +203,7 @@ class CeilingFinder {
       const auto most = fastest_mbps(series);
       if (port.starts_with(measured.device + "/") && most.value_or(0) > 0) {
         model_.device = port;
-        keep("RDMA throughput", mbps, most, "Mb/s");
+        add_ceiling("RDMA throughput", mbps, most, "Mb/s");
       }
     }
   }
@@ -216,15 +216,15 @@ class CeilingFinder {
       const auto bytes = static_cast<double>(size.bytes);
       const auto us = size.algbw_mbps.value_or(0) > 0 ? median_us(run_, kind, bytes) : std::nullopt;
       if (us.value_or(0) > 0) {
-        keep(kind, *size.algbw_mbps, bytes * kMbpsOfBytesInUs / *us, "Mb/s");
+        add_ceiling(kind, *size.algbw_mbps, bytes * kMbpsOfBytesInUs / *us, "Mb/s");
         found_.back().what = kind + std::string(kOfSize) + math::format_bytes(bytes);
       }
     }
   }
 
   // A later one of the same takes the place of an earlier one.
-  void keep(const std::string& what, double probe_value, std::optional<double> job_value,
-            const char* unit) {
+  void add_ceiling(const std::string& what, double probe_value, std::optional<double> job_value,
+                   const char* unit) {
     Ceiling ceiling = model_;
     ceiling.what = what;
     ceiling.probe_value = probe_value;
@@ -262,54 +262,53 @@ std::string shown(const Ceiling& ceiling) {
 }
 
 bool is_on_path(const Ceiling& ceiling, const Where& where) {
-  const bool is_way = ceiling.from == where.from && ceiling.to == where.to;
-  const bool is_back = ceiling.from == where.to && ceiling.to == where.from;
-  return is_way || (is_back && where.direction == "both");
+  const bool is_same_direction = ceiling.from == where.from && ceiling.to == where.to;
+  const bool is_reverse = ceiling.from == where.to && ceiling.to == where.from;
+  return is_same_direction || (is_reverse && where.direction == "both");
 }
 
 bool is_at_device(const Ceiling& ceiling, const Where& where) {
   return !ceiling.device.empty() && ceiling.device == where.interface && ceiling.from == where.node;
 }
 
-// What a full link goes with: all that a probe carried. Where others fill it, the job's part says
+// What a full link goes with: all that a probe carried. Where others fill it, the job's part shows
 // nothing.
-Ceiling::Says of_full_link(const Verdict& verdict, double share) {
+Support of_full_link(const Verdict& verdict, double share) {
   if (verdict.cause == Cause::CompetingTraffic || verdict.cause == Cause::StorageTraffic) {
-    return Ceiling::Says::Nothing;
+    return Support::Nothing;
   }
-  return share < kFarFromFull    ? Ceiling::Says::Against
-         : share >= kFullByProbe ? Ceiling::Says::For
-                                 : Ceiling::Says::Nothing;
+  return share < kMaxIdlePercent    ? Support::Against
+         : share >= kMinFullPercent ? Support::For
+                                    : Support::Nothing;
 }
 
 // Where something else than the link holds data back, the link carries more.
-Ceiling::Says of_idle_link(double share) {
-  return share < kFarFromFull    ? Ceiling::Says::For
-         : share >= kFullByProbe ? Ceiling::Says::Against
-                                 : Ceiling::Says::Nothing;
+Support of_idle_link(double share) {
+  return share < kMaxIdlePercent    ? Support::For
+         : share >= kMinFullPercent ? Support::Against
+                                    : Support::Nothing;
 }
 
-Ceiling::Says says_of(const Ceiling& ceiling, const Verdict& verdict) {
+Support support_of(const Ceiling& ceiling, const Verdict& verdict) {
   using enum VerdictClass;
   const auto share = ceiling.share_percent();
-  if (!share || *share > kBeyondProbe) {
-    return Ceiling::Says::Nothing;
+  if (!share || *share > kMaxCeilingPercent) {
+    return Support::Nothing;
   }
   const bool is_throughput = ceiling.what == "throughput" && is_on_path(ceiling, verdict.where);
   switch (verdict.verdict) {
     case LanBandwidth:
     case WanBandwidth:
       return is_throughput || is_at_device(ceiling, verdict.where) ? of_full_link(verdict, *share)
-                                                                   : Ceiling::Says::Nothing;
+                                                                   : Support::Nothing;
     case LanLatency:
     case WanLatency:
     case ReceiverHost:
     case SenderHost:
       // Of UDP and QUIC a host may carry less than of TCP.
-      return is_throughput && ceiling.probe == "tcp" ? of_idle_link(*share)
-                                                     : Ceiling::Says::Nothing;
+      return is_throughput && ceiling.probe == "tcp" ? of_idle_link(*share) : Support::Nothing;
     default:
-      return Ceiling::Says::Nothing;
+      return Support::Nothing;
   }
 }
 
@@ -334,23 +333,24 @@ void hold_against(const std::vector<Ceiling>& ceilings, Verdict& verdict) {
       continue;
     }
     add_evidence(ceiling, verdict);
-    if (verdict.against.empty() && says_of(ceiling, verdict) == Ceiling::Says::Against) {
+    if (verdict.against.empty() && support_of(ceiling, verdict) == Support::Against) {
       verdict.against = sentence_of(ceiling);
-      verdict.confidence = std::round(100 * kContradicted * verdict.confidence) / 100;
+      verdict.confidence = std::round(100 * kContradictedFactor * verdict.confidence) / 100;
     }
   }
 }
 
 }  // namespace
 
-bool ProbedPath::is_between(const std::string& from, const std::string& to, ProbeWay way) const {
-  const bool is_sent = way == ProbeWay::Send;
+bool ProbedPath::is_between(const std::string& from, const std::string& to,
+                            ProbeDirection direction) const {
+  const bool is_sent = direction == ProbeDirection::Send;
   return from == (is_sent ? node : peer) && to == (is_sent ? peer : node);
 }
 
 bool ProbedPath::leads_to(const std::array<std::vector<std::string>, 2>& addresses,
-                          ProbeWay way) const {
-  const auto& theirs = addresses.at(way == ProbeWay::Send ? 1 : 0);
+                          ProbeDirection direction) const {
+  const auto& theirs = addresses.at(direction == ProbeDirection::Send ? 1 : 0);
   return address.empty() || std::ranges::find(theirs, address) != theirs.end();
 }
 
@@ -376,7 +376,7 @@ std::vector<Ceiling> ceilings_of(const RunData& run, const Clocks& clocks) {
 
 void hold_against(std::vector<Ceiling>& ceilings, Diagnosis& diagnosis) {
   for (Ceiling& ceiling : ceilings) {
-    ceiling.says = says_of(ceiling, diagnosis.verdict);
+    ceiling.support = support_of(ceiling, diagnosis.verdict);
   }
   hold_against(ceilings, diagnosis.verdict);
   for (Verdict& other : diagnosis.others) {
@@ -390,11 +390,6 @@ std::string sentence_of(const Ceiling& ceiling) {
                              ceiling.probe, when(ceiling), shown(ceiling), *share)
                : fmt::format("{} by probe {}, {}: {}", ceiling.what, ceiling.probe, when(ceiling),
                              shown(ceiling));
-}
-
-const char* name_of(Ceiling::Says says) {
-  static constexpr std::array kNames{"", "for", "against"};
-  return kNames.at(static_cast<std::size_t>(says));
 }
 
 }  // namespace chokepoint::analysis

@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/attribution/diagnose.h"
 #include "analysis/attribution/diagnosis.h"
-#include "analysis/evidence/claims.h"
 #include "analysis/load/probe_document.h"
 #include "analysis/load/run_data.h"
 #include "analysis/timeline/clocks.h"
@@ -23,9 +21,10 @@ struct ProbedPath {
   std::string peer = {};     // the other node's name; else what the probe calls it
   std::string address = {};  // of the peer; empty: unknown
 
-  bool is_between(const std::string& from, const std::string& to, ProbeWay way) const;
+  bool is_between(const std::string& from, const std::string& to, ProbeDirection direction) const;
   // Addresses of the sender's and of the receiver's end.
-  bool leads_to(const std::array<std::vector<std::string>, 2>& addresses, ProbeWay way) const;
+  bool leads_to(const std::array<std::vector<std::string>, 2>& addresses,
+                ProbeDirection direction) const;
 };
 
 ProbedPath probed_path(const RunData& run, const NodeData& prober, const record::Probe& probe,
@@ -40,21 +39,5 @@ void hold_against(std::vector<Ceiling>& ceilings, Diagnosis& diagnosis);
 
 // "of what probe tcp carried 21 h before (710 Mb/s), the job reached 62 %"
 std::string sentence_of(const Ceiling& ceiling);
-
-const char* name_of(Ceiling::Says says);  // "for", "against", of nothing ""
-
-// Claims of other tools' files beside a diagnosis, joined with it by the wall clock and by rank.
-// Both are shown; a claim that contradicts a verdict lowers the confidence in it and never changes
-// its class. A file gives the verdict only where the records name no rank, link or host. Pure.
-
-// What is of the run's time, and an Error for each file that is of another.
-std::vector<ToolFile> of_run(const RunData& run, std::vector<ToolFile> all,
-                             std::vector<Error>& troubles);
-
-// Into run.nodes[].probes those that were measured, as --ceiling does.
-void add_ceilings(RunData& run, const std::vector<ToolFile>& all, std::vector<Error>& troubles);
-
-void hold_against(const std::vector<Claim>& claims, const RunData& run,
-                  const DiagnoseOptions& options, Inquiry& inquiry);
 
 }  // namespace chokepoint::analysis

@@ -9,16 +9,15 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr double kMaxShareOfCards = 0.5;  // of the line's rate
-constexpr double kMinLineFull = 0.7;      // of the line's rate, by payload
 // Of the exchange: the last bucket of a backward pass, which nothing hides.
-constexpr double kEndOfExchange = 0.2;
-constexpr double kMaxOwnWork = 0.5;  // of the communication, that can be the processors' own work
-constexpr double kBestLanRttMs = 0.15;  // judgement: hardly any LAN is faster
+constexpr double kLastBucketShare = 0.2;
+constexpr double kMaxOwnWork = 0.5;    // of the communication, that can be the processors' own work
+constexpr double kMinLanRttMs = 0.15;  // judgement: hardly any LAN is faster
 
 // Even the best change leaves what the line itself takes; a line that is full can only be replaced.
 double beyond_line(const Route& route) {
   const auto line_mbps = route.line_mbps();
-  const bool is_line_full = line_mbps && route.rate_mbps > kMinLineFull * *line_mbps;
+  const bool is_line_full = line_mbps && route.rate_mbps > kMinFullShare * *line_mbps;
   return line_mbps && *line_mbps > 0 && !is_line_full ? 1 - route.rate_mbps / *line_mbps : 1;
 }
 
@@ -43,7 +42,7 @@ void judge_link(const DiagnosisInput& input, Charge& charge) {
     return;
   }
   charge.removable = route.is_shared() ? route.others_share() : beyond_line(route);
-  if (const auto better = better_way(input, *charge.direction, route)) {
+  if (const auto better = better_route(input, *charge.direction, route)) {
     charge.verdict = VerdictClass::WrongPath;
     charge.cause = better->cause;
   }
@@ -75,7 +74,7 @@ void judge_delay(const DiagnosisInput& input, Account account, Cause cause, Char
   charge.cause = cause;
   charge.verdict = route.is_wan ? VerdictClass::WanLatency : VerdictClass::LanLatency;
   if (!route.is_wan) {
-    charge.removable *= route.rtt_ms > 0 ? std::max(0.0, 1 - kBestLanRttMs / route.rtt_ms) : 0;
+    charge.removable *= route.rtt_ms > 0 ? std::max(0.0, 1 - kMinLanRttMs / route.rtt_ms) : 0;
   }
 }
 
@@ -175,7 +174,7 @@ class Exposure {
     }
     const double exposed = std::min(rest_, 1.0);
     const double left = 1 - removable;
-    return 1 - std::max(exposed - removable, std::min(kEndOfExchange, exposed) * left) / exposed;
+    return 1 - std::max(exposed - removable, std::min(kLastBucketShare, exposed) * left) / exposed;
   }
 
  private:
@@ -198,35 +197,35 @@ class Routes {
  public:
   explicit Routes(const DiagnosisInput& input) {
     for (const DirectionLimits& direction : input.limit_timeline.directions) {
-      ways_.push_back({&direction, route_of(input, direction)});
+      routed_.push_back({&direction, route_of(input, direction)});
     }
   }
 
   const RoutedDirection& of(const DirectionLimits& direction) const {
-    return ways_[static_cast<std::size_t>(&direction - ways_.front().direction)];
+    return routed_[static_cast<std::size_t>(&direction - routed_.front().direction)];
   }
 
-  // Whose queue it is that shows in this direction's round trips: its own, or that of the way back,
-  // in which answers wait: if others crowd that one and no less passes there, or if the job's data
-  // wait there and none do here.
+  // Whose queue it is that shows in this direction's round trips: its own, or that of the reverse
+  // direction, in which acknowledgements wait: if others fill that one and no less passes there, or
+  // if the job's data wait there and none do here.
   const RoutedDirection& queued(const DirectionLimits& direction) const {
     const RoutedDirection& own = of(direction);
     const auto full = std::ranges::find_if(
-        ways_, [&](const RoutedDirection& way) { return answers_wait_for(own, way); });
-    if (full != ways_.end()) {
+        routed_, [&](const RoutedDirection& routed) { return acks_wait_for(own, routed); });
+    if (full != routed_.end()) {
       return *full;
     }
-    const auto back = std::ranges::find_if(ways_, [&](const RoutedDirection& way) {
-      return way.direction->view.connection == direction.view.connection &&
-             way.direction->view.direction != direction.view.direction;
+    const auto back = std::ranges::find_if(routed_, [&](const RoutedDirection& routed) {
+      return routed.direction->view.connection == direction.view.connection &&
+             routed.direction->view.direction != direction.view.direction;
     });
-    const bool is_theirs = back != ways_.end() && back->route.is_shared() &&
+    const bool is_theirs = back != routed_.end() && back->route.is_shared() &&
                            !own.route.is_shared() && all_mbps(back->route) > all_mbps(own.route);
     return is_theirs ? *back : own;
   }
 
  private:
-  static bool answers_wait_for(const RoutedDirection& own, const RoutedDirection& other) {
+  static bool acks_wait_for(const RoutedDirection& own, const RoutedDirection& other) {
     const DirectionView& there = own.direction->view;
     const DirectionView& back = other.direction->view;
     return there.receiver && there.receiver == back.sender &&
@@ -237,11 +236,12 @@ class Routes {
 
   static double all_mbps(const Route& route) { return route.rate_mbps + route.others_mbps(); }
 
-  std::vector<RoutedDirection> ways_;
+  std::vector<RoutedDirection> routed_;
 };
 
-// Where a buffer or a window holds less than a message, data go in pieces, each after an answer: on
-// a short path the waits between them are its, too, whichever way they show.
+// Where a buffer or a window holds less than a message, data go in pieces, each after an
+// acknowledgement: on a short path the waits between them are its, too, in whichever direction they
+// show.
 void join_round_trips(std::vector<Charge>& charges) {
   const auto is_small_window = [](const Charge& charge) {
     return charge.cause == Cause::SendBuffer || charge.cause == Cause::ReceiveWindow;
@@ -267,7 +267,7 @@ void join_round_trips(std::vector<Charge>& charges) {
 }  // namespace
 
 std::vector<Charge> charges_of(const DiagnosisInput& input) {
-  const Routes ways(input);
+  const Routes routes(input);
   const Starvation starvation(input);
   const Exposure exposure(input);
   std::vector<Charge> charges;
@@ -275,10 +275,10 @@ std::vector<Charge> charges_of(const DiagnosisInput& input) {
     if (ns <= 0) {
       return;
     }
-    const RoutedDirection& way =
-        limit == Limit::LinkFull ? ways.queued(direction) : ways.of(direction);
-    Charge charge{.direction = way.direction,
-                  .route = way.route,
+    const RoutedDirection& routed =
+        limit == Limit::LinkFull ? routes.queued(direction) : routes.of(direction);
+    Charge charge{.direction = routed.direction,
+                  .route = routed.route,
                   .limit = limit,
                   .ms = exposure.ms(direction, ns, limit)};
     const bool is_real_loss = limit == Limit::Loss && direction.facts.is_lossy;

@@ -23,8 +23,9 @@ enum class TestRule : std::uint8_t {
 #include "analysis/attribution/tests.def"
 };
 
-// Of the verdict. Nothing: also where a test was not run.
-enum class TestSays : std::uint8_t { Nothing, For, Against };
+// Whether a measurement supports the verdict or contradicts it. Nothing: also where a test was not
+// run.
+enum class Support : std::uint8_t { Nothing, For, Against };
 
 struct PlannedTest {
   TestKind kind = TestKind::Throughput;
@@ -59,7 +60,7 @@ struct TestResult {
   std::optional<double> value = {};
   std::string unit = {};
   std::optional<double> job_value = {};
-  TestSays says = TestSays::Nothing;
+  Support support = Support::Nothing;
   std::string sentence = {};
 };
 
@@ -90,8 +91,8 @@ struct EnumNames<analysis::TestKind> {
 };
 
 template <>
-struct EnumNames<analysis::TestSays> {
-  using S = analysis::TestSays;
+struct EnumNames<analysis::Support> {
+  using S = analysis::Support;
   static constexpr std::string_view kWhat = "for, against or nothing";
   static constexpr auto kNames = std::to_array<EnumName<S>>(
       {{S::Nothing, "nothing"}, {S::For, "for"}, {S::Against, "against"}});
@@ -139,7 +140,7 @@ struct Fields<analysis::TestResult> {
       field("value", &R::value, "what it measured"),
       field("unit", &R::unit, "of the value").null_if_empty().up_to_bytes(kMaxName),
       field("job_value", &R::job_value, "what the job itself reached, saw or lost"),
-      field("says", &R::says, "for the verdict, against it, or nothing").or_default(),
+      field("says", &R::support, "for the verdict, against it, or nothing").or_default(),
       field("sentence", &R::sentence, "for people").null_if_empty().up_to_bytes(kMaxText)};
 };
 
@@ -163,5 +164,9 @@ namespace chokepoint::analysis {
 
 // Those of classes and causes would hide it.
 using chokepoint::name_of;
+// "for", "against"; of nothing "".
+constexpr std::string_view label_of(Support support) {
+  return support == Support::Nothing ? "" : name_of(support);
+}
 
 }  // namespace chokepoint::analysis

@@ -36,14 +36,4 @@ struct Inquiry {
 
 Inquiry inquire(const RunData& run, const DiagnoseOptions& options = {});
 
-struct StepAccounts {
-  Span span = {};  // on the common clock
-  Accounting accounting = {};
-};
-
-// The accounts of each settled step by itself (step_accounts.cc); empty where the time was not
-// accounted for.
-std::vector<StepAccounts> step_accounts(const RunData& run, const DiagnoseOptions& options,
-                                        const Inquiry& inquiry);
-
 }  // namespace chokepoint::analysis

@@ -83,8 +83,6 @@ struct Advice {
 
 // What a probe measured of something that the job used, too: what could be reached of it.
 struct Ceiling {
-  enum class Says : std::uint8_t { Nothing, For, Against };  // of the verdict
-
   std::string probe = {};   // "tcp"
   std::string what = {};    // "throughput", "all-reduce of 25 MB"
   std::string from = {};    // node's name; of a device that node alone
@@ -92,11 +90,11 @@ struct Ceiling {
   std::string device = {};  // a GPU, an RDMA device; empty: none
   double probe_value = 0;
   std::optional<double> job_value = {};
-  std::string unit = {};      // "Mb/s", "ms"
-  std::int64_t wall_ns = 0;   // when it was measured
-  std::int64_t ahead_ns = 0;  // of the run's start; below 0: after it
-  std::string source = {};    // "probe 3 tcp of a", or a file
-  Says says = Says::Nothing;
+  std::string unit = {};               // "Mb/s", "ms"
+  std::int64_t wall_ns = 0;            // when it was measured
+  std::int64_t ahead_ns = 0;           // of the run's start; below 0: after it
+  std::string source = {};             // "probe 3 tcp of a", or a file
+  Support support = Support::Nothing;  // of the verdict
 
   // What the job reached of it; nullopt of a round trip, which is no rate.
   std::optional<double> share_percent() const;
@@ -108,9 +106,9 @@ struct GivenClaim {
   std::string what = {};  // for people
   std::optional<double> theirs = {};
   std::optional<double> ours = {};
-  std::string unit = {};                        // "rank", "ms"
-  Ceiling::Says says = Ceiling::Says::Nothing;  // for this program's claim, or against it
-  std::string from = {};                        // the file
+  std::string unit = {};               // "rank", "ms"
+  Support support = Support::Nothing;  // for this program's claim, or against it
+  std::string from = {};               // the file
 };
 
 struct Verdict {
@@ -164,7 +162,7 @@ struct Diagnosis {
   std::vector<RankFigures> ranks = {};
   std::vector<Ceiling> ceilings = {};  // that probes measured, those of paths first
   std::vector<GivenClaim> given = {};  // claims of other tools' files
-  std::vector<PlannedTest> plan = {};  // what may confirm the verdict, where it was asked for
+  std::vector<PlannedTest> plan = {};  // what may confirm the verdict, where the user wants that
   std::optional<Confirmation> confirmation = {};  // by tests after the job
   std::string pause = {};                 // why no step ends at present, where that may be meant so
   std::vector<std::string> missing = {};  // what the data lack, a line each

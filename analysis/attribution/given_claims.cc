@@ -1,9 +1,10 @@
+#include "analysis/attribution/given_claims.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/attribution/ceilings.h"
 #include "analysis/attribution/findings.h"
 #include "base/math/statistics.h"
 
@@ -11,12 +12,9 @@ namespace chokepoint::analysis {
 namespace {
 
 using About = Claim::About;
-using Says = Ceiling::Says;
 
-// Judgement: how often a verdict by another tool's files alone is right, or one that they
-// contradict, has not been counted.
-constexpr double kByFilesAlone = 0.5;
-constexpr double kContradictedByFiles = 0.6;
+// A judgement: how often a verdict by another tool's files alone is right has not been counted.
+constexpr double kConfidenceByFiles = 0.5;
 constexpr double kMinLostOfStep = 0.1;  // a smaller part of the step is not compared
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
@@ -30,10 +28,10 @@ WallSpan wall_of(const RunData& run) {
   for (const NodeData& node : run.nodes) {
     if (node.wall_start_ns > 0) {
       // A record without an end may end at any time; its length is bounded so that sums are.
-      constexpr std::int64_t kLongestNs = std::int64_t{400} * 86'400 * kSecondNs;
+      constexpr std::int64_t kMaxRunNs = std::int64_t{400} * 86'400 * kSecondNs;
       span.include(
           node.wall_start_ns,
-          node.wall_start_ns + std::clamp<std::int64_t>(node.span.length_ns(), 0, kLongestNs));
+          node.wall_start_ns + std::clamp<std::int64_t>(node.span.length_ns(), 0, kMaxRunNs));
     }
   }
   return span;
@@ -168,7 +166,7 @@ class Joiner {
     if (!is_about_ranks || !claim.rank || !verdict.where.rank) {
       return;
     }
-    given.says = *claim.rank == *verdict.where.rank ? Says::For : Says::Against;
+    given.support = *claim.rank == *verdict.where.rank ? Support::For : Support::Against;
     note(given);
   }
 
@@ -180,7 +178,7 @@ class Joiner {
     if (is_of_rank) {
       given.unit = "rank";
       given.ours = static_cast<double>(*verdict.where.rank);
-      given.says = Says::Against;
+      given.support = Support::Against;
       note(given);
     }
   }
@@ -196,10 +194,10 @@ class Joiner {
       return adopt(VerdictClass::Straggler, claim, lost_ms);
     }
     if (verdict.verdict == VerdictClass::Straggler && verdict.where.rank) {
-      given.says = *claim.rank == *verdict.where.rank ? Says::For : Says::Against;
+      given.support = *claim.rank == *verdict.where.rank ? Support::For : Support::Against;
       note(given);
     } else if (matters && lost_ms > verdict.lost_ms_per_step && is_of_steps(verdict)) {
-      given.says = Says::Against;
+      given.support = Support::Against;
       note(given);
     }
   }
@@ -214,9 +212,9 @@ class Joiner {
     given.ours = own_step_ms(run_, inquiry_, claim.span);
     if (given.ours.value_or(0) > 0 && claim.value.value_or(0) > 0) {
       const double off = std::abs(*claim.value / *given.ours - 1);
-      given.says = off <= kMaxDeviation       ? Says::For
-                   : off >= kMinContradiction ? Says::Against
-                                              : Says::Nothing;
+      given.support = off <= kMaxDeviation       ? Support::For
+                      : off >= kMinContradiction ? Support::Against
+                                                 : Support::Nothing;
     }
   }
 
@@ -231,10 +229,10 @@ class Joiner {
     given.ours = ours_ms;
     const double off =
         std::abs(claim.value.value_or(0) / claim.step_ms - ours_ms / diagnosis_.accounting->sum());
-    given.says = off <= kMaxAgreeingDifference        ? Says::For
-                 : off >= kMinContradictingDifference ? Says::Against
-                                                      : Says::Nothing;
-    if (given.says == Says::Against) {
+    given.support = off <= kMaxAgreeingDifference        ? Support::For
+                    : off >= kMinContradictingDifference ? Support::Against
+                                                         : Support::Nothing;
+    if (given.support == Support::Against) {
       note(given);
     }
   }
@@ -249,7 +247,7 @@ class Joiner {
     given.ours = worst;
     const bool is_well = given.what.find("COMPLETED") != std::string::npos;
     if (worst) {
-      given.says = (*worst == 0) == is_well ? Says::For : Says::Against;
+      given.support = (*worst == 0) == is_well ? Support::For : Support::Against;
     }
     if (is_of_end(diagnosis_.verdict) || diagnosis_.verdict.verdict == VerdictClass::Stalled) {
       diagnosis_.verdict.evidence.push_back(
@@ -262,9 +260,9 @@ class Joiner {
     Verdict& verdict = diagnosis_.verdict;
     verdict.evidence.push_back(
         {given.tool + ": " + given.what, given.theirs, given.unit, given.from});
-    if (given.says == Says::Against && verdict.against.empty()) {
+    if (given.support == Support::Against && verdict.against.empty()) {
       verdict.against = fmt::format("{} says: {} ({})", given.tool, given.what, given.from);
-      verdict.confidence = std::round(100 * kContradictedByFiles * verdict.confidence) / 100;
+      verdict.confidence = std::round(100 * kContradictedFactor * verdict.confidence) / 100;
     }
   }
 
@@ -277,7 +275,7 @@ class Joiner {
                               .rank = claim.rank,
                               .collective = claim.collective},
                     .lost_ms_per_step = std::min(lost_ms, step_ms),
-                    .confidence = kByFilesAlone};
+                    .confidence = kConfidenceByFiles};
     adopted.share_percent = step_ms > 0 ? 100 * adopted.lost_ms_per_step / step_ms : 0;
     adopted.evidence.push_back(
         {fmt::format("another tool names rank {}: {}, {}", *claim.rank, tool, claim.what),
@@ -305,7 +303,7 @@ class Joiner {
 std::vector<ToolFile> of_run(const RunData& run, std::vector<ToolFile> all,
                              std::vector<Error>& troubles) {
   const WallSpan own = wall_of(run);
-  std::vector<ToolFile> kept;
+  std::vector<ToolFile> of_run_files;
   for (ToolFile& each : all) {
     std::erase_if(each.jobs, [&](const SlurmJob& job) { return !is_near(own, job.span); });
     const bool is_accounts = each.tool == Tool::Slurm;
@@ -321,9 +319,9 @@ std::vector<ToolFile> of_run(const RunData& run, std::vector<ToolFile> all,
       troubles.push_back(
           {.kind = ErrorKind::Malformed, .operation = "", .subject = each.file, .reason = what});
     }
-    kept.push_back(std::move(each));
+    of_run_files.push_back(std::move(each));
   }
-  return kept;
+  return of_run_files;
 }
 
 void add_ceilings(RunData& run, const std::vector<ToolFile>& all, std::vector<Error>& troubles) {

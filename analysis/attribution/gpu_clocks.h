@@ -1,4 +1,4 @@
-// GPUs that their driver kept below their clocks while they worked: too hot, at their power cap,
+// GPUs that their driver held below their clocks while they worked: too hot, at their power cap,
 // braked by their power supply. Only busy GPUs count: an idle GPU's clock is low, and that costs
 // nothing. Pure.
 #pragma once

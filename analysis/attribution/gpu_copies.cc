@@ -1,10 +1,5 @@
-// Findings about copies between GPUs and their host that fill a PCIe link while no kernel runs. A
-// link's bytes by what it can carry are how long the copies took at least; the part of it behind
-// kernels, or within time that is the network's already, costs nothing.
-//
-// Counters are means over many steps and do not say when within a step something was copied. So
-// copies are charged where kernels, copies and network can only have taken turns: together they
-// fill the step, or Gloo copied what it exchanged, which it does before and after.
+#include "analysis/attribution/gpu_copies.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/attribution/findings.h"
 #include "analysis/attribution/hosts.h"
 #include "analysis/load/run_data.h"
 #include "base/host/pci.h"
@@ -23,8 +17,9 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr std::size_t kMaxHops = 64;
-constexpr double kInTurns = 0.9;    // of the step: kernels, copies and network fill it
-constexpr double kOfNetwork = 0.4;  // of the network's bytes, copied either way: then by Gloo
+constexpr double kMinFilledShare = 0.9;  // of the step: kernels, copies and network fill it
+// Of the network's bytes, copied in either direction: then by Gloo.
+constexpr double kMinGlooCopiedShare = 0.4;
 
 double share(double now, double possible) { return now > 0 && possible > now ? now / possible : 1; }
 
@@ -264,15 +259,16 @@ double sum_over(const NodeData& node, std::string_view name, const GpuLink& link
 // other, so both ways count, and computing hides as much of them as of the exchange.
 void split_library(const DiagnosisInput& input, GpuCopies& copies) {
   const NodeData& node = input.run.nodes[copies.place];
-  const double both_ways_ms = std::min(copies.sent_ms, copies.received_ms);
-  const double bytes_per_s = both_ways_ms / copies.step_ms * copies.link.ceiling_mbps * 1e6 / 8;
+  const double both_directions_ms = std::min(copies.sent_ms, copies.received_ms);
+  const double bytes_per_s =
+      both_directions_ms / copies.step_ms * copies.link.ceiling_mbps * 1e6 / 8;
   double beside_ms = std::max(copies.sent_ms, copies.received_ms);
-  if (both_ways_ms > 0 && node.has_collectives_of(record::CollectiveSource::Gloo) &&
-      bytes_per_s >= kOfNetwork * network_bytes_per_s(input, copies.place)) {
+  if (both_directions_ms > 0 && node.has_collectives_of(record::CollectiveSource::Gloo) &&
+      bytes_per_s >= kMinGlooCopiedShare * network_bytes_per_s(input, copies.place)) {
     const double communication_ms = input.phases.exposed_ms + input.phases.hidden_ms;
     const double exposed = communication_ms > 0 ? input.phases.exposed_ms / communication_ms : 1;
-    copies.by_library_ms = 2 * both_ways_ms * exposed;
-    beside_ms -= both_ways_ms;
+    copies.by_library_ms = 2 * both_directions_ms * exposed;
+    beside_ms -= both_directions_ms;
   }
   copies.other_ms = beside_ms;
 }
@@ -281,7 +277,7 @@ void split_library(const DiagnosisInput& input, GpuCopies& copies) {
 void drop_what_kernels_hide(double network_ms, GpuCopies& copies) {
   const double explained_ms =
       copies.kernels_ms + copies.by_library_ms + copies.other_ms + network_ms;
-  if (explained_ms < kInTurns * copies.step_ms) {
+  if (explained_ms < kMinFilledShare * copies.step_ms) {
     copies.other_ms = std::max(0.0, copies.other_ms - copies.kernels_ms);
   }
 }
@@ -388,8 +384,8 @@ void add_gpu_copies(const DiagnosisInput& input, Findings& findings) {
 }
 
 void remark_nvlink(const DiagnosisInput& input, Verdict& computing) {
-  constexpr double kLeastGbPerS = 0.1;
-  NvlinkUse busiest{.gb_per_s = kLeastGbPerS};
+  constexpr double kMinNvlinkGbPerS = 0.1;
+  NvlinkUse busiest{.gb_per_s = kMinNvlinkGbPerS};
   double failures = 0;
   std::string failing;
   for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {

@@ -157,9 +157,9 @@ std::string fact_text(const NodeData& node, std::string_view category, const std
 
 std::optional<double> fact_number(const NodeData& node, std::string_view category,
                                   const std::string& subject, std::string_view key) {
-  constexpr double kMax = 1e18;  // no fact is negative or larger; such a record is broken
+  constexpr double kMaxFact = 1e18;  // no fact is negative or larger; such a record is broken
   const auto number = sys::parse_non_negative<double>(fact_text(node, category, subject, key));
-  return number && *number <= kMax ? number : std::nullopt;
+  return number && *number <= kMaxFact ? number : std::nullopt;
 }
 
 double grown(const NodeData& node, std::string_view name, std::string_view subject, Span span) {

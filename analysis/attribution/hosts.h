@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/attribution/diagnosis.h"
+#include "analysis/attribution/findings.h"
 #include "analysis/load/run_data.h"
 
 namespace chokepoint::analysis {
@@ -41,6 +41,14 @@ std::optional<Restraint> throttled_cgroup(const NodeData& node, Span span);
 // Adds the evidence for a host whose job got no processor: how long it waited, and for what.
 void add_starvation(const NodeData& node, Span span, const HostLoad& load,
                     std::vector<Evidence>& evidence);
+
+// Makes missing processor time the cause of a step full of computing, where other processes take
+// it, a quota limits the job, or the job itself has more threads than processors. Returns what
+// percent of the time the job waits.
+double remark_processors(const DiagnosisInput& input, Verdict& computing);
+// Of a job on one host, moves from computing the time in which neither its GPU nor its threads
+// worked: they waited for input, a disk or a lock.
+void add_idleness(const DiagnosisInput& input, Findings& findings);
 
 // A fact of the host, the last one in the record; nullptr where there is none.
 const record::Fact* fact_of(const NodeData& node, std::string_view category,

@@ -1,9 +1,5 @@
-// What the job waits for beside the network: its next batch, a file's data, a write. Known from
-// what the first thread of each rank and its loaders were seen to do, outside of the time in which
-// ranks exchanged, or waited for another rank.
-//
-//   every rank waits     the least of them takes part in every step: input, storage
-//   one waits for longer the others wait for it: it is late, and that is why
+#include "analysis/attribution/input.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/attribution/findings.h"
 #include "analysis/attribution/hosts.h"
+#include "analysis/attribution/storage.h"
 #include "base/record/names.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 // Share of a rank's lateness that waiting for input must explain.
-constexpr double kMinOfLateness = 0.5;
+constexpr double kMinInputOfLateness = 0.5;
 constexpr double kMinCoreWaitOfLoaders = 0.1;  // of the time, in which some task waited for a core
 
 // By mount point; "?" where it was not seen which.
@@ -293,7 +289,7 @@ bool explain_by_input(const DiagnosisInput& input, std::size_t node, std::int64_
   if (own == all.end()) {
     return false;
   }
-  const double needed_ms = kMinOfLateness * verdict.lost_ms_per_step;
+  const double needed_ms = kMinInputOfLateness * verdict.lost_ms_per_step;
   if (own->storage_ms() >= needed_ms && own->storage_ms() >= own->input_ms()) {
     verdict.verdict = VerdictClass::Storage;
     verdict.cause = is_periodic ? Cause::Checkpoint : Cause::Log;

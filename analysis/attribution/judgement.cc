@@ -1,4 +1,5 @@
-// From findings to the verdict, with its confidence and the advice that belongs to it.
+#include "analysis/attribution/judgement.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,24 +9,27 @@
 #include <map>
 
 #include "analysis/attribution/causes.h"
-#include "analysis/attribution/findings.h"
 #include "analysis/attribution/gpu_clocks.h"
+#include "analysis/attribution/gpu_copies.h"
 #include "analysis/attribution/hosts.h"
+#include "analysis/attribution/network.h"
+#include "analysis/attribution/ranks.h"
 #include "analysis/attribution/route.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 constexpr double kMbpsPerGbps = 1000;
-constexpr double kRounding = 1e-9;
-constexpr double kUnexplainedPercent = 20;   // of the step: above it the verdict is unknown
-constexpr double kOfUnexplained = 0.75;      // at least, that the job waits for processors
-constexpr double kMinMainCausePercent = 50;  // of the step; below it the confidence is lower
+constexpr double kRoundingShare = 1e-9;            // of the step: a smaller rest is rounding
+constexpr double kMaxUnexplainedPercent = 20;      // of the step: above it the verdict is unknown
+constexpr double kMinWaitingOfUnexplained = 0.75;  // at least, that the job waits for processors
+constexpr double kMinMainCausePercent = 50;        // of the step; below it the confidence is lower
 // Judgement, since no play of the draws had it: a step of messages may be full of round trips that
 // no network shortens.
-constexpr double kNotComputing = 0.6;
-constexpr std::size_t kStepsForConfidence = 10;
-constexpr double kLateUnseen = 0.6;  // a rank that the others wait for may look like computing, too
+constexpr double kMessagesFactor = 0.6;
+constexpr std::size_t kMinStepsForConfidence = 10;
+// A rank that the others wait for may look like computing, too: a judgement.
+constexpr double kUnseenLatenessFactor = 0.6;
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
@@ -68,7 +72,7 @@ std::string rate_text(double gbps) {
   return gbps < 1 ? fmt::format("{:g}M", gbps * kMbpsPerGbps) : fmt::format("{:g}G", gbps);
 }
 
-// The rate to ask predict about: the card's own if something slower lies behind it, else the next
+// The rate to give to predict: the card's own if something slower lies behind it, else the next
 // one that can be bought.
 std::string next_link(const Route& route) {
   constexpr double kMinCardToRate = 2;
@@ -141,7 +145,7 @@ Words words_of(const DiagnosisInput& input, const Verdict& verdict) {
   words["link"] = next_link(route);
   words["buffer"] = buffer_of(route);
   words["to_address"] = peer_address(input, *direction);
-  if (const auto better = better_way(input, *direction, route)) {
+  if (const auto better = better_route(input, *direction, route)) {
     words["better"] = better->interface;
     words["address"] = better->address;
   }
@@ -154,7 +158,7 @@ Accounting account_for(const Phases& phases, const Findings& findings) {
   const double computing_ms = phases.computing_ms - findings.of_computing_ms;
   accounting[Account::Compute] = computing_ms;
   const double rest_ms = phases.step_ms - computing_ms - explained;
-  accounting[Account::Other] += rest_ms > kRounding * phases.step_ms ? rest_ms : 0;
+  accounting[Account::Other] += rest_ms > kRoundingShare * phases.step_ms ? rest_ms : 0;
   return accounting;
 }
 
@@ -188,7 +192,7 @@ double confidence_of(const DiagnosisInput& input, double share_percent, double n
   const double margin = share_percent > 0 ? std::max(0.0, 1 - next_percent / share_percent) : 0;
   const double above = std::min(1.0, share_percent / (4 * kMattersPercent));
   const double steps = std::min(1.0, static_cast<double>(input.steps.settled.size()) /
-                                         static_cast<double>(kStepsForConfidence));
+                                         static_cast<double>(kMinStepsForConfidence));
   const double clear = 0.80 + 0.14 * margin + 0.05 * above;
   const double seen = 0.6 + 0.4 * steps;
   const double source = are_late_ranks_known(input.phases) ? 1 : 0.92;
@@ -203,10 +207,10 @@ std::pair<Verdict, double> computing_and_wait(const DiagnosisInput& input, doubl
   verdict.share_percent = 100 * input.phases.computing_ms / input.phases.step_ms;
   verdict.confidence = confidence_of(input, 100 - lost_percent, lost_percent * 4);
   if (!are_late_ranks_known(input.phases)) {
-    verdict.confidence = std::round(100 * kLateUnseen * verdict.confidence) / 100;
+    verdict.confidence = std::round(100 * kUnseenLatenessFactor * verdict.confidence) / 100;
   }
   if (verdict.share_percent < kMinMainCausePercent) {
-    verdict.confidence = std::round(100 * kNotComputing * verdict.confidence) / 100;
+    verdict.confidence = std::round(100 * kMessagesFactor * verdict.confidence) / 100;
   }
   verdict.evidence.push_back({"computing, and communication hidden behind it",
                               input.phases.computing_ms, "ms", "steps and what was under way"});
@@ -261,8 +265,8 @@ Verdict otherwise(const DiagnosisInput& input, double lost_percent, const Accoun
   const double unexplained_percent = other_percent(input, accounting);
   auto [computes, waited_percent] = computing_and_wait(input, lost_percent);
   const bool is_of_processors =
-      waited_percent > 0 && waited_percent >= kOfUnexplained * unexplained_percent;
-  return unexplained_percent < kUnexplainedPercent || is_of_processors
+      waited_percent > 0 && waited_percent >= kMinWaitingOfUnexplained * unexplained_percent;
+  return unexplained_percent < kMaxUnexplainedPercent || is_of_processors
              ? std::move(computes)
              : unknown(input, accounting, std::move(hints));
 }
@@ -279,7 +283,7 @@ bool is_usual_cost_left(const Phases& phases, VerdictClass found) {
 bool is_outweighed(const DiagnosisInput& input, const Verdict& largest,
                    const Accounting& accounting) {
   return !is_usual_cost_left(input.phases, largest.verdict) &&
-         other_percent(input, accounting) >= kUnexplainedPercent &&
+         other_percent(input, accounting) >= kMaxUnexplainedPercent &&
          accounting[Account::Other] > largest.lost_ms_per_step;
 }
 

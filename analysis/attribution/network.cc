@@ -1,13 +1,11 @@
-// Findings about the network of a job whose data go over sockets: the charges of the connections,
-// joined into a verdict for each class, with the numbers that it rests on; NCCL's own waits beside
-// them; and outages among what looks like loss.
+#include "analysis/attribution/network.h"
+
 #include <algorithm>
 #include <map>
 
 #include <nlohmann/json.hpp>
 
 #include "analysis/attribution/charges.h"
-#include "analysis/attribution/findings.h"
 #include "analysis/attribution/hosts.h"
 #include "analysis/attribution/route.h"
 #include "base/json/codec.h"
@@ -16,7 +14,6 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kBothWays = 0.35;  // both ways are named if the lesser has this of the greater
 constexpr double kMaxOutageSteps = 0.25;  // of all steps: an outage lies in no more of them,
 // And these have this share of the time above the usual step.
 constexpr double kMinLostInOutage = 0.8;
@@ -59,8 +56,8 @@ void add_mean(const DirectionLimits& direction, const char* what, const char* un
   }
   double sum = 0;
   double count = 0;
-  const auto way = static_cast<std::size_t>(direction.view.direction);
-  for (const record::SocketSample& sample : direction.view.at_sender->sockets.at(way)) {
+  const auto side = static_cast<std::size_t>(direction.view.direction);
+  for (const record::SocketSample& sample : direction.view.at_sender->sockets.at(side)) {
     if ((sample.*member).known()) {
       sum += static_cast<double>((sample.*member).value());
       ++count;
@@ -107,8 +104,8 @@ void add_retransmissions(const DirectionLimits& direction, const Route& route, V
 }
 
 // A longer route would show in its round trip, in whichever direction that was measured.
-void add_way_back(const DiagnosisInput& input, const Route& route, Verdict& verdict) {
-  constexpr double kMinFasterWayBack = 2;
+void add_return_path(const DiagnosisInput& input, const Route& route, Verdict& verdict) {
+  constexpr double kMinFasterReturn = 2;
   std::optional<Route> back;
   for (const DirectionLimits& direction : input.limit_timeline.directions) {
     const auto from = static_cast<std::size_t>(direction.view.direction);
@@ -116,12 +113,12 @@ void add_way_back(const DiagnosisInput& input, const Route& route, Verdict& verd
     if (names.at(from) != route.to || names.at(1 - from) != route.from) {
       continue;
     }
-    Route way = route_of(input, direction);
-    if (!back || way.rate_mbps > back->rate_mbps) {
-      back = std::move(way);
+    Route reverse = route_of(input, direction);
+    if (!back || reverse.rate_mbps > back->rate_mbps) {
+      back = std::move(reverse);
     }
   }
-  if (back && back->rtt_ms > 0 && back->rate_mbps > kMinFasterWayBack * route.rate_mbps) {
+  if (back && back->rtt_ms > 0 && back->rate_mbps > kMinFasterReturn * route.rate_mbps) {
     verdict.evidence.push_back(
         {"reverse path: unloaded round trip", back->rtt_ms, "ms", sockets_of(route.to)});
     verdict.evidence.push_back(
@@ -163,26 +160,27 @@ void add_evidence(const DiagnosisInput& input, const DirectionLimits& direction,
     add_round_trips(direction, route, verdict);
   }
   if (verdict.verdict == VerdictClass::WanLoss || verdict.verdict == VerdictClass::WanBandwidth) {
-    add_way_back(input, route, verdict);
+    add_return_path(input, route, verdict);
   }
   if (!is_loss(verdict.verdict)) {
     add_retransmissions(direction, route, verdict);
   }
 }
 
-// What waits for a round trip waits for both ways of it.
+// What waits for a round trip waits for both directions of it.
 bool is_round_trip(Cause cause) { return cause == Cause::RoundTrips || cause == Cause::GlooCredit; }
 
-// The two nodes most charged, and which way.
+// The two nodes most charged, and in which direction.
 Where where_of(const std::vector<const Charge*>& charges, Cause cause) {
-  std::map<std::pair<std::string, std::string>, double> ways;
+  std::map<std::pair<std::string, std::string>, double> charged_ms;
   for (const Charge* charge : charges) {
-    ways[{charge->route.from, charge->route.to}] += charge->ms;
+    charged_ms[{charge->route.from, charge->route.to}] += charge->ms;
   }
-  const auto most = std::ranges::max_element(ways, {}, [](const auto& way) { return way.second; });
-  const auto back = ways.find({most->first.second, most->first.first});
-  const bool is_both =
-      is_round_trip(cause) || (back != ways.end() && back->second > kBothWays * most->second);
+  const auto most =
+      std::ranges::max_element(charged_ms, {}, [](const auto& each) { return each.second; });
+  const auto back = charged_ms.find({most->first.second, most->first.first});
+  const bool is_both = is_round_trip(cause) || (back != charged_ms.end() &&
+                                                back->second > kMinOtherDirection * most->second);
   return {.from = most->first.first, .to = most->first.second, .direction = is_both ? "both" : ""};
 }
 

@@ -14,7 +14,7 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kTinyShare = 0.01;  // of the largest exchange: a flag, a loss, a barrier
+constexpr double kMinExchangeShare = 0.01;  // of the largest exchange: a flag, a loss, a barrier
 
 struct Traffic {
   std::vector<const Exchange*> collectives = {};  // of the node that has most
@@ -27,7 +27,7 @@ std::size_t drop_tiny(std::vector<const Exchange*>& exchanges) {
   if (exchanges.empty()) {
     return 0;
   }
-  const double least = kTinyShare * std::ranges::max(exchanges, {}, &Exchange::bytes)->bytes;
+  const double least = kMinExchangeShare * std::ranges::max(exchanges, {}, &Exchange::bytes)->bytes;
   return std::erase_if(exchanges,
                        [&](const Exchange* exchange) { return exchange->bytes < least; });
 }
@@ -215,7 +215,7 @@ std::optional<double> rank_power_w(const RunData& run, double ranks) {
 // round the same loop: where both send, and one end's least is far below the other's, that is one.
 double unloaded_rtt_us(const DirectionLimits& direction) {
   constexpr double kMaxRttRatio = 0.75;
-  constexpr double kBothSend = 0.1;
+  constexpr double kMinReturnedShare = 0.1;
   const DirectionView& view = direction.view;
   const std::size_t side = side_of(view);
   if (view.at_sender == nullptr || view.at_receiver == nullptr) {
@@ -233,7 +233,8 @@ double unloaded_rtt_us(const DirectionLimits& direction) {
   const auto [less, more] = std::minmax({sent(there), sent(back)});
   const auto [low_us, high_us] = std::minmax(
       {static_cast<double>(least_rtt_us(there)), static_cast<double>(least_rtt_us(back))});
-  const bool is_wrong = less > kBothSend * more && low_us > 0 && low_us < kMaxRttRatio * high_us;
+  const bool is_wrong =
+      less > kMinReturnedShare * more && low_us > 0 && low_us < kMaxRttRatio * high_us;
   return is_wrong ? std::max(high_us, direction.facts.min_rtt_us) : direction.facts.min_rtt_us;
 }
 
@@ -241,7 +242,7 @@ double unloaded_rtt_us(const DirectionLimits& direction) {
 // second, over all connections between the two nodes. The sender's own record has bursts, before
 // the link spreads them.
 double full_mbps(const LimitTimeline& limit_timeline, const DirectionView& main) {
-  constexpr double kFullest = 0.9;
+  constexpr double kFullestQuantile = 0.9;
   constexpr std::int64_t kBinNs = 10'000'000;
   std::map<std::int64_t, double> bytes_in;  // by the bin's beginning
   for (const DirectionLimits& direction : limit_timeline.directions) {
@@ -261,7 +262,7 @@ double full_mbps(const LimitTimeline& limit_timeline, const DirectionView& main)
   for (const auto& [bin, bytes] : bytes_in) {
     if (bytes > 0) mbps.push_back(bytes * 8e3 / static_cast<double>(kBinNs));
   }
-  return math::quantile(mbps, kFullest).value_or(0);
+  return math::quantile(mbps, kFullestQuantile).value_or(0);
 }
 
 }  // namespace

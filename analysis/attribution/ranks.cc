@@ -1,4 +1,5 @@
-// Findings about ranks: which arrived late, which got no processor time to send, which ended early.
+#include "analysis/attribution/ranks.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/attribution/findings.h"
 #include "analysis/attribution/gpu_clocks.h"
 #include "analysis/attribution/hosts.h"
+#include "analysis/attribution/input.h"
+#include "analysis/attribution/route.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -17,14 +19,14 @@ namespace {
 // docs/internals/attribution.md, "Order of arrival": with 5 to 19 steps an uneven lateness is no
 // verdict, with fewer a small one.
 constexpr std::size_t kMinStepsForLateness = 5;
-constexpr std::int64_t kBySignal = 128;  // a shell adds the signal's number to it
+constexpr std::int64_t kSignalExitBase = 128;  // a shell adds the signal's number to it
 
 Where place_of(const NodeData& node) { return {.node = node.name, .rank = node.rank()}; }
 
 // A rank ended by a signal goes before any other; else the one that ended first.
 bool went_before(const NodeData& one, const NodeData& other) {
-  const bool is_one_killed = one.exit_status.value_or(0) > kBySignal;
-  const bool is_other_killed = other.exit_status.value_or(0) > kBySignal;
+  const bool is_one_killed = one.exit_status.value_or(0) > kSignalExitBase;
+  const bool is_other_killed = other.exit_status.value_or(0) > kSignalExitBase;
   return is_one_killed != is_other_killed ? is_one_killed : one.span.end_ns < other.span.end_ns;
 }
 
@@ -33,7 +35,7 @@ bool went_before(const NodeData& one, const NodeData& other) {
 bool is_failure_of_all(const RunData& run, const std::vector<const NodeData*>& gone) {
   const std::int64_t status = *gone.front()->exit_status;
   return run.nodes.size() > 1 && gone.size() == run.nodes.size() &&
-         (status <= kBySignal || std::ranges::all_of(gone, [&](const NodeData* node) {
+         (status <= kSignalExitBase || std::ranges::all_of(gone, [&](const NodeData* node) {
             return *node->exit_status == status;
           }));
 }
@@ -57,7 +59,7 @@ std::vector<double> late_by_step_ms(const DiagnosisInput& input, const RankLaten
   for (const Late& late : input.phases.late) {
     const auto after = std::ranges::upper_bound(steps, late.waited.end_ns, {}, &Span::start_ns);
     const bool is_own = late.node == rank.node &&
-                        (late.rank == rank.rank || std::ranges::count(rank.alike, late.rank) > 0);
+                        (late.rank == rank.rank || std::ranges::count(rank.similar, late.rank) > 0);
     // Between two settled steps there may be others.
     if (is_own && after != steps.begin() && late.waited.end_ns <= std::prev(after)->end_ns) {
       late_ms[static_cast<std::size_t>(after - steps.begin()) - 1] += late.lost_ns / 1e6;
@@ -109,9 +111,9 @@ const RankLateness& latest_of(const Phases& phases) {
 // Few steps, in some of which the rank was late and in others not: they do not show whether that
 // goes on. A rank that is late for a lasting reason is late by about as much in each.
 bool is_uneven(const std::vector<double>& late_ms) {
-  constexpr std::size_t kEnoughStepsForLateness = 20;
+  constexpr std::size_t kMaxStepsForUnevenness = 20;
   constexpr double kMinUnevenDeviation = 0.35;  // median deviation to the median
-  return late_ms.size() >= kMinStepsForLateness && late_ms.size() < kEnoughStepsForLateness &&
+  return late_ms.size() >= kMinStepsForLateness && late_ms.size() < kMaxStepsForUnevenness &&
          *math::median_absolute_deviation(late_ms) > kMinUnevenDeviation * *math::median(late_ms);
 }
 
@@ -169,8 +171,8 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
       {"arrived last at exchanges, later than the rank before it by", latest.late_ms, "ms a step",
        input.phases.source == PhaseSource::Library ? "collectives of all nodes"
                                                    : "first bytes of all nodes after each pause"});
-  if (!latest.alike.empty()) {
-    std::vector<std::int64_t> ranks = latest.alike;
+  if (!latest.similar.empty()) {
+    std::vector<std::int64_t> ranks = latest.similar;
     ranks.push_back(latest.rank);
     std::ranges::sort(ranks);
     verdict.where.rank = std::nullopt;

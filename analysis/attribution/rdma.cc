@@ -1,40 +1,27 @@
-// Findings about a job whose data go by RDMA: sockets show nothing of it. What is left are the
-// ports' counters, once a second, packets where the device lets the kernel see them, and what the
-// library reports of its collectives where it does.
-//
-//   collectives known   what computing does not hide is the network's: first what the line needs
-//                       for the bytes, the rest by the signs of loss and of congestion
-//   packets seen        time of loss is what was spent waiting for retransmissions, and sending
-//                       them; what is left is congestion's where switches marked packets or ports
-//                       were slowed, else unattributed
-//   else                only time that the port spent paused, or waiting for a time-out, is known
-//                       to be lost. What the line needs for the bytes is the least that
-//                       communication takes; whether computing hides it is not known, so the
-//                       verdict is `unknown`, unless it is too little to matter
-//
-// Loss was tested with devices in software; the counters of cards in the tests are invented.
+#include "analysis/attribution/rdma.h"
+
 #include <algorithm>
 #include <vector>
 
-#include "analysis/attribution/findings.h"
 #include "analysis/attribution/rdma_traffic.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kLossy = 1e-5;         // signs of loss per packet
-constexpr double kCongested = 1e-4;     // signs of congestion per packet
-constexpr double kMarked = 1e-3;        // of packets, by switches
-constexpr double kPaused = 0.01;        // of the time
-constexpr double kUsualPacket = 4096;   // bytes, for devices that do not count packets
-constexpr double kTimeoutMs = 67;       // 4.096 µs × 2^14: shorter time-outs are rarely configured
-constexpr double kBothRoceWays = 0.35;  // both ways are lossy if the lesser has this of the greater
-constexpr double kLineOfExposed = 0.7;  // the line is the cause if it needs this of what is exposed
-constexpr double kPeerPauses = 0.5;     // of the pauses: then the peer itself asked for them
+// Judgements: no card that counts in hardware was at hand.
+constexpr double kMinLossPerPacket = 1e-5;        // signs of loss per packet
+constexpr double kMinCongestionPerPacket = 1e-4;  // signs of congestion per packet
+constexpr double kMinMarkedShare = 1e-3;          // of packets, by switches
+constexpr double kMinPausedShare = 0.01;          // of the time
+constexpr double kAssumedPacketBytes = 4096;      // bytes, for devices that do not count packets
+constexpr double kMinTimeoutMs = 67;  // 4.096 µs × 2^14: shorter time-outs are rarely configured
+// The line is the cause if it needs this of what is exposed.
+constexpr double kMinLineOfExposed = 0.7;
+constexpr double kMinPeerPauses = 0.5;  // of the pauses: then the peer itself requested them
 
 double packets_of(const RdmaPort& port) {
-  return std::max(1.0, port.packets > 0 ? port.packets : port.busier_bytes() / kUsualPacket);
+  return std::max(1.0, port.packets > 0 ? port.packets : port.busier_bytes() / kAssumedPacketBytes);
 }
 
 double lossiness(const RdmaPort& port) { return port.lost() / packets_of(port); }
@@ -53,29 +40,32 @@ struct RdmaSigns {
   double paused_ms() const { return math::most_by(ports, &RdmaPort::paused_ms)->paused_ms; }
   // For time-outs, at least, of the port that waited longest, in all.
   double waiting_ms() const {
-    return kTimeoutMs * math::most_by(ports, &RdmaPort::timeouts)->timeouts;
+    return kMinTimeoutMs * math::most_by(ports, &RdmaPort::timeouts)->timeouts;
   }
-  // Counters include retransmissions for an answer that only came late: where packets are captured,
+  // Counters include retransmissions for a reply that only came late: where packets are captured,
   // these show what was missing.
   bool is_lossy() const {
-    const RoceWay* way = view.most_lossy();
-    return view.is_seen() ? way != nullptr && way->lossiness() > kLossy
-                          : lossiness(most_lossy_port()) > kLossy;
+    const RoceDirection* direction = view.most_lossy();
+    return view.is_seen() ? direction != nullptr && direction->lossiness() > kMinLossPerPacket
+                          : lossiness(most_lossy_port()) > kMinLossPerPacket;
   }
   bool is_congested() const {
-    const RoceWay* way = view.most_marked();
-    return congestion(most_congested_port()) > kCongested || paused_ms() > kPaused * length_ms ||
-           (way != nullptr && way->markedness() > kMarked);
+    const RoceDirection* direction = view.most_marked();
+    return congestion(most_congested_port()) > kMinCongestionPerPacket ||
+           paused_ms() > kMinPausedShare * length_ms ||
+           (direction != nullptr && direction->markedness() > kMinMarkedShare);
   }
 };
 
-void name_way(const RdmaSigns& signs, const RoceWay& way, double RoceWay::* measure, Where& where) {
-  where.from = way.from;
-  where.to = way.to;
-  const auto back = std::ranges::find_if(signs.view.ways, [&](const RoceWay& other) {
-    return other.from == way.to && other.to == way.from;
+void name_direction(const RdmaSigns& signs, const RoceDirection& direction,
+                    double RoceDirection::* measure, Where& where) {
+  where.from = direction.from;
+  where.to = direction.to;
+  const auto back = std::ranges::find_if(signs.view.directions, [&](const RoceDirection& other) {
+    return other.from == direction.to && other.to == direction.from;
   });
-  if (back != signs.view.ways.end() && (*back).*measure > kBothRoceWays * (way.*measure)) {
+  if (back != signs.view.directions.end() &&
+      (*back).*measure > kMinOtherDirection * (direction.*measure)) {
     where.direction = "both";
   }
 }
@@ -102,8 +92,8 @@ RdmaSigns rdma_signs(const DiagnosisInput& input) {
 Where where_lost(const RdmaSigns& signs) {
   const RdmaPort& port = signs.most_lossy_port();
   Where where{.interface = port.name, .node = port.node};
-  if (const RoceWay* way = signs.view.most_lossy()) {
-    name_way(signs, *way, &RoceWay::missing, where);
+  if (const RoceDirection* direction = signs.view.most_lossy()) {
+    name_direction(signs, *direction, &RoceDirection::missing, where);
   } else {
     name_ends(signs, where);
   }
@@ -113,8 +103,8 @@ Where where_lost(const RdmaSigns& signs) {
 Where where_congested(const RdmaSigns& signs) {
   const RdmaPort& port = signs.most_congested_port();
   Where where{.interface = port.name, .node = port.node};
-  if (const RoceWay* way = signs.view.most_marked()) {
-    name_way(signs, *way, &RoceWay::marks, where);
+  if (const RoceDirection* direction = signs.view.most_marked()) {
+    name_direction(signs, *direction, &RoceDirection::marks, where);
   }
   return where;
 }
@@ -142,20 +132,21 @@ void add_signs(const RdmaPort& port, double length_ms, std::vector<Evidence>& ev
 }
 
 void add_view(const RdmaSigns& signs, std::vector<Evidence>& evidence) {
-  const auto rows = [](const RoceWay& way) {
-    return "RoCE packets from " + way.from + " to " + way.to;
+  const auto rows = [](const RoceDirection& direction) {
+    return "RoCE packets from " + direction.from + " to " + direction.to;
   };
-  if (const RoceWay* way = signs.view.most_lossy()) {
+  if (const RoceDirection* direction = signs.view.most_lossy()) {
     evidence.push_back({"packets that the receiver missed, by its NAKs or by gaps",
-                        1e6 * way->lossiness(), "a million", rows(*way)});
-    evidence.push_back({"packets retransmitted for them", 100 * way->resent_packets / way->packets,
-                        "% of all", rows(*way)});
+                        1e6 * direction->lossiness(), "a million", rows(*direction)});
+    evidence.push_back({"packets retransmitted for them",
+                        100 * direction->resent_packets / direction->packets, "% of all",
+                        rows(*direction)});
     evidence.push_back({"waited without traffic until a retransmission",
                         signs.view.waited_ns / 1e6 / signs.steps, "ms a step", "RoCE packets"});
   }
-  if (const RoceWay* way = signs.view.most_marked()) {
-    evidence.push_back(
-        {"packets marked on the way (ECN)", 100 * way->markedness(), "% of all", rows(*way)});
+  if (const RoceDirection* direction = signs.view.most_marked()) {
+    evidence.push_back({"packets marked on the way (ECN)", 100 * direction->markedness(),
+                        "% of all", rows(*direction)});
   }
 }
 
@@ -172,7 +163,7 @@ Verdict congested(const RdmaSigns& signs, double lost_ms) {
   if (paused.paused_ms <= 0) {
     return verdict_at(where_congested(signs), VerdictClass::RdmaCongestion, Cause::Ecn, lost_ms);
   }
-  const bool is_peer = pausing.pausing_ms > kPeerPauses * paused.paused_ms;
+  const bool is_peer = pausing.pausing_ms > kMinPeerPauses * paused.paused_ms;
   return verdict_at(place_of(is_peer ? pausing : paused), VerdictClass::RdmaCongestion,
                     is_peer ? Cause::ReceiverPauses : Cause::Pauses, lost_ms);
 }
@@ -195,7 +186,7 @@ void charge_loss(const RdmaSigns& signs, double lost_ms, Findings& findings) {
 // The line's part of what is exposed; a verdict where it is most of it.
 double charge_line(const DiagnosisInput& input, const RdmaSigns& signs, Findings& findings) {
   const double line_ms = std::min(wire_ms(signs.ports, signs.steps), input.phases.exposed_ms);
-  if (line_ms > kLineOfExposed * input.phases.exposed_ms) {
+  if (line_ms > kMinLineOfExposed * input.phases.exposed_ms) {
     charge(Account::Link,
            verdict_at(place_of(signs.ports.front()), VerdictClass::LanBandwidth, Cause::LineRate,
                       line_ms),
@@ -225,8 +216,9 @@ void add_hints(const RdmaSigns& signs, Findings& findings) {
 
 // The time in which packets were marked; where only ports show congestion, its time is not known.
 double congested_ms(const RdmaSigns& signs, double rest_ms) {
-  const RoceWay* way = signs.view.most_marked();
-  return way == nullptr ? rest_ms : std::min(rest_ms, way->marked_ns / 1e6 / signs.steps);
+  const RoceDirection* direction = signs.view.most_marked();
+  return direction == nullptr ? rest_ms
+                              : std::min(rest_ms, direction->marked_ns / 1e6 / signs.steps);
 }
 
 // Packets show how long the job waited for retransmissions and sent them: no estimate is needed.

@@ -9,6 +9,7 @@
 
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/hosts.h"
+#include "analysis/attribution/judgement.h"
 #include "analysis/phases/activity.h"
 #include "base/host/rdma.h"
 #include "base/math/statistics.h"
@@ -116,9 +117,9 @@ struct RoceBin {
   double resending_ns() const { return bytes > 0 ? inside_ns * resent_bytes / bytes : 0; }
 };
 
-// What one way shows of itself, and of the other way by its answers.
+// What one direction shows of itself, and of the other one by its replies.
 struct RoceCounts {
-  RoceWay way = {};
+  RoceDirection direction = {};
   double filled = 0;    // gaps in it that were filled later
   double reported = 0;  // packets of the other way that its sender missed
   Spans marked = {};
@@ -132,7 +133,7 @@ class RoceCounter {
 
   void add(const FlowData& flow, std::size_t node, const Connection& connection) {
     for (const std::size_t side : {0U, 1U}) {
-      RoceCounts& counted = ways_[{connection.names.at(side), connection.names.at(1 - side)}];
+      RoceCounts& counted = directions_[{connection.names.at(side), connection.names.at(1 - side)}];
       for (const record::FlowSample& sample : flow.packets.at(side)) {
         count(sample, node, counted);
       }
@@ -144,17 +145,17 @@ class RoceCounter {
 
   RoceView view() && {
     RoceView view;
-    for (auto& [pair, counted] : ways_) {
-      const auto back = ways_.find({pair.second, pair.first});
-      const double reported = back == ways_.end() ? 0 : back->second.reported;
-      counted.way.from = pair.first;
-      counted.way.to = pair.second;
-      counted.way.missing = std::max(counted.filled, reported);
+    for (auto& [pair, counted] : directions_) {
+      const auto back = directions_.find({pair.second, pair.first});
+      const double reported = back == directions_.end() ? 0 : back->second.reported;
+      counted.direction.from = pair.first;
+      counted.direction.to = pair.second;
+      counted.direction.missing = std::max(counted.filled, reported);
       add_times(counted);
     }
-    for (auto& [pair, counted] : ways_) {
-      if (counted.way.packets > 0) {
-        view.ways.push_back(std::move(counted.way));
+    for (auto& [pair, counted] : directions_) {
+      if (counted.direction.packets > 0) {
+        view.directions.push_back(std::move(counted.direction));
       }
     }
     const Spans waited = common_to(united(std::move(waits_)), inside_);
@@ -166,9 +167,9 @@ class RoceCounter {
   // Queue pairs that send side by side share the time.
   void add_times(RoceCounts& counted) const {
     const Spans marked = common_to(united(std::move(counted.marked)), inside_);
-    counted.way.marked_ns = static_cast<double>(length_ns(marked));
+    counted.direction.marked_ns = static_cast<double>(length_ns(marked));
     for (const auto& [bin, moved] : counted.bins) {
-      counted.way.resending_ns += moved.resending_ns();
+      counted.direction.resending_ns += moved.resending_ns();
     }
   }
 
@@ -185,10 +186,10 @@ class RoceCounter {
     const auto add = [](const record::Figure& figure, double& sum) {
       sum += static_cast<double>(figure.value_or(0));
     };
-    add(sample.packets, counted.way.packets);
-    add(sample.payload_bytes, counted.way.payload_bytes);
-    add(sample.retransmitted_packets, counted.way.resent_packets);
-    add(sample.congestion_marks, counted.way.marks);
+    add(sample.packets, counted.direction.packets);
+    add(sample.payload_bytes, counted.direction.payload_bytes);
+    add(sample.retransmitted_packets, counted.direction.resent_packets);
+    add(sample.congestion_marks, counted.direction.marks);
     add(sample.out_of_order, counted.filled);
     add(sample.duplicate_acks, counted.reported);
     if (sample.congestion_marks.value_or(0) > 0) {
@@ -204,13 +205,13 @@ class RoceCounter {
   const Clocks& clocks_;
   Spans inside_;
   Spans waits_;
-  std::map<std::pair<std::string, std::string>, RoceCounts> ways_;
+  std::map<std::pair<std::string, std::string>, RoceCounts> directions_;
 };
 
 // nullptr if it is nowhere above 0.
 template <class Measure>
-const RoceWay* most_above_0(const std::vector<RoceWay>& ways, Measure measure) {
-  const RoceWay* most = math::most_by(ways, measure);
+const RoceDirection* most_above_0(const std::vector<RoceDirection>& directions, Measure measure) {
+  const RoceDirection* most = math::most_by(directions, measure);
   return most == nullptr || std::invoke(measure, *most) <= 0 ? nullptr : most;
 }
 
@@ -258,12 +259,16 @@ double wire_ms(const std::vector<RdmaPort>& ports, double steps) {
 }
 
 double RoceView::loss_ns() const {
-  const RoceWay* most = math::most_by(ways, &RoceWay::resending_ns);
+  const RoceDirection* most = math::most_by(directions, &RoceDirection::resending_ns);
   return waited_ns + (most == nullptr ? 0 : most->resending_ns);
 }
 
-const RoceWay* RoceView::most_lossy() const { return most_above_0(ways, &RoceWay::lossiness); }
-const RoceWay* RoceView::most_marked() const { return most_above_0(ways, &RoceWay::markedness); }
+const RoceDirection* RoceView::most_lossy() const {
+  return most_above_0(directions, &RoceDirection::lossiness);
+}
+const RoceDirection* RoceView::most_marked() const {
+  return most_above_0(directions, &RoceDirection::markedness);
+}
 
 RoceView roce_view(const RunData& run, const Clocks& clocks, const StepLine& steps) {
   RoceCounter counter(clocks, steps);

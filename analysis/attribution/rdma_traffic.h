@@ -23,10 +23,10 @@ struct RdmaPort {
   double packets = 0;    // sent; 0: unknown
   double resent = 0;     // signs of loss at a sender: NAKs, time-outs, retransmissions
   double missed = 0;     // and at a receiver: out of sequence
-  double timeouts = 0;   // of those, without any answer
+  double timeouts = 0;   // of those, without any reply
   double slowed = 0;     // signs of congestion: notifications handled, marks, pauses without a time
   double paused_ms = 0;  // by the network or the peer, in all
-  double pausing_ms = 0;  // that this host asked others to pause
+  double pausing_ms = 0;  // that this host requested of others
 
   double busier_bytes() const { return std::max(sent_bytes, received_bytes); }
   double lost() const { return std::max(resent, missed); }
@@ -40,7 +40,7 @@ std::vector<RdmaPort> all_rdma_ports(const RunData& run, const Clocks& clocks,
 double wire_ms(const std::vector<RdmaPort>& ports, double steps);
 
 // RoCE packets from one node to another, of all queue pairs, while steps were settled.
-struct RoceWay {
+struct RoceDirection {
   std::string from = {};
   std::string to = {};
   double packets = 0;
@@ -56,14 +56,14 @@ struct RoceWay {
 };
 
 struct RoceView {
-  std::vector<RoceWay> ways = {};
+  std::vector<RoceDirection> directions = {};
   double waited_ns = 0;  // in which nothing passed until a retransmission
 
-  bool is_seen() const { return !ways.empty(); }
+  bool is_seen() const { return !directions.empty(); }
   // Of all steps: waiting for what was lost, and retransmitting it. Ways share the time.
   double loss_ns() const;
-  const RoceWay* most_lossy() const;   // null where none misses anything
-  const RoceWay* most_marked() const;  // null where none is marked
+  const RoceDirection* most_lossy() const;   // null where none misses anything
+  const RoceDirection* most_marked() const;  // null where none is marked
 };
 
 RoceView roce_view(const RunData& run, const Clocks& clocks, const StepLine& steps);

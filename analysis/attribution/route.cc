@@ -18,8 +18,7 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kSlotUsed = 0.7;         // of what the slot carries, by payload: then it is full
-constexpr double kSlotNarrower = 0.9;     // of the line
+constexpr double kMaxSlotToLine = 0.9;    // of the line
 constexpr double kMinFasterFamily = 1.5;  // times the job's rate, as a probe measured it
 constexpr double kMinWiderLine = 2;       // times the job's rate
 // Of the others' traffic; payload may look like more than it is, since the two are not counted at
@@ -53,14 +52,14 @@ double grown_in(const std::vector<record::SocketSample>& samples,
 // By the sockets of the job on this interface: payload, and a little more for the headers.
 std::optional<double> socket_bytes(const NodeData& node, const std::string& interface,
                                    bool is_sender, Span span) {
-  constexpr double kWithHeaders = 1.05;
+  constexpr double kWireBytesPerPayload = 1.05;
   const auto member =
       is_sender ? &record::SocketSample::bytes_sent : &record::SocketSample::bytes_received;
   std::optional<double> bytes;
   for (const FlowData& flow : node.flows) {
     for (const auto& samples : flow.sockets) {
       if (flow.row.interface == interface && !samples.empty()) {
-        bytes = bytes.value_or(0) + kWithHeaders * grown_in(samples, member, span);
+        bytes = bytes.value_or(0) + kWireBytesPerPayload * grown_in(samples, member, span);
       }
     }
   }
@@ -103,12 +102,12 @@ struct Measured {
   double mbps = 0;
 };
 
-std::optional<Measured> measured_by(const record::Probe& probe, ProbeWay way) {
+std::optional<Measured> measured_by(const record::Probe& probe, ProbeDirection direction) {
   const auto document = probe.kind == "tcp" ? read_probe(probe) : std::nullopt;
-  if (!document || !document->peer || !document->way(way).throughput_mbps) {
+  if (!document || !document->peer || !document->direction(direction).throughput_mbps) {
     return std::nullopt;
   }
-  return Measured{*document->peer, *document->way(way).throughput_mbps};
+  return Measured{*document->peer, *document->direction(direction).throughput_mbps};
 }
 
 std::vector<net::Address> addresses_of(const NodeData& node) {
@@ -125,12 +124,12 @@ std::vector<net::Address> addresses_of(const NodeData& node) {
 }
 
 // What the fastest probe of one node measured to the other by another family than the used one.
-std::optional<Measured> best_of(const NodeData& prober, const NodeData& other, ProbeWay way,
-                                net::Family used) {
+std::optional<Measured> best_of(const NodeData& prober, const NodeData& other,
+                                ProbeDirection direction, net::Family used) {
   const std::vector<net::Address> addresses = addresses_of(other);
   std::optional<Measured> best;
   for (const record::Probe& probe : prober.probes) {
-    const auto measured = measured_by(probe, way);
+    const auto measured = measured_by(probe, direction);
     if (measured && measured->peer.family() != used &&
         std::ranges::find(addresses, measured->peer) != addresses.end() &&
         (!best || measured->mbps > best->mbps)) {
@@ -151,7 +150,7 @@ struct Network {
   unsigned bits = 0;
 };
 
-// "10.0.0.1/24"; nothing of a link's own addresses, which are alike on all links.
+// "10.0.0.1/24"; nothing of a link's own addresses, which are the same on all links.
 std::optional<Network> network_of(const std::string& text) {
   const std::size_t slash = text.find('/');
   const auto address = net::Address::parse(text.substr(0, slash));
@@ -194,12 +193,12 @@ std::optional<std::string> neighbour_of(const Interface& interface, const NodeDa
   return std::nullopt;
 }
 
-std::optional<BetterWay> better_interface(const DiagnosisInput& input, const DirectionView& view,
-                                          const Route& route) {
+std::optional<BetterRoute> better_interface(const DiagnosisInput& input, const DirectionView& view,
+                                            const Route& route) {
   if (!view.sender || !view.receiver || view.sender == view.receiver) {
     return std::nullopt;
   }
-  std::optional<BetterWay> best;
+  std::optional<BetterRoute> best;
   for (const Interface& interface : input.run.nodes[*view.sender].interfaces) {
     if (!interface.is_up || interface.kind == "loopback" ||
         interface.name == route.sender.interface ||
@@ -220,8 +219,8 @@ std::optional<BetterWay> better_interface(const DiagnosisInput& input, const Dir
 }
 
 // A probe counts only for the two hosts it ran between, and for its direction.
-std::optional<BetterWay> better_family(const DiagnosisInput& input, const DirectionView& view,
-                                       const Route& route) {
+std::optional<BetterRoute> better_family(const DiagnosisInput& input, const DirectionView& view,
+                                         const Route& route) {
   const auto address = net::Address::parse(input.run.connections[view.connection].row.a_address);
   if (!address || !view.sender || !view.receiver) {
     return std::nullopt;
@@ -229,16 +228,16 @@ std::optional<BetterWay> better_family(const DiagnosisInput& input, const Direct
   const net::Family used = address->unmapped().family();
   const NodeData& sender = input.run.nodes[*view.sender];
   const NodeData& receiver = input.run.nodes[*view.receiver];
-  const auto sent = best_of(sender, receiver, ProbeWay::Send, used);
-  const auto best = sent ? sent : best_of(receiver, sender, ProbeWay::Receive, used);
+  const auto sent = best_of(sender, receiver, ProbeDirection::Send, used);
+  const auto best = sent ? sent : best_of(receiver, sender, ProbeDirection::Receive, used);
   if (!best || best->mbps <= kMinFasterFamily * route.rate_mbps) {
     return std::nullopt;
   }
-  return BetterWay{.cause = Cause::AddressFamily,
-                   .interface = route.sender.interface,
-                   .address = address_in(receiver, best->peer.family()),
-                   .mbps = best->mbps,
-                   .from = "probe tcp of " + (sent ? sender : receiver).name};
+  return BetterRoute{.cause = Cause::AddressFamily,
+                     .interface = route.sender.interface,
+                     .address = address_in(receiver, best->peer.family()),
+                     .mbps = best->mbps,
+                     .from = "probe tcp of " + (sent ? sender : receiver).name};
 }
 
 // A queue that others keep before the line, from before the job began, is in every round trip, the
@@ -272,8 +271,8 @@ std::optional<double> Route::line_mbps() const {
 const Card* Route::narrow_slot() const {
   for (const Card* card : {&sender, &receiver}) {
     if (card->slot_mbps && card->speed_mbps &&
-        *card->slot_mbps < kSlotNarrower * *card->speed_mbps &&
-        rate_mbps > kSlotUsed * *card->slot_mbps) {
+        *card->slot_mbps < kMaxSlotToLine * *card->speed_mbps &&
+        rate_mbps > kMinFullShare * *card->slot_mbps) {
       return card;
     }
   }
@@ -314,10 +313,10 @@ Route route_of(const DiagnosisInput& input, const DirectionLimits& direction) {
   return route;
 }
 
-std::optional<BetterWay> better_way(const DiagnosisInput& input, const DirectionLimits& direction,
-                                    const Route& route) {
-  auto way = better_interface(input, direction.view, route);
-  return way ? way : better_family(input, direction.view, route);
+std::optional<BetterRoute> better_route(const DiagnosisInput& input,
+                                        const DirectionLimits& direction, const Route& route) {
+  auto better = better_interface(input, direction.view, route);
+  return better ? better : better_family(input, direction.view, route);
 }
 
 // Ranks meet at MASTER_ADDR, and then exchange data between the addresses that their library offers
@@ -327,9 +326,12 @@ std::optional<BetterWay> better_way(const DiagnosisInput& input, const Direction
 
 namespace {
 
-constexpr double kProbably = 0.8;  // judgement: the job's own output would show it, and is not read
+// A judgement: the job's own output would show it, and is not read.
+constexpr double kFamilyConfidence = 0.8;
 
-const char* words_for(net::Family family) { return family == net::Family::Ipv4 ? "IPv4" : "IPv6"; }
+const char* name_of_family(net::Family family) {
+  return family == net::Family::Ipv4 ? "IPv4" : "IPv6";
+}
 
 // A variable in the environment of a node's ranks.
 std::string variable_of(const NodeData& node, const char* variable) {
@@ -388,7 +390,7 @@ bool has_data_over(const RunData& run, net::Family family) {
 
 Evidence met(const MeetingPoint& meeting) {
   return {.what = fmt::format("the ranks meet at {}, over {}", meeting.address,
-                              words_for(meeting.family)),
+                              name_of_family(meeting.family)),
           .from = "environment and connections"};
 }
 
@@ -411,7 +413,7 @@ void explain_failure(const RunData& run, Verdict& verdict) {
   verdict.verdict = VerdictClass::WrongPath;
   verdict.cause = Cause::MeetingFamily;
   verdict.where = {};
-  verdict.confidence = kProbably;
+  verdict.confidence = kFamilyConfidence;
   offers.insert(offers.begin(), met(*meeting));
   verdict.evidence.insert(verdict.evidence.begin(), offers.begin(), offers.end());
 }
@@ -423,7 +425,7 @@ void remark_family(const RunData& run, Verdict& verdict) {
   if (!has_data_over(run, other)) return;
   verdict.evidence.push_back(met(*meeting));
   verdict.evidence.push_back(
-      {.what = fmt::format("their data go over {}, which nobody asked for", words_for(other)),
+      {.what = fmt::format("their data go over {}, which nobody asked for", name_of_family(other)),
        .from = "connections"});
 }
 

@@ -1,5 +1,5 @@
-// The way that one direction of a connection took: from which interface to which, how wide these
-// are, how fast it went, and whether there was a better way. Pure.
+// The route of one direction of a connection: from which interface to which, how wide these are,
+// how fast data passed, and whether there was a better route. Pure.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ struct Card {
   std::optional<double> speed_mbps = {};
   std::optional<double> slot_mbps = {};  // what its PCIe path carries
   bool is_slot_slow = false;             // for its speed, rather than for its few lanes
-  double others_mbps = 0;                // traffic that is not the job's, this way
-  double nfs_mbps = 0;                   // of the node's busiest mount of NFS, this way
+  double others_mbps = 0;                // traffic that is not the job's, in this direction
+  double nfs_mbps = 0;                   // of the node's busiest mount of NFS, in this direction
   std::string nfs_mount = {};
 };
 
@@ -46,9 +46,9 @@ struct Route {
 
 Route route_of(const DiagnosisInput& input, const DirectionLimits& direction);
 
-// Another way between the same two nodes that would have carried more: a wider interface, or the
+// Another route between the same two nodes that would have carried more: a wider interface, or the
 // other address family if a probe before the job measured that it is faster.
-struct BetterWay {
+struct BetterRoute {
   Cause cause = Cause::None;   // "management-interface", "address-family"
   std::string interface = {};  // at the sender, to be used instead
   std::string address = {};    // of the receiver there
@@ -56,7 +56,13 @@ struct BetterWay {
   std::string from = {};       // the rows of the record that show it
 };
 
-std::optional<BetterWay> better_way(const DiagnosisInput& input, const DirectionLimits& direction,
-                                    const Route& route);
+std::optional<BetterRoute> better_route(const DiagnosisInput& input,
+                                        const DirectionLimits& direction, const Route& route);
+
+// Of a job that failed on every node, whether it met over one address family and offered its peers
+// addresses of the other, over which no data passed.
+void explain_failure(const RunData& run, Verdict& verdict);
+// Adds to the evidence of a job whose data do go over the other family.
+void remark_family(const RunData& run, Verdict& verdict);
 
 }  // namespace chokepoint::analysis

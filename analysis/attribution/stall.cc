@@ -1,17 +1,4 @@
-// Why a job makes no progress, from what each node saw of its own ranks and connections when its
-// limit had passed (base/record/stall.h). A stall counts until an event ends it; a job that ended
-// well was in none.
-//
-//   a node whose record has ended        host-gone
-//   a rank that is stopped, or hangs     rank-stopped, rank-blocked-io
-//   packets without acknowledgement      path-dead, peer-gone
-//   a rank that has ended                rank-gone
-//   ranks in different collectives       mismatch
-//   a rank that others wait for          rank-busy, rank-missing
-//
-// In this order, since an earlier row explains the later ones. Where some rank works, there is no
-// verdict before the node itself reports a stall.
-#include "base/record/stall.h"
+#include "analysis/attribution/stall.h"
 
 #include <fmt/format.h>
 
@@ -22,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/attribution/findings.h"
 #include "base/record/names.h"
+#include "base/record/stall.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -37,11 +24,14 @@ using record::StallState;
 using record::waited_for;
 
 // Without rows the watch has ended: it writes some each second.
-constexpr std::int64_t kGoneNs = 8'000'000'000;
-constexpr std::int64_t kSettledNs = 1'000'000'000;
-constexpr std::int64_t kLastActsNs = 15'000'000'000;
-constexpr double kSureConfidence = 0.95;
-constexpr double kByRecordsAlone = 0.85;
+constexpr std::int64_t kMinSilenceNs = 8'000'000'000;
+// After the last progress: data that come later were not under way already.
+constexpr std::int64_t kArrivalMarginNs = 1'000'000'000;
+// Of a job that failed: what a rank does so shortly before the end is no work on its steps.
+constexpr std::int64_t kMaxLastStallNs = 15'000'000'000;
+// Judgements: docs/internals/run-stalls.md, "Causes".
+constexpr double kConfidenceOfNode = 0.95;
+constexpr double kConfidenceOfRecords = 0.85;
 
 struct Standing {
   std::size_t node = 0;
@@ -75,7 +65,7 @@ std::optional<Standing> last_of(const RunData& run, std::size_t place) {
   // What a rank does in the last seconds of a job that fails is no work on its steps: a watchdog
   // writes what it knows, or ends the job.
   while (has_failed && reported.size() > 1 && reported.back().stall.state == StallState::Moves &&
-         node.span.end_ns - reported.back().t_ns < kLastActsNs &&
+         node.span.end_ns - reported.back().t_ns < kMaxLastStallNs &&
          reported[reported.size() - 2].stall.state != StallState::Over) {
     reported.pop_back();
   }
@@ -107,7 +97,7 @@ class Judge {
     }
     for (const auto& rule :
          {&Judge::host_gone, &Judge::stopped, &Judge::hanging, &Judge::dead_path, &Judge::rank_gone,
-          &Judge::different, &Judge::missing, &Judge::out_of_patience}) {
+          &Judge::different, &Judge::missing, &Judge::past_limit}) {
       if (auto found = std::invoke(rule, *this)) {
         found->verdict = VerdictClass::Stalled;
         add_evidence(*found);
@@ -167,8 +157,9 @@ class Judge {
                                [&](const Standing& each) { return each.stall.state == state; });
   }
 
-  // Elsewhere, for those that wait; or here, as far as its node has patience. A stopped rank is
-  // one, whatever the others do, and one that only takes a processor may wait itself.
+  // Elsewhere, for those that wait; or here, as long as its node has not passed its limits. A
+  // stopped rank is one, whatever the others do, and one that only takes a processor may wait
+  // itself.
   bool is_still_working() const {
     if (!is_any(StallState::Moves) || suspect(RankDoes::Stopped)) {
       return false;
@@ -224,10 +215,10 @@ class Judge {
     }
     for (std::size_t node = 0; node < run_.nodes.size(); ++node) {
       const double behind_s = static_cast<double>(newest_ns - end_ns(node)) / 1e9;
-      if (!run_.nodes[node].is_complete && newest_ns - end_ns(node) > kGoneNs) {
+      if (!run_.nodes[node].is_complete && newest_ns - end_ns(node) > kMinSilenceNs) {
         return Verdict{.cause = Cause::HostGone,
                        .where = {.node = run_.nodes[node].name},
-                       .confidence = kSureConfidence,
+                       .confidence = kConfidenceOfNode,
                        .evidence = {{"its record ended before the others' by", behind_s, "s",
                                      "the newest rows of all nodes"}}};
       }
@@ -242,7 +233,7 @@ class Judge {
     }
     return Verdict{.cause = Cause::RankStopped,
                    .where = place_of(*found),
-                   .confidence = kSureConfidence,
+                   .confidence = kConfidenceOfNode,
                    .evidence = {{"it is stopped, for", found->rank->for_s, "s or longer",
                                  source_of(*found->standing)}}};
   }
@@ -259,7 +250,7 @@ class Judge {
     return Verdict{
         .cause = Cause::RankBlockedIo,
         .where = place_of(*found),
-        .confidence = kSureConfidence,
+        .confidence = kConfidenceOfNode,
         .evidence = {{fmt::format("it waits to {} {}{}, for", is_read ? "read" : "write", file,
                                   rank.waits_in.empty() ? "" : " in " + rank.waits_in),
                       rank.for_s, "s or longer", source_of(*found->standing)}}};
@@ -292,7 +283,7 @@ class Judge {
     }
     return std::ranges::any_of(
         run_.flow(end).packets.at(direction), [&](const record::FlowSample& sample) {
-          return sample.t_ns - sample.bin_ns > standing->stall.since_ns + kSettledNs;
+          return sample.t_ns - sample.bin_ns > standing->stall.since_ns + kArrivalMarginNs;
         });
   }
 
@@ -301,7 +292,7 @@ class Judge {
       for (const record::StallPath& path : standing.stall.paths) {
         Verdict verdict{.cause = Cause::PeerGone,
                         .where = {.from = run_.nodes[standing.node].name, .to = path.peer},
-                        .confidence = kByRecordsAlone};
+                        .confidence = kConfidenceOfRecords};
         const FlowData* flow = flow_at(standing.node, path.flow);
         const Connection* connection = flow ? connection_of(standing, *flow) : nullptr;
         if (connection != nullptr && connection->ends[0] && connection->ends[1]) {
@@ -325,7 +316,7 @@ class Judge {
     const bool arrives = has_come(*connection.ends.at(1 - here), here);
     const bool comes_back = has_come(*connection.ends.at(here), 1 - here);
     verdict.cause = Cause::PathDead;
-    verdict.confidence = kSureConfidence;
+    verdict.confidence = kConfidenceOfNode;
     verdict.where.from = connection.names.at(arrives ? 1 - here : here);
     verdict.where.to = connection.names.at(arrives ? here : 1 - here);
     verdict.where.direction = !arrives && !comes_back ? "both" : "";
@@ -343,7 +334,7 @@ class Judge {
           return Verdict{
               .cause = Cause::RankGone,
               .where = {.node = run_.nodes[standing.node].name, .rank = process.rank.value()},
-              .confidence = kByRecordsAlone};
+              .confidence = kConfidenceOfRecords};
         }
       }
     }
@@ -351,32 +342,32 @@ class Judge {
   }
 
   // Of those in another collective than their neighbour, the one whose collective fewest are in.
-  std::optional<Suspect> odd_one() const {
+  std::optional<Suspect> differing() const {
     std::map<std::string, int> count;
     for (const Standing& standing : all_) {
       for (const StallRank& rank : standing.stall.ranks) {
         count[text_of(entered(rank))] += 1;
       }
     }
-    std::optional<Suspect> odd;
+    std::optional<Suspect> found;
     for (const Standing& standing : all_) {
       for (const StallRank& rank : standing.stall.ranks) {
         if (rank.does == RankDoes::Differs &&
-            (!odd || count[text_of(entered(rank))] < count[text_of(entered(*odd->rank))])) {
-          odd = Suspect{.standing = &standing, .rank = &rank};
+            (!found || count[text_of(entered(rank))] < count[text_of(entered(*found->rank))])) {
+          found = Suspect{.standing = &standing, .rank = &rank};
         }
       }
     }
-    return odd;
+    return found;
   }
 
   std::optional<Verdict> different() const {
-    const auto found = odd_one();
+    const auto found = differing();
     if (!found) {
       return std::nullopt;
     }
     Verdict verdict{
-        .cause = Cause::Mismatch, .where = place_of(*found), .confidence = kByRecordsAlone};
+        .cause = Cause::Mismatch, .where = place_of(*found), .confidence = kConfidenceOfRecords};
     const StallCollective* own = entered(*found->rank);
     const StallCollective* others = waited_for(*found->rank);
     verdict.where.collective = text_of(own);
@@ -403,7 +394,7 @@ class Judge {
         }
         Verdict verdict{.cause = is_busy ? Cause::RankBusy : Cause::RankMissing,
                         .where = place_of({.standing = &standing, .rank = &rank}),
-                        .confidence = kByRecordsAlone};
+                        .confidence = kConfidenceOfRecords};
         verdict.where.collective = text_of(collective);
         const std::string place = rank.waits_in.empty() ? "" : " in " + rank.waits_in;
         if (is_busy) {
@@ -419,15 +410,15 @@ class Judge {
     return std::nullopt;
   }
 
-  std::optional<Verdict> out_of_patience() const {
+  std::optional<Verdict> past_limit() const {
     const auto standing = std::ranges::find_if(
         all_, [](const Standing& each) { return each.stall.state == StallState::Stands; });
     if (standing == all_.end()) {
       return std::nullopt;
     }
-    constexpr double kUnsureConfidence = 0.5;
+    constexpr double kConfidenceWithoutCause = 0.5;
     return Verdict{.where = {.node = run_.nodes[standing->node].name},
-                   .confidence = kUnsureConfidence};
+                   .confidence = kConfidenceWithoutCause};
   }
 
   void add_evidence(Verdict& verdict) const {
@@ -453,7 +444,7 @@ class Judge {
       verdict.evidence.insert(verdict.evidence.begin(),
                               {"no step has ended for", longest_s, "s", source_of(*longest)});
     }
-    // NCCL is asked for collectives ahead of the one that all wait in.
+    // Collectives are enqueued to NCCL ahead of the one that all wait in.
     if (verdict.cause == Cause::RankMissing || verdict.cause == Cause::RankBusy) {
       waiting = verdict.where.collective;
     }

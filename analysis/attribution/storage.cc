@@ -1,5 +1,5 @@
-// What the storage below a mount did while the job ran, and what it can do where `probe storage`
-// has measured it: evidence beside the time that ranks waited for it.
+#include "analysis/attribution/storage.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/attribution/findings.h"
 #include "analysis/attribution/hosts.h"
 #include "base/documents/document.h"
 #include "base/documents/probe_storage.h"
@@ -111,7 +110,7 @@ class Storage {
     }
   }
 
-  // How busy the disk was, and for whom; how soon the server answered.
+  // How busy the disk was, and for which programs; how soon the server replied.
   void add_load(std::vector<Evidence>& evidence, double bytes) const {
     if (is_nfs_) {
       const double requests = grown(node_, record::kNfsRequests, mount_, span_);

@@ -27,14 +27,14 @@ constexpr std::chrono::milliseconds kProgressInterval{200};
 
 using CollectClock = std::chrono::steady_clock;
 
-// How far a source is, for whoever waits for it. Written by its thread, read by another.
+// How far a source is, for the thread that waits for it. Written by its thread, read by another.
 struct SourceProgress {
   std::atomic<std::uint64_t> bytes = 0;
-  std::atomic<CollectClock::time_point> heard_at = CollectClock::time_point::max();
+  std::atomic<CollectClock::time_point> received_at = CollectClock::time_point::max();
   std::atomic<bool> is_open = false;
 };
 
-// The records of one source. What ssh says beside them is no trouble if all came.
+// The records of one source. What ssh prints beside them is no trouble if all came.
 Result<> collect_from(const std::vector<std::string>& command, const Source& source,
                       const SenderDeadline& deadline, record::Collector& collector,
                       SourceProgress& progress, CollectOutcome& outcome) {
@@ -42,7 +42,7 @@ Result<> collect_from(const std::vector<std::string>& command, const Source& sou
   record::BundleReader bundle([&](std::span<char> into) -> Result<std::size_t> {
     TRY(const std::size_t count, sender.read(into));
     progress.bytes += count;
-    progress.heard_at = CollectClock::now();
+    progress.received_at = CollectClock::now();
     return count;
   });
   const auto collected = [&]() -> Result<> {
@@ -56,7 +56,7 @@ Result<> collect_from(const std::vector<std::string>& command, const Source& sou
       outcome.collected.push_back(std::move(taken));
     }
   }();
-  // The wait's error says why nothing more came, not what the program printed before.
+  // The wait's error is why nothing more came, not what the program printed before.
   const bool is_left = !collected && (collected.error().kind == ErrorKind::Timeout ||
                                       collected.error().kind == ErrorKind::Interrupted);
   if (is_left) {
@@ -98,7 +98,7 @@ class Collecting {
     for (std::size_t at = next_++; at < sources_.size(); at = next_++) {
       const Source& source = sources_[at];
       SourceProgress& progress = progress_[at];
-      progress.heard_at = CollectClock::now();
+      progress.received_at = CollectClock::now();
       progress.is_open = true;
       CollectOutcome outcome;
       const Result<> collected = collect_one_(source, progress, outcome);
@@ -129,7 +129,7 @@ std::string Collecting::note() const {
   std::optional<std::size_t> quietest;
   for (std::size_t at = 0; at < sources_.size(); ++at) {
     if (progress_[at].is_open &&
-        (!quietest || progress_[at].heard_at.load() < progress_[*quietest].heard_at.load())) {
+        (!quietest || progress_[at].received_at.load() < progress_[*quietest].received_at.load())) {
       quietest = at;
     }
   }
@@ -137,7 +137,7 @@ std::string Collecting::note() const {
     return "";
   }
   const auto silent = std::chrono::floor<std::chrono::seconds>(
-      CollectClock::now() - progress_[*quietest].heard_at.load());
+      CollectClock::now() - progress_[*quietest].received_at.load());
   return fmt::format("{}: {}{}", sources_[*quietest].name(),
                      math::format_bytes(static_cast<double>(progress_[*quietest].bytes.load())),
                      silent.count() > 0 ? fmt::format(", nothing for {} s", silent.count()) : "");
@@ -145,7 +145,7 @@ std::string Collecting::note() const {
 
 }  // namespace
 
-// Ctrl-C ends what other hosts were asked for, too: they are not of this terminal's process group.
+// Ctrl-C ends the requests to other hosts, too: they are not of this terminal's process group.
 Result<CollectOutcome> collect(const std::vector<Source>& sources, record::Collector& collector,
                                const CommandFor& command_for, std::chrono::nanoseconds max_silence,
                                const cli::Context& context) {

@@ -1,4 +1,4 @@
-// The records of several sources, brought into one folder at the same time. Whoever calls waits;
+// The records of several sources, brought into one folder at the same time. The caller waits;
 // a bounded number of threads reads.
 #pragma once
 
@@ -27,7 +27,7 @@ struct CollectOutcome {
 // The command that writes a source's records to its standard output.
 using CommandFor = std::function<std::vector<std::string>(const Source& source)>;
 
-// `max_silence`: how long a source may send nothing. Ctrl-C is an error; what came by then is kept.
+// `max_silence`: how long a source may send nothing. Ctrl-C is an error; what came by then stays.
 Result<CollectOutcome> collect(const std::vector<Source>& sources, record::Collector& collector,
                                const CommandFor& command_for, std::chrono::nanoseconds max_silence,
                                const cli::Context& context);

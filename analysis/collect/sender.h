@@ -34,7 +34,8 @@ class Sender {
 
   // 0: it has written all.
   Result<std::size_t> read(std::span<char> into);
-  // What it said on standard error, on one line. It has ended then, or is killed where it does not.
+  // What it printed on standard error, on one line. It has ended then, or is killed where it does
+  // not.
   std::string message();
   // After message().
   bool has_failed() const { return has_failed_; }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::seconds kMaxSlurmSilence{60};
 
-// What scontrol or sacct say of a job: "KEY=VALUE KEY=VALUE", or a line with '|' between.
+// What scontrol or sacct print about a job: "KEY=VALUE KEY=VALUE", or a line with '|' between.
 struct SlurmJob {
   std::string nodes = {};
   std::string folder = {};

@@ -1,7 +1,5 @@
 // The tests of `diagnose --confirm`: a child process of `chokepoint ask` each. While the job runs
 // they keep to the share of its time that every node's `run --allow-probes` gives.
-#include "analysis/confirm/confirm.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -18,6 +16,10 @@
 
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/run_files.h"
+#include "analysis/confirm/judge.h"
+#include "analysis/confirm/plan.h"
+#include "analysis/confirm/saved_tests.h"
+#include "analysis/confirm/tests.h"
 #include "base/cli/output.h"
 #include "base/cli/text.h"
 #include "base/record/runs.h"
@@ -30,13 +32,13 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr std::size_t kMaxTestDocument = std::size_t{4} << 20;
-// What a test may take beyond its time: the server is called, the peer answers, and latency under
-// load is measured each way.
-constexpr double kTimes = 10;
-constexpr std::chrono::seconds kBeyond{30};
-constexpr double kExpectedTimes = 2;  // of its time, with the call; one that takes longer is ended
+// What a test may take beyond its time: the server is called, the peer replies, and latency under
+// load is measured in each direction.
+constexpr double kTimeoutFactor = 10;
+constexpr std::chrono::seconds kTimeoutBeyond{30};
+constexpr double kExpectedFactor = 2;  // of its time, with the call; one that takes longer is ended
 constexpr const char* kLeftOut = "left out";
-constexpr std::chrono::milliseconds kLook{250};  // whether the job still runs
+constexpr std::chrono::milliseconds kJobCheckInterval{250};  // whether the job still runs
 
 Result<confirm::PlanOptions> plan_options(const ConfirmFlags& flags) {
   confirm::PlanOptions options{.most_mbps = flags.most.bits_per_second / math::kMega};
@@ -90,7 +92,7 @@ class Allowance {
 
   // Until a test may begin.
   Seconds wait(const PlannedTest& test) const {
-    const double job_s = (cost_s_ + cost_s(test, kExpectedTimes * test.time_s)) * 100 / percent_;
+    const double job_s = (cost_s_ + cost_s(test, kExpectedFactor * test.time_s)) * 100 / percent_;
     return std::max(Seconds(0), Seconds(job_s) - Seconds(SteadyClock::now() - began_));
   }
   // How long a test that begins now may take.
@@ -98,7 +100,7 @@ class Allowance {
     const Seconds job = SteadyClock::now() - began_;
     return std::max(Seconds(0), Seconds(percent_ / 100 * job.count() - cost_s_));
   }
-  // Called, answered and all.
+  // From the call to its reply.
   void add(const PlannedTest& test, Seconds took) { cost_s_ += cost_s(test, took.count()); }
   double cost_s() const { return cost_s_; }
   double percent() const { return percent_; }
@@ -148,7 +150,7 @@ class TestRunner {
   // Waits until the test may begin. Empty: it may.
   std::string why_left_out(const PlannedTest& test) const {
     const Seconds wait = allowance_ ? allowance_->wait(test) : Seconds(0);
-    if (SteadyClock::now() + wait + Seconds(kExpectedTimes * test.time_s) <= until_) {
+    if (SteadyClock::now() + wait + Seconds(kExpectedFactor * test.time_s) <= until_) {
       return !allowance_ || job_runs_for(wait) ? ""
                                                : fmt::format("{}: the job has ended", kLeftOut);
     }
@@ -167,7 +169,7 @@ class TestRunner {
         return true;
       }
       if (is_interrupted_within(
-              std::min(kLook, std::chrono::ceil<std::chrono::milliseconds>(left)))) {
+              std::min(kJobCheckInterval, std::chrono::ceil<std::chrono::milliseconds>(left)))) {
         return false;
       }
     }
@@ -238,7 +240,7 @@ class TestRunner {
   // The least of its own bound, of what is left of --confirm-time and of the job's share.
   Longest longest_of(const PlannedTest& test) const {
     Longest longest{.time = std::chrono::ceil<std::chrono::nanoseconds>(
-                        Seconds(kTimes * test.time_s) + kBeyond),
+                        Seconds(kTimeoutFactor * test.time_s) + kTimeoutBeyond),
                     .why = "its server did not answer"};
     const auto bound = [&](Seconds time, std::string why) {
       if (time < longest.time) {
@@ -299,16 +301,16 @@ std::unexpected<Error> none_ran(const std::vector<PlannedTest>& plan,
 }
 
 Result<> keep_results(const cli::Context& context, const std::string& folder,
-                      const confirm::Kept& kept) {
-  cli::Json document = cli::document(context, Fields<confirm::KeptDocument>::kSchema);
-  document.update(json::to_json(document_of(kept)));
-  return write_own_file(confirm::kept_file(folder).string(), document.dump(2) + "\n");
+                      const confirm::SavedTests& saved) {
+  cli::Json document = cli::document(context, Fields<confirm::SavedDocument>::kSchema);
+  document.update(json::to_json(document_of(saved)));
+  return write_own_file(confirm::saved_file(folder).string(), document.dump(2) + "\n");
 }
 
 // Keeps other --confirm of this run out, so that they do not take the job's share twice. Where the
 // file system has no locks nothing is held.
 Result<sys::Descriptor> lock_run(const std::string& folder) {
-  const std::string path = confirm::kept_file(folder).parent_path().string();
+  const std::string path = confirm::saved_file(folder).parent_path().string();
   sys::Descriptor held(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (held && flock(held.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return fail(ErrorKind::Busy, "confirm", folder, "another --confirm tests it already",
@@ -321,7 +323,7 @@ Result<sys::Descriptor> lock_run(const std::string& folder) {
 Result<Allowance> allowance_of(const cli::Context& context, const std::string& folder,
                                const ConfirmFlags& flags, const DiagnosedRun& diagnosed) {
   TRY(const double allowed, confirm::allowed_percent(diagnosed.run));
-  TRY(const confirm::Kept kept, confirm::read_kept(folder));
+  TRY(const confirm::SavedTests saved, confirm::read_saved(folder));
   Allowance::Job job{.bytes = confirm::bytes_sent(diagnosed.run, diagnosed.inquiry.clocks)};
   std::int64_t began_wall_ns = 0;
   for (const NodeData& node : diagnosed.run.nodes) {
@@ -333,7 +335,7 @@ Result<Allowance> allowance_of(const cli::Context& context, const std::string& f
   if (steps.mean_ms) {
     job.seconds = std::min(job.seconds, static_cast<double>(steps.count) * *steps.mean_ms / 1e3);
   }
-  return Allowance(std::min(allowed, static_cast<double>(flags.share_percent)), job, kept.cost_s);
+  return Allowance(std::min(allowed, static_cast<double>(flags.share_percent)), job, saved.cost_s);
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ struct ConfirmFlags {
 void define_confirm(cli::Flags& flags, ConfirmFlags& confirm);
 
 // Runs the tests and gives the diagnosis its confirmation. Whether the user ended it early; what
-// was measured until then is kept. An Error where none measured anything.
+// was measured until then is saved. An Error where none measured anything.
 Result<bool> confirm_run(const cli::Context& context, const std::string& folder,
                          const DiagnoseOptions& options, const ConfirmFlags& flags,
                          DiagnosedRun& diagnosed);

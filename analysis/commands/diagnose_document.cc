@@ -71,7 +71,7 @@ struct Fields<analysis::Ceiling> {
       computed<C>(
           "says",
           [](const C& c) {
-            const std::string name = name_of(c.says);
+            const std::string name(label_of(c.support));
             return name.empty() ? std::nullopt : std::optional(name);
           },
           "for or against the verdict"),
@@ -92,7 +92,7 @@ struct Fields<analysis::GivenClaim> {
       computed<G>(
           "says",
           [](const G& g) {
-            const std::string name = name_of(g.says);
+            const std::string name(label_of(g.support));
             return name.empty() ? std::nullopt : std::optional(name);
           },
           "for or against what this program says"),
@@ -190,8 +190,8 @@ namespace chokepoint::analysis {
 cli::Json diagnosis_schema() {
   cli::Json schema = json::schema_of<Diagnosis>();
   cli::Json& parts = schema["properties"];
-  parts["ceilings"]["items"]["properties"]["says"]["enum"] = {
-      name_of(Ceiling::Says::For), name_of(Ceiling::Says::Against), nullptr};
+  parts["ceilings"]["items"]["properties"]["says"]["enum"] = {name_of(Support::For),
+                                                              name_of(Support::Against), nullptr};
   parts["given"]["items"]["properties"]["says"]["enum"] =
       parts["ceilings"]["items"]["properties"]["says"]["enum"];
   cli::Json& tools = parts["given"]["items"]["properties"]["tool"]["enum"];

@@ -191,7 +191,8 @@ void print_ceilings(std::ostream& out, const cli::Terminal& terminal,
     const auto share = each.share_percent();
     table.add({each.probe + ": " + each.what, where, quantity_text(each.probe_value, each.unit),
                each.job_value ? quantity_text(*each.job_value, each.unit) : "",
-               share ? fmt::format("{:.0f} %", *share) : "", name_of(each.says), each.source});
+               share ? fmt::format("{:.0f} %", *share) : "", std::string(label_of(each.support)),
+               each.source});
   }
   print_below(out, terminal, table);
 }
@@ -200,8 +201,7 @@ void print_tests(std::ostream& out, const cli::Terminal& terminal,
                  const Confirmation& confirmation) {
   cli::Table table({{"test"}, {"verdict"}, {"measured"}});
   for (const TestResult& each : confirmation.tests) {
-    table.add({std::string(name_of(each.kind)),
-               each.says == TestSays::Nothing ? "" : std::string(name_of(each.says)),
+    table.add({std::string(name_of(each.kind)), std::string(label_of(each.support)),
                each.failure.empty() ? each.sentence : each.failure});
   }
   print_below(out, terminal, table);
@@ -222,7 +222,7 @@ void print_given(std::ostream& out, const cli::Terminal& terminal,
   };
   for (const GivenClaim& each : given) {
     table.add({each.tool, figure(each.theirs, each.unit), figure(each.ours, each.unit),
-               name_of(each.says), each.from, each.what});
+               std::string(label_of(each.support)), each.from, each.what});
   }
   print_below(out, terminal, table);
 }
@@ -242,10 +242,10 @@ void print_others(std::ostream& out, const cli::Terminal& terminal,
 // Of many ranks those that compute longest, since the others wait for them.
 void print_ranks(std::ostream& out, const cli::Terminal& terminal,
                  const std::vector<RankFigures>& all) {
-  constexpr std::size_t kMost = 16;
+  constexpr std::size_t kMaxRanksShown = 16;
   std::vector<RankFigures> ranks = all;
   std::ranges::stable_sort(ranks, std::greater<>(), &RankFigures::computing_ms);
-  ranks.resize(std::min(ranks.size(), kMost));
+  ranks.resize(std::min(ranks.size(), kMaxRanksShown));
   std::ranges::sort(ranks, {}, &RankFigures::rank);
   cli::Table table({{"rank", Align::Right},
                     {"node"},

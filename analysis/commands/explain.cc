@@ -15,7 +15,7 @@
 
 #include "analysis/attribution/causes.h"
 #include "analysis/commands/commands.h"
-#include "analysis/confirm/confirm.h"
+#include "analysis/confirm/tests.h"
 #include "base/checks/traps.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"

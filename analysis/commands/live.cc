@@ -37,8 +37,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// Reads again and again on a thread of its own; whoever draws takes the newest. Signals are for the
-// thread that draws.
+// Reads repeatedly on a thread of its own; the thread that draws takes the newest. Signals are for
+// the thread that draws.
 class LiveReader {
  public:
   static Result<std::unique_ptr<LiveReader>> start(LiveSource& source, LiveView first,
@@ -195,7 +195,7 @@ bool is_address(const std::string& place) {
 }
 
 Result<std::unique_ptr<LiveSource>> LiveCommand::choose_source(const cli::Context& context) const {
-  constexpr std::size_t kMostNodes = 256;
+  constexpr std::size_t kMaxNodes = 256;
   std::vector<std::string> folders;
   std::vector<Scraper> scrapers;
   for (const std::string& place : places_) {
@@ -211,10 +211,9 @@ Result<std::unique_ptr<LiveSource>> LiveCommand::choose_source(const cli::Contex
     return fail(ErrorKind::Usage, "", places_.back(), "folders and addresses cannot be mixed",
                 "give one kind");
   }
-  if (scrapers.size() > kMostNodes) {
+  if (scrapers.size() > kMaxNodes) {
     return fail(ErrorKind::Usage, "", places_.front(),
-                fmt::format("{} nodes are more than {}", scrapers.size(), kMostNodes),
-                "give fewer");
+                fmt::format("{} nodes are more than {}", scrapers.size(), kMaxNodes), "give fewer");
   }
   if (!scrapers.empty()) {
     return metrics_source(std::move(scrapers));

@@ -32,7 +32,7 @@ class LiveSource {
   virtual ~LiveSource() = default;
   // With a diagnosis where there can be one and it is time for it, else with the one before.
   virtual Result<LiveView> read() = 0;
-  // How long after the first look a second one tells more.
+  // How long after the first reading a second one shows more.
   virtual std::chrono::nanoseconds warm_up() const { return {}; }
 };
 

@@ -21,11 +21,11 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::size_t kLabel = 9;  // columns of a line's label
-constexpr std::size_t kMostVerdictLines = 3;
-constexpr std::size_t kMostAdviceLines = 2;
-constexpr std::size_t kLowRows = 16;  // in less the verdict has one line and nothing is blank
-constexpr std::size_t kMinNodes = 2;  // rows kept for nodes in a low terminal
+constexpr std::size_t kLabelColumns = 9;  // columns of a line's label
+constexpr std::size_t kMaxVerdictLines = 3;
+constexpr std::size_t kMaxAdviceLines = 2;
+constexpr std::size_t kMinFullRows = 16;  // in less the verdict has one line and nothing is blank
+constexpr std::size_t kMinNodeRows = 2;   // rows reserved for nodes in a low terminal
 constexpr double kMbpsPerGbps = 1e3;
 constexpr double kGbpsFrom = 1e4;  // Mb/s: from here on rates are in Gb/s
 
@@ -64,7 +64,7 @@ std::string clock_text(double seconds) {
 // Wrapped behind a label; what does not fit into `most` lines ends in "…".
 std::vector<Line> block(const std::string& label, const std::string& text, std::size_t columns,
                         std::size_t most, cli::Tint tint) {
-  const std::size_t room = columns - std::min(columns, kLabel);
+  const std::size_t room = columns - std::min(columns, kLabelColumns);
   std::vector<std::string> lines = cli::broken(cli::printable(text), room);
   if (lines.size() > most) {
     lines.resize(most);
@@ -73,7 +73,7 @@ std::vector<Line> block(const std::string& label, const std::string& text, std::
   }
   std::vector<Line> shown;
   for (std::size_t line = 0; line < lines.size(); ++line) {
-    const std::string margin = padded(line == 0 ? label : "", kLabel, cli::Align::Left);
+    const std::string margin = padded(line == 0 ? label : "", kLabelColumns, cli::Align::Left);
     shown.push_back({cut(margin + lines[line], columns), tint});
   }
   return shown;
@@ -120,11 +120,13 @@ std::string percent_text(const std::optional<double>& percent) {
 }
 
 std::string share_text(const std::optional<double>& percent) {
-  constexpr double kLeastShown = 0.01;
+  constexpr double kMinShownPercent = 0.01;
   if (!percent) {
     return "";
   }
-  return *percent <= 0 ? "0 %" : *percent < kLeastShown ? "<0.01 %" : number_text(*percent) + " %";
+  return *percent <= 0                 ? "0 %"
+         : *percent < kMinShownPercent ? "<0.01 %"
+                                       : number_text(*percent) + " %";
 }
 
 std::string ms_text(const std::optional<double>& ms) { return ms ? math::format_ms(*ms) : ""; }
@@ -200,8 +202,8 @@ std::vector<LiveColumn> columns_of(const LiveView& view) {
 
 // The table's lines, its head first; columns that do not fit are left out.
 std::vector<Line> table_of(const LiveView& view, std::size_t columns_of_screen) {
-  constexpr std::size_t kMostName = 24;
-  constexpr std::size_t kBetween = 2;
+  constexpr std::size_t kMaxNameLetters = 24;
+  constexpr std::size_t kColumnGap = 2;
   struct Filled {
     LiveColumn column;
     std::vector<std::string> cells;
@@ -212,7 +214,7 @@ std::vector<Line> table_of(const LiveView& view, std::size_t columns_of_screen) 
     Filled each{.column = std::move(column), .cells = {}, .width = 0};
     each.width = cli::width_of(each.column.title);
     for (const LiveNode& node : view.nodes) {
-      each.cells.push_back(cut(each.column.text(node), kMostName));
+      each.cells.push_back(cut(each.column.text(node), kMaxNameLetters));
       each.width = std::max(each.width, cli::width_of(each.cells.back()));
     }
     filled.push_back(std::move(each));
@@ -220,9 +222,9 @@ std::vector<Line> table_of(const LiveView& view, std::size_t columns_of_screen) 
   const auto whole = [&] {
     std::size_t width = 0;
     for (const Filled& each : filled) {
-      width += each.width + kBetween;
+      width += each.width + kColumnGap;
     }
-    return width - std::min(width, kBetween);
+    return width - std::min(width, kColumnGap);
   };
   while (whole() > columns_of_screen && filled.size() > 1) {
     const auto least =
@@ -232,7 +234,7 @@ std::vector<Line> table_of(const LiveView& view, std::size_t columns_of_screen) 
   std::vector<Line> lines(view.nodes.size() + 1);
   for (std::size_t line = 0; line < lines.size(); ++line) {
     for (const Filled& each : filled) {
-      lines[line].text += lines[line].text.empty() ? "" : std::string(kBetween, ' ');
+      lines[line].text += lines[line].text.empty() ? "" : std::string(kColumnGap, ' ');
       lines[line].text += padded(line == 0 ? each.column.title : each.cells[line - 1], each.width,
                                  each.column.align);
     }
@@ -250,7 +252,7 @@ std::vector<Line> table_of(const LiveView& view, std::size_t columns_of_screen) 
 
 // "rank 1 on a waits 40.1 ms a step for others, rank 0 on b for none and computes 150 ms"
 std::string waits_text(const Diagnosis& diagnosis) {
-  constexpr double kMinShare = 0.03;  // of the step: less is how steps differ anyhow
+  constexpr double kMinShare = 0.03;  // of the step: steps differ by less without a cause
   if (diagnosis.ranks.size() < 2 || !diagnosis.accounting) {
     return "";
   }
@@ -273,12 +275,12 @@ cli::Tint verdict_tint(VerdictClass verdict) {
 
 std::vector<Line> verdict_lines(const LiveView& view, std::size_t columns, bool is_low) {
   if (!view.diagnosis) {
-    return block("verdict", view.no_diagnosis, columns, is_low ? 1 : kMostVerdictLines,
+    return block("verdict", view.no_diagnosis, columns, is_low ? 1 : kMaxVerdictLines,
                  cli::Tint::Notice);
   }
   const Diagnosis& diagnosis = *view.diagnosis;
   std::vector<Line> lines =
-      block("so far", headline_of(diagnosis), columns, is_low ? 1 : kMostVerdictLines,
+      block("so far", headline_of(diagnosis), columns, is_low ? 1 : kMaxVerdictLines,
             verdict_tint(diagnosis.verdict.verdict));
   if (is_low) {
     return lines;
@@ -289,12 +291,12 @@ std::vector<Line> verdict_lines(const LiveView& view, std::size_t columns, bool 
                         std::back_inserter(lines));
     }
   };
-  add("now", diagnosis.pause, kMostAdviceLines);
+  add("now", diagnosis.pause, kMaxAdviceLines);
   if (!diagnosis.verdict.evidence.empty()) {
     add("why", evidence_text(diagnosis.verdict.evidence, 1), 1);
   }
-  add("do", advice_text(advice_of(diagnosis)), kMostAdviceLines);
-  add("waits", waits_text(diagnosis), kMostAdviceLines);
+  add("do", advice_text(advice_of(diagnosis)), kMaxAdviceLines);
+  add("waits", waits_text(diagnosis), kMaxAdviceLines);
   return lines;
 }
 
@@ -305,10 +307,10 @@ const LiveNode* leading_node(const LiveView& view) {
 
 // Where steps have gone on coming, "; none for 9.00 s".
 std::string pause_text(const LiveNode& node) {
-  constexpr double kMostSteps = 3;
+  constexpr double kMaxStepsWithoutEnd = 3;
   const double since_s = node.since_step_s.value_or(0);
   const bool is_late =
-      node.median_ms && since_s > 1 && since_s > kMostSteps * *node.median_ms / 1e3;
+      node.median_ms && since_s > 1 && since_s > kMaxStepsWithoutEnd * *node.median_ms / 1e3;
   return is_late && node.state == NodeState::Running
              ? fmt::format("; none for {} s", math::three_digits(since_s))
              : "";
@@ -325,7 +327,7 @@ std::vector<Line> step_lines(const LiveView& view, std::size_t columns) {
   }
   text += fmt::format("; number {} by {}", leading->step.value_or(0), leading->step_source);
   text += pause_text(*leading);
-  const std::size_t taken = kLabel + cli::width_of(text) + 2;
+  const std::size_t taken = kLabelColumns + cli::width_of(text) + 2;
   std::vector<Line> lines = block(
       "step", text + "  " + sparkline(leading->recent_ms, columns > taken ? columns - taken : 0),
       columns, 1, cli::Tint::None);
@@ -386,7 +388,7 @@ std::vector<std::string> draw(const LiveView& view, const LiveFrame& frame,
                               const cli::Terminal& terminal) {
   const std::size_t rows = frame.rows == 0 ? std::numeric_limits<std::size_t>::max() : frame.rows;
   const std::size_t keys = frame.rows == 0 ? 0 : 1;
-  const bool is_low = rows < kLowRows;
+  const bool is_low = rows < kMinFullRows;
   std::vector<Line> lines{title_line(view, frame)};
   lines.resize(is_low ? 1 : 2);
   append(lines, verdict_lines(view, frame.columns, is_low));
@@ -396,7 +398,7 @@ std::vector<std::string> draw(const LiveView& view, const LiveFrame& frame,
   std::vector<Line> table = table_of(view, frame.columns);
   std::vector<Line> troubles = trouble_lines(view, frame.columns);
   // Nodes get the rows that the rest leaves, and in a low terminal some of the verdict's.
-  const std::size_t least = 1 + std::min(kMinNodes, view.nodes.size()) + keys;
+  const std::size_t least = 1 + std::min(kMinNodeRows, view.nodes.size()) + keys;
   lines.resize(std::min(lines.size(), std::max<std::size_t>(rows - std::min(rows, least), 1)));
   const std::size_t left = rows - std::min(rows, lines.size() + keys + 1);
   const std::size_t shown = std::min(view.nodes.size(), left);

@@ -74,42 +74,44 @@ class MetricsSource final : public LiveSource {
  public:
   explicit MetricsSource(std::vector<Scraper> scrapers) : scrapers_(std::move(scrapers)) {}
 
-  // All are asked at the same time, so that one that does not answer holds up no other.
+  // All are scraped at the same time, so that one that does not respond delays no other.
   Result<LiveView> read() override {
-    constexpr auto kWait = std::chrono::milliseconds(1500);
+    constexpr auto kScrapeTimeout = std::chrono::milliseconds(1500);
     LiveView view{.run = fmt::format("metrics of {} nodes", scrapers_.size()),
                   .nodes = std::vector<LiveNode>(scrapers_.size()),
                   .no_diagnosis =
                       "none from metrics: it takes the records of the nodes, "
                       "'chokepoint live DIR'"};
-    const auto ask = [&](std::size_t node) { view.nodes[node] = scrapers_[node].read(kWait); };
+    const auto scrape = [&](std::size_t node) {
+      view.nodes[node] = scrapers_[node].read(kScrapeTimeout);
+    };
     std::vector<std::thread> others;
     for (std::size_t node = 1; node < scrapers_.size(); ++node) {
-      if (auto thread = sys::start_thread("metrics", [&ask, node] { ask(node); })) {
+      if (auto thread = sys::start_thread("metrics", [&scrape, node] { scrape(node); })) {
         others.push_back(*std::move(thread));
       } else {
-        ask(node);
+        scrape(node);
       }
     }
-    ask(0);
+    scrape(0);
     std::ranges::for_each(others, &std::thread::join);
     const auto silent = [](const LiveNode& node) { return node.state == NodeState::Silent; };
-    if (!has_answered_ && std::ranges::all_of(view.nodes, silent)) {
+    if (!has_responded_ && std::ranges::all_of(view.nodes, silent)) {
       const LiveNode& first = view.nodes.front();
       return fail(ErrorKind::Unreachable, "", first.name,
                   first.trouble + (scrapers_.size() > 1 ? ", and no other node answers" : ""),
                   "does 'chokepoint run --metrics' run there?");
     }
-    has_answered_ = true;
+    has_responded_ = true;
     return view;
   }
 
-  // Rates need two answers, and figures are made anew every second.
+  // Rates need two responses, and figures are made anew every second.
   nanoseconds warm_up() const override { return std::chrono::milliseconds(1100); }
 
  private:
   std::vector<Scraper> scrapers_;
-  bool has_answered_ = false;
+  bool has_responded_ = false;
 };
 
 }  // namespace

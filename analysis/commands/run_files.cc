@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <string_view>
 
-#include "analysis/attribution/ceilings.h"
-#include "analysis/confirm/confirm.h"
+#include "analysis/attribution/given_claims.h"
+#include "analysis/confirm/judge.h"
+#include "analysis/confirm/plan.h"
+#include "analysis/confirm/saved_tests.h"
 #include "base/cli/output.h"
 #include "base/record/runs.h"
 #include "base/record/schema.h"
@@ -134,18 +136,18 @@ void print_troubles(const cli::Context& context, std::string_view command,
 
 namespace {
 
-// What tests of this run said; where its verdict is unknown the tests that may tell.
-void add_kept(const std::string& folder, const DiagnoseOptions& options, DiagnosedRun& diagnosed) {
-  Result<confirm::Kept> kept = confirm::read_kept(folder);
-  if (!kept) {
-    diagnosed.troubles.push_back(without_operation(kept.error()));
+// The results of tests of this run; where its verdict is unknown the tests that may show a cause.
+void add_saved(const std::string& folder, const DiagnoseOptions& options, DiagnosedRun& diagnosed) {
+  Result<confirm::SavedTests> saved = confirm::read_saved(folder);
+  if (!saved) {
+    diagnosed.troubles.push_back(without_operation(saved.error()));
     return;
   }
   Inquiry& inquiry = diagnosed.inquiry;
   Diagnosis& diagnosis = inquiry.diagnosis;
   const bool is_open = diagnosis.verdict.verdict == VerdictClass::Unknown &&
                        diagnosis.verdict.cause == Cause::None && diagnosed.run.nodes.size() > 1;
-  std::vector<TestResult>& results = kept->results;
+  std::vector<TestResult>& results = saved->results;
   if (results.empty() && !is_open) {
     return;
   }
@@ -157,14 +159,14 @@ void add_kept(const std::string& folder, const DiagnoseOptions& options, Diagnos
   }
 }
 
-constexpr std::size_t kMostGivenFiles = 4096;
+constexpr std::size_t kMaxGivenFiles = 4096;
 
-// A folder's files by name, so that the same folder gives the same answer.
+// A folder's files by name, so that the same folder gives the same result.
 Result<std::vector<std::string>> files_in(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code failed;
   for (fs::directory_iterator at(folder, failed);
-       !failed && at != fs::directory_iterator() && files.size() < kMostGivenFiles;
+       !failed && at != fs::directory_iterator() && files.size() < kMaxGivenFiles;
        at.increment(failed)) {
     std::error_code none;
     if (at->is_regular_file(none)) {
@@ -178,7 +180,8 @@ Result<std::vector<std::string>> files_in(const std::string& folder) {
   return files;
 }
 
-// Of a folder's files those of no known kind are told, not fatal: a job's folder holds others, too.
+// Files of a folder that are of no known kind are reported, not fatal: a job's folder holds others,
+// too.
 Result<> read_given(const std::string& path, std::vector<ToolFile>& into,
                     std::vector<Error>& troubles) {
   std::error_code failed;
@@ -203,7 +206,7 @@ Result<> read_given(const std::string& path, std::vector<ToolFile>& into,
 Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options,
                                      const GivenFiles& given) {
   TRY(DiagnosedRun diagnosed, diagnose_unconfirmed(folder, options, given));
-  add_kept(folder, options, diagnosed);
+  add_saved(folder, options, diagnosed);
   return diagnosed;
 }
 

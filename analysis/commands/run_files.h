@@ -78,11 +78,11 @@ struct DiagnosedRun {
 
 // An Error where there is no record, or none that can be read, or a given file that cannot be.
 // What probes measured is taken together with the run's own probes. A file that belongs to no node
-// or not to the time of the run is told among the troubles, as is one of a given folder that is of
-// no known kind.
+// or not to the time of the run is reported among the troubles, as is one of a given folder that is
+// of no known kind.
 Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOptions& options,
                                      const GivenFiles& given = {});
-// The same without what tests after the job said, which are kept beside it.
+// The same without the tests after the job, whose results are saved beside it.
 Result<DiagnosedRun> diagnose_unconfirmed(const std::string& folder, const DiagnoseOptions& options,
                                           const GivenFiles& given = {});
 // The same of records that are open; `name` is what advised commands call the run's folder.
@@ -95,7 +95,7 @@ constexpr const char* kStandardOutput = "-";
 // An Error where the name is that of a run's record.
 Result<> check_no_record(const std::filesystem::path& file);
 
-// The text of a file that anybody may have written. The Error names it.
+// The text of an untrusted file. The Error names it.
 Result<std::string> read_document(const std::string& file, std::size_t most_bytes);
 
 // Replaces the file in one piece: readers see the old content or the new. Never a run's record.

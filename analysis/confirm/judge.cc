@@ -1,3 +1,5 @@
+#include "analysis/confirm/judge.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/confirm/confirm.h"
+#include "analysis/attribution/diagnose.h"
+#include "analysis/confirm/tests.h"
 #include "analysis/load/connections.h"
 #include "analysis/load/probe_document.h"
 #include "base/documents/collective.h"
@@ -21,45 +24,58 @@
 namespace chokepoint::analysis::confirm {
 namespace {
 
-// The thresholds that the texts of tests.def name.
-constexpr double kATenthMore = 1.1;
-constexpr double kAThirdMore = 4.0 / 3;
-constexpr double kTwice = 2;
-constexpr double kHalfAgain = 1.5;
-constexpr double kThreeQuarters = 0.75;
-constexpr double kATwentiethMore = 1.05;
-constexpr double kSixTenths = 0.6;
-constexpr double kButATenth = 0.9;
-constexpr double kAlmostAsFar = 0.7;
-constexpr double kHalf = 0.5;
+// Thresholds of the rules in tests.def, whose texts name them: judgements, tried by scripts/bench
+// confirm. "Tests of verdicts" in docs/internals/attribution.md explains them.
+// Rates, in times the job's:
+constexpr double kMaxNoFaster = 1.1;
+constexpr double kMaxSimilarRate = 4.0 / 3;
+constexpr double kMinFaster = 2;
+constexpr double kMinFullRate = 0.75;
+// A route's rate, in times the rate of the route that the job used.
+constexpr double kMinBetterRoute = 1.5;
+constexpr double kMaxNoBetterRoute = 1.05;
+// One host's processors, in times another's.
+constexpr double kMaxSlowerPace = 0.75;
+// A collective, in times what it took in the job.
+constexpr double kMaxQuickCollective = 0.6;
+constexpr double kMinSlowCollective = 0.9;
+constexpr double kMinComparableCollective = 0.5;
+// A round trip, in times the job's.
+constexpr double kMinFarRtt = 0.7;
+constexpr double kMaxNearRtt = 0.5;
+// Shares of a test's time in which a buffer, a window or a program held it back.
+constexpr double kMinHeldShare = 0.5;
 // A test that was held to a pace and reached it may have carried more.
 constexpr double kReachedPace = 0.95;
 
+// Packets of a test of loss, and how many of them decide.
 constexpr double kMinPackets = 1000;
 constexpr double kMinExpectedLost = 10;
 constexpr double kMinLost = 3;
 constexpr double kMinLossPercent = 0.005;
+constexpr double kMinShareOfJobLoss = 0.5;
+constexpr double kMaxLostOfOpenPath = 0.5;
 
 // By how much tests change the odds of a verdict: docs/internals/attribution.md, "Tests of
 // verdicts". One that is not confirmed is more often a fault that is over than one that never was.
 constexpr double kOddsConfirmed = 3;
 constexpr double kOddsNotConfirmed = 0.25;
-constexpr double kMostConfidence = 0.99;
+constexpr double kMaxConfidence = 0.99;
 
 struct LostPackets {
   double sent = 0;
   double lost = 0;
 };
 
-// `is_whole`: of both ways, else of what the host that ran the test sent.
+// `is_whole`: of both directions, else of what the host that ran the test sent.
 std::optional<LostPackets> lost_in(const std::string& document, bool is_whole) {
   const auto measured = documents::read_text<documents::ProbeUdp>(document);
   LostPackets packets;
-  const auto add = [&](const std::optional<documents::UdpFigures>& way) {
-    if (way) {
-      const std::uint64_t by_socket = way->lost_in_receiver_queue.value_or(0);
-      packets.sent += static_cast<double>(way->packets_sent);
-      packets.lost += static_cast<double>(way->lost - std::min(way->lost, by_socket));
+  const auto add = [&](const std::optional<documents::UdpFigures>& figures) {
+    if (figures) {
+      const std::uint64_t by_socket = figures->lost_in_receiver_queue.value_or(0);
+      packets.sent += static_cast<double>(figures->packets_sent);
+      packets.lost += static_cast<double>(figures->lost - std::min(figures->lost, by_socket));
     }
   };
   if (measured) {
@@ -96,10 +112,10 @@ std::optional<Pace> pace_in(const std::string& document) {
                           static_cast<double>(measured->processors.size())};
 }
 
-// Whether `one` is a quarter below the other in both.
+// Whether `one` is clearly below the other in both.
 bool is_slower(const Pace& one, const Pace& other) {
-  return one.alone <= kThreeQuarters * other.alone &&
-         one.together <= kThreeQuarters * other.together;
+  return one.alone <= kMaxSlowerPace * other.alone &&
+         one.together <= kMaxSlowerPace * other.together;
 }
 
 // Of several rounds: other programs only lower it, for a moment or for long.
@@ -129,44 +145,46 @@ std::string rate_text(double mbps) { return math::format_rate(mbps * math::kMega
 struct Judged {
   std::optional<double> value = {};
   std::string unit = {};
-  TestSays says = TestSays::Nothing;
+  Support support = Support::Nothing;
   std::string sentence = {};
 };
 
 // `for_it` and `against` cannot both hold.
-TestSays says_of(bool for_it, bool against) {
-  return for_it ? TestSays::For : against ? TestSays::Against : TestSays::Nothing;
+Support support_of(bool for_it, bool against) {
+  return for_it ? Support::For : against ? Support::Against : Support::Nothing;
 }
 
 // By a buffer or a program of either end.
-bool is_held_by_host(const ProbedWay& way) {
-  return way.by_application.value_or(0) + way.by_receive_window.value_or(0) +
-             way.by_send_buffer.value_or(0) >=
-         kHalf;
+bool is_held_by_host(const ProbedDirection& sent) {
+  return sent.by_application.value_or(0) + sent.by_receive_window.value_or(0) +
+             sent.by_send_buffer.value_or(0) >=
+         kMinHeldShare;
 }
 
-bool has_queue(const ProbedWay& way) {
-  return !is_held_by_host(way) &&
-         math::has_queue(way.loaded_rtt_ms.value_or(0), way.least_rtt_ms.value_or(0),
+bool has_queue(const ProbedDirection& sent) {
+  return !is_held_by_host(sent) &&
+         math::has_queue(sent.loaded_rtt_ms.value_or(0), sent.least_rtt_ms.value_or(0),
                          math::kMomentQueueFactor);
 }
 
-// What the rules of throughput say where the path carries `times` of what the job sent.
-TestSays by_room(TestRule rule, double times, bool is_at_pace, const ProbedWay& way) {
-  const bool is_full = !is_at_pace && has_queue(way);
+// The support by rules of throughput where the path carries `times` of what the job sent.
+Support by_room(TestRule rule, double times, bool is_at_pace, const ProbedDirection& sent) {
+  const bool is_full = !is_at_pace && has_queue(sent);
   switch (rule) {
     case TestRule::IsFull:
-      return says_of(is_full && times >= kThreeQuarters && times <= kAThirdMore, times >= kTwice);
+      return support_of(is_full && times >= kMinFullRate && times <= kMaxSimilarRate,
+                        times >= kMinFaster);
     case TestRule::MayBeFull:
-      return says_of(false, times >= kTwice);
+      return support_of(false, times >= kMinFaster);
     case TestRule::HasRoom:
-      return says_of(times >= kTwice, times <= kATenthMore && !is_at_pace);
+      return support_of(times >= kMinFaster, times <= kMaxNoFaster && !is_at_pace);
     case TestRule::IsFree:
-      return says_of(times >= kAThirdMore, false);
+      return support_of(times >= kMaxSimilarRate, false);
     case TestRule::IsNotFull:
-      return says_of(times >= kTwice || is_held_by_host(way), is_full && times <= kATenthMore);
+      return support_of(times >= kMinFaster || is_held_by_host(sent),
+                        is_full && times <= kMaxNoFaster);
     default:
-      return TestSays::Nothing;
+      return Support::Nothing;
   }
 }
 
@@ -185,7 +203,7 @@ class Judge {
       case TestKind::Throughput:
       case TestKind::Buffers:
       case TestKind::Neighbour:
-      case TestKind::OtherWay:
+      case TestKind::OtherRoute:
         return throughput(test, result);
       case TestKind::Latency:
       case TestKind::LoadedLatency:
@@ -204,50 +222,51 @@ class Judge {
   }
 
  private:
-  static std::optional<ProbedWay> sent_in(const TestResult& result) {
+  static std::optional<ProbedDirection> sent_in(const TestResult& result) {
     const auto probe = read_probe({.kind = "tcp", .document = result.document});
-    return probe ? std::optional(probe->way(ProbeWay::Send)) : std::nullopt;
+    return probe ? std::optional(probe->direction(ProbeDirection::Send)) : std::nullopt;
   }
 
   Judged throughput(const PlannedTest& test, const TestResult& result) const {
-    const auto way = sent_in(result);
-    if (!way || !way->throughput_mbps) {
+    const auto sent = sent_in(result);
+    if (!sent || !sent->throughput_mbps) {
       return {};
     }
     if (test.rule == TestRule::LosesUnderLoad) {
-      return retransmitted(test, *way);
+      return retransmitted(test, *sent);
     }
-    const double mbps = *way->throughput_mbps;
+    const double mbps = *sent->throughput_mbps;
     const bool is_at_pace = test.pace_mbps > 0 && mbps >= kReachedPace * test.pace_mbps;
     Judged judged{.value = mbps, .unit = "Mb/s"};
     judged.sentence =
         fmt::format("probe tcp carries {}{} {} from {} to {}{}", is_at_pace ? "at least " : "",
-                    rate_text(mbps), alone(test), test.on, test.to, way_words(test));
+                    rate_text(mbps), alone(test), test.on, test.to, route_text(test));
     if (test.job_value && *test.job_value > 0) {
       judged.sentence += fmt::format(", the job {}", rate_text(*test.job_value));
-      judged.says = by_room(test.rule, mbps / *test.job_value, is_at_pace, *way);
+      judged.support = by_room(test.rule, mbps / *test.job_value, is_at_pace, *sent);
     }
     if (test.rule == TestRule::IsBetter) {
-      judged.says = against_used_way(test, mbps);
+      judged.support = against_used_route(test, mbps);
     }
-    if (mbps < kTwice * test.job_value.value_or(mbps)) {
-      held_by(test.rule, *way, judged);
+    if (mbps < kMinFaster * test.job_value.value_or(mbps)) {
+      held_by(test.rule, *sent, judged);
     }
     return judged;
   }
 
-  static void held_by(TestRule rule, const ProbedWay& way, Judged& judged) {
+  static void held_by(TestRule rule, const ProbedDirection& sent, Judged& judged) {
     if (rule == TestRule::BuffersHold) {
-      const bool by_window = way.by_receive_window.value_or(0) >= way.by_send_buffer.value_or(0);
-      held_by(by_window ? TestRule::WindowHolds : TestRule::BufferHolds, way, judged);
-      judged.says = by_window || judged.says == TestSays::Nothing ? judged.says : TestSays::Against;
+      const bool by_window = sent.by_receive_window.value_or(0) >= sent.by_send_buffer.value_or(0);
+      held_by(by_window ? TestRule::WindowHolds : TestRule::BufferHolds, sent, judged);
+      judged.support =
+          by_window || judged.support == Support::Nothing ? judged.support : Support::Against;
       return;
     }
-    const auto share = rule == TestRule::WindowHolds   ? way.by_receive_window
-                       : rule == TestRule::BufferHolds ? way.by_send_buffer
+    const auto share = rule == TestRule::WindowHolds   ? sent.by_receive_window
+                       : rule == TestRule::BufferHolds ? sent.by_send_buffer
                                                        : std::nullopt;
     if (share) {
-      judged.says = says_of(*share >= kHalf, false);
+      judged.support = support_of(*share >= kMinHeldShare, false);
       judged.sentence += fmt::format(
           "; {} holds it back for {:.0f} % of its time",
           rule == TestRule::WindowHolds ? "the receiver's window" : "the sender's buffer",
@@ -259,34 +278,34 @@ class Judge {
     return test.beside_job ? "beside the job" : "alone";
   }
 
-  static std::string way_words(const PlannedTest& test) {
-    return test.kind == TestKind::OtherWay ? fmt::format(" at {}", test.to_address) : "";
+  static std::string route_text(const PlannedTest& test) {
+    return test.kind == TestKind::OtherRoute ? fmt::format(" at {}", test.to_address) : "";
   }
 
-  // The other way against the one that the job used.
-  TestSays against_used_way(const PlannedTest& test, double mbps) const {
+  // The other route against the one that the job used.
+  Support against_used_route(const PlannedTest& test, double mbps) const {
     for (const TestResult& each : results_) {
       if (each.kind == TestKind::Throughput && each.on == test.on && each.to == test.to) {
         const auto used = sent_in(each);
         const double of_used = used ? used->throughput_mbps.value_or(0) : 0;
-        return of_used > 0
-                   ? says_of(mbps >= kHalfAgain * of_used, mbps <= kATwentiethMore * of_used)
-                   : TestSays::Nothing;
+        return of_used > 0 ? support_of(mbps >= kMinBetterRoute * of_used,
+                                        mbps <= kMaxNoBetterRoute * of_used)
+                           : Support::Nothing;
       }
     }
-    return TestSays::Nothing;
+    return Support::Nothing;
   }
 
-  static Judged retransmitted(const PlannedTest& test, const ProbedWay& way) {
-    if (!way.loss_percent) {
+  static Judged retransmitted(const PlannedTest& test, const ProbedDirection& sent) {
+    if (!sent.loss_percent) {
       return {};
     }
-    const double least = std::max(kMinLossPercent, kHalf * test.job_value.value_or(0));
-    return {.value = way.loss_percent,
+    const double least = std::max(kMinLossPercent, kMinShareOfJobLoss * test.job_value.value_or(0));
+    return {.value = sent.loss_percent,
             .unit = "%",
-            .says = says_of(*way.loss_percent >= least && !has_queue(way), false),
+            .support = support_of(*sent.loss_percent >= least && !has_queue(sent), false),
             .sentence = fmt::format("probe tcp from {} to {} retransmits {:.2g} % {}", test.on,
-                                    test.to, *way.loss_percent, alone(test))};
+                                    test.to, *sent.loss_percent, alone(test))};
   }
 
   static Judged round_trip(const PlannedTest& test, const TestResult& result) {
@@ -295,7 +314,7 @@ class Judge {
       return {};
     }
     if (test.kind == TestKind::LoadedLatency) {
-      const auto& loaded = probe->way(ProbeWay::Send).loaded_rtt_ms;
+      const auto& loaded = probe->direction(ProbeDirection::Send).loaded_rtt_ms;
       return !loaded ? Judged{}
                      : Judged{.value = loaded,
                               .unit = "ms",
@@ -311,10 +330,11 @@ class Judge {
     judged.sentence = fmt::format("a round trip from {} to {} takes {} {}", test.on, test.to,
                                   math::format_ms(ms), alone(test));
     if (test.rule == TestRule::IsWide) {
-      judged.says = says_of(ms >= DiagnoseOptions().wan_rtt_ms, false);
+      judged.support = support_of(ms >= DiagnoseOptions().wan_rtt_ms, false);
     } else if (test.job_value && test.rule == TestRule::IsFar) {
       judged.sentence += fmt::format(", {} in the job", math::format_ms(*test.job_value));
-      judged.says = says_of(ms >= kAlmostAsFar * *test.job_value, ms < kHalf * *test.job_value);
+      judged.support =
+          support_of(ms >= kMinFarRtt * *test.job_value, ms < kMaxNearRtt * *test.job_value);
     }
     return judged;
   }
@@ -335,13 +355,13 @@ class Judge {
     const double expected = packets->sent * test.job_value.value_or(0) / 100;
     switch (test.rule) {
       case TestRule::Loses:
-        judged.says = says_of(is_lost, packets->lost == 0 && expected >= kMinExpectedLost);
+        judged.support = support_of(is_lost, packets->lost == 0 && expected >= kMinExpectedLost);
         break;
       case TestRule::LosesNothing:
-        judged.says = says_of(packets->lost == 0 && packets->sent >= kMinPackets, is_lost);
+        judged.support = support_of(packets->lost == 0 && packets->sent >= kMinPackets, is_lost);
         break;
       case TestRule::Passes:
-        judged.says = says_of(false, packets->lost < kHalf * packets->sent);
+        judged.support = support_of(false, packets->lost < kMaxLostOfOpenPath * packets->sent);
         break;
       default:
         break;
@@ -360,9 +380,10 @@ class Judge {
         math::format_ms(*ms), test.beside_job ? alone(test) : "without the job");
     if (test.job_value && *test.job_value > 0) {
       judged.sentence += fmt::format(", {} in it", math::format_ms(*test.job_value));
-      judged.says = test.rule == TestRule::IsAsLong ? says_of(*ms >= kHalf * *test.job_value, false)
-                                                    : says_of(*ms <= kSixTenths * *test.job_value,
-                                                              *ms >= kButATenth * *test.job_value);
+      judged.support = test.rule == TestRule::IsAsLong
+                           ? support_of(*ms >= kMinComparableCollective * *test.job_value, false)
+                           : support_of(*ms <= kMaxQuickCollective * *test.job_value,
+                                        *ms >= kMinSlowCollective * *test.job_value);
     }
     return judged;
   }
@@ -427,11 +448,11 @@ class Judge {
                                    others.size() == 1 ? "another host" : "the fastest other host",
                                    best.together, best.alone);
     if (test.rule == TestRule::IsSlow) {
-      judged.says = says_of(std::ranges::all_of(others, is_below), false);
-    } else if (test.rule == TestRule::IsAlike) {
-      judged.says =
-          says_of(std::ranges::none_of(others, may_differ),
-                  std::ranges::any_of(others, is_below) || std::ranges::any_of(others, is_above));
+      judged.support = support_of(std::ranges::all_of(others, is_below), false);
+    } else if (test.rule == TestRule::IsSimilar) {
+      judged.support = support_of(
+          std::ranges::none_of(others, may_differ),
+          std::ranges::any_of(others, is_below) || std::ranges::any_of(others, is_above));
     }
     return judged;
   }
@@ -450,8 +471,9 @@ class Judge {
     }
     judged.sentence += fmt::format(", the job {:.3g} while it waited", *test.job_value);
     const double times = *mb_per_s / *test.job_value;
-    judged.says = test.rule == TestRule::ReadsFast ? says_of(times >= kTwice, times <= kATenthMore)
-                                                   : says_of(times <= kAThirdMore, times >= kTwice);
+    judged.support = test.rule == TestRule::ReadsFast
+                         ? support_of(times >= kMinFaster, times <= kMaxNoFaster)
+                         : support_of(times <= kMaxSimilarRate, times >= kMinFaster);
     return judged;
   }
 
@@ -462,24 +484,24 @@ class Judge {
 
 struct Lead {
   TestKind test = TestKind::Throughput;
-  TestSays says = TestSays::Nothing;
+  Support support = Support::Nothing;
   VerdictClass lan = VerdictClass::Unknown;
   VerdictClass wan = VerdictClass::Unknown;
 };
 
 constexpr std::array kLeads{
-#define LEADS(test_, says_, rule_, lan_, wan_) \
-  Lead{.test = TestKind::test_,                \
-       .says = TestSays::says_,                \
-       .lan = VerdictClass::lan_,              \
+#define LEADS(test_, support_, rule_, lan_, wan_) \
+  Lead{.test = TestKind::test_,                   \
+       .support = Support::support_,              \
+       .lan = VerdictClass::lan_,                 \
        .wan = VerdictClass::wan_},
 #include "analysis/attribution/tests.def"
 };
 
-std::string sentences_of(const std::vector<TestResult>& tests, TestSays says) {
+std::string sentences_of(const std::vector<TestResult>& tests, Support support) {
   std::string text;
   for (const TestResult& each : tests) {
-    if (each.says == says && !each.sentence.empty()) {
+    if (each.support == support && !each.sentence.empty()) {
       text += (text.empty() ? "" : "; ") + each.sentence;
     }
   }
@@ -490,24 +512,24 @@ std::string sentences_of(const std::vector<TestResult>& tests, TestSays says) {
 std::string undecided(const std::vector<TestResult>& tests) {
   const auto failed =
       std::ranges::find_if(tests, [](const TestResult& each) { return !each.failure.empty(); });
-  const std::string excluded = sentences_of(tests, TestSays::For);
-  const std::string rest = sentences_of(tests, TestSays::Nothing);
+  const std::string excluded = sentences_of(tests, Support::For);
+  const std::string rest = sentences_of(tests, Support::Nothing);
   const std::string measured = excluded + (excluded.empty() || rest.empty() ? "" : "; ") + rest;
   return !measured.empty()       ? measured
          : failed != tests.end() ? "no test could be run: " + failed->failure
                                  : "no test was run";
 }
 
-bool has(const std::vector<TestResult>& tests, TestKind kind, TestSays says) {
+bool has(const std::vector<TestResult>& tests, TestKind kind, Support support) {
   return std::ranges::any_of(
-      tests, [&](const TestResult& each) { return each.kind == kind && each.says == says; });
+      tests, [&](const TestResult& each) { return each.kind == kind && each.support == support; });
 }
 
 void lead_on(Confirmation& confirmation, bool is_wan) {
-  is_wan = is_wan || has(confirmation.tests, TestKind::Latency, TestSays::For);
+  is_wan = is_wan || has(confirmation.tests, TestKind::Latency, Support::For);
   for (const Lead& lead : kLeads) {
     const auto found = std::ranges::find_if(confirmation.tests, [&](const TestResult& each) {
-      return each.kind == lead.test && each.says == lead.says;
+      return each.kind == lead.test && each.support == lead.support;
     });
     const VerdictClass to = is_wan ? lead.wan : lead.lan;
     if (found != confirmation.tests.end() && to != VerdictClass::Unknown) {
@@ -520,7 +542,7 @@ void lead_on(Confirmation& confirmation, bool is_wan) {
   confirmation.sentence = "the tests lead to no cause: " + undecided(confirmation.tests);
 }
 
-// What the tests of a verdict say together, by their roles.
+// The tests of a verdict together, by their roles.
 struct Together {
   bool is_shown = false;  // by a test of the named thing, or there is none and all else is excluded
   bool is_refuted = false;  // by any test
@@ -531,8 +553,8 @@ Together together(const Verdict& verdict, const std::vector<TestResult>& tests) 
   Together found;
   bool is_by_exclusion = false;
   for (const Check& check : checks_of(verdict.verdict, verdict.cause)) {
-    const bool is_for = has(tests, check.test, TestSays::For);
-    found.is_refuted = found.is_refuted || has(tests, check.test, TestSays::Against);
+    const bool is_for = has(tests, check.test, Support::For);
+    found.is_refuted = found.is_refuted || has(tests, check.test, Support::Against);
     found.is_shown = found.is_shown || (check.role == TestRole::Shows && is_for);
     if (check.role == TestRole::Excludes) {
       is_by_exclusion = true;
@@ -564,8 +586,8 @@ void decide(const Verdict& verdict, Confirmation& confirmation) {
   confirmation.state = found.is_shown && found.left.empty() && !is_refuted ? State::Confirmed
                        : is_refuted && !found.is_shown                     ? State::NotConfirmed
                                                                            : State::Open;
-  const std::string for_it = sentences_of(confirmation.tests, TestSays::For);
-  const std::string against = sentences_of(confirmation.tests, TestSays::Against);
+  const std::string for_it = sentences_of(confirmation.tests, Support::For);
+  const std::string against = sentences_of(confirmation.tests, Support::Against);
   confirmation.sentence = confirmation.state == State::Confirmed      ? "confirmed: " + for_it
                           : confirmation.state == State::NotConfirmed ? "not confirmed: " + against
                           : is_refuted ? fmt::format("not decided: {}; but {}", against, for_it)
@@ -585,9 +607,9 @@ Confirmation judge(const Verdict& verdict, std::span<const PlannedTest> plan,
         PlannedTest run = test;
         run.beside_job = results[at].beside_job;
         judged[at] = judge.judged(run, results[at]);
-        const TestSays possible = describe(test.rule).beside_job;
-        if (run.beside_job && judged[at].says != possible) {
-          judged[at].says = TestSays::Nothing;
+        const Support possible = describe(test.rule).beside_job;
+        if (run.beside_job && judged[at].support != possible) {
+          judged[at].support = Support::Nothing;
         }
         results[at].job_value = test.job_value;
       }
@@ -596,7 +618,7 @@ Confirmation judge(const Verdict& verdict, std::span<const PlannedTest> plan,
   for (std::size_t at = 0; at < results.size(); ++at) {
     results[at].value = judged[at].value;
     results[at].unit = judged[at].unit;
-    results[at].says = judged[at].says;
+    results[at].support = judged[at].support;
     results[at].sentence = judged[at].sentence;
   }
   Confirmation confirmation{.confidence_before = verdict.confidence, .tests = std::move(results)};
@@ -613,7 +635,7 @@ double confidence_after(Confirmation::State state, double confidence) {
                       : state == Confirmation::State::NotConfirmed ? kOddsNotConfirmed
                                                                    : 1;
   const double after = odds * confidence / (odds * confidence + 1 - confidence);
-  return std::round(100 * std::min(after, std::max(kMostConfidence, confidence))) / 100;
+  return std::round(100 * std::min(after, std::max(kMaxConfidence, confidence))) / 100;
 }
 
 void apply(Confirmation confirmation, Diagnosis& diagnosis) {

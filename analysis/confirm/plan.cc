@@ -1,3 +1,5 @@
+#include "analysis/confirm/plan.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/attribution/job_paths.h"
-#include "analysis/confirm/confirm.h"
+#include "analysis/confirm/tests.h"
 #include "analysis/load/connections.h"
 #include "base/json/codec.h"
 #include "base/math/statistics.h"
@@ -22,39 +24,20 @@ namespace {
 
 // To show that a path carries twice what the job sent, a test need not send more than this.
 constexpr double kPaceOfJob = 2.5;
+// Tests of loss send at half of the job's rate, at which no link is full; the bounds are
+// judgements.
 constexpr double kLossPaceOfJob = 0.5;
 constexpr double kMinLossMbps = 1;
-constexpr double kMuchOfLost = 0.5;
 constexpr double kMaxLossMbps = 200;
+// All-reduces are tested where they took this share of the time that the verdict names: a
+// judgement.
+constexpr double kMinCollectiveShare = 0.5;
 constexpr std::size_t kMaxPaths = 4;  // of an unknown verdict
 constexpr std::size_t kMaxHosts = 4;  // whose processors are compared
 constexpr std::size_t kMaxRanks = 64;
 // Beside a running job: long enough for TCP to reach its rate over the paths between data centres.
-constexpr double kMostSecondsBesideJob = 0.5;
-constexpr double kLeastSecondsBesideJob = 0.1;
-
-constexpr std::array kTests{
-#define CONFIRM_TEST(enumerator, name_, task_, seconds_, loads_, text_) \
-  TestDescription{.task = (task_), .seconds = (seconds_), .loads = (loads_), .text = (text_)},
-#include "analysis/attribution/tests.def"
-};
-
-constexpr std::array kRules{
-#define RULE(enumerator, for_, against_, beside_job_) \
-  RuleDescription{                                    \
-      .says_for = (for_), .says_against = (against_), .beside_job = TestSays::beside_job_},
-#include "analysis/attribution/tests.def"
-};
-
-constexpr std::array kChecks{
-#define CHECK(class_, cause_, test_, rule_, role_) \
-  Check{.verdict = VerdictClass::class_,           \
-        .cause = Cause::cause_,                    \
-        .test = TestKind::test_,                   \
-        .rule = TestRule::rule_,                   \
-        .role = TestRole::role_},
-#include "analysis/attribution/tests.def"
-};
+constexpr double kMaxSecondsBesideJob = 0.5;
+constexpr double kMinSecondsBesideJob = 0.1;
 
 struct UsualCollective {
   std::int64_t bytes = 0;
@@ -121,8 +104,8 @@ std::string network_of(const std::string& own) {
   }
   int prefix = 0;
   for (const char digit : own.substr(slash + 1)) {
-    constexpr int kLongest = 128;
-    if (digit < '0' || digit > '9' || prefix > kLongest) {
+    constexpr int kMaxPrefixBits = 128;
+    if (digit < '0' || digit > '9' || prefix > kMaxPrefixBits) {
       return "";
     }
     prefix = 10 * prefix + (digit - '0');
@@ -130,7 +113,7 @@ std::string network_of(const std::string& own) {
   return fmt::format("{}/{}", address->network(prefix).text(), prefix);
 }
 
-// What its `run` said; nullopt where it said nothing, or nothing that can be understood.
+// As its `run` recorded; nullopt where it recorded nothing, or nothing that can be read.
 std::optional<double> allowed_on(const NodeData& node) {
   const auto found = std::ranges::find(node.events, record::kProbesAllowed, &record::Event::kind);
   if (found == node.events.end()) {
@@ -141,10 +124,10 @@ std::optional<double> allowed_on(const NodeData& node) {
   return given > 0 && given <= record::kMaxAllowedPercent ? std::optional(given) : std::nullopt;
 }
 
-// In bins that readings of its counter span; what a twentieth of them passed.
+// The 95th percentile of bins that readings of its counter span.
 std::optional<double> usual_peak_mbps(const SeriesData& sent) {
   constexpr std::int64_t kMinBinNs = 50'000'000;
-  constexpr double kUsual = 0.95;
+  constexpr double kPeakQuantile = 0.95;
   std::vector<double> rates;
   for (std::size_t from = 0, to = 1; to < sent.readings.size(); ++to) {
     const std::int64_t ns = sent.readings[to].t_ns - sent.readings[from].t_ns;
@@ -154,7 +137,7 @@ std::optional<double> usual_peak_mbps(const SeriesData& sent) {
       from = to;
     }
   }
-  return math::quantile(rates, kUsual);
+  return math::quantile(rates, kPeakQuantile);
 }
 
 class Planner {
@@ -166,7 +149,7 @@ class Planner {
         options_(options),
         paths_(job_paths(run, inquiry.clocks)),
         collective_(usual_collective(run)) {
-    // Only acknowledgements go the other way.
+    // Only acknowledgements go in the other direction.
     std::erase_if(paths_, [](const JobPath& path) { return path.bytes <= 0; });
     std::ranges::stable_sort(paths_, std::ranges::greater{}, &JobPath::bytes);
     if (paths_.empty() && is_unknown()) {
@@ -206,7 +189,7 @@ class Planner {
     paths_ = std::move(paths);
   }
 
-  // Of the path, else what its host's interface with the most sent at most, whoever's it was.
+  // Of the path, else what its host's interface with the most sent at most, of any program.
   std::optional<double> peak_mbps(const JobPath& path) const {
     const auto peak = path.pace.pace(path.rtt_ms).peak_mbps;
     const NodeData* from = peak ? nullptr : node(path.from);
@@ -238,16 +221,16 @@ class Planner {
     for (const Check& check : checks_of(verdict_.verdict, verdict_.cause)) {
       const bool is_planned =
           std::ranges::find(plan_, check.test, &PlannedTest::kind) != plan_.end();
-      const TestSays says = is_planned ? describe(check.rule).beside_job : TestSays::Nothing;
-      is_refuted = is_refuted || says == TestSays::Against;
-      is_shown = is_shown || (check.role == TestRole::Shows && says == TestSays::For);
+      const Support support = is_planned ? describe(check.rule).beside_job : Support::Nothing;
+      is_refuted = is_refuted || support == Support::Against;
+      is_shown = is_shown || (check.role == TestRole::Shows && support == Support::For);
       is_all_excluded =
-          is_all_excluded && (check.role != TestRole::Excludes || says == TestSays::For);
+          is_all_excluded && (check.role != TestRole::Excludes || support == Support::For);
     }
     return is_refuted || (is_shown && is_all_excluded);
   }
 
-  // That the verdict blames; else the one with most data of the node that it blames.
+  // That the verdict names; else the one with most data of the node that it names.
   void choose_path() {
     const Where& where = verdict_.where;
     const auto take = [&](auto matches) {
@@ -307,8 +290,8 @@ class Planner {
 
   // How much storage reads and writes has no bound in time.
   bool is_left_out(const Check& check) const {
-    return options_.beside_job && (describe(check.rule).beside_job == TestSays::Nothing ||
-                                   check.test == TestKind::Storage);
+    return options_.beside_job &&
+           (describe(check.rule).beside_job == Support::Nothing || check.test == TestKind::Storage);
   }
 
   void add(const Check& check) {
@@ -324,8 +307,8 @@ class Planner {
         return add_paths(check);
       case TestKind::Neighbour:
         return add_neighbour(check);
-      case TestKind::OtherWay:
-        return add_other_ways(check);
+      case TestKind::OtherRoute:
+        return add_other_routes(check);
       case TestKind::Collective:
         return add_collective(check);
       case TestKind::Processor:
@@ -351,7 +334,7 @@ class Planner {
     }
   }
 
-  // A test of loss goes both ways.
+  // A test of loss sends in both directions.
   bool is_tested_back(const JobPath& path) const {
     return std::ranges::any_of(plan_, [&](const PlannedTest& test) {
       return test.kind == TestKind::Loss && test.on == path.to && test.to == path.from;
@@ -394,7 +377,7 @@ class Planner {
       test.pace_mbps =
           test.pace_mbps > 0 ? std::min(test.pace_mbps, options_.most_mbps) : options_.most_mbps;
     }
-    keep(std::move(test));
+    add_test(std::move(test));
   }
 
   void add_neighbour(const Check& check) {
@@ -414,7 +397,7 @@ class Planner {
   }
 
   // Addresses of the receiver in networks that both have, but for the one that the job used.
-  void add_other_ways(const Check& check) {
+  void add_other_routes(const Check& check) {
     const NodeData* from = path_ == nullptr ? nullptr : node(path_->from);
     const NodeData* to = path_ == nullptr ? nullptr : node(path_->to);
     if (from == nullptr || to == nullptr) {
@@ -424,16 +407,16 @@ class Planner {
     for (const Interface& interface : from->interfaces) {
       std::ranges::transform(interface.addresses, std::back_inserter(networks), network_of);
     }
-    constexpr std::size_t kMaxWays = 2;
-    std::size_t ways = 0;
+    constexpr std::size_t kMaxOtherRoutes = 2;
+    std::size_t others = 0;
     for (const Interface& interface : to->interfaces) {
       for (const std::string& address : interface.addresses) {
         const std::string network = network_of(address);
         const std::string plain = plain_address(address);
-        if (ways < kMaxWays && !network.empty() && plain != path_->addresses[1].front() &&
+        if (others < kMaxOtherRoutes && !network.empty() && plain != path_->addresses[1].front() &&
             std::ranges::find(networks, network) != networks.end()) {
           add_path(check, *path_, plain);
-          ++ways;
+          ++others;
         }
       }
     }
@@ -445,8 +428,9 @@ class Planner {
     }
     // Where the rank waits elsewhere, nothing follows from how long its collectives take.
     const double steps = std::max(1.0, static_cast<double>(steps_));
-    const bool is_long = check.rule != TestRule::IsQuick || is_unknown() ||
-                         collective_->all_ms >= kMuchOfLost * verdict_.lost_ms_per_step * steps;
+    const bool is_long =
+        check.rule != TestRule::IsQuick || is_unknown() ||
+        collective_->all_ms >= kMinCollectiveShare * verdict_.lost_ms_per_step * steps;
     PlannedTest test{.kind = check.test,
                      .rule = check.rule,
                      .on = run_.nodes.front().name,
@@ -457,12 +441,12 @@ class Planner {
       test.hosts.push_back(address_of(each.name));
     }
     if (std::ranges::find(test.hosts, "") == test.hosts.end()) {
-      keep(std::move(test));
+      add_test(std::move(test));
     }
   }
 
   void add_host(const Check& check, const std::string& node) {
-    keep({.kind = check.test, .rule = check.rule, .on = node, .on_address = server_of(node)});
+    add_test({.kind = check.test, .rule = check.rule, .on = node, .on_address = server_of(node)});
   }
 
   void add_other_hosts(const Check& check) {
@@ -480,12 +464,12 @@ class Planner {
     if (where.node.empty() || where.mount.empty()) {
       return;
     }
-    keep({.kind = check.test,
-          .rule = check.rule,
-          .on = where.node,
-          .on_address = server_of(where.node),
-          .folder = where.mount,
-          .job_value = storage_rate()});
+    add_test({.kind = check.test,
+              .rule = check.rule,
+              .on = where.node,
+              .on_address = server_of(where.node),
+              .folder = where.mount,
+              .job_value = storage_rate()});
   }
 
   // In MB/s, while the step waited for it; over the whole of it the storage had nothing to do for a
@@ -505,16 +489,16 @@ class Planner {
            std::clamp(std::max(busy_percent, verdict_.share_percent), 1.0, 100.0);
   }
 
-  void keep(PlannedTest test) {
+  void add_test(PlannedTest test) {
     if (test.on_address.empty()) {
       return;
     }
     test.time_s = describe(test.kind).seconds;
     test.beside_job = options_.beside_job;
     const double mbps = most_mbps(test);
-    if (test.beside_job && test.time_s > kMostSecondsBesideJob) {
-      const double worth_s = mbps > 0 ? kMostSecondsBesideJob * mean_mbps() / mbps : 1;
-      test.time_s = std::clamp(worth_s, kLeastSecondsBesideJob, kMostSecondsBesideJob);
+    if (test.beside_job && test.time_s > kMaxSecondsBesideJob) {
+      const double worth_s = mbps > 0 ? kMaxSecondsBesideJob * mean_mbps() / mbps : 1;
+      test.time_s = std::clamp(worth_s, kMinSecondsBesideJob, kMaxSecondsBesideJob);
     }
     test.most_bytes = test.time_s * mbps * math::kMega / math::kBits;
     std::vector<std::string> line = words_of(test);
@@ -559,51 +543,6 @@ class Planner {
 };
 
 }  // namespace
-
-const TestDescription& describe(TestKind kind) { return kTests.at(static_cast<std::size_t>(kind)); }
-
-const RuleDescription& describe(TestRule rule) { return kRules.at(static_cast<std::size_t>(rule)); }
-
-std::span<const Check> check_table() { return kChecks; }
-
-std::string_view words_of(TestRole role) {
-  switch (role) {
-    case TestRole::Shows:
-      return "shows it";
-    case TestRole::Excludes:
-      return "excludes others";
-    case TestRole::Refutes:
-      return "can only refute it";
-    case TestRole::Told:
-      break;
-  }
-  return "";
-}
-
-std::string text_of(const Check& check) {
-  const RuleDescription& rule = describe(check.rule);
-  std::string text = describe(check.test).text;
-  const auto add = [&](std::string_view says, std::string_view when) {
-    text += when.empty() ? "" : fmt::format("; {}: {}", says, when);
-  };
-  if (check.role != TestRole::Refutes) {
-    add(words_of(check.role), rule.says_for);
-  }
-  add("against it", rule.says_against);
-  return check.rule == TestRule::Beside ? text + "; shown beside the others" : text;
-}
-
-std::vector<Check> checks_of(VerdictClass verdict, Cause cause) {
-  const auto rows = [&](Cause of) {
-    std::vector<Check> found;
-    std::ranges::copy_if(kChecks, std::back_inserter(found), [&](const Check& check) {
-      return check.verdict == verdict && check.cause == of;
-    });
-    return found;
-  };
-  std::vector<Check> own = rows(cause);
-  return own.empty() ? rows(Cause::None) : own;
-}
 
 std::vector<PlannedTest> plan_of(const RunData& run, const Inquiry& inquiry,
                                  const PlanOptions& options) {

@@ -1,5 +1,5 @@
-// What nccl-tests and perftest print, as the documents that this program's own probes write of the
-// same, so that ceilings of either source are compared by one piece of code.
+#include "analysis/evidence/benchmarks.h"
+
 #include <arpa/inet.h>
 #include <fmt/format.h>
 

@@ -64,7 +64,7 @@ class Group {
   }
 
   // The first collective that some rank has not completed. It is missed by a rank that has not even
-  // asked for it, while another has.
+  // enqueued it, while another has.
   std::optional<std::int64_t> outstanding() const {
     std::int64_t first = INT64_MAX;
     std::int64_t furthest = -1;
@@ -233,11 +233,11 @@ void add_ras(const std::vector<ToolFile>& all, std::vector<Claim>& claims) {
       claim.about = About::MissingRank;
       claim.rank = first.rank;
       claim.is_firm = first.state != RasRank::State::Behind;
-      const char* said = first.state == RasRank::State::Dead     ? "counted as dead"
-                         : first.state == RasRank::State::Silent ? "without an answer"
-                                                                 : "behind";
+      const char* how = first.state == RasRank::State::Dead     ? "counted as dead"
+                        : first.state == RasRank::State::Silent ? "without an answer"
+                                                                : "behind";
       claim.what = fmt::format("{}{}: {}", ranks_text(numbers),
-                               first.host.empty() ? "" : " on " + first.host, said);
+                               first.host.empty() ? "" : " on " + first.host, how);
       if (first.state == RasRank::State::Behind) {
         claim.collective = fmt::format("{} {}", first.operation, first.others);
         claim.what += fmt::format(", at {} {}, most others at {}", first.operation, first.count,

@@ -1,17 +1,5 @@
-// Dumps of PyTorch's Flight Recorder, one of each rank: as it writes them, a pickle, or as JSON
-// (torch.distributed's _dump_nccl_trace_json, or the debug server's page).
-//
-//   {"version": "2.10", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}},
-//    "pg_status": {"0": {"last_enqueued_collective": 2, "last_completed_collective": 2, …}},
-//    "entries": [{"pg_id": 0, "process_group": ("0", "default_pg"), "collective_seq_id": 1,
-//                 "profiling_name": "nccl:all_reduce", "state": "completed", "is_p2p": false,
-//                 "time_created_ns": …, "duration_ms": …, "input_sizes": [[3, 4]], …}, …]}
-//
-// A dump does not hold its rank: its file's name does, as the number at its end.
-//
-// Gloo (as of PyTorch 2.14): "retired" marks a call that is over, its "state" stays "scheduled";
-// only one of the groups is configured, without a name; and a status counts messages, too, which
-// are no entries, so that its number is not a collective's.
+#include "analysis/evidence/flight_recorder.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/evidence/pickle.h"
 #include "analysis/evidence/source.h"
 #include "base/sys/number.h"
 #include "base/sys/ranks.h"
@@ -29,7 +18,7 @@ namespace {
 
 using json::Json;
 
-constexpr std::size_t kKeptCalls = 4096;  // of a group, the newest
+constexpr std::size_t kMaxCalls = 4096;  // of a group, the newest
 constexpr std::size_t kMaxGroups = 4096;
 
 // "[0, 1, 7]", a text in both forms.
@@ -60,10 +49,10 @@ std::string operation_of(const Json& entry) {
 }
 
 std::string sizes_of(const Json& entry) {
-  constexpr std::size_t kLongest = 128;
+  constexpr std::size_t kMaxSizesBytes = 128;
   const Json& sizes = member(entry, "input_sizes");
   return sizes.is_array()
-             ? sizes.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, kLongest)
+             ? sizes.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, kMaxSizesBytes)
              : "";
 }
 
@@ -148,7 +137,7 @@ class Dump {
     state->completed = is_completed ? std::max(state->completed, *number) : state->completed;
     state->calls[*number] = {
         .operation = operation_of(entry), .sizes = sizes_of(entry), .is_completed = is_completed};
-    if (state->calls.size() > kKeptCalls) {
+    if (state->calls.size() > kMaxCalls) {
       state->calls.erase(state->calls.begin());
     }
     add_time(entry, name, *number);
@@ -156,9 +145,9 @@ class Dump {
 
   // Only with TORCH_NCCL_ENABLE_TIMING.
   void add_time(const Json& entry, const std::string& name, std::int64_t number) {
-    constexpr double kLongestMs = 1e9;
+    constexpr double kMaxCallMs = 1e9;
     const auto ms = number_in(entry, "duration_ms");
-    if (!ms || !(*ms > 0) || *ms > kLongestMs) {
+    if (!ms || !(*ms > 0) || *ms > kMaxCallMs) {
       return;
     }
     const auto known = std::ranges::find(own_.groups, name);

@@ -1,16 +1,5 @@
-// What NCCL itself reports of a job: the files of its Inspector, and the answers of its RAS
-// (below).
-//
-// Inspector: a JSON object a line, one collective of one rank each, of which the form
-// of NCCL 2.28 has "header" and "metadata" and that of others the same fields beside "coll_perf".
-//
-//   {"header": {"id": "0x7f…", "rank": 0, "n_ranks": 8, "nnodes": 1},
-//    "metadata": {"dump_timestamp_us": …, "hostname": "a", "pid": 7, …},
-//    "coll_perf": {"coll": "AllReduce", "coll_sn": 12, "coll_msg_size_bytes": 1048576,
-//                  "coll_exec_time_us": 412, …}}
-//
-// A rank is one in its communicator. The largest communicator of a process is assumed to be the
-// job's, and its ranks the job's.
+#include "analysis/evidence/nccl.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +15,7 @@ namespace {
 
 using json::Json;
 
-constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxTimes = std::size_t{4} << 20;
 constexpr std::size_t kMaxProcesses = 1 << 16;
 constexpr std::size_t kMaxInspectorGroups = 4096;  // of a process
@@ -83,11 +72,11 @@ class InspectorReader {
   };
 
   void add(const Json& header, const Json& metadata, const Json& times, std::int64_t rank) {
-    constexpr double kLongestUs = 1e12;
+    constexpr double kMaxTimeUs = 1e12;
     const std::string host = text_in(metadata, "hostname");
     const auto number = whole_in(times, "coll_sn");
     const auto us = number_in(times, "coll_exec_time_us");
-    if (!number || *number < 0 || !us || *us < 0 || *us > kLongestUs) {
+    if (!number || *number < 0 || !us || *us < 0 || *us > kMaxTimeUs) {
       return;
     }
     if (const auto at_us = whole_in(metadata, "dump_timestamp_us");
@@ -107,14 +96,14 @@ class InspectorReader {
       process.own.host = host;
     }
     const std::string name = text_in(header, "id") + "/" + text_in(times, "coll");
-    keep(process, name,
-         {.number = static_cast<std::uint64_t>(*number), .length_ns = std::llround(*us * 1e3)});
+    add(process, name,
+        {.number = static_cast<std::uint64_t>(*number), .length_ns = std::llround(*us * 1e3)});
   }
 
-  void keep(Process& process, const std::string& name, CollectiveTime time) {
+  void add(Process& process, const std::string& name, CollectiveTime time) {
     const auto known = process.groups.find(name);
     const bool is_new = known == process.groups.end();
-    if (kept_ >= kMaxTimes || (is_new && process.groups.size() >= kMaxInspectorGroups)) {
+    if (times_ >= kMaxTimes || (is_new && process.groups.size() >= kMaxInspectorGroups)) {
       ++left_out_;
       return;
     }
@@ -124,12 +113,12 @@ class InspectorReader {
     time.group = is_new ? static_cast<std::uint32_t>(process.own.groups.size() - 1) : known->second;
     process.groups.emplace(name, time.group);
     process.own.collectives.push_back(time);
-    ++kept_;
+    ++times_;
   }
 
   ToolFile evidence_;
   std::map<std::string, Process> processes_;
-  std::size_t kept_ = 0;
+  std::size_t times_ = 0;
   std::uint64_t damaged_ = 0;
   std::uint64_t left_out_ = 0;
 };
@@ -137,15 +126,15 @@ class InspectorReader {
 }  // namespace
 
 Result<ToolFile> read_inspector(ByteSource& source, const std::string& file) {
-  constexpr std::size_t kPiece = std::size_t{256} << 10;
+  constexpr std::size_t kReadBytes = std::size_t{256} << 10;
   InspectorReader reader(file);
-  std::vector<char> piece(kPiece);
+  std::vector<char> piece(kReadBytes);
   std::string line;
   bool is_too_long = false;
   for (std::size_t got = source.read(piece); got > 0; got = source.read(piece)) {
     for (std::string_view rest(piece.data(), got); !rest.empty();) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
-      is_too_long = is_too_long || line.size() + end > kLongestLine;
+      is_too_long = is_too_long || line.size() + end > kMaxLineBytes;
       if (!is_too_long) {
         line += rest.substr(0, end);
       }
@@ -164,7 +153,7 @@ Result<ToolFile> read_inspector(ByteSource& source, const std::string& file) {
   return reader.take();
 }
 
-// What NCCL's RAS answers: JSON ("ncclras -f json", from NCCL 2.28 on) and text (ncclras, or
+// What NCCL's RAS prints: JSON ("ncclras -f json", from NCCL 2.28 on) and text (ncclras, or
 // "STATUS" to its socket, from 2.24 on). Ranks are ranks of their communicator; those of the
 // largest one are assumed to be the job's.
 //
@@ -270,7 +259,7 @@ class RasJson {
       const Json& status = member(rank, "status");
       const bool is_dead = member(status, "considered_dead") == Json(true) ||
                            member(rank, "considered_dead") == Json(true);
-      keep(communicator, rank, is_world, {.state = is_dead ? RasState::Dead : RasState::Silent});
+      add(communicator, rank, is_world, {.state = is_dead ? RasState::Dead : RasState::Silent});
     }
     const Json& ranks = list_in(communicator, "ranks");
     const auto usual = usual_counts(ranks);
@@ -278,17 +267,17 @@ class RasJson {
       for (const auto& [kind, count] : usual) {
         const auto own = whole_in(member(rank, "collective_counts"), kind.c_str());
         if (own && *own != count) {
-          keep(communicator, rank, is_world,
-               {.state = *own < count ? RasState::Behind : RasState::Ahead,
-                .operation = kind,
-                .count = *own,
-                .others = count});
+          add(communicator, rank, is_world,
+              {.state = *own < count ? RasState::Behind : RasState::Ahead,
+               .operation = kind,
+               .count = *own,
+               .others = count});
         }
       }
     }
   }
 
-  void keep(const Json& communicator, const Json& rank, bool is_world, RasRank found) {
+  void add(const Json& communicator, const Json& rank, bool is_world, RasRank found) {
     const auto number = whole_in(rank, "rank");
     if (!is_rank(number) || evidence_.ras.size() >= kMaxRasRanks) {
       return;

@@ -1,3 +1,5 @@
+#include "analysis/evidence/pickle.h"
+
 #include <fmt/format.h>
 
 #include <bit>
@@ -9,8 +11,6 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
-
-#include "analysis/evidence/source.h"
 
 namespace chokepoint::analysis {
 namespace {

@@ -1,14 +1,5 @@
-// Traces of PyTorch's profiler (Kineto) and others of Chrome's form, of one rank each and up to
-// gigabytes: read event by event, of which only spans of steps, kernels, copies and collectives are
-// kept, and of those no more than kMaxSpans.
-//
-//   {"distributedInfo": {"rank": 0, …}, "baseTimeNanoseconds": 1759…, "traceEvents": [
-//     {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_…", "ts": 12.5, "dur": 80.1,
-//      "args": {"Collective name": "allreduce", "Process Group Name": "0", …}}, …]}
-//
-// `ts` and `dur` are microseconds; `ts` counts from baseTimeNanoseconds, or from 1970 without it.
-// A step is an annotation "ProfilerStep#N", on the GPU's track where there is one. A collective is
-// the same at all ranks by its step, its group, its kernel's name and its place among these.
+#include "analysis/evidence/profiler.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,11 +20,11 @@ using json::Json;
 constexpr std::size_t kMaxSpans = std::size_t{2} << 20;
 constexpr std::size_t kMaxTraceSteps = 100'000;
 constexpr std::size_t kMaxTraceGroups = 4096;
-constexpr std::size_t kLongestToken = std::size_t{16} << 20;
+constexpr std::size_t kMaxTokenBytes = std::size_t{16} << 20;
 constexpr std::size_t kMaxTraceBytes = std::size_t{16} << 30;  // unpacked
-constexpr std::size_t kLongestName = 256;
-constexpr double kFarUs = 4e15;  // the year 2096, as microseconds
-constexpr std::uint64_t kFarNs = 4'000'000'000'000'000'000;
+constexpr std::size_t kMaxNameBytes = 256;
+constexpr double kMaxTimeUs = 4e15;  // the year 2096, as microseconds
+constexpr std::uint64_t kMaxTimeNs = 4'000'000'000'000'000'000;
 
 struct TraceSpan {
   std::int64_t start_ns = 0;
@@ -93,7 +84,7 @@ class TraceReader final : public nlohmann::json_sax<Json> {
     return number(static_cast<double>(value));
   }
   bool number_unsigned(number_unsigned_t value) override {
-    if (depth_ == 1 && key_ == "baseTimeNanoseconds" && value < kFarNs) {
+    if (depth_ == 1 && key_ == "baseTimeNanoseconds" && value < kMaxTimeNs) {
       trace_.base_ns = static_cast<std::int64_t>(value);
     }
     return number(static_cast<double>(value));
@@ -148,7 +139,7 @@ class TraceReader final : public nlohmann::json_sax<Json> {
     return token();
   }
   bool key(string_t& value) override {
-    key_.assign(value, 0, kLongestName);
+    key_.assign(value, 0, kMaxNameBytes);
     return token();
   }
   bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
@@ -171,7 +162,7 @@ class TraceReader final : public nlohmann::json_sax<Json> {
   }
 
   bool number(double value) {
-    if (is_in_event() && std::isfinite(value) && value >= 0 && value < kFarUs) {
+    if (is_in_event() && std::isfinite(value) && value >= 0 && value < kMaxTimeUs) {
       event_.start_us = key_ == "ts" ? value : event_.start_us;
       event_.length_us = key_ == "dur" ? value : event_.length_us;
     } else if (is_distributed_ && key_ == "rank" && value >= 0 && value < sys::kMostRanks) {
@@ -184,23 +175,23 @@ class TraceReader final : public nlohmann::json_sax<Json> {
     if (key_ == "ph") {
       event_.phase.assign(value, 0, 4);
     } else if (key_ == "cat") {
-      event_.category.assign(value, 0, kLongestName);
+      event_.category.assign(value, 0, kMaxNameBytes);
     } else if (key_ == "name") {
-      event_.name.assign(value, 0, kLongestName);
+      event_.name.assign(value, 0, kMaxNameBytes);
     }
   }
 
   void text_of_args(const std::string& value) {
     if (key_ == "Collective name") {
-      event_.collective.assign(value, 0, kLongestName);
+      event_.collective.assign(value, 0, kMaxNameBytes);
     } else if (key_ == "Process Group Name") {
-      event_.process_group.assign(value, 0, kLongestName);
+      event_.process_group.assign(value, 0, kMaxNameBytes);
     }
   }
 
   void keep() {
     const bool is_span = event_.phase == "X" && event_.start_us >= 0 && event_.length_us >= 0;
-    if (!is_span || event_.start_us + event_.length_us >= kFarUs) {
+    if (!is_span || event_.start_us + event_.length_us >= kMaxTimeUs) {
       return;
     }
     ++trace_.events;
@@ -300,7 +291,7 @@ class Letters {
         at = 0;
         filled = source.read(piece);
       }
-      return filled > 0 && token_bytes < kLongestToken && all_bytes < kMaxTraceBytes;
+      return filled > 0 && token_bytes < kMaxTokenBytes && all_bytes < kMaxTraceBytes;
     }
   };
 
@@ -322,15 +313,15 @@ class Letters {
 
 void unite(std::vector<TraceSpan>& spans) {
   std::ranges::sort(spans, {}, &TraceSpan::start_ns);
-  std::size_t kept = 0;
+  std::size_t last = 0;
   for (std::size_t at = 1; at < spans.size(); ++at) {
-    if (spans[at].start_ns <= spans[kept].end_ns) {
-      spans[kept].end_ns = std::max(spans[kept].end_ns, spans[at].end_ns);
+    if (spans[at].start_ns <= spans[last].end_ns) {
+      spans[last].end_ns = std::max(spans[last].end_ns, spans[at].end_ns);
     } else {
-      spans[++kept] = spans[at];
+      spans[++last] = spans[at];
     }
   }
-  spans.resize(spans.empty() ? 0 : kept + 1);
+  spans.resize(spans.empty() ? 0 : last + 1);
 }
 
 // How much of `spans` lies in the window; all are united.

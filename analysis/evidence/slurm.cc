@@ -1,5 +1,5 @@
-// Slurm's accounts of a job: "sacct --json", or "sacct -P" (also --parsable) with any columns
-// among which JobID and State are. Times without a zone are those of this machine's zone.
+#include "analysis/evidence/slurm.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -120,11 +120,10 @@ class SacctTable {
 
  private:
   std::string cell(const std::vector<std::string_view>& cells, std::string_view column) const {
-    constexpr std::size_t kLongest = 256;
     const auto found = std::ranges::find(columns_, column);
     const auto place = static_cast<std::size_t>(found - columns_.begin());
     return place < cells.size() && found != columns_.end()
-               ? std::string(cells[place].substr(0, kLongest))
+               ? std::string(cells[place].substr(0, kMaxFieldBytes))
                : "";
   }
 

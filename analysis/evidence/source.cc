@@ -108,11 +108,11 @@ std::size_t Peeked::read(std::span<char> into) {
 }
 
 Result<std::string> all_of(ByteSource& source, std::size_t most_bytes, const std::string& file) {
-  constexpr std::size_t kPiece = std::size_t{64} << 10;
+  constexpr std::size_t kReadBytes = std::size_t{64} << 10;
   std::string text;
   for (std::size_t got = 1; got > 0;) {
     const std::size_t before = text.size();
-    text.resize(before + kPiece);
+    text.resize(before + kReadBytes);
     got = source.read(std::span(text).subspan(before));
     text.resize(before + got);
     if (text.size() > most_bytes) {
@@ -149,8 +149,8 @@ std::optional<std::int64_t> rank_in_name(const std::string& file, bool takes_any
 
 std::int64_t wall_ns_of(std::string_view text) {
   constexpr std::int64_t kSecond = 1'000'000'000;
-  constexpr std::int64_t kLatest = 4'102'444'800;  // the year 2100
-  std::string own(text.substr(0, 19));             // "2026-11-26T21:04:05"
+  constexpr std::int64_t kMaxSecond = 4'102'444'800;  // the year 2100
+  std::string own(text.substr(0, 19));                // "2026-11-26T21:04:05"
   std::ranges::replace(own, ' ', 'T');
   std::tm time{};
   time.tm_isdst = -1;
@@ -160,7 +160,7 @@ std::int64_t wall_ns_of(std::string_view text) {
   }
   const bool is_utc = text.ends_with('Z');
   const auto seconds = static_cast<std::int64_t>(is_utc ? timegm(&time) : mktime(&time));
-  return seconds > 0 && seconds < kLatest ? seconds * kSecond : 0;
+  return seconds > 0 && seconds < kMaxSecond ? seconds * kSecond : 0;
 }
 
 std::unexpected<Error> malformed(const std::string& file, std::string_view reason) {
@@ -186,7 +186,7 @@ Result<Json> parsed_json(std::string_view text, const std::string& file) {
   try {
     parsed = Json::parse(text, look, false);
   } catch (const Json::exception&) {
-    // Numbers out of range throw whatever is asked for.
+    // Numbers out of range throw, whatever type is read.
     flaw = "has a number that is none";
   }
   if (*flaw != '\0') {
@@ -215,9 +215,8 @@ const Json& object_in(const Json& object, const char* key) {
 }
 
 std::string text_in(const Json& object, const char* key) {
-  constexpr std::size_t kLongest = 256;
   const Json& value = member(object, key);
-  return value.is_string() ? value.get_ref<const std::string&>().substr(0, kLongest) : "";
+  return value.is_string() ? value.get_ref<const std::string&>().substr(0, kMaxFieldBytes) : "";
 }
 
 std::optional<std::int64_t> whole_of(const Json& value) {

@@ -30,7 +30,7 @@ class ByteSource {
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path);
 std::unique_ptr<ByteSource> bytes_of(std::string_view bytes);
 
-// A source whose first bytes were looked at already.
+// A source whose first bytes were read already.
 class Peeked final : public ByteSource {
  public:
   Peeked(ByteSource& below, std::size_t bytes);
@@ -59,18 +59,12 @@ std::unexpected<Error> malformed(const std::string& file, std::string_view reaso
 
 // Of an object or a dictionary. Json looks for a key one by one, so a hostile object of a million
 // keys would take hours.
-constexpr std::size_t kMaxKeys = 4096;
+inline constexpr std::size_t kMaxKeys = 4096;
+// Of one text of a file: the rest is cut off.
+inline constexpr std::size_t kMaxFieldBytes = 256;
 
 // A JSON value of bounded depth, of objects with a bounded number of keys.
 Result<json::Json> parsed_json(std::string_view text, const std::string& file);
-
-// Python's pickles as values, without Python: a pickle is a program for a stack machine, and the
-// parts of it that import names, call them or build objects are refused. What remains are
-// dictionaries, lists, tuples, texts, numbers, true, false and none, which is all that PyTorch's
-// Flight Recorder writes. Tuples become lists; keys of dictionaries that are numbers become texts.
-// A value that is used twice is there twice; what dictionaries have under the key `skipped` is left
-// out. Bounded in values and depth; the Error's reason names the opcode that is refused.
-Result<json::Json> unpickled(std::string_view bytes, std::string_view skipped = {});
 
 // Of untrusted values: bounded, and empty where a value is of another type.
 const json::Json& member(const json::Json& object, const char* key);
@@ -82,15 +76,6 @@ std::optional<double> number_in(const json::Json& object, const char* key);
 std::optional<std::int64_t> whole_of(const json::Json& value);  // also "3"
 
 bool is_rank(std::optional<std::int64_t> rank);
-
-// The readers: a function each, in the source of its tool.
-Result<ToolFile> read_flight_recorder(std::string_view bytes, const std::string& file);
-Result<ToolFile> read_profiler(ByteSource& source, const std::string& file);
-Result<ToolFile> read_inspector(ByteSource& source, const std::string& file);
-Result<ToolFile> read_ras(std::string_view text, const std::string& file);
-Result<ToolFile> read_slurm(std::string_view text, const std::string& file);
-Result<ToolFile> read_nccl_tests(std::string_view text, const std::string& file);
-Result<ToolFile> read_perftest(std::string_view text, const std::string& file);
 
 // Lines and words of text that other programs print for people: calls visit(line) for each, without
 // what ends it. Bounded by the text.

@@ -6,6 +6,11 @@
 #include <chrono>
 #include <filesystem>
 
+#include "analysis/evidence/benchmarks.h"
+#include "analysis/evidence/flight_recorder.h"
+#include "analysis/evidence/nccl.h"
+#include "analysis/evidence/profiler.h"
+#include "analysis/evidence/slurm.h"
 #include "analysis/evidence/source.h"
 
 namespace chokepoint::analysis {

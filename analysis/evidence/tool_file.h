@@ -49,7 +49,7 @@ struct CollectiveTime {
   std::int64_t length_ns = 0;
 };
 
-// A collective that a rank asked for, as the Flight Recorder keeps it.
+// A collective that a rank enqueued, as the Flight Recorder stores it.
 struct Call {
   std::string operation = {};  // "all_reduce"
   std::string sizes = {};      // of its input, "[[3,4]]"
@@ -114,7 +114,7 @@ struct ToolFile {
   WallSpan span = {};
   std::vector<RankRecord> ranks = {};
   std::vector<RasRank> ras = {};
-  bool ras_is_clean = false;  // RAS answered for every rank and found no difference
+  bool ras_is_clean = false;  // RAS reported every rank and found no difference
   std::vector<SlurmJob> jobs = {};
   std::vector<GivenProbe> ceilings = {};
   std::vector<std::string> hosts = {};  // that took part in a benchmark, any of which may be a node

@@ -19,28 +19,27 @@ namespace {
 
 // Thresholds of "Limits" in docs/internals/attribution.md.
 // Share of packets retransmitted: more than any network loses by itself.
-constexpr double kLossy = 0.0005;
+constexpr double kMinLossShare = 0.0005;
 // Share of packets lost: more than a queue that overflows now and then makes.
-constexpr double kPoliced = 0.02;
+constexpr double kMinPolicedLossShare = 0.02;
 constexpr double kMinLostPerWindow = 0.5;  // lost packets a congestion window, on long paths
 // Quantile taken as the least: single shorter round trips are misreadings.
-constexpr double kFloor = 0.01;
+constexpr double kFloorQuantile = 0.01;
 // Median bin to the 95th percentile, by arrivals at the receiver.
 constexpr double kMinSteadyBins = 0.55;
 // Likewise of an interface, of which more readings are whole.
 constexpr double kMinSteadyLine = 0.85;
 constexpr std::size_t kMinReadings = 5;
 constexpr double kMinShareOfReadings = 0.5;  // of the readings while something was under way
-constexpr double kCrowded = 0.2;          // share of the time in which some task waits for a core
-constexpr double kMinPayload = 3000;      // bytes of a bin, to count as one in which data pass
-constexpr double kMinQueuedShare = 0.75;  // of such bins, with a queue: it lies before a link
+constexpr double kMinCoreWaitShare = 0.2;  // share of the time in which some task waits for a core
+constexpr double kMinDataBytes = 3000;     // bytes of a bin, to count as one in which data pass
+constexpr double kMinQueuedShare = 0.75;   // of such bins, with a queue: it lies before a link
 // Likewise, where the queue leaves at the link's rate.
 constexpr double kMinQueuedShareAtOneRate = 0.45;
 constexpr double kMaxRateSpread = 0.25;  // relative; two rates closer than this are one rate
 // A window that fell within this time of a loss fell by it.
-constexpr std::int64_t kAfterLossNs = 500'000'000;
+constexpr std::int64_t kMaxFallAfterLossNs = 500'000'000;
 constexpr int kMinFallsByLoss = 2;         // of the congestion window, after losses
-constexpr double kPutOffPackets = 2;       // whose acknowledgement a receiver may delay
 constexpr double kMaxRttDeviation = 0.75;  // of the kernel's mean round trip
 
 // "4096 16384 4194304": the last is the maximum.
@@ -100,17 +99,17 @@ struct RoundTrips {
   double packets_us = 0;  // of what one end sent, at its own tap: behind the host's queue, and each
                           // packet by itself
   double sure_us = 0;     // by its kernel, whose minimum includes the handshake
-  double unsure_us = 0;   // likewise, where an answer may be to another copy of a packet
+  double unsure_us = 0;   // likewise, where an acknowledgement may be for another copy of a packet
 };
 
-RoundTrips round_trips_of(const FlowData* flow, std::size_t way) {
+RoundTrips round_trips_of(const FlowData* flow, std::size_t side) {
   if (flow == nullptr) {
     return {};
   }
-  const std::vector<double> of_packets = known_of(flow->packets.at(way), &FlowSample::min_rtt_us);
-  return {.packets_us = math::quantile(of_packets, kFloor).value_or(0),
-          .sure_us = static_cast<double>(sure_rtt_us(flow->sockets.at(way))),
-          .unsure_us = static_cast<double>(least_rtt_us(flow->sockets.at(way)))};
+  const std::vector<double> of_packets = known_of(flow->packets.at(side), &FlowSample::min_rtt_us);
+  return {.packets_us = math::quantile(of_packets, kFloorQuantile).value_or(0),
+          .sure_us = static_cast<double>(sure_rtt_us(flow->sockets.at(side))),
+          .unsure_us = static_cast<double>(least_rtt_us(flow->sockets.at(side)))};
 }
 
 // By the sender's packets, else by its kernel. But a queue may last for the whole run, in either
@@ -184,12 +183,12 @@ double usual_rtt_us(const std::vector<const SocketSample*>& busy) {
   return math::median(rtts).value_or(0);
 }
 
-bool is_crowded(const NodeData& node) { return core_wait_share(node) > kCrowded; }
+bool is_crowded(const NodeData& node) { return core_wait_share(node) > kMinCoreWaitShare; }
 
 // What leaves a queue does so at the link's rate: a round trip is as long as what is in flight
-// takes at the rate of the fullest bins. An answer that waits for a processor is late whatever is
-// in flight. The least quarter of the rates, since the most in flight is that of one moment of a
-// bin.
+// takes at the rate of the fullest bins. An acknowledgement that waits for a processor is late
+// whatever is in flight. The least quarter of the rates, since the most in flight is that of one
+// moment of a bin.
 bool leaves_at_one_rate(std::span<const double> of_queues, std::span<const double> of_bins) {
   const auto queue = math::quantile(of_queues, 0.25);
   const auto bin = math::quantile(of_bins, 0.95);
@@ -205,7 +204,7 @@ bool is_late_by_host(const RunData& run, const DirectionView& view, const Direct
   std::vector<double> of_bins;    // bytes a microsecond
   std::vector<double> of_queues;  // likewise
   for (const FlowSample& sample : view.at_sender->packets.at(side_of(view))) {
-    if (sample.rtt_us.known() && figure(sample.payload_bytes) > kMinPayload) {
+    if (sample.rtt_us.known() && figure(sample.payload_bytes) > kMinDataBytes) {
       of_bins.push_back(figure(sample.payload_bytes) * 1e3 /
                         static_cast<double>(std::max<std::int64_t>(sample.bin_ns, 1)));
       if (is_queued(figure(sample.rtt_us), facts.min_rtt_us)) {
@@ -226,7 +225,7 @@ bool is_late_by_host(const RunData& run, const DirectionView& view, const Direct
 // deviation larger than the mean. With a lasting queue all round trips are long: there the
 // deviation was a third of the mean.
 bool is_rtt_reliable(const SocketSample& sample) {
-  return figure(sample.unacked_packets) > kPutOffPackets || has_backlog(sample) ||
+  return figure(sample.unacked_packets) > kDelayedAckPackets || has_backlog(sample) ||
          figure(sample.rtt_variance_us) < kMaxRttDeviation * figure(sample.rtt_us);
 }
 
@@ -286,7 +285,7 @@ WindowFalls window_falls(const DirectionView& view) {
     if (!now.cwnd_packets.known() || fallen <= 0) {
       continue;
     }
-    if (now.t_ns - lost_ns <= kAfterLossNs) {
+    if (now.t_ns - lost_ns <= kMaxFallAfterLossNs) {
       falls.after_loss += fallen;
       ++falls.losses;
     } else if (figure(before.unacked_packets) == 0) {
@@ -308,7 +307,7 @@ double lost_of(const DirectionFacts& facts) {
 // On a long path even a small share of lost packets keeps the window from growing.
 bool is_lossy(const std::vector<const SocketSample*>& busy, const DirectionFacts& facts) {
   return facts.packets > 0 &&
-         (lost_of(facts) > kLossy * facts.packets ||
+         (lost_of(facts) > kMinLossShare * facts.packets ||
           lost_of(facts) * mean_window_packets(busy) > kMinLostPerWindow * facts.packets);
 }
 
@@ -321,7 +320,7 @@ bool slows_by_loss(const NodeData& node) {
 }
 
 bool is_policed(const RunData& run, const DirectionView& view, const DirectionFacts& facts) {
-  return view.sender && lost_of(facts) > kPoliced * facts.packets &&
+  return view.sender && lost_of(facts) > kMinPolicedLossShare * facts.packets &&
          slows_by_loss(run.nodes[*view.sender]);
 }
 

@@ -39,14 +39,14 @@ struct DirectionFacts {
   double retransmitted = 0;
   double needless = 0;    // of these, what had arrived all the same: packets overtook each other
   bool is_lossy = false;  // more retransmissions of lost packets than any network has
-  // More of them than a queue makes that overflows now and then, though the sender slows down by
-  // loss: something drops what is beyond a rate.
+  // More of them than a queue that overflows now and then loses, although the sender slows down by
+  // loss: a policer drops what is beyond a rate.
   bool is_policed = false;
   bool is_shrunk_by_loss = false;   // its congestion window fell after losses, not after pauses
   bool has_queue_mostly = false;    // while it had something under way
   bool has_backlog_mostly = false;  // likewise: more waited to be sent
-  // A host at its ends has too few processors, so answers are late now and then; a queue before a
-  // link delays them whenever data pass.
+  // A host at its ends has too few processors, so acknowledgements are late now and then; a queue
+  // before a link delays them whenever data pass.
   bool is_late_by_host = false;
   // It, or all that passed the sender's interface with it, was nearly as fast most of the time as
   // at its fastest.
@@ -54,8 +54,10 @@ struct DirectionFacts {
   std::optional<double> send_buffer_bytes = {};  // as far as the system lets it grow
 };
 
-constexpr std::int64_t kRecovery = 3;     // congestion_state from here on (TCP_CA_Recovery)
-constexpr double kBulkBytes = 48 * 1024;  // in flight: more than a small message
+inline constexpr std::int64_t kRecovery = 3;     // congestion_state from here on (TCP_CA_Recovery)
+inline constexpr double kBulkBytes = 48 * 1024;  // in flight: more than a small message
+// A receiver acknowledges every second full packet at least: RFC 9293, section 3.8.6.3.
+inline constexpr double kDelayedAckPackets = 2;
 
 inline double figure(record::Figure value) { return static_cast<double>(value.value_or(0)); }
 

@@ -10,24 +10,24 @@ namespace {
 
 using record::SocketSample;
 
-constexpr double kReceiveWindowUsed = 0.8;  // share of the announced window that is in flight
-constexpr std::int64_t kMinBytes = 100;     // of a bin; bins with fewer are ignored
-// In flight: two packets, whose acknowledgement the receiver may put off.
-constexpr double kPutOffBytes = 3000;
-constexpr double kCongestionWindowUsed = 0.7;  // share of the congestion window that is in flight
-constexpr double kBufferUsed = 0.75;           // share of the send buffer that is in flight
+// Thresholds of "Limits" in docs/internals/attribution.md.
+constexpr double kMinReceiveWindowUsed = 0.8;  // share of the announced window that is in flight
+constexpr std::int64_t kMinBytes = 100;        // of a bin; bins with fewer are ignored
+// In flight, of packets of 1500 bytes.
+constexpr double kDelayedAckBytes = 1500 * kDelayedAckPackets;
+// Share of the congestion window that is in flight.
+constexpr double kMinCongestionWindowUsed = 0.7;
+constexpr double kMinBufferUsed = 0.75;  // share of the send buffer that is in flight
 // From here on a sender may be slow to find its pace again after a pause.
-constexpr double kLongRoundTripUs = 2000;
-// For so long nothing gets through although something is under way.
-constexpr double kStallNs = 100e6;
+constexpr double kMinLongRoundTripUs = 2000;
 constexpr std::int64_t kMinCellNs = 20'000'000;  // sockets are read as often
 // Mean over all rows, at most: a damaged row may claim to have lasted for years.
-constexpr double kCellsOfRow = 64;
+constexpr double kMaxMeanCellsOfRow = 64;
 
 Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
   const double in_flight = figure(sample.max_in_flight_bytes);
   if (sample.rtt_us.known() && has_queue(figure(sample.rtt_us), facts) &&
-      (in_flight > kPutOffBytes || !sample.max_in_flight_bytes.known())) {
+      (in_flight > kDelayedAckBytes || !sample.max_in_flight_bytes.known())) {
     return Limit::LinkFull;
   }
   if (figure(sample.retransmitted_packets) > 0) {
@@ -35,7 +35,7 @@ Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
   }
   if (figure(sample.window_full) > 0 ||
       (sample.window_bytes.known() &&
-       in_flight > kReceiveWindowUsed * figure(sample.window_bytes))) {
+       in_flight > kMinReceiveWindowUsed * figure(sample.window_bytes))) {
     return Limit::ReceiveWindow;
   }
   return in_flight > kBulkBytes ? Limit::LibraryCredit : Limit::RoundTrip;
@@ -67,7 +67,7 @@ bool is_held_by_receiver(const SocketSample& now, const DirectionFacts& facts) {
 }
 
 bool fills_window(const SocketSample& now) {
-  return figure(now.unacked_packets) >= kCongestionWindowUsed * figure(now.cwnd_packets);
+  return figure(now.unacked_packets) >= kMinCongestionWindowUsed * figure(now.cwnd_packets);
 }
 
 // More waits in the sender's queue than the window lets out.
@@ -83,7 +83,7 @@ Limit limit_with_backlog(const SocketSample& now, const DirectionFacts& facts) {
     return Limit::ReceiveWindow;
   }
   const bool is_at_rate = facts.is_steady && facts.has_backlog_mostly;
-  const bool is_finding_rate = !is_at_rate && facts.min_rtt_us > kLongRoundTripUs;
+  const bool is_finding_rate = !is_at_rate && facts.min_rtt_us > kMinLongRoundTripUs;
   if (has_queue(now, facts) || (!is_window_full && !is_finding_rate)) {
     return Limit::LinkFull;
   }
@@ -96,7 +96,7 @@ Limit limit_in_flight(const SocketSample& now, const DirectionFacts& facts) {
       std::max(figure(now.send_queue_bytes), figure(now.unacked_packets) * figure(now.mss_bytes));
   const bool is_queue_full = is_full(facts) && has_queue(now, facts);
   if (!is_queue_full && facts.send_buffer_bytes &&
-      queued > kBufferUsed * *facts.send_buffer_bytes && queued < 2 * *facts.send_buffer_bytes) {
+      queued > kMinBufferUsed * *facts.send_buffer_bytes && queued < 2 * *facts.send_buffer_bytes) {
     return Limit::SendBuffer;
   }
   if (facts.is_shrunk_by_loss && facts.is_lossy && !is_queue_full && fills_window(now)) {
@@ -114,7 +114,7 @@ Limit limit_in_flight(const SocketSample& now, const DirectionFacts& facts) {
 // `stalled_ns`: for how long nothing has come through.
 Limit limit_of_network(const SocketSample& before, const SocketSample& now, double stalled_ns,
                        const DirectionFacts& facts) {
-  if (stalled_ns > kStallNs) {
+  if (stalled_ns > static_cast<double>(kStallNs)) {
     return Limit::Loss;
   }
   if (is_losing(before, now) && facts.is_lossy) {
@@ -131,8 +131,8 @@ bool has_moved(const SocketSample& before, const SocketSample& now) {
 // Whether data came through before the retransmission timer ran out; else the path carried nothing
 // for a while. 200 ms: the kernel's minimum (TCP_RTO_MIN, include/net/tcp.h).
 bool has_come_in_time(const SocketSample& last, const SocketSample& now) {
-  constexpr double kUsualTimeoutUs = 200'000;
-  const double timeout_us = last.timeout_us.known() ? figure(last.timeout_us) : kUsualTimeoutUs;
+  constexpr double kMinTimeoutUs = 200'000;
+  const double timeout_us = last.timeout_us.known() ? figure(last.timeout_us) : kMinTimeoutUs;
   return now.retransmits.known() && figure(now.retransmits) == figure(last.retransmits) &&
          static_cast<double>(now.t_ns - last.t_ns) <= 1e3 * timeout_us;
 }
@@ -182,11 +182,11 @@ LimitedSpan limited(const SocketSample& before, const SocketSample& now, double 
 }
 
 std::vector<LimitedSpan> limits_of(const DirectionView& view, const DirectionFacts& facts) {
-  const auto way = side_of(view);
-  if (view.at_sender != nullptr && view.at_sender->sockets.at(way).size() > 1) {
-    return limits_of_sender(view.at_sender->sockets.at(way), facts);
+  const auto side = side_of(view);
+  if (view.at_sender != nullptr && view.at_sender->sockets.at(side).size() > 1) {
+    return limits_of_sender(view.at_sender->sockets.at(side), facts);
   }
-  return limits_of_packets(view.best().packets.at(way), facts);
+  return limits_of_packets(view.best().packets.at(side), facts);
 }
 
 // By their numbers: cells of one width on the common clock.
@@ -249,7 +249,8 @@ std::int64_t cell_width_ns(std::span<const std::vector<LimitedSpan>> directions,
     }
     rows += static_cast<double>(direction.size());
   }
-  return std::max(kMinCellNs, static_cast<std::int64_t>(communicated_ns / (kCellsOfRow * rows)));
+  return std::max(kMinCellNs,
+                  static_cast<std::int64_t>(communicated_ns / (kMaxMeanCellsOfRow * rows)));
 }
 
 Cells cells_of(std::span<const LimitedSpan> direction, std::span<const Span> communicating,

@@ -6,10 +6,10 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::int64_t kPaceCellNs = 10'000'000;
+constexpr std::int64_t kPaceCellNs = 10'000'000;  // samples of packets are as long
 constexpr std::int64_t kPeakCells = 10;
-constexpr std::int64_t kCoarseNs = 500'000'000;
-constexpr double kMinShare = 0.01;  // of the fullest cell; cells with less are ignored
+constexpr std::int64_t kMinCoarseSampleNs = 500'000'000;
+constexpr double kMinShareOfFullest = 0.01;  // of the fullest cell; cells with less are ignored
 
 std::int64_t pace_cell_of(std::int64_t t_ns) {
   return t_ns >= 0 ? t_ns / kPaceCellNs : (t_ns - kPaceCellNs + 1) / kPaceCellNs;
@@ -23,7 +23,7 @@ double mbps_of(double bytes, std::int64_t cells) {
 
 void PathPace::spread(Span span, double bytes, Cells& cells) {
   const std::int64_t length = std::max<std::int64_t>(span.length_ns(), 1);
-  if (length > kCoarseNs) {
+  if (length > kMinCoarseSampleNs) {
     const double mbps = bytes * 8e3 / static_cast<double>(length);
     coarse_peak_mbps_ = std::max(coarse_peak_mbps_.value_or(0), mbps);
     return;
@@ -96,7 +96,7 @@ void PathPace::add(const DirectionView& view, const Clocks& clocks) {
 
 // Runs of cells with data. Small messages, by which ranks agree before an exchange, are ignored.
 std::vector<PathPace::Run> PathPace::runs(std::int64_t longest_pause) const {
-  const double least = kMinShare * most_in(1);
+  const double least = kMinShareOfFullest * most_in(1);
   std::vector<Run> runs;
   std::int64_t last = 0;
   for (const Cell& cell : cells_) {

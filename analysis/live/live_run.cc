@@ -15,8 +15,8 @@ namespace chokepoint::analysis {
 namespace {
 
 // Counters that hardly change are written once in ten seconds: docs/internals/run-counters.md.
-constexpr std::int64_t kReadNs = 12'000'000'000;
-constexpr std::int64_t kRateNs = 2'000'000'000;
+constexpr std::int64_t kReadSpanNs = 12'000'000'000;
+constexpr std::int64_t kRateSpanNs = 2'000'000'000;
 constexpr std::size_t kStepsShown = 64;
 
 double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / math::kNsPerSecond; }
@@ -151,7 +151,7 @@ LiveNode live_node(record::Reader& reader, bool is_being_written) {
   const std::int64_t end_ns = node.span.end_ns;
   load_samples(
       reader,
-      {.whole = with_slack(node.span), .windows = {{end_ns - kReadNs, end_ns}}, .is_whole = {}},
+      {.whole = with_slack(node.span), .windows = {{end_ns - kReadSpanNs, end_ns}}, .is_whole = {}},
       node);
   LiveNode live{.name = node.name,
                 .state = state_of(node, is_being_written),
@@ -167,7 +167,7 @@ LiveNode live_node(record::Reader& reader, bool is_being_written) {
   live.ranks.erase(first, last);
   take_steps(node, live);
   if (live.state == NodeState::Running) {
-    const Span now{end_ns - kRateNs, end_ns};
+    const Span now{end_ns - kRateSpanNs, end_ns};
     // RDMA that is seen in packets is in both.
     live.sent_mbps =
         std::max(mbps(node, record::kJobSentBytes, now), mbps(node, record::kRdmaSentBytes, now));

@@ -18,7 +18,7 @@ enum class NodeState : std::uint8_t {
   Running,
   Ended,   // and its record is whole
   CutOff,  // the record has no end, and no process writes it
-  Silent,  // does not answer
+  Silent,  // does not respond
 };
 
 struct LiveNode {

@@ -13,11 +13,11 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::size_t kMaxAnswerBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxResponseBytes = std::size_t{4} << 20;
 constexpr std::size_t kMaxMetrics = 20'000;
 constexpr std::size_t kMaxLabels = 64;
 constexpr std::size_t kMaxRecentSteps = 64;
-// In a row: with all cores in use a host may be late with one answer.
+// In a row: with all cores in use a host may be late with one response.
 constexpr int kMaxFailures = 3;
 constexpr std::string_view kPrefix = "chokepoint_";
 constexpr std::string_view kPath = "/metrics";
@@ -118,14 +118,14 @@ std::optional<double> sum_of(const Metrics& metrics, std::string_view name) {
   return sum;
 }
 
-// Between two answers; empty where the counter began anew.
+// Between two responses; empty where the counter began anew.
 std::optional<double> growth_of(const Metrics& now, const Metrics& before, std::string_view name) {
   const std::optional<double> after = sum_of(now, name);
   const std::optional<double> earlier = sum_of(before, name);
   return after && earlier && *after >= *earlier ? std::optional(*after - *earlier) : std::nullopt;
 }
 
-// By the node's own clock: its figures are some time old when they are asked for.
+// By the node's own clock: its figures are some time old when they are scraped.
 std::optional<double> rate_mbps(const Metrics& now, const Metrics& before, std::string_view name) {
   const auto bytes = growth_of(now, before, name);
   const auto seconds = growth_of(now, before, "run_elapsed_seconds");
@@ -150,7 +150,7 @@ void take_step_metrics(const Metrics& metrics, LiveNode& live) {
   live.median_ms = value_of(metrics, "step_median_seconds", kMsPerSecond);
 }
 
-Error no_answer(std::string reason, const std::string& subject) {
+Error no_response(std::string reason, const std::string& subject) {
   return {.kind = ErrorKind::Unreachable,
           .operation = "",
           .subject = subject,
@@ -220,20 +220,20 @@ std::string Scraper::address() const {
 }
 
 Result<std::string> Scraper::fetch(std::chrono::milliseconds wait) const {
-  TRY(net::HttpAnswer answer,
-      net::exchange({.host = host_, .port = port_, .path = std::string(kPath)}, {}, kMaxAnswerBytes,
-                    net::Deadline::of(wait)));
-  if (answer.status != 200) {
-    return fail(no_answer("serves no metrics of chokepoint", address()));
+  TRY(net::HttpAnswer response,
+      net::exchange({.host = host_, .port = port_, .path = std::string(kPath)}, {},
+                    kMaxResponseBytes, net::Deadline::of(wait)));
+  if (response.status != 200) {
+    return fail(no_response("serves no metrics of chokepoint", address()));
   }
-  return std::move(answer.body);
+  return std::move(response.body);
 }
 
 LiveNode Scraper::read(std::chrono::milliseconds wait) {
   const Result<std::string> text = fetch(wait);
   Metrics now = text ? parse_metrics(*text) : Metrics();
   if (!text || find(now, "run_info") == nullptr) {
-    Error why = text ? no_answer("serves no metrics of chokepoint", address()) : text.error();
+    Error why = text ? no_response("serves no metrics of chokepoint", address()) : text.error();
     why.operation.clear();
     why.subject.clear();
     if (!before_.empty() && ++failures_ < kMaxFailures) {

@@ -4,8 +4,8 @@
 //   this host ── GET /metrics HTTP/1.0 ──► the node's watch
 //             ◄─ 200, text: NAME{LABEL="…",…} VALUE, a line each; the connection ends
 //
-// The answer is not trusted: it is bounded in size and time, and lines of another form are skipped.
-// Rates need two answers, so a Scraper keeps the last one. One thread each.
+// The response is not trusted: it is bounded in size and time, and lines of another form are
+// skipped. Rates need two responses, so a Scraper stores the last one. One thread each.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ std::vector<Metric> parse_metrics(std::string_view text);
 
 using Metrics = std::vector<Metric>;
 
-// `before`: an earlier answer of the same node; empty if there is none. Pure.
+// `before`: an earlier response of the same node; empty if there is none. Pure.
 LiveNode live_node(const Metrics& now, const Metrics& before);
 
 class Scraper {
@@ -40,8 +40,8 @@ class Scraper {
   // "gpu1:9464", "http://gpu1:9464/metrics".
   static Result<Scraper> of(std::string_view address);
 
-  // Never fails: a node that does not answer, three times in a row once it has, is Silent, with the
-  // reason.
+  // Never fails: a node that does not respond, three times in a row once it has, is Silent, with
+  // the reason.
   LiveNode read(std::chrono::milliseconds wait);
 
  private:
@@ -51,10 +51,10 @@ class Scraper {
 
   std::string host_;
   std::uint16_t port_;
-  std::string name_ = {};  // of the node, once it has answered
+  std::string name_ = {};  // of the node, once it has responded
   Metrics before_ = {};
   LiveNode last_ = {};
-  int failures_ = 0;  // since its last answer
+  int failures_ = 0;  // since its last response
   std::vector<double> recent_ms_ = {};
 };
 

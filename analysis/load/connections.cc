@@ -37,7 +37,7 @@ void turn(FlowData& flow) {
   flow.is_turned = !flow.is_turned;
 }
 
-// What totals, packets or the sockets' counters say, whichever there are. The kernel counts the end
+// From totals, packets or the sockets' counters, whichever there are. The kernel counts the end
 // of a stream as a byte.
 bool has_carried_data(const FlowData& flow) {
   const auto is_some = [](record::Figure bytes) { return bytes.value_or(0) > 0; };
@@ -161,11 +161,11 @@ class Joiner {
     for (const std::size_t end : {0U, 1U}) {
       name(connection, end);
     }
-    const bool is_own_talk = connection.ends[0] && connection.ends[1] &&
-                             connection.ends[0]->node == connection.ends[1]->node &&
-                             connection.ranks[0] == connection.ranks[1] &&
-                             has_one_process(connection.ends[0]->node);
-    if (!is_own_talk) {
+    const bool is_chokepoints_own = connection.ends[0] && connection.ends[1] &&
+                                    connection.ends[0]->node == connection.ends[1]->node &&
+                                    connection.ranks[0] == connection.ranks[1] &&
+                                    has_one_process(connection.ends[0]->node);
+    if (!is_chokepoints_own) {
       run_.connections.push_back(std::move(connection));
     }
   }
@@ -184,9 +184,9 @@ class Joiner {
     const bool is_within_node = connection.ends[0] && connection.ends[1] &&
                                 connection.ends[0]->node == connection.ends[1]->node;
     // A row has the process of its end a where both are on the host.
-    const bool knows_process = connection.ends.at(end) && (end == 0 || !is_within_node);
+    const bool has_process = connection.ends.at(end) && (end == 0 || !is_within_node);
     connection.ranks.at(end) =
-        knows_process ? rank_of(*connection.ends.at(end)) : run_.nodes[*node].rank();
+        has_process ? rank_of(*connection.ends.at(end)) : run_.nodes[*node].rank();
   }
 
   // A host that has the address has this end, even if its record does not show it.
@@ -206,8 +206,8 @@ class Joiner {
     const auto found =
         process.known() ? std::ranges::find(node.processes, process.value(), &record::Process::id)
                         : node.processes.end();
-    const bool is_told = found != node.processes.end() && found->rank.known();
-    return is_told ? std::optional(found->rank.value()) : node.rank();
+    const bool is_known = found != node.processes.end() && found->rank.known();
+    return is_known ? std::optional(found->rank.value()) : node.rank();
   }
 
   RunData& run_;

@@ -33,9 +33,9 @@ constexpr std::array kKinds{KindOfSchema{"chokepoint.probe.tcp/1", "tcp"},
                             KindOfSchema{"chokepoint.rdma/1", "rdma"}};
 
 std::string text_in(const Json& object, const char* key) {
-  constexpr std::size_t kLongest = 256;
+  constexpr std::size_t kMaxTextBytes = 256;
   return object.is_object() && object.contains(key) && object[key].is_string()
-             ? object[key].get_ref<const std::string&>().substr(0, kLongest)
+             ? object[key].get_ref<const std::string&>().substr(0, kMaxTextBytes)
              : "";
 }
 

@@ -1,6 +1,6 @@
 // Documents of probes that a command line gives beside a run: ceilings that were measured before,
 // and that the run's record does not hold. They join the probes of the node that ran them, so that
-// whoever reads those knows of them. A document may come from anybody: bounded, and what is wrong
+// every reader of those has them. A document is untrusted: bounded, and what is wrong
 // with it is an Error that names its file. Pure; any thread.
 #pragma once
 
@@ -31,7 +31,7 @@ Result<GivenProbe> given_probe(std::string_view text, const std::string& file);
 // Among the probes of the node that ran it: by its host's name, and where several nodes have that,
 // as namespaces of one machine do, the one of two that has not the peer's address. What names no
 // host belongs to the node that has its own address, else to the only one that has its device. An
-// Error where no node can be told.
+// Error where no node can be identified.
 Result<> add_to(RunData& run, const GivenProbe& given);
 
 // "probe 3 tcp of a"; of a given one its file.

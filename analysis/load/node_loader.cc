@@ -103,14 +103,14 @@ void note(const Result<>& done, NodeData& node) {
 class SampleLoader {
  public:
   SampleLoader(record::Reader& reader, const SamplePlan& plan, NodeData& node)
-      : reader_(reader), plan_(plan), node_(node), keeper_(node) {}
+      : reader_(reader), plan_(plan), node_(node), sink_(node) {}
 
   void load() {
-    read<record::FlowSample>([this](const auto& row) { keeper_.keep(row, &FlowData::packets); });
-    read<record::SocketSample>([this](const auto& row) { keeper_.keep(row, &FlowData::sockets); });
-    read<record::FlowMark>([this](const auto& row) { keeper_.keep(row, &FlowData::marks); });
-    read<record::CounterSample>([this](const auto& row) { keeper_.keep(row); });
-    read<record::GaugeSample>([this](const auto& row) { keeper_.keep(row); });
+    read<record::FlowSample>([this](const auto& row) { sink_.add(row, &FlowData::packets); });
+    read<record::SocketSample>([this](const auto& row) { sink_.add(row, &FlowData::sockets); });
+    read<record::FlowMark>([this](const auto& row) { sink_.add(row, &FlowData::marks); });
+    read<record::CounterSample>([this](const auto& row) { sink_.add(row); });
+    read<record::GaugeSample>([this](const auto& row) { sink_.add(row); });
     read<record::Collective>([this](const auto& row) { node_.collectives.push_back(row); });
     put_together();
     node_.windows = plan_.windows;
@@ -118,7 +118,7 @@ class SampleLoader {
 
  private:
   template <class Row, class F>
-  void read(F&& keep_row) {
+  void read(F&& add_row) {
     std::vector<Span> spans = plan_.windows;
     if (plan_.is_whole.at(kTable<Row>)) {
       spans = {plan_.whole};
@@ -127,7 +127,7 @@ class SampleLoader {
         spans.insert(spans.begin(), first_readings());
       }
     }
-    note(reader_.each_in<Row>(spans, keep_row), node_);
+    note(reader_.each_in<Row>(spans, add_row), node_);
   }
 
   Span first_readings() const {
@@ -152,7 +152,7 @@ class SampleLoader {
   record::Reader& reader_;
   const SamplePlan& plan_;
   NodeData& node_;
-  SampleKeeper keeper_;
+  SampleSink sink_;
 };
 
 // Needs the node's span.

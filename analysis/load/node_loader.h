@@ -15,7 +15,7 @@
 namespace chokepoint::analysis {
 
 // Does something for each node of a run, on as many threads as there are cores: each takes the next
-// node that nobody has. Returns when all are done.
+// node that no thread has taken. Returns when all are done.
 void for_each_node(std::size_t nodes, const std::function<void(std::size_t)>& work);
 
 // Of a record's sessions the last that watched a job, else the last; null if there is none.
@@ -31,11 +31,11 @@ std::vector<Interface> interfaces_of(const std::vector<record::Fact>& facts);
 // Samples go to their flows and series, both of which must be there; the others in order.
 void load_samples(record::Reader& reader, const SamplePlan& plan, NodeData& node);
 
-// Puts samples as they are read to the connection or series that they are of; those of none are
+// Adds samples as they are read to the connection or series that they are of; those of none are
 // dropped. Borrows the node, whose flows and series stay where they are.
-class SampleKeeper {
+class SampleSink {
  public:
-  explicit SampleKeeper(NodeData& node) {
+  explicit SampleSink(NodeData& node) {
     for (FlowData& flow : node.flows) {
       flows_.emplace(flow.row.id, &flow);
     }
@@ -44,12 +44,12 @@ class SampleKeeper {
     }
   }
 
-  void keep(const record::CounterSample& row) { keep_reading(row, row.peak_per_s, 0); }
-  void keep(const record::GaugeSample& row) { keep_reading(row, row.peak, row.value); }
+  void add(const record::CounterSample& row) { add_reading(row, row.peak_per_s, 0); }
+  void add(const record::GaugeSample& row) { add_reading(row, row.peak, row.value); }
 
   // On the side that the connection has it on: its ends may have been turned.
   template <class Row>
-  void keep(const Row& row, std::array<std::vector<Row>, 2> FlowData::* where) {
+  void add(const Row& row, std::array<std::vector<Row>, 2> FlowData::* where) {
     const auto flow = flows_.find(row.flow);
     const auto reported = static_cast<std::size_t>(row.direction);
     if (flow == flows_.end() || reported > 1) {
@@ -63,7 +63,7 @@ class SampleKeeper {
 
  private:
   template <class Row>
-  void keep_reading(const Row& row, double peak, double otherwise) {
+  void add_reading(const Row& row, double peak, double otherwise) {
     const auto series = series_.find(row.series);
     if (series != series_.end() && !std::isnan(row.value)) {
       series->second->readings.push_back({.t_ns = row.t_ns,

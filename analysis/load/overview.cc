@@ -9,8 +9,8 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kShortestLookNs = 40e6;    // twice the interval at which sockets are read
-constexpr double kLongestLookNs = 2'000e6;  // within which most series are written again
+constexpr double kMinSpanNs = 40e6;     // twice the interval at which sockets are read
+constexpr double kMaxSpanNs = 2'000e6;  // within which most series are written again
 
 // A record that lost its sessions has no end, so no equal distances.
 constexpr std::int64_t kEndlessNs = std::numeric_limits<std::int64_t>::max() / 2;
@@ -24,38 +24,38 @@ bool is_inside(const std::vector<Span>& windows, Span span) {
 class OverviewOfNode {
  public:
   OverviewOfNode(record::Reader& reader, NodeData& node, const OverviewLimits& limits)
-      : reader_(reader), node_(node), limits_(limits), keeper_(node) {}
+      : reader_(reader), node_(node), limits_(limits), sink_(node) {}
 
   void add() {
     const Result<record::Snapshot> still = reader_.snapshot();
-    read<record::CounterSample>(limits_.looks, [this](const auto& row) { keeper_.keep(row); });
-    read<record::GaugeSample>(limits_.looks, [this](const auto& row) { keeper_.keep(row); });
-    read<record::SocketSample>(limits_.looks / 2,
-                               [this](const auto& row) { keeper_.keep(row, &FlowData::sockets); });
+    read<record::CounterSample>(limits_.spans, [this](const auto& row) { sink_.add(row); });
+    read<record::GaugeSample>(limits_.spans, [this](const auto& row) { sink_.add(row); });
+    read<record::SocketSample>(limits_.spans / 2,
+                               [this](const auto& row) { sink_.add(row, &FlowData::sockets); });
     put_in_order();
   }
 
  private:
   // The length that has the rows wanted, if they are spread evenly.
   template <class Row>
-  double look_ns() {
+  double span_ns() {
     Result<record::TimeSearch> search = reader_.search<Row>();
     const auto before = [&](std::int64_t t_ns) {
       return search ? search->rows_before(t_ns).value_or(0) : 0;
     };
     const auto rows = static_cast<double>(before(node_.span.end_ns) - before(node_.span.start_ns));
     const double length = static_cast<double>(node_.span.length_ns());
-    return std::clamp(length * static_cast<double>(limits_.rows_of_look) / std::max(rows, 1.0),
-                      kShortestLookNs, kLongestLookNs);
+    return std::clamp(length * static_cast<double>(limits_.rows_of_span) / std::max(rows, 1.0),
+                      kMinSpanNs, kMaxSpanNs);
   }
 
-  std::vector<Span> looks(std::size_t count, double look_ns) const {
+  std::vector<Span> spans_of(std::size_t count, double span_ns) const {
     std::vector<Span> spans;
     const double apart = static_cast<double>(node_.span.length_ns()) / static_cast<double>(count);
-    for (std::size_t look = 0; look <= count; ++look) {
-      const auto end_ns = node_.span.start_ns + std::llround(apart * static_cast<double>(look));
+    for (std::size_t number = 0; number <= count; ++number) {
+      const auto end_ns = node_.span.start_ns + std::llround(apart * static_cast<double>(number));
       // A row at the end of the span before is not read twice.
-      const Span span{end_ns - std::llround(std::min(look_ns, apart)) + 1, end_ns};
+      const Span span{end_ns - std::llround(std::min(span_ns, apart)) + 1, end_ns};
       if (!is_inside(node_.windows, span)) {
         spans.push_back(span);
       }
@@ -63,13 +63,13 @@ class OverviewOfNode {
     return spans;
   }
 
-  // A window that a look reaches into has its rows already.
+  // A window into which a span reaches has its rows already.
   template <class Row, class F>
-  void read(std::size_t count, F&& keep_row) {
-    const std::vector<Span> spans = looks(count, look_ns<Row>());
+  void read(std::size_t count, F&& add_row) {
+    const std::vector<Span> spans = spans_of(count, span_ns<Row>());
     const Result<> done = reader_.each_in<Row>(spans, [&](const Row& row) {
       if (!is_inside(node_.windows, {record::end_of(row), record::end_of(row)})) {
-        keep_row(row);
+        add_row(row);
       }
     });
     if (!done && !node_.damage) {
@@ -94,7 +94,7 @@ class OverviewOfNode {
   record::Reader& reader_;
   NodeData& node_;
   const OverviewLimits& limits_;
-  SampleKeeper keeper_;
+  SampleSink sink_;
 };
 
 }  // namespace

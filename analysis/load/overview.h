@@ -1,6 +1,6 @@
 // Samples between the windows of a large run, for drawing all of it: load_run() reads nothing
-// there. Short looks at equal distances add readings of what only grows (bytes acknowledged, time
-// busy) and of levels, so that means between two looks are exact, without reading much. On as many
+// there. Short spans at equal distances add readings of what only grows (bytes acknowledged, time
+// busy) and of levels, so that means between two spans are exact, without reading much. On as many
 // threads as there are cores; the caller waits.
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace chokepoint::analysis {
 
 struct OverviewLimits {
-  std::size_t looks = 240;         // at hosts' series, over the whole run; half as many at sockets
-  std::size_t rows_of_look = 120;  // of one table, about
+  std::size_t spans = 240;         // at hosts' series, over the whole run; half as many at sockets
+  std::size_t rows_of_span = 120;  // of one table, about
 };
 
 // Adds to the run's nodes; does nothing if all was read.

@@ -21,41 +21,42 @@ std::optional<double> lesser(std::optional<double> one, std::optional<double> ot
   return one && other ? std::min(one, other) : one ? one : other;
 }
 
-void take_rtt(const std::optional<math::Distribution>& rtt_ms, ProbedWay& way) {
+void take_rtt(const std::optional<math::Distribution>& rtt_ms, ProbedDirection& probed) {
   if (rtt_ms) {
-    way.loaded_rtt_ms = rtt_ms->median;
-    way.least_rtt_ms = rtt_ms->min;
+    probed.loaded_rtt_ms = rtt_ms->median;
+    probed.least_rtt_ms = rtt_ms->min;
   }
 }
 
-ProbedWay way_of(const documents::TcpFigures& figures) {
-  ProbedWay way{.throughput_mbps = figures.throughput_mbps};
+ProbedDirection direction_of(const documents::TcpFigures& figures) {
+  ProbedDirection probed{.throughput_mbps = figures.throughput_mbps};
   const double mss = static_cast<double>(figures.mss_bytes.value_or(0));
   if (figures.retransmits && mss > 0 && figures.bytes > 0) {
-    way.loss_percent =
+    probed.loss_percent =
         100 * static_cast<double>(*figures.retransmits) * mss / static_cast<double>(figures.bytes);
   }
-  take_rtt(figures.rtt_ms, way);
+  take_rtt(figures.rtt_ms, probed);
   if (const auto& shares = figures.limited_by) {
-    way.by_application = shares->application;
-    way.by_receive_window = shares->receive_window;
-    way.by_send_buffer = shares->send_buffer;
+    probed.by_application = shares->application;
+    probed.by_receive_window = shares->receive_window;
+    probed.by_send_buffer = shares->send_buffer;
   }
-  return way;
+  return probed;
 }
 
-ProbedWay way_of(const documents::UdpFigures& figures) {
+ProbedDirection direction_of(const documents::UdpFigures& figures) {
   return {.throughput_mbps = figures.throughput_mbps, .loss_percent = figures.loss_percent};
 }
 
-ProbedWay way_of(const documents::QuicFigures& figures) {
-  ProbedWay way{.throughput_mbps = figures.throughput_mbps, .loss_percent = figures.loss_percent};
-  take_rtt(figures.rtt_ms, way);
+ProbedDirection direction_of(const documents::QuicFigures& figures) {
+  ProbedDirection probed{.throughput_mbps = figures.throughput_mbps,
+                         .loss_percent = figures.loss_percent};
+  take_rtt(figures.rtt_ms, probed);
   if (const auto& shares = figures.limited_by) {
-    way.by_application = shares->application;
-    way.by_send_buffer = shares->send_buffer;
+    probed.by_application = shares->application;
+    probed.by_send_buffer = shares->send_buffer;
   }
-  return way;
+  return probed;
 }
 
 ProbeDocument of_peer(const documents::Peer& peer) {
@@ -66,14 +67,14 @@ ProbeDocument of_peer(const documents::Peer& peer) {
   return reading;
 }
 
-// Of a document that has figures for each way.
+// Of a document that has figures for each direction.
 template <class Document>
 ProbeDocument reading_of(const Document& document) {
   ProbeDocument reading = of_peer(document.peer);
-  for (const auto way : {documents::Direction::Send, documents::Direction::Receive}) {
-    if (const auto* figures = document.by_direction.find(document.direction, way)) {
-      ProbedWay& probed = reading.ways.at(static_cast<std::size_t>(way));
-      probed = way_of(*figures);
+  for (const auto direction : {documents::Direction::Send, documents::Direction::Receive}) {
+    if (const auto* figures = document.by_direction.find(document.direction, direction)) {
+      ProbedDirection& probed = reading.directions.at(static_cast<std::size_t>(direction));
+      probed = direction_of(*figures);
       reading.least_rtt_ms = lesser(reading.least_rtt_ms, probed.least_rtt_ms);
     }
   }
@@ -88,7 +89,7 @@ ProbeDocument reading_of(const documents::ProbeLatency& document) {
   const std::array loads{&document.send, &document.receive};
   for (std::size_t i = 0; i < loads.size(); ++i) {
     if (const auto& loaded_ms = loads.at(i)->loaded_ms) {
-      reading.ways.at(i).loaded_rtt_ms = loaded_ms->median;
+      reading.directions.at(i).loaded_rtt_ms = loaded_ms->median;
     }
   }
   return reading;
@@ -98,7 +99,7 @@ ProbeDocument reading_of(const documents::ProbePath& document) {
   ProbeDocument reading{.peer_name = document.peer.host};
   if (const auto& address = document.peer.address) {
     reading.peer = address->unmapped();
-    // Of the last router that answered, if it is the peer itself.
+    // Of the last router that replied, if it is the peer itself.
     const bool is_whole = document.forward && !document.forward->empty() &&
                           document.forward->back().address == address;
     reading.least_rtt_ms = is_whole ? document.forward->back().rtt_ms : std::nullopt;

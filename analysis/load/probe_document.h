@@ -11,9 +11,9 @@
 
 namespace chokepoint::analysis {
 
-enum class ProbeWay { Send, Receive };  // as the host that ran it calls the direction
+enum class ProbeDirection { Send, Receive };  // as the host that ran it calls the direction
 
-struct ProbedWay {
+struct ProbedDirection {
   std::optional<double> throughput_mbps = {};
   std::optional<double> loss_percent = {};   // of packets; by TCP, of retransmitted ones
   std::optional<double> loaded_rtt_ms = {};  // median
@@ -28,9 +28,11 @@ struct ProbeDocument {
   std::optional<net::Address> peer = {};
   std::string peer_name = {};  // as the peer calls itself, else as the user named it
   std::optional<double> least_rtt_ms = {};
-  std::array<ProbedWay, 2> ways = {};  // by ProbeWay
+  std::array<ProbedDirection, 2> directions = {};  // by ProbeDirection
 
-  const ProbedWay& way(ProbeWay which) const { return ways.at(static_cast<std::size_t>(which)); }
+  const ProbedDirection& direction(ProbeDirection which) const {
+    return directions.at(static_cast<std::size_t>(which));
+  }
 };
 
 // nullopt if it is no such document at all.

@@ -144,7 +144,7 @@ double value_at(const Readings& readings, std::int64_t t_ns) {
   return before.value + part * (next->value - before.value);
 }
 
-// What one reading of a gauge says of a span: its mean and its peak, over a part of it.
+// What one reading of a gauge shows of a span: its mean and its peak, over a part of it.
 struct LevelPiece {
   Span span = {};
   double value = 0;

@@ -23,7 +23,7 @@ namespace chokepoint::analysis {
 
 using record::Span;
 
-// Of a counter or a gauge; docs/internals/run-counters.md says how to read them.
+// Of a counter or a gauge; how to read them: docs/internals/run-counters.md.
 struct Reading {
   std::int64_t t_ns = 0;
   std::int64_t bin_ns = 0;
@@ -111,7 +111,7 @@ struct RunData {
   std::vector<NodeData> nodes = {};          // by name
   std::vector<Connection> connections = {};  // that carried the job's data between hosts or ranks
   std::vector<Error> unreadable = {};
-  // What the data lack for a sure answer, a line each for people: "no packets were captured on b".
+  // What the data lack for a sure result, a line each for people: "no packets were captured on b".
   std::vector<std::string> missing = {};
 
   const FlowData& flow(const FlowPlace& place) const { return nodes[place.node].flows[place.flow]; }
@@ -130,7 +130,7 @@ std::string absent_ranks(const RunData& run);
 // ends. nullopt without any reading.
 std::optional<double> growth(const SeriesData& series, Span span);
 // Of the time for which it was recorded, the share in which some task of the host waited for a
-// core; 0 where the kernel does not say.
+// core; 0 where the kernel does not report it.
 double core_wait_share(const NodeData& node);
 // Of a gauge: its mean over the span, and the most in it.
 std::optional<double> mean_level(const SeriesData& series, Span span);
@@ -144,6 +144,10 @@ std::string_view word_of(record::CollectiveKind kind);            // "all-reduce
 std::string_view word_of(record::CollectiveSource source);        // "gloo"
 std::string_view word_of(record::CollectiveAlgorithm algorithm);  // "ring"
 std::string_view word_of(record::CollectiveProtocol protocol);    // "simple"
+
+// A connection on which nothing gets through for longer, although something is under way, is
+// stalled: docs/internals/attribution.md, "Phases" and "Limits".
+inline constexpr std::int64_t kStallNs = 100'000'000;
 
 // The shortest round trip of FlowSamples or SocketSamples; 0 if none has one.
 template <class Row>

@@ -22,7 +22,7 @@ struct Volume {
   std::optional<double> received_bytes = {};
 };
 
-// What an event of record::kDropped says that is missing; 0 where it does not say a number. Pure.
+// How much is missing by an event of record::kDropped; 0 where it has no number. Pure.
 std::int64_t dropped_rows(const record::Event& event);
 
 // Megabits a second, both ways together.

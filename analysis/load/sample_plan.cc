@@ -154,7 +154,8 @@ std::vector<std::int64_t> rough_offsets(const std::vector<NodeData>& nodes) {
     return is_one_clock ? std::optional<std::int64_t>(0)
                         : by_connections(starts[node], starts[base]);
   };
-  // From the nodes that are known to those that have talked with them; false where there is none.
+  // From the nodes that are known to those that have exchanged data with them; false where there is
+  // none.
   const auto spread = [&] {
     bool is_more = false;
     for (std::size_t node = 0; node < nodes.size(); ++node) {
@@ -181,10 +182,10 @@ std::vector<std::int64_t> rough_offsets(const std::vector<NodeData>& nodes) {
   return offsets;
 }
 
-constexpr std::int64_t kSlackNs = 1'000'000'000;
+constexpr std::int64_t kWindowSlackNs = 1'000'000'000;
 constexpr std::size_t kMaxWindows = 40;
 constexpr std::int64_t kStepsInWindow = 4;
-constexpr std::int64_t kShortestWindowNs = 1'000'000'000;
+constexpr std::int64_t kMinWindowNs = 1'000'000'000;
 
 // From the first step to the last; all of the span where there are none.
 Span span_of_steps(const NodeData& node) {
@@ -222,7 +223,7 @@ class Planner {
       plans_[index].whole = with_slack(nodes[index].span);
       // Behind a cut no moment can be searched.
       if (!run.nodes[index].damage()) {
-        look_at(run.nodes[index], index, static_cast<double>(limits.samples_of_node));
+        measure(run.nodes[index], index, static_cast<double>(limits.samples_of_node));
       }
     }
   }
@@ -242,7 +243,7 @@ class Planner {
  private:
   using Rows = std::array<std::int64_t, kLargeTables>;
 
-  void look_at(record::Reader& reader, std::size_t index, double most) {
+  void measure(record::Reader& reader, std::size_t index, double most) {
     Result<TablePlaces> places = TablePlaces::open(reader);
     if (!places) {
       return;
@@ -253,14 +254,14 @@ class Planner {
                        places->rows_before(table, plans_[index].whole.start_ns);
     }
     if (static_cast<double>(std::accumulate(rows.begin(), rows.end(), std::int64_t{0})) > most) {
-      const double left = keep_small_tables(rows, most, plans_[index]);
+      const double left = read_small_tables(rows, most, plans_[index]);
       large_.push_back({.index = index, .places = std::move(*places), .left = left});
     }
   }
 
   // A table that needs less than its share of what may be read leaves the rest to the others. Gives
   // what is left for those that are not read whole.
-  static double keep_small_tables(const Rows& rows, double left, SamplePlan& plan) {
+  static double read_small_tables(const Rows& rows, double left, SamplePlan& plan) {
     std::array<std::size_t, kLargeTables> order{};
     std::iota(order.begin(), order.end(), 0);
     std::ranges::sort(order, {}, [&](std::size_t table) { return rows.at(table); });
@@ -312,7 +313,7 @@ class Planner {
 
   void place(WindowsWanted wanted) {
     wanted.least_ns =
-        std::max(kShortestWindowNs, kStepsInWindow * median_step_ns(nodes_[large_.front().index]));
+        std::max(kMinWindowNs, kStepsInWindow * median_step_ns(nodes_[large_.front().index]));
     const auto rows = [this](std::int64_t t_ns) { return rows_until(t_ns); };
     for (const Span window : spread_windows(wanted, rows)) {
       left_ -= rows(window.end_ns) - rows(window.start_ns);
@@ -362,8 +363,8 @@ std::vector<Span> spread_windows(const WindowsWanted& wanted,
 
 Span with_slack(Span session) {
   // A session whose end is unknown has the largest number for it, and more is added to it.
-  constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max() / 2;
-  return {session.start_ns - kSlackNs, std::min(session.end_ns, kLatest) + kSlackNs};
+  constexpr std::int64_t kMaxEndNs = std::numeric_limits<std::int64_t>::max() / 2;
+  return {session.start_ns - kWindowSlackNs, std::min(session.end_ns, kMaxEndNs) + kWindowSlackNs};
 }
 
 std::vector<SamplePlan> plan_samples(record::Run& run, const LoadLimits& limits,

@@ -39,8 +39,8 @@ struct WindowsWanted {
   bool to_end = true;
 };
 
-// Windows in a span that cannot be read whole, in order and apart. `rows_until` says how many rows
-// end before a moment. Pure.
+// Windows in a span that cannot be read whole, in order and apart. `rows_until` returns how many
+// rows end before a moment. Pure.
 std::vector<Span> spread_windows(const WindowsWanted& wanted,
                                  const std::function<double(std::int64_t)>& rows_until);
 

@@ -8,11 +8,10 @@ namespace {
 
 constexpr double kMinResentShare = 0.5;  // of the packets of the bin that ends a wait
 // Of a bin; fewer are acknowledgements and control messages.
-constexpr std::int64_t kDataBytes = 1000;
-constexpr std::int64_t kStallNs = 100'000'000;
+constexpr std::int64_t kMinDataBytes = 1000;
 
 bool has_samples(const FlowData& flow) {
-  return std::ranges::any_of(flow.packets, [](const auto& way) { return !way.empty(); });
+  return std::ranges::any_of(flow.packets, [](const auto& samples) { return !samples.empty(); });
 }
 
 bool resumes(const record::FlowSample& sample) {
@@ -43,7 +42,7 @@ void add_busy(const std::vector<record::SocketSample>& samples, std::size_t node
 void add_packets(const std::vector<record::FlowSample>& samples, std::size_t node,
                  const Clocks& clocks, Spans& spans) {
   for (const record::FlowSample& sample : samples) {
-    if (sample.payload_bytes.value_or(0) > kDataBytes) {
+    if (sample.payload_bytes.value_or(0) > kMinDataBytes) {
       const std::int64_t end_ns = clocks.common_ns(node, sample.t_ns);
       spans.push_back({end_ns - sample.bin_ns, end_ns});
     }
@@ -109,7 +108,7 @@ Spans waits_of(const std::vector<record::FlowSample>& samples) {
   Spans waits;
   std::optional<std::int64_t> moved_ns;
   for (const record::FlowSample& sample : samples) {
-    if (sample.payload_bytes.value_or(0) <= kDataBytes) {
+    if (sample.payload_bytes.value_or(0) <= kMinDataBytes) {
       continue;
     }
     const std::int64_t begin_ns = sample.t_ns - sample.bin_ns;

@@ -1,8 +1,8 @@
 // When the job's connections had something under way, if the library's messages are not known: from
 // the kernel's stopwatch of each sender, else from packets.
 //
-// RoCE's senders have no socket whose stopwatch runs while they wait for an answer: only packets
-// show it. Silence that ends with a retransmission was such a wait, and no computing.
+// RoCE's senders have no socket whose stopwatch runs while they wait for an acknowledgement: only
+// packets show it. Silence that ends with a retransmission was such a wait, and no computing.
 //
 //   data ████      ▒▒██████          ████████
 //            ╰────╯                ╰──────── computing: what follows is new
@@ -25,8 +25,8 @@ struct Activity {
   Spans spans = {};
 };
 
-// When senders had something under way, less the way of the last answer; and when nothing of it
-// came through for long.
+// When senders had something under way, less the delay of the last acknowledgement; and when
+// nothing of it came through for long.
 struct SenderActivity {
   Spans busy = {};
   Spans stalled = {};

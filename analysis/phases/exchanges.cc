@@ -16,15 +16,16 @@ namespace {
 using record::CollectiveKind;
 using record::CollectiveSource;
 
-// Parts of one collective end within this time of each other.
+// Parts of one collective end within this time of each other: a judgement.
 constexpr std::int64_t kMaxEndsApartNs = 2'000'000'000;
-constexpr std::int64_t kClockSlackNs = 10'000'000;  // by which two nodes' clocks may differ
-constexpr std::size_t kOpenMeetings = 8;  // of one key, as messages' numbers come again each step
+constexpr std::int64_t kMaxClockDifferenceNs = 10'000'000;  // by which two nodes' clocks may differ
+// Of one key, as messages' numbers come again each step.
+constexpr std::size_t kMaxOpenMeetings = 8;
 
 // What a flow of a node's record is to the run.
 struct FlowUse {
   std::int64_t connection = -1;
-  std::int64_t way_ns = 0;  // half of the unloaded round trip
+  std::int64_t one_way_ns = 0;  // half of the unloaded round trip
   std::int64_t process = 0;
   std::int64_t sent_bytes = 0;
 };
@@ -49,7 +50,7 @@ std::map<std::int64_t, FlowUse> uses_of(const RunData& run, std::size_t node) {
       if (end && end->node == node) {
         const FlowData& flow = run.flow(*end);
         uses[flow.row.id] = {.connection = static_cast<std::int64_t>(place),
-                             .way_ns = half_round_trip_ns(flow),
+                             .one_way_ns = half_round_trip_ns(flow),
                              .process = flow.row.process.value_or(0),
                              .sent_bytes = sent_bytes(flow)};
       }
@@ -60,7 +61,7 @@ std::map<std::int64_t, FlowUse> uses_of(const RunData& run, std::size_t node) {
 
 bool is_nccl(const record::Collective& row) { return row.source == CollectiveSource::Nccl; }
 
-// Asked for, and no more is known of it.
+// Enqueued, and no more is known of it.
 bool is_unreported(const record::Collective& row) {
   return is_nccl(row) && !row.own_ready_ns.known() && !row.last_data_ns.known();
 }
@@ -94,12 +95,13 @@ std::int64_t ranks_of_message(const record::Collective& row) {
 // Whether the row shows when its rank arrived. Of Gloo's it does not where data followed the peer's
 // announcement at once: the rank had been there before, for an unknown time.
 bool is_ready_known(const record::Collective& row) {
-  constexpr std::int64_t kAtOnceNs = 1'000'000;
+  constexpr std::int64_t kMaxAtOnceNs = 1'000'000;
   if (is_nccl(row) || row.own_ready_ns.known()) {
     return row.own_ready_ns.known();
   }
-  const bool has_followed_peer = row.peer_ready_ns.known() && row.first_data_ns.known() &&
-                                 row.first_data_ns.value() - row.peer_ready_ns.value() < kAtOnceNs;
+  const bool has_followed_peer =
+      row.peer_ready_ns.known() && row.first_data_ns.known() &&
+      row.first_data_ns.value() - row.peer_ready_ns.value() < kMaxAtOnceNs;
   return !has_followed_peer;
 }
 
@@ -109,7 +111,7 @@ Exchange exchange_of(const record::Collective& row, std::size_t place, const Clo
       is_nccl(row) ? row.start_ns : row.first_data_ns.value_or(row.start_ns);
   const std::int64_t own_ns = row.own_ready_ns.value_or(otherwise_ns);
   const std::int64_t peer_ns =
-      row.peer_ready_ns.known() ? row.peer_ready_ns.value() - use.way_ns : 0;
+      row.peer_ready_ns.known() ? row.peer_ready_ns.value() - use.one_way_ns : 0;
   const std::int64_t ready_ns = std::max(own_ns, peer_ns);
   const std::int64_t last_ns = is_nccl(row) ? row.end_ns : row.last_data_ns.value_or(row.end_ns);
   const auto common = [&](std::int64_t t_ns) { return clocks.common_ns(place, t_ns); };
@@ -122,7 +124,7 @@ Exchange exchange_of(const record::Collective& row, std::size_t place, const Clo
       .communicator = row.communicator.value_or(0),
       .connection = is_nccl(row) && is_message_row(row) ? ranks_of_message(row) : use.connection,
       .bytes = static_cast<double>(row.bytes.value_or(0)),
-      .way_ns = use.way_ns,
+      .one_way_ns = use.one_way_ns,
       .is_ready_known = is_ready_known(row),
       .own_ready_ns = common(own_ns),
       .latest_ready_ns =
@@ -389,7 +391,7 @@ bool is_left_together(CollectiveKind kind) {
 // False if one was over before the other's last neighbour had arrived: then these are collectives
 // of two process groups.
 bool can_be_one(const Exchange& one, const Exchange& other) {
-  const std::int64_t slack_ns = kClockSlackNs + std::max(one.way_ns, other.way_ns);
+  const std::int64_t slack_ns = kMaxClockDifferenceNs + std::max(one.one_way_ns, other.one_way_ns);
   return !is_left_together(one.kind) || (one.all_ready_ns <= other.end_ns + slack_ns &&
                                          other.all_ready_ns <= one.end_ns + slack_ns);
 }
@@ -451,7 +453,7 @@ std::vector<Meeting> meetings_of(const Exchanges& exchanges) {
       continue;
     }
     of_key.push_front(meetings.size());
-    of_key.resize(std::min(of_key.size(), kOpenMeetings));
+    of_key.resize(std::min(of_key.size(), kMaxOpenMeetings));
     meetings.push_back({part});
   }
   return meetings;

@@ -24,8 +24,8 @@ struct Exchange {
   // In RunData, to the neighbour that came last; of NCCL's messages a number of the two ranks.
   std::int64_t connection = -1;
   double bytes = 0;
-  std::int64_t way_ns = 0;     // to that neighbour: half of the unloaded round trip
-  bool is_ready_known = true;  // false: own_ready_ns is when it may have come at the earliest
+  std::int64_t one_way_ns = 0;  // to that neighbour: half of the unloaded round trip
+  bool is_ready_known = true;   // false: own_ready_ns is when it may have come at the earliest
   std::int64_t own_ready_ns = 0;
   std::int64_t latest_ready_ns = INT64_MAX;  // where ready is not known: it had come by then
   std::int64_t all_ready_ns = 0;             // when the last of those that take part had come

@@ -16,19 +16,21 @@ namespace {
 
 using record::CollectiveKind;
 
-using Way = std::tuple<std::int64_t, std::size_t, std::int64_t>;  // connection, sender: node, rank
+using DirectedPath =
+    std::tuple<std::int64_t, std::size_t, std::int64_t>;  // connection, sender: node, rank
 
-std::map<Way, double> usual_computes(const std::vector<std::vector<StageCompute>>& computes) {
-  std::map<Way, std::vector<double>> of_way;
+std::map<DirectedPath, double> usual_computes(
+    const std::vector<std::vector<StageCompute>>& computes) {
+  std::map<DirectedPath, std::vector<double>> of_path;
   for (const auto& of_node : computes) {
     for (const StageCompute& compute : of_node) {
-      of_way[{compute.sent->connection, compute.sent->node, compute.sent->rank}].push_back(
+      of_path[{compute.sent->connection, compute.sent->node, compute.sent->rank}].push_back(
           compute.ns);
     }
   }
-  std::map<Way, double> usual;
-  for (const auto& [way, all] : of_way) {
-    usual[way] = math::median(all).value_or(0);
+  std::map<DirectedPath, double> usual;
+  for (const auto& [path, all] : of_path) {
+    usual[path] = math::median(all).value_or(0);
   }
   return usual;
 }
@@ -37,8 +39,8 @@ std::map<Way, double> usual_computes(const std::vector<std::vector<StageCompute>
 // directions.
 std::map<std::int64_t, double> allowed_ns(const std::vector<std::vector<StageCompute>>& computes) {
   std::map<std::int64_t, double> sums_ns;
-  for (const auto& [way, ns] : usual_computes(computes)) {
-    sums_ns[std::get<0>(way)] += ns;
+  for (const auto& [path, ns] : usual_computes(computes)) {
+    sums_ns[std::get<0>(path)] += ns;
   }
   return sums_ns;
 }
@@ -79,7 +81,8 @@ void add_idle_receivers(const std::vector<Exchange>& of_rank,
     if (own.kind == CollectiveKind::Receive && open == 0 && has_sent && own.is_ready_known &&
         sent != sent_to.end() && sent->second.exchange->is_ready_known) {
       const Exchange& sender = *sent->second.exchange;
-      const Span waited{std::max(sender.own_ready_ns + sender.way_ns, last_ns), own.own_ready_ns};
+      const Span waited{std::max(sender.own_ready_ns + sender.one_way_ns, last_ns),
+                        own.own_ready_ns};
       if (waited.length_ns() > 0) {
         late.push_back({.node = own.node,
                         .rank = own.rank,
@@ -189,7 +192,8 @@ void add_collective(const Exchanges& exchanges, std::span<const Meeting> meeting
   }
   const Exchange& last = *in_order.back();
   const Exchange& before = *in_order[in_order.size() - 2];
-  const Span waited{before.own_ready_ns + std::max(before.way_ns, last.way_ns), last.own_ready_ns};
+  const Span waited{before.own_ready_ns + std::max(before.one_way_ns, last.one_way_ns),
+                    last.own_ready_ns};
   const double lost = lost_ns(before, last, computing, static_cast<double>(waited.length_ns()));
   if (lost > 0 && !computing.gap(before).unwaited) {
     late.push_back({.node = last.node,
@@ -200,8 +204,8 @@ void add_collective(const Exchanges& exchanges, std::span<const Meeting> meeting
   }
 }
 
-constexpr std::int64_t kQuietNs = 25'000'000;  // of all nodes, between two rounds
-constexpr std::int64_t kBulkBytes = 16'000;    // of a bin: more is data, not an announcement
+constexpr std::int64_t kMinQuietNs = 25'000'000;  // of all nodes, between two rounds
+constexpr std::int64_t kMinBulkBytes = 16'000;    // of a bin: more is data, not an announcement
 constexpr std::int64_t kMinBlurs = 3;  // times the blur of the moments; less is not lateness
 
 struct Sending {
@@ -285,13 +289,13 @@ class Rounds {
   }
 
   void take(const Sending& sending) {
-    if (is_complete() && sending.t_ns - last_ns_ > kQuietNs) {
+    if (is_complete() && sending.t_ns - last_ns_ > kMinQuietNs) {
       close();
     }
     if (!came_[sending.sender]) {
       came_[sending.sender] = &sending;
     }
-    if (bulk_ns_ == kNever && sending.bytes > kBulkBytes) {
+    if (bulk_ns_ == kNever && sending.bytes > kMinBulkBytes) {
       bulk_ns_ = sending.t_ns;
     }
     last_ns_ = sending.t_ns;

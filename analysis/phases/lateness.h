@@ -5,7 +5,7 @@
 //   rank 1   computes ───────────────────────┤ ready  ├─ exchange ─
 //                       └──────── late ──────┘
 //
-// Ranks leave a collective one way of the path apart, and so arrive at the next one: that is not
+// Ranks leave a collective one propagation time apart, and so arrive at the next one: that is not
 // lateness. Nor is it if the rank that waited went on computing and waited for nothing.
 //
 // Of a pipeline's messages the sender is late by what it took longer than its stage usually takes,

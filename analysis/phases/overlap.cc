@@ -19,14 +19,14 @@ namespace {
 // A shorter gap holds no computing: the exchange was queued.
 constexpr std::int64_t kMaxQueuedGapNs = 500'000;
 constexpr double kMaxQueuedGapShare = 0.05;  // likewise, of the exchange before
-constexpr double kLargeBytes = 512 * 1024;   // of both ways: activations are rarely as large
+// Of both directions: activations are rarely as large.
+constexpr double kMinLargeBytes = 512 * 1024;
 constexpr double kMaxSpreadRatio = 0.5;  // one spread to the other, to be clearly the smaller one
 constexpr double kMinOfBytesBefore = 0.05;  // of the bytes of the exchange before
 constexpr std::size_t kMinPairs = 8;
 // Of the time in which nothing was under way, that the main thread must work.
 constexpr double kMinProcessorShare = 0.6;
-constexpr double kMinWorkBeside = 0.5;               // of the time beside exchanges, likewise
-constexpr double kBucketBytes = 25.0 * 1024 * 1024;  // PyTorch's default, as in predict/figures.h
+constexpr double kMinWorkBeside = 0.5;  // of the time beside exchanges, likewise
 
 std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {
   std::vector<StageGap> gaps;
@@ -117,7 +117,7 @@ std::vector<std::vector<std::size_t>> by_step(const Line& line, const Spans& ste
   return places;
 }
 
-// Whether the rank went on computing: then the sums of length and following gap are alike, else the
+// Whether the rank went on computing: then the sums of length and following gap are equal, else the
 // gaps alone. nullopt if neither spread is clearly smaller.
 std::optional<bool> went_on(const std::vector<Pair>& pairs) {
   std::vector<double> together;
@@ -335,7 +335,7 @@ double sent_bytes(const RunData& run) {
 
 double buckets_ms(const OverlapInput& input) {
   const double bytes = sent_bytes(input.run) / count_between(input.steps);
-  const double first_share = bytes > 0 ? std::min(1.0, kBucketBytes / bytes) : 1;
+  const double first_share = bytes > 0 ? std::min(1.0, math::kBucketBytes / bytes) : 1;
   return backward_of(input.alone_ms, first_share) * (1 - first_share);
 }
 
@@ -376,7 +376,7 @@ void mark_unwaited(Line& line, const Spans& steps, std::optional<double> worked_
   const std::optional<bool> on_the_whole = went_on(all_pairs(places));
   for (const auto& [number, place] : places) {
     // Frameworks exchange large gradients while computing goes on, but not small activations.
-    const bool is_usual = on_the_whole.value_or(place.bytes >= kLargeBytes);
+    const bool is_usual = on_the_whole.value_or(place.bytes >= kMinLargeBytes);
     if (went_on(place.pairs).value_or(is_usual)) {
       for (const std::size_t gap : place.gaps) {
         line.gaps[gap].unwaited = true;

@@ -31,7 +31,7 @@ constexpr double kMinUnattributed = 0.05;  // of a step: less is how long data t
 class CriticalMeetings {
  public:
   CriticalMeetings(const Exchanges& exchanges, const std::vector<Meeting>& meetings)
-      : exchanges_(exchanges), meetings_(meetings), is_decisive_(meetings.size(), false) {
+      : exchanges_(exchanges), meetings_(meetings), is_critical_(meetings.size(), false) {
     for (const auto& of_rank : exchanges) {
       meeting_of_.emplace_back(of_rank.size());
       parents_.push_back(parents_.size());
@@ -67,9 +67,9 @@ class CriticalMeetings {
     }
   }
 
-  bool operator[](std::size_t meeting) const { return is_decisive_[meeting]; }
+  bool operator[](std::size_t meeting) const { return is_critical_[meeting]; }
   // The same number for all meetings of ranks that meet each other, also through others, or are
-  // known to. What these are does not change what is decisive.
+  // known to. Which number it is does not change which meetings are critical.
   std::size_t set_of(std::size_t meeting) const {
     return sets_.at(root_of(meetings_[meeting].front().list));
   }
@@ -99,8 +99,8 @@ class CriticalMeetings {
   void walk_back(Part part) {
     while (true) {
       const std::size_t number = meeting_of_[part.list][part.place];
-      if (!is_decisive_[number]) {
-        is_decisive_[number] = true;
+      if (!is_critical_[number]) {
+        is_critical_[number] = true;
         part = *std::ranges::max_element(
             meetings_[number], {}, [&](Part each) { return at(exchanges_, each).own_ready_ns; });
       }
@@ -113,7 +113,7 @@ class CriticalMeetings {
 
   const Exchanges& exchanges_;
   const std::vector<Meeting>& meetings_;
-  std::vector<bool> is_decisive_;
+  std::vector<bool> is_critical_;
   std::vector<std::vector<std::size_t>> meeting_of_;  // by list and place
   std::vector<std::size_t> parents_;
   std::map<std::size_t, std::size_t> sets_;  // by root
@@ -187,11 +187,11 @@ Spans without(Span span, std::span<const Span> holes) {
 
 Spans communication_of(const Exchanges& exchanges, const std::vector<Meeting>& meetings,
                        const std::vector<Late>& late) {
-  const OverlappedWaits overtaken(exchanges, meetings, late);
+  const OverlappedWaits overlapped(exchanges, meetings, late);
   Spans spans;
   for (const Meeting& meeting : meetings) {
     const Span exchange = communication_of(exchanges, meeting);
-    std::ranges::copy(without(exchange, overtaken.of(meeting, exchange)),
+    std::ranges::copy(without(exchange, overlapped.of(meeting, exchange)),
                       std::back_inserter(spans));
   }
   return united(std::move(spans));
@@ -314,9 +314,9 @@ std::map<RankId, double> late_by_rank(const std::vector<Late>& late, const Spans
 
 // Ranks that wait for each other in exchanges that the record does not have all arrive late at the
 // others with the one that is late: their lateness counts once.
-void join_alike(const Members& members, const std::map<RankId, double>& alone,
-                const StepLine& steps, std::vector<RankLateness>& ranks) {
-  constexpr double kAsLate = 0.5;  // of the one that is latest
+void join_similar(const Members& members, const std::map<RankId, double>& alone,
+                  const StepLine& steps, std::vector<RankLateness>& ranks) {
+  constexpr double kMinSimilarLateness = 0.5;  // of the one that is latest
   const auto alone_ns = [&](const RankLateness& rank) {
     const auto found = alone.find({rank.node, rank.rank});
     return found == alone.end() ? 0 : found->second;
@@ -335,12 +335,12 @@ void join_alike(const Members& members, const std::map<RankId, double>& alone,
         inside, {}, [&](const RankLateness* rank) { return alone_ns(*rank); });
     for (RankLateness* rank : inside) {
       if (rank != &latest && rank->node == latest.node && alone_ns(*rank) > 0 &&
-          alone_ns(*rank) > kAsLate * alone_ns(latest)) {
-        latest.alike.push_back(rank->rank);
+          alone_ns(*rank) > kMinSimilarLateness * alone_ns(latest)) {
+        latest.similar.push_back(rank->rank);
         latest.late_ms += std::exchange(rank->late_ms, 0);
       }
     }
-    if (!latest.alike.empty()) {
+    if (!latest.similar.empty()) {
       latest.late_ms = std::min(latest.late_ms, per_step_ms(alone_ns(latest), steps));
     }
   }
@@ -354,12 +354,12 @@ Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& ex
                   .ranks = ranks_in(exchanges)};
   const std::map<RankId, double> alone = late_by_rank(waiting.late, inside);
   const Members members = members_of(run);
-  CriticalMeetings decisive(exchanges, meetings);
+  CriticalMeetings critical(exchanges, meetings);
   for (const auto& [communicator, all] : members.all) {
-    decisive.join(all);
+    critical.join(all);
   }
   std::erase_if(waiting.late,
-                [&](const Late& late) { return late.meeting && !decisive[*late.meeting]; });
+                [&](const Late& late) { return late.meeting && !critical[*late.meeting]; });
   std::ranges::sort(waiting.late, {}, [](const Late& late) { return late.waited.end_ns; });
   std::map<RankId, SenderActivity> senders;
   for (const RankLateness& rank : waiting.ranks) {
@@ -371,7 +371,7 @@ Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& ex
     const Spans waited = common_to(std::span(&late.waited, 1), touching(inside, late.waited));
     const Spans held =
         common_to(waited, touching(senders[{late.node, late.rank}].busy, late.waited));
-    Spans& counted = counted_in[decisive.set_of(*late.meeting)];
+    Spans& counted = counted_in[critical.set_of(*late.meeting)];
     Spans taken = common_to(waited, touching(counted, late.waited));
     std::ranges::copy(held, std::back_inserter(taken));
     const auto free_ns =
@@ -385,7 +385,7 @@ Waiting waiting_of(const RunData& run, const Clocks& clocks, const Exchanges& ex
     std::ranges::copy(sender.busy, std::back_inserter(waiting.busy));
   }
   waiting.busy = united(std::move(waiting.busy));
-  join_alike(members, alone, steps, waiting.ranks);
+  join_similar(members, alone, steps, waiting.ranks);
   return waiting;
 }
 

@@ -23,7 +23,7 @@ struct RankLateness {
   double late_ms = 0;
   // Ranks of the same node that arrived about as late, in an unknown order: they exchange inside
   // the host, and NCCL's kernel events were not recorded. late_ms is of all of them together.
-  std::vector<std::int64_t> alike = {};
+  std::vector<std::int64_t> similar = {};
 };
 
 // Time of exchanges in which all ranks whose arrival is reported had arrived, and nothing was sent:

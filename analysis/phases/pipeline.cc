@@ -14,8 +14,10 @@ namespace {
 
 using record::CollectiveKind;
 
-constexpr double kQuick = 0.1;   // quantile of a stage's computing: when nothing disturbs it
-constexpr double kScrap = 0.02;  // of the largest message: smaller ones are leftovers of others
+// Judgements. The quantile of a stage's computing at which nothing disturbs it:
+constexpr double kUndisturbedQuantile = 0.1;
+// Of the largest message: smaller ones are leftovers of others.
+constexpr double kMaxLeftoverMessage = 0.02;
 
 std::vector<const Exchange*> of_kind(const std::vector<Exchange>& exchanges, CollectiveKind kind) {
   std::vector<const Exchange*> found;
@@ -189,11 +191,13 @@ std::vector<double> first_computes_ns(const std::vector<Exchange>& exchanges, co
 // late, or have more to do there; hardly both.
 std::optional<double> compute_of_batch_ns(const Exchanges& exchanges, const Ends& ends,
                                           const Spans& steps) {
-  const auto turns = math::quantile(first_computes_ns(exchanges[ends.last], steps), kQuick);
+  const auto turns =
+      math::quantile(first_computes_ns(exchanges[ends.last], steps), kUndisturbedQuantile);
   if (!turns) {
     return forward_compute_ns(exchanges[ends.first], steps);
   }
-  const auto begins = math::quantile(first_computes_ns(exchanges[ends.first], steps), kQuick);
+  const auto begins =
+      math::quantile(first_computes_ns(exchanges[ends.first], steps), kUndisturbedQuantile);
   return std::min(*turns, begins.value_or(*turns));
 }
 
@@ -211,7 +215,7 @@ Messages sent_in(const std::vector<Exchange>& exchanges, const Spans& steps) {
     }
   }
   const double largest = sizes.empty() ? 0 : std::ranges::max(sizes);
-  std::erase_if(sizes, [&](double size) { return size < kScrap * largest; });
+  std::erase_if(sizes, [&](double size) { return size < kMaxLeftoverMessage * largest; });
   const double usual = math::quantile(sizes, 0.1).value_or(0);
   return {usual > 0 ? std::reduce(sizes.begin(), sizes.end()) / usual : 0, usual};
 }

@@ -12,7 +12,8 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::size_t kWarmUp = 2;  // steps left out at the beginning: connections are made in them
+// Steps left out at the beginning, in which connections are made: a judgement.
+constexpr std::size_t kWarmUpSteps = 2;
 constexpr std::size_t kMinSteps = 5;  // with fewer none is left out
 // A collective is written when nothing of it came for a second, and its parts half a second later.
 constexpr std::int64_t kCollectivesLagNs = 2'500'000'000;
@@ -20,12 +21,12 @@ constexpr std::int64_t kCollectivesLagNs = 2'500'000'000;
 std::optional<std::int64_t> last_sample_ns(const NodeData& node) {
   std::optional<std::int64_t> last_ns;
   for (const FlowData& flow : node.flows) {
-    for (const std::size_t way : {0U, 1U}) {
-      if (!flow.sockets.at(way).empty()) {
-        last_ns = std::max(last_ns.value_or(0), flow.sockets.at(way).back().t_ns);
+    for (const std::size_t side : {0U, 1U}) {
+      if (!flow.sockets.at(side).empty()) {
+        last_ns = std::max(last_ns.value_or(0), flow.sockets.at(side).back().t_ns);
       }
-      if (!flow.packets.at(way).empty()) {
-        last_ns = std::max(last_ns.value_or(0), flow.packets.at(way).back().t_ns);
+      if (!flow.packets.at(side).empty()) {
+        last_ns = std::max(last_ns.value_or(0), flow.packets.at(side).back().t_ns);
       }
     }
   }
@@ -85,10 +86,10 @@ Choice best_of(const RunData& run) {
 constexpr std::int64_t kMaxSteps = 1 << 22;
 
 // One end of a connection in one direction, of one rank.
-using MessageWay = std::tuple<std::int64_t, record::CollectiveKind, std::int64_t, std::int64_t>;
+using MessageStream = std::tuple<std::int64_t, record::CollectiveKind, std::int64_t, std::int64_t>;
 
-std::map<MessageWay, std::vector<const record::Collective*>> messages_of(const NodeData& node) {
-  std::map<MessageWay, std::vector<const record::Collective*>> messages;
+std::map<MessageStream, std::vector<const record::Collective*>> messages_of(const NodeData& node) {
+  std::map<MessageStream, std::vector<const record::Collective*>> messages;
   for (const record::Collective& row : node.collectives) {
     if (row.source == record::CollectiveSource::Gloo && row.merged <= 1 &&
         (row.kind == record::CollectiveKind::Send || row.kind == record::CollectiveKind::Receive)) {
@@ -97,7 +98,7 @@ std::map<MessageWay, std::vector<const record::Collective*>> messages_of(const N
           .push_back(&row);
     }
   }
-  for (auto& [way, rows] : messages) {
+  for (auto& [side, rows] : messages) {
     std::ranges::sort(rows, {}, &record::Collective::start_ns);
   }
   return messages;
@@ -107,7 +108,7 @@ std::map<MessageWay, std::vector<const record::Collective*>> messages_of(const N
 std::vector<Span> steps_of_messages(const RunData& run, const Clocks& clocks) {
   std::vector<Span> most;
   for (std::size_t place = 0; place < run.nodes.size(); ++place) {
-    for (const auto& [way, rows] : messages_of(run.nodes[place])) {
+    for (const auto& [side, rows] : messages_of(run.nodes[place])) {
       const std::int64_t first = std::ranges::min(rows, {}, &record::Collective::number)->number;
       std::vector<Span> steps;
       std::optional<std::int64_t> begin_ns;
@@ -260,7 +261,7 @@ StepLine choose_steps(const RunData& run, const Clocks& clocks) {
     return {};
   }
   std::ranges::sort(line.all, {}, &Span::start_ns);
-  const std::size_t skipped = line.all.size() > kWarmUp + kMinSteps ? kWarmUp : 0;
+  const std::size_t skipped = line.all.size() > kWarmUpSteps + kMinSteps ? kWarmUpSteps : 0;
   line.settled.assign(line.all.begin() + static_cast<std::ptrdiff_t>(skipped), line.all.end());
   const std::int64_t until_ns = known_until_ns(run, clocks);
   std::erase_if(line.settled, [&](const Span& step) { return step.end_ns > until_ns; });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/predict/job_profile.h"
+#include "base/math/training_pass.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::analysis {
@@ -29,7 +30,7 @@ struct Shape {
 
 // PyTorch's DistributedDataParallel: gradients leave in buckets while the backward pass goes on.
 constexpr double kFirstBucketBytes = 1024 * 1024;
-constexpr double kBucketBytes = 25.0 * 1024 * 1024;
+constexpr double kBucketBytes = math::kBucketBytes;
 
 // In the order in which they leave: a small one first, so that the network starts early.
 std::vector<double> buckets_of(double bytes, double bucket_bytes = kBucketBytes,

@@ -1,31 +1,25 @@
-// Gradients in other buckets. What follows each other in a step without waiting is one backward
-// pass; its bytes are cut anew, and each bucket is ready when its share of the pass is computed:
-//
-//   recorded   computes ────────────────┤ bucket 1 ├ bucket 2 ┤
-//   then       computes ─────────┤ 1 ┤──┤ 2 ┤──┤ 3 ┤──┤ 4 ┤
-//
-// Only passes that all their ranks have alike are cut; the last bucket is whole when computing
-// ends.
+#include "analysis/replay/buckets.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "analysis/predict/exchange_time.h"
 #include "analysis/predict/figures.h"
-#include "analysis/replay/graph_builder.h"
 #include "analysis/replay/transfer_times.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
 
+// Judgements; docs/internals/replay.md shows how often replays with them are right.
 // Of all collectives' bytes, in passes: else no buckets are cut.
 constexpr double kMinPassBytesShare = 0.8;
 constexpr double kMinOfLargestPass = 0.5;  // to the largest pass: smaller ones carry no gradients
 constexpr double kMaxScalarShare = 0.001;  // to the bucket before: a loss or a flag
 constexpr std::size_t kMaxBuckets = 4096;
 
-// Gloo's rows have what passed both ways.
+// Gloo's rows have the bytes of both directions.
 double tensor_times(const Transfer& transfer) {
   return transfer.source == record::CollectiveSource::Nccl
              ? 1

@@ -23,9 +23,9 @@ namespace chokepoint::analysis {
 
 inline constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
-// What passes between two moments. Overhead: of the library, and nothing changes it. Way: of bits,
-// from end to end of a path.
-enum class Cost : std::uint8_t { Computing, Overhead, Way, Transfer };
+// What passes between two moments. Overhead: of the library, and nothing changes it.
+// Propagation: of bits, from end to end of a path.
+enum class Cost : std::uint8_t { Computing, Overhead, Propagation, Transfer };
 
 struct Arc {
   std::size_t from = 0;  // moment

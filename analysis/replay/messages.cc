@@ -1,12 +1,5 @@
-// Messages of a pipeline in a run's graph. A stage computes one thing at a time, and goes on while
-// what it has sent is under way:
-//
-//   receive ──▶ computes ──▶ send              a stage between two others
-//   receive ──▶ computes                       what no message follows: the first stage's backward
-//                                              passes, the last one's forward passes
-//
-// Of the latter only the beginning is seen; how long they take follows from the stage's other
-// computing, since a backward pass takes twice its forward pass.
+#include "analysis/replay/messages.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,7 +7,6 @@
 #include <utility>
 
 #include "analysis/phases/pipeline.h"
-#include "analysis/replay/graph_builder.h"
 #include "base/math/statistics.h"
 #include "base/math/training_pass.h"
 
@@ -23,9 +15,10 @@ namespace {
 
 using record::CollectiveKind;
 
+// Judgements; docs/internals/replay.md shows how often replays with them are right.
 // Share of messages: a blocking job's, by errors of clocks.
 constexpr double kMaxOverlapByClockError = 0.1;
-constexpr double kGapQuantile = 0.1;  // of gaps: the stage was not disturbed in these
+constexpr double kUndisturbedGapQuantile = 0.1;  // of gaps: the stage was not disturbed in these
 
 // A message of the rank in the order in which it bears on its computing: a send when it is ready,
 // a receive when it is over.
@@ -49,7 +42,7 @@ std::vector<Turn> turns_of(const std::vector<Exchange>& exchanges) {
 struct Role {
   bool is_between = false;  // it has two neighbours
   bool sends_first = false;
-  bool answers_each = false;  // of the last stage: it turns each micro-batch round at once
+  bool returns_each = false;  // of the last stage: it turns each micro-batch round at once
 };
 
 Role role_of(const std::vector<Exchange>& exchanges, const Spans& steps) {
@@ -80,7 +73,7 @@ Role role_of(const std::vector<Exchange>& exchanges, const Spans& steps) {
     each += sent[0] != INT64_MAX && sent[0] < last_received_ns ? 1 : 0;
   }
   role.sends_first = first * 2 > steps.size();
-  role.answers_each = !role.sends_first && whole > 0 && each * 2 > whole;
+  role.returns_each = !role.sends_first && whole > 0 && each * 2 > whole;
   return role;
 }
 
@@ -140,7 +133,7 @@ class Stage {
   void add_received(std::size_t place) {
     const Exchange& own = exchanges_[place];
     const std::size_t end = builder_.end_of(part(place));
-    if (role_.is_between || role_.answers_each) {
+    if (role_.is_between || role_.returns_each) {
       received_[own.number][own.connection] = end;
       last_received_ = end;
       return;
@@ -198,7 +191,7 @@ class Stage {
     const double wanted_ns = role_.sends_first ? math::kBackwardPerForward * usual_ns
                                                : usual_ns / math::kBackwardPerForward;
     const double most_ns =
-        math::quantile(gaps, kGapQuantile).value_or(wanted_ns + usual_ns) - usual_ns;
+        math::quantile(gaps, kUndisturbedGapQuantile).value_or(wanted_ns + usual_ns) - usual_ns;
     return static_cast<std::int64_t>(std::clamp(wanted_ns, 0.0, std::max(most_ns, 0.0)));
   }
 
@@ -241,16 +234,18 @@ void add_stage(GraphBuilder& builder, std::size_t list, const LateBy& late) {
 void add_message(GraphBuilder& builder, Part sent, Part received, std::optional<Part> before) {
   const Exchange& from = at(builder.input().exchanges, sent);
   const Exchange& to = at(builder.input().exchanges, received);
-  const std::int64_t way_ns = std::max(from.way_ns, to.way_ns);
-  // The sender's announcement goes one way, the receiver's answer and the data two.
-  std::int64_t begin_ns = std::max(from.own_ready_ns + way_ns, to.own_ready_ns + 2 * way_ns);
+  const std::int64_t one_way_ns = std::max(from.one_way_ns, to.one_way_ns);
+  // The sender's announcement passes the path once, the receiver's reply and the data twice.
+  std::int64_t begin_ns =
+      std::max(from.own_ready_ns + one_way_ns, to.own_ready_ns + 2 * one_way_ns);
   if (before) {
     begin_ns = std::max(begin_ns, at(builder.input().exchanges, *before).end_ns);
   }
   begin_ns = std::min(begin_ns, to.end_ns);
   const std::size_t begin = builder.add_moment(begin_ns);
-  builder.add(begin, {.from = builder.ready_of(sent), .cost = Cost::Way, .ns = way_ns});
-  builder.add(begin, {.from = builder.ready_of(received), .cost = Cost::Way, .ns = 2 * way_ns});
+  builder.add(begin, {.from = builder.ready_of(sent), .cost = Cost::Propagation, .ns = one_way_ns});
+  builder.add(
+      begin, {.from = builder.ready_of(received), .cost = Cost::Propagation, .ns = 2 * one_way_ns});
   if (before) builder.add(begin, {.from = builder.end_of(*before)});
   const std::size_t transfer = builder.add_transfer({.source = from.source,
                                                      .kind = CollectiveKind::Send,
@@ -260,12 +255,13 @@ void add_message(GraphBuilder& builder, Part sent, Part received, std::optional<
   builder.add(
       builder.end_of(received),
       {.from = begin, .cost = Cost::Transfer, .ns = to.end_ns - begin_ns, .transfer = transfer});
-  // At the sender it is over when the data have left, a way earlier.
+  // At the sender it is over when the data have left, a propagation time earlier.
   const std::int64_t leaves_ns =
-      std::min(std::max(from.own_ready_ns, to.own_ready_ns + way_ns), from.end_ns);
+      std::min(std::max(from.own_ready_ns, to.own_ready_ns + one_way_ns), from.end_ns);
   const std::size_t leaves = builder.add_moment(leaves_ns);
   builder.add(leaves, {.from = builder.ready_of(sent)});
-  builder.add(leaves, {.from = builder.ready_of(received), .cost = Cost::Way, .ns = way_ns});
+  builder.add(leaves,
+              {.from = builder.ready_of(received), .cost = Cost::Propagation, .ns = one_way_ns});
   builder.add(builder.end_of(sent), {.from = leaves,
                                      .cost = Cost::Transfer,
                                      .ns = from.end_ns - leaves_ns,

@@ -10,7 +10,8 @@
 namespace chokepoint::analysis {
 namespace {
 
-// Relative error of the unchanged run's replay; with more the graph does not describe the run.
+// Relative error of the unchanged run's replay; with more the graph does not describe the run: a
+// judgement.
 constexpr double kMaxReplayError = 0.05;
 
 constexpr std::size_t kMinReplaySteps = 3;
@@ -157,15 +158,16 @@ std::optional<double> Replay::step_ms(const ReplayChange& change) const {
                                               .loads = loads,
                                               .work_ms = work_ms_,
                                               .steps = steps_});
-  const double way_times = change.path.rtt_ms && rtt_ms > 0 ? *change.path.rtt_ms / rtt_ms : 1;
+  const double propagation_times =
+      change.path.rtt_ms && rtt_ms > 0 ? *change.path.rtt_ms / rtt_ms : 1;
   const bool is_path = is_path_changed(change.path) || !loads.empty();
   const double changed_ms = length_ms(graph, [&](const Arc& arc, std::size_t) {
     const auto ns = static_cast<double>(arc.ns);
     switch (arc.cost) {
       case Cost::Computing:
         return ns - (1 - change.late_times) * static_cast<double>(arc.late_ns);
-      case Cost::Way:
-        return ns * way_times;
+      case Cost::Propagation:
+        return ns * propagation_times;
       case Cost::Transfer:
         return is_path ? times.ns(arc.transfer, ns) : ns;
       case Cost::Overhead:
@@ -187,7 +189,7 @@ double Replay::step_ms(const std::vector<CauseShares>& shares, double times) con
     switch (arc.cost) {
       case Cost::Computing:
         return ns - (1 - times) * (own.late * late_ns + own.computing * (ns - late_ns));
-      case Cost::Way:
+      case Cost::Propagation:
       case Cost::Transfer:
         return ns * (1 - (1 - times) * own.transfer);
       case Cost::Overhead:

@@ -14,17 +14,19 @@ namespace {
 
 using record::CollectiveKind;
 
-constexpr double kSizesApart = 4;  // classes of size to a doubling
+// Judgements; docs/internals/replay.md shows how often replays with them are right.
+constexpr double kSizesPerDoubling = 4;  // classes of size to a doubling
 // Share of a full link's rate that an exchange held by it reaches.
-constexpr double kMinOfLink = 0.7;
-constexpr double kMaxOfLink = 1.06;  // likewise at most: more are data that lay in queues before
+constexpr double kMinShareOfLink = 0.7;
+// Likewise at most: more are data that lay in queues before.
+constexpr double kMaxShareOfLink = 1.06;
 constexpr double kElementBytes = 4;
 constexpr double kMinMbps = 1e-3;  // bounds of the search
 constexpr double kMaxMbps = 1e7;
-constexpr double kQuickQuantile = 0.1;  // of exchanges that are alike: these lost nothing
+constexpr double kLosslessQuantile = 0.1;  // of similar exchanges: these lost nothing
 // Packets that an exchange loses on average, from which on even the quickest of them have a window
 // that an earlier loss left small.
-constexpr double kManyLosses = 0.5;
+constexpr double kMaxLostOfQuickest = 0.5;
 // The model may exceed the measured time by this before round trips are hidden.
 constexpr double kRoundingTolerance = 1.02;
 constexpr double kPayloadOfLine = math::kSegmentBytes / math::kFrameBytes;
@@ -47,7 +49,7 @@ Collective collective_of(CollectiveKind kind) {
   }
 }
 
-// What a rank sends at most: Gloo's rows have what passed both ways.
+// What a rank sends at most: Gloo's rows have the bytes of both directions.
 double sent_bytes(const Transfer& transfer) {
   if (transfer.source == record::CollectiveSource::Nccl) {
     return transfer.bytes * bus_factor(collective_of(transfer.kind), transfer.ranks);
@@ -95,14 +97,15 @@ double gloo_ms(const Transfer& transfer, double rtt_ms, double rate_mbps) {
   }
 }
 
-using Likeness = std::tuple<record::CollectiveSource, CollectiveKind, std::int64_t, bool, double>;
+using SimilarityKey =
+    std::tuple<record::CollectiveSource, CollectiveKind, std::int64_t, bool, double>;
 
-Likeness likeness_of(const Transfer& transfer) {
-  const double size = std::round(kSizesApart * std::log2(std::max(transfer.bytes, 1.0)));
+SimilarityKey similarity_key(const Transfer& transfer) {
+  const double size = std::round(kSizesPerDoubling * std::log2(std::max(transfer.bytes, 1.0)));
   return {transfer.source, transfer.kind, transfer.group, transfer.is_between_hosts, size};
 }
 
-// Of exchanges that are alike.
+// Of similar exchanges.
 struct Sample {
   Transfer usual = {};
   std::vector<double> took_ms = {};
@@ -115,7 +118,7 @@ double link_mbps(const MeasuredPath& path) {
 
 // `whole`: what exchanges had together.
 bool is_held_by_link(const MeasuredPath& path, double whole_mbps) {
-  return path.is_full && whole_mbps > kMinOfLink * link_mbps(path);
+  return path.is_full && whole_mbps > kMinShareOfLink * link_mbps(path);
 }
 
 // What the path gives to one of `share` connections that have it together, and by the record had
@@ -127,7 +130,7 @@ double after_mbps(const PathChange& change, double fitted, double share, double 
   double after = is_held && change.after.rate_mbps ? kMaxMbps : whole;
   if (change.after.rate_mbps) {
     // Not all that seemed to share the link did: none was faster than the whole of it.
-    const double reached = is_held ? std::min(whole / link_before, share * kMaxOfLink) : 1;
+    const double reached = is_held ? std::min(whole / link_before, share * kMaxShareOfLink) : 1;
     after = std::min(after, *change.after.rate_mbps * kPayloadOfLine * reached);
   }
   if (is_held) {
@@ -158,7 +161,7 @@ double hidden_round_trips(const Transfer& transfer, double rtt_ms, double took_m
 
 double transfer_ms(const Transfer& transfer, double rtt_ms, double rate_mbps) {
   if (transfer.kind == CollectiveKind::Send) {
-    return bytes_ms(transfer.bytes, rate_mbps);  // its ways are moments of the graph
+    return bytes_ms(transfer.bytes, rate_mbps);  // its propagation is an arc of the graph
   }
   return transfer.source == record::CollectiveSource::Nccl ? nccl_ms(transfer, rtt_ms, rate_mbps)
                                                            : gloo_ms(transfer, rtt_ms, rate_mbps);
@@ -169,8 +172,9 @@ bool shows_times_without_loss(const std::vector<Transfer>& transfers, double los
   double all_bytes = 0;
   for (const Transfer& transfer : transfers) {
     if (!transfer.is_between_hosts) continue;
-    const double lost = loss * 2 * sent_bytes(transfer) / math::kSegmentBytes;  // both ways
-    hit_bytes += lost > kManyLosses ? sent_bytes(transfer) : 0;
+    const double lost =
+        loss * 2 * sent_bytes(transfer) / math::kSegmentBytes;  // in both directions
+    hit_bytes += lost > kMaxLostOfQuickest ? sent_bytes(transfer) : 0;
     all_bytes += sent_bytes(transfer);
   }
   return hit_bytes <= all_bytes / 2;
@@ -188,16 +192,16 @@ double fitted_mbps(const Transfer& transfer, double rtt_ms, double took_ms) {
 
 TransferTimes::TransferTimes(const std::vector<Transfer>& transfers, const PathChange& change)
     : transfers_(transfers) {
-  std::map<Likeness, std::size_t> places;
+  std::map<SimilarityKey, std::size_t> places;
   std::vector<Sample> samples;
   double all_bytes = 0;
   for (const Transfer& transfer : transfers) {
-    const auto place = places.try_emplace(likeness_of(transfer), samples.size()).first->second;
+    const auto place = places.try_emplace(similarity_key(transfer), samples.size()).first->second;
     samples.resize(places.size());
     samples[place].usual = transfer;
     samples[place].took_ms.push_back(static_cast<double>(transfer.took_ns) / 1e6);
     samples[place].at_once.push_back(transfer.at_once);
-    alike_of_.push_back(place);
+    similar_of_.push_back(place);
     all_bytes += sent_bytes(transfer);
   }
   const double rtt_before_ms = change.before.path.rtt_ms.value_or(0);
@@ -206,9 +210,9 @@ TransferTimes::TransferTimes(const std::vector<Transfer>& transfers, const PathC
   const double loss_after = change.after.loss.value_or(loss_before);
   for (const Sample& sample : samples) {
     const double took_ms = math::median(sample.took_ms).value_or(0);
-    Alike alike{.before_ms = took_ms, .after_ms = took_ms};
-    alike.free_ms = math::quantile(sample.took_ms, kQuickQuantile).value_or(took_ms);
-    alike.loss_times = loss_before > 0 ? std::min(loss_after / loss_before, 1.0) : 1;
+    SimilarTransfers similar{.before_ms = took_ms, .after_ms = took_ms};
+    similar.free_ms = math::quantile(sample.took_ms, kLosslessQuantile).value_or(took_ms);
+    similar.loss_times = loss_before > 0 ? std::min(loss_after / loss_before, 1.0) : 1;
     if (sample.usual.is_between_hosts && took_ms > 0) {
       const double share = math::median(sample.at_once).value_or(1) * sample.usual.crossings;
       const double hidden = hidden_round_trips(sample.usual, rtt_before_ms, took_ms);
@@ -224,28 +228,28 @@ TransferTimes::TransferTimes(const std::vector<Transfer>& transfers, const PathC
       const double after_ms =
           transfer_ms(sample.usual, rtt_after_ms, after_mbps(change, fitted, share, load)) -
           hidden * rtt_after_ms;
-      alike.is_held = is_held_by_link(change.before, fitted * share);
-      alike.after_ms = std::max(took_ms + after_ms - model_ms, std::min(work_ms, took_ms));
+      similar.is_held = is_held_by_link(change.before, fitted * share);
+      similar.after_ms = std::max(took_ms + after_ms - model_ms, std::min(work_ms, took_ms));
     }
-    alike_.push_back(alike);
+    similar_.push_back(similar);
   }
 }
 
 double TransferTimes::ns(std::size_t transfer, double took_ns) const {
   const Transfer& own = transfers_[transfer];
-  const Alike& alike = alike_[alike_of_[transfer]];
-  if (own.took_ns <= 0 || alike.before_ms <= 0) {
+  const SimilarTransfers& similar = similar_[similar_of_[transfer]];
+  if (own.took_ns <= 0 || similar.before_ms <= 0) {
     return took_ns;
   }
   const double part = std::min(1.0, took_ns / static_cast<double>(own.took_ns));
-  const double free_ns = std::min(took_ns, alike.free_ms * 1e6 * part);
-  const double left_ns = free_ns + alike.loss_times * (took_ns - free_ns);
+  const double free_ns = std::min(took_ns, similar.free_ms * 1e6 * part);
+  const double left_ns = free_ns + similar.loss_times * (took_ns - free_ns);
   // What is longer than usual on a full link shared it with more.
-  if (alike.is_held) return left_ns * alike.after_ms / alike.before_ms;
-  const double more_ns = (alike.after_ms - alike.before_ms) * 1e6 * part;
+  if (similar.is_held) return left_ns * similar.after_ms / similar.before_ms;
+  const double more_ns = (similar.after_ms - similar.before_ms) * 1e6 * part;
   // Else it is longer for reasons of its own, which stay.
   return more_ns >= 0 ? left_ns + more_ns
-                      : std::max(left_ns + more_ns, left_ns * alike.after_ms / alike.before_ms);
+                      : std::max(left_ns + more_ns, left_ns * similar.after_ms / similar.before_ms);
 }
 
 }  // namespace chokepoint::analysis

@@ -1,4 +1,4 @@
-// How long exchanges take on another path: those that are alike share one model, whose rate is
+// How long exchanges take on another path: similar ones share one model, whose rate is
 // fitted to the time that the usual one took. Values; any thread.
 #pragma once
 
@@ -26,7 +26,7 @@ class TransferTimes {
   double ns(std::size_t transfer, double took_ns) const;
 
  private:
-  struct Alike {
+  struct SimilarTransfers {
     double before_ms = 0;
     double after_ms = 0;
     double free_ms = 0;     // without loss
@@ -35,8 +35,8 @@ class TransferTimes {
   };
 
   std::vector<Transfer> transfers_;
-  std::vector<std::size_t> alike_of_;  // of each transfer
-  std::vector<Alike> alike_;
+  std::vector<std::size_t> similar_of_;  // of each transfer
+  std::vector<SimilarTransfers> similar_;
 };
 
 // False where most bytes are in exchanges of which even the quickest lost packets.

@@ -16,17 +16,17 @@
 namespace chokepoint::analysis {
 namespace {
 
-bool is_between(const ProbedPath& probed, const PathPicture& path, ProbeWay way) {
+bool is_between(const ProbedPath& probed, const PathPicture& path, ProbeDirection way) {
   return probed.is_between(path.from, path.to, way);
 }
 
-bool is_on(const ProbedPath& probed, const PathPicture& path, ProbeWay way) {
+bool is_on(const ProbedPath& probed, const PathPicture& path, ProbeDirection way) {
   return is_between(probed, path, way) && probed.leads_to(path.addresses, way);
 }
 
 void add(const ProbedPath& probed, const ProbeDocument& document, PathPicture& path) {
-  for (const ProbeWay way : {ProbeWay::Send, ProbeWay::Receive}) {
-    const auto& mbps = document.way(way).throughput_mbps;
+  for (const ProbeDirection way : {ProbeDirection::Send, ProbeDirection::Receive}) {
+    const auto& mbps = document.direction(way).throughput_mbps;
     if (!mbps || !is_between(probed, path, way)) {
       continue;
     }
@@ -221,15 +221,16 @@ class PathMaker {
 struct ComparedFigure {
   const char* what;
   const char* unit;
-  std::optional<double> ProbedWay::* of_probe;
+  std::optional<double> ProbedDirection::* of_probe;
   std::optional<double> PathPicture::* of_job;
 };
 
 constexpr std::array kComparedFigures{
-    ComparedFigure{"throughput", "mbps", &ProbedWay::throughput_mbps, &PathPicture::reached_mbps},
-    ComparedFigure{"round trip under load", "ms", &ProbedWay::loaded_rtt_ms,
+    ComparedFigure{"throughput", "mbps", &ProbedDirection::throughput_mbps,
+                   &PathPicture::reached_mbps},
+    ComparedFigure{"round trip under load", "ms", &ProbedDirection::loaded_rtt_ms,
                    &PathPicture::median_rtt_ms},
-    ComparedFigure{"loss", "percent", &ProbedWay::loss_percent,
+    ComparedFigure{"loss", "percent", &ProbedDirection::loss_percent,
                    &PathPicture::retransmitted_percent}};
 
 // The rows of one probe.
@@ -247,12 +248,12 @@ class ProbeLines {
   }
 
   std::vector<ProbeLine> make() {
-    for (const ProbeWay way : {ProbeWay::Send, ProbeWay::Receive}) {
+    for (const ProbeDirection way : {ProbeDirection::Send, ProbeDirection::Receive}) {
       const PathPicture* path = path_there(way);
       for (const ComparedFigure& figure : kComparedFigures) {
-        add(figure.what, figure.unit, document_.way(way).*(figure.of_probe),
+        add(figure.what, figure.unit, document_.direction(way).*(figure.of_probe),
             path == nullptr ? std::nullopt : path->*(figure.of_job),
-            way == ProbeWay::Send ? "send" : "receive");
+            way == ProbeDirection::Send ? "send" : "receive");
       }
     }
     add("least round trip", "ms", document_.least_rtt_ms, least_rtt_of_job(), "");
@@ -261,14 +262,14 @@ class ProbeLines {
 
  private:
   // Null where the job did not use that path.
-  const PathPicture* path_there(ProbeWay way) const {
+  const PathPicture* path_there(ProbeDirection way) const {
     const auto found = std::ranges::find_if(
         paths_, [&](const PathPicture& path) { return is_on(probed_, path, way); });
     return found == paths_.end() ? nullptr : &*found;
   }
 
   std::optional<double> least_rtt_of_job() const {
-    for (const ProbeWay way : {ProbeWay::Send, ProbeWay::Receive}) {
+    for (const ProbeDirection way : {ProbeDirection::Send, ProbeDirection::Receive}) {
       if (const PathPicture* path = path_there(way); path != nullptr && path->min_rtt_ms) {
         return path->min_rtt_ms;
       }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/attribution/diagnose.h"
+#include "analysis/attribution/step_accounts.h"
 #include "analysis/load/run_data.h"
 
 namespace chokepoint::analysis {

@@ -5,18 +5,21 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "analysis/timeline/offset_band.h"
+
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kUnsteeredDrift = 50e-6;  // of clocks that are not steered
-constexpr double kUnknownError = 50e6;     // ns, of a probe that states none
-constexpr double kWallError = 50e6;        // ns; NTP over a wide-area path
-constexpr double kMaxNarrower = 200e3;     // ns
-constexpr double kMinNoise = 5e3;          // ns, added to the noise at a line's ends
+// Values of docs/internals/clocks.md; kMaxNarrowerNs and kMinNoiseNs are judgements.
+constexpr double kMaxUnsteeredDrift = 50e-6;  // of clocks that are not steered
+constexpr double kUnstatedErrorNs = 50e6;     // ns, of a probe that states none
+constexpr double kWallErrorNs = 50e6;         // ns; NTP over a wide-area path
+constexpr double kMaxNarrowerNs = 200e3;      // ns
+constexpr double kMinNoiseNs = 5e3;           // ns, added to the noise at a line's ends
 // Wall clocks further apart: a record went on after a reboot.
 constexpr std::int64_t kMaxSameHostWallNs = 1'000'000'000;
 
-// By how much two clocks differ as a probe measured it, by asking and answering.
+// By how much two clocks differ as a probe measured it, by requests and replies.
 struct ProbedOffset {
   std::int64_t offset_ns = 0;  // the second's clock less the first's
   double error_ns = 0;         // in the middle of the first's span: clocks drift since the probe
@@ -34,7 +37,7 @@ bool is_called(const NodeData& node, std::string_view peer) {
 double error_of(const record::ClockOffset& row) {
   if (row.error_ns.known()) return static_cast<double>(row.error_ns.value());
   if (row.round_trip_ns.known()) return static_cast<double>(row.round_trip_ns.value()) / 2;
-  return kUnknownError;
+  return kUnstatedErrorNs;
 }
 
 void take_best(const NodeData& from, const NodeData& of, int sign,
@@ -43,7 +46,7 @@ void take_best(const NodeData& from, const NodeData& of, int sign,
   for (const record::ClockOffset& row : from.clock_offsets) {
     if (!is_called(of, row.peer)) continue;
     const double since_ns = std::abs(static_cast<double>(row.t_ns - middle_ns));
-    const double error_ns = error_of(row) + kUnsteeredDrift * since_ns;
+    const double error_ns = error_of(row) + kMaxUnsteeredDrift * since_ns;
     if (!best || error_ns < best->error_ns) best = {sign * row.offset_ns, error_ns};
   }
 }
@@ -70,7 +73,7 @@ std::optional<double> least_round_trip_ns(const RunData& run, NodePair pair) {
     for (const std::size_t end : {0U, 1U}) {
       const FlowPlace& here = *connection.ends[end];
       const FlowData& flow = run.flow(here);
-      // What came from the other end is answered at once: only what left makes the whole way.
+      // The reply to what came leaves at once: only what left here measures the whole path.
       least_us = lesser_rtt_us(least_us, least_rtt_us(flow.sockets[end]));
       least_us = lesser_rtt_us(least_us, least_rtt_us(flow.packets[end]));
     }
@@ -83,9 +86,9 @@ SharedPackets shared_by(const std::map<NodePair, SharedPackets>& all, NodePair p
   return found == all.end() ? SharedPackets{} : found->second;
 }
 
-ClockMap map_of(const OneWayDelays& base, const Corridor& corridor) {
+ClockMap map_of(const OneWayDelays& base, const OffsetBand& band) {
   std::vector<ClockMap::Knot> knots;
-  for (const OffsetKnot& knot : corridor.middle) {
+  for (const OffsetKnot& knot : band.middle) {
     knots.push_back(
         {base.begin_ns + std::llround(knot.t_ns), base.offset_ns + std::llround(knot.offset_ns)});
   }
@@ -101,15 +104,15 @@ bool is_same_host(const NodeData& first, const NodeData& second) {
 
 // How far the line may be off because of the drift: if packets showed none, and in the part of the
 // run without packets.
-double off_by_drift(const OneWayDelays& delays, const Corridor& corridor, double span_ns) {
-  if (!corridor.has_drift) return kUnsteeredDrift * span_ns;
-  const double slope_error = (corridor.noise_ns + kMinNoise) / std::max(delays.length_ns, 1.0);
-  return std::min(kUnsteeredDrift, slope_error) * std::max(0.0, span_ns - delays.length_ns);
+double off_by_drift(const OneWayDelays& delays, const OffsetBand& band, double span_ns) {
+  if (!band.has_drift) return kMaxUnsteeredDrift * span_ns;
+  const double slope_error = (band.noise_ns + kMinNoiseNs) / std::max(delays.length_ns, 1.0);
+  return std::min(kMaxUnsteeredDrift, slope_error) * std::max(0.0, span_ns - delays.length_ns);
 }
 
 struct FittedPackets {
   OneWayDelays delays = {};
-  Corridor corridor = {};
+  OffsetBand band = {};
   bool is_one_way = false;
 };
 
@@ -117,32 +120,32 @@ std::optional<FittedPackets> fitted(const RunData& run, NodePair pair, SharedPac
   std::optional<OneWayDelays> delays =
       one_way_delays(shared, wall_offset_ns(run.nodes[pair.first], run.nodes[pair.second]));
   if (!delays) return {};
-  if (std::optional<Corridor> corridor = widest_corridor(*delays)) {
-    return FittedPackets{std::move(*delays), std::move(*corridor), false};
+  if (std::optional<OffsetBand> band = widest_band(*delays)) {
+    return FittedPackets{std::move(*delays), std::move(*band), false};
   }
   const std::optional<double> round_trip_ns = least_round_trip_ns(run, pair);
   if (!round_trip_ns) return {};
-  std::optional<Corridor> corridor = half_corridor(*delays, *round_trip_ns);
-  if (!corridor) return {};
-  return FittedPackets{std::move(*delays), std::move(*corridor), true};
+  std::optional<OffsetBand> band = one_way_band(*delays, *round_trip_ns);
+  if (!band) return {};
+  return FittedPackets{std::move(*delays), std::move(*band), true};
 }
 
-// Quicker messages may narrow the corridor a little; those of another collective close it.
+// Quicker messages may narrow the band a little; those of another collective close it.
 bool is_contradicted(const FittedPackets& marks, const FittedPackets& all) {
-  if (marks.is_one_way || marks.corridor.is_closed) return false;
-  if (all.corridor.is_closed) return true;
-  const double narrower_ns = marks.corridor.width_ns - all.corridor.width_ns;
-  return narrower_ns > std::max(kMaxNarrower, marks.corridor.width_ns / 2);
+  if (marks.is_one_way || marks.band.is_closed) return false;
+  if (all.band.is_closed) return true;
+  const double narrower_ns = marks.band.width_ns - all.band.width_ns;
+  return narrower_ns > std::max(kMaxNarrowerNs, marks.band.width_ns / 2);
 }
 
 ClockLink link_by(const FittedPackets& best, ClockSource source, const NodeData& first) {
   const double span_ns = std::max(1.0, static_cast<double>(first.span.length_ns()));
-  const double drifted_ns = off_by_drift(best.delays, best.corridor, span_ns);
-  const Corridor& corridor = best.corridor;
+  const double drifted_ns = off_by_drift(best.delays, best.band, span_ns);
+  const OffsetBand& band = best.band;
   return {.source = source,
-          .map = map_of(best.delays, corridor),
-          .error_ns = std::max(corridor.width_ns / 2, corridor.noise_ns) + drifted_ns,
-          .noise_ns = corridor.noise_ns + drifted_ns,
+          .map = map_of(best.delays, band),
+          .error_ns = std::max(band.width_ns / 2, band.noise_ns) + drifted_ns,
+          .noise_ns = band.noise_ns + drifted_ns,
           .is_one_way = best.is_one_way,
           .covered = best.delays.length_ns / span_ns};
 }
@@ -169,7 +172,7 @@ ClockLink by_wall_clock(const NodeData& first, const NodeData& second) {
   if (offset_ns && overlaps(*offset_ns)) {
     return {.source = ClockSource::WallClock,
             .map = ClockMap({{first.span.start_ns, *offset_ns}}),
-            .error_ns = kWallError};
+            .error_ns = kWallErrorNs};
   }
   const std::int64_t starts_ns = second.span.start_ns - first.span.start_ns;
   return {.source = ClockSource::None, .map = ClockMap({{first.span.start_ns, starts_ns}})};

@@ -17,8 +17,8 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr double kHopCostNs = 1e3;    // of equally exact paths the one with fewer nodes is taken
-constexpr double kSourceCost = 1e12;  // a less exact source costs more, whatever error it states
+constexpr double kHopCostNs = 1e3;      // of equally exact paths the one with fewer nodes is taken
+constexpr double kSourceCostNs = 1e12;  // a less exact source costs more, whatever error it states
 // By which a wall clock may differ from the packets' offset, without a remark.
 constexpr double kMaxWallErrorNs = 1e9;
 constexpr double kMinCovered = 0.5;  // of a run, without a remark
@@ -32,20 +32,20 @@ struct ClockTree {
 };
 
 double cost_of(const ClockLink& link) {
-  const double error_ns = link.error_ns.value_or(kSourceCost);
+  const double error_ns = link.error_ns.value_or(kSourceCostNs);
   switch (link.source) {
     case ClockSource::SameHost:
     case ClockSource::Marks:
     case ClockSource::Collectives:
       return error_ns + kHopCostNs;
     case ClockSource::Offsets:
-      return error_ns + kSourceCost;
+      return error_ns + kSourceCostNs;
     case ClockSource::WallClock:
-      return error_ns + 1e3 * kSourceCost;
+      return error_ns + 1e3 * kSourceCostNs;
     case ClockSource::None:
       break;
   }
-  return 1e6 * kSourceCost;
+  return 1e6 * kSourceCostNs;
 }
 
 ClockTree shortest_paths(const ClockLinks& links, std::size_t nodes, std::size_t root) {

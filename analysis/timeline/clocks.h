@@ -56,7 +56,7 @@ struct NodeClock {
   // Bound of the error, however the delays there and back differ: half of the round trips between
   // it and the common clock. Empty: unknown.
   std::optional<double> error_ns = 0;
-  // Error as measured, if the way there takes as long as the way back: how far parts of the run by
+  // Error as measured, if both directions of the path take as long: how far parts of the run by
   // themselves lie off the whole. Empty without packets.
   std::optional<double> noise_ns = 0;
   ClockMap to_common = {};

@@ -1,18 +1,16 @@
-// What two nodes both saw, and how long it took: marked packets and messages of collectives, when
-// they left the one and when they came to the other, each by its own clock.
+#include "analysis/timeline/shared_packets.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <span>
-
-#include "analysis/timeline/clock_link.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 constexpr std::size_t kMaxSightings = 200'000;  // sightings, of all nodes together
 
-constexpr std::uint64_t kOfCollective = std::uint64_t{1} << 63U;
+constexpr std::uint64_t kCollectiveKeyBit = std::uint64_t{1} << 63U;
 
 bool joins_two_nodes(const Connection& connection) {
   return connection.ends[0] && connection.ends[1] &&
@@ -75,7 +73,7 @@ std::vector<Neighbours> neighbours_of(const RunData& run) {
 }
 
 std::uint64_t key_of(const record::Collective& row) {
-  return kOfCollective | static_cast<std::uint64_t>(row.communicator.value_or(0)) << 40U |
+  return kCollectiveKeyBit | static_cast<std::uint64_t>(row.communicator.value_or(0)) << 40U |
          static_cast<std::uint64_t>(kind_at_both(row.kind)) << 32U |
          static_cast<std::uint32_t>(row.number);
 }
@@ -98,11 +96,13 @@ std::optional<std::size_t> last_neighbour(const record::Collective& row,
   return found->second;
 }
 
+// Values of docs/internals/clocks.md, "How packets show the offset"; kMaxRepeats and kMaxVotes
+// bound the work.
 constexpr std::size_t kMaxRepeats = 64;  // of a key; with more it is left out
 constexpr std::size_t kMaxVotes = 1'000'000;
 constexpr std::size_t kMinVotes = 4;  // packets that meet at one offset: fewer may meet by chance
-constexpr std::int64_t kAgreesNs = 10'000'000'000;
-constexpr std::int64_t kSlack = 500'000'000;
+constexpr std::int64_t kMaxWallDifferenceNs = 10'000'000'000;
+constexpr std::int64_t kMeetingWidthNs = 500'000'000;
 constexpr double kMaxDrift = 400e-6;
 
 using Sightings = std::span<const Sighting>;
@@ -152,8 +152,8 @@ std::optional<Bounds> bounds_of(const SharedPackets& shared) {
   return bounds;
 }
 
-// The offset that each packet of one way would have, were it the same at both ends; `sign` is that
-// of the offset in what a packet seems to have taken.
+// The offset that each packet of one direction would have, were it the same at both ends; `sign` is
+// that of the offset in what a packet seems to have taken.
 void vote(const Passage& passage, int sign, std::vector<std::int64_t>& votes) {
   each_key(passage, [&](Sightings left, Sightings came) {
     if (left.size() > kMaxRepeats || came.size() > kMaxRepeats) return;
@@ -188,7 +188,8 @@ Meeting densest(std::vector<std::int64_t>& votes, std::int64_t width_ns,
 
 bool is_offset_reliable(const Meeting& meeting, std::optional<std::int64_t> expected_ns) {
   if (meeting.votes >= kMinVotes) return true;
-  return meeting.votes > 0 && expected_ns && std::abs(meeting.offset_ns - *expected_ns) < kAgreesNs;
+  return meeting.votes > 0 && expected_ns &&
+         std::abs(meeting.offset_ns - *expected_ns) < kMaxWallDifferenceNs;
 }
 
 // Those that left at a time at which they would have come within `width_ns` of this one.
@@ -284,7 +285,7 @@ std::optional<OneWayDelays> one_way_delays(SharedPackets& shared,
   if (!bounds) return {};
   OneWayDelays result{.begin_ns = bounds->begin_ns,
                       .length_ns = static_cast<double>(bounds->end_ns - bounds->begin_ns)};
-  const std::int64_t width_ns = kSlack + std::llround(kMaxDrift * result.length_ns);
+  const std::int64_t width_ns = kMeetingWidthNs + std::llround(kMaxDrift * result.length_ns);
   sort_all(shared);
   std::vector<std::int64_t> votes;
   vote(shared.there, 1, votes);

@@ -11,4 +11,7 @@ inline constexpr double kBackwardPerForward = 2;
 inline constexpr double kForwardShare = 1 / (1 + kBackwardPerForward);
 inline constexpr double kBackwardShare = 1 - kForwardShare;
 
+// Of gradients that are exchanged together: bucket_cap_mb of PyTorch's DistributedDataParallel.
+inline constexpr double kBucketBytes = 25.0 * 1024 * 1024;
+
 }  // namespace chokepoint::math

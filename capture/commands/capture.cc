@@ -371,7 +371,7 @@ class CaptureCommand final : public cli::Command {
     }
     const Result<> ended = work.observer->join();
     show(work, is_interrupted, head, context);
-    // A file that cannot be written ends the capture; the record process says why.
+    // A file that cannot be written ends the capture; the record process reports why.
     const Result<> closed = close(work, signals.descriptor(), context);
     if (!ended || !closed) {
       return std::unexpected(closed ? ended.error() : closed.error());
@@ -448,7 +448,7 @@ class CaptureCommand final : public cli::Command {
     if (!has_files && record_.folder.empty()) {
       return {};
     }
-    KeepOptions options{.waits = !source_.is_live()};
+    RecordOptions options{.waits = !source_.is_live()};
     if (!record_.folder.empty()) {
       options.record = record::WriterOptions{.folder = record_.folder,
                                              .node = record_.node,
@@ -523,8 +523,8 @@ class CaptureCommand final : public cli::Command {
       work.recording->finish(*work.observer);
     }
     if (work.record_process) {
-      TRY(const Kept kept, work.record_process->close(interrupt));
-      TRY(check_kept(kept, work.record_process->record_path()));
+      TRY(const WrittenCapture outcome, work.record_process->close(interrupt));
+      TRY(check_written(outcome, work.record_process->record_path()));
     }
     TRY(std::move(written));
     if (work.writer && !context.quiet) {
@@ -537,13 +537,13 @@ class CaptureCommand final : public cli::Command {
     return {};
   }
 
-  static Result<> check_kept(const Kept& kept, const std::string& record_path) {
-    if (kept.files_trouble || kept.record_trouble) {
-      return fail(kept.files_trouble ? *kept.files_trouble : *kept.record_trouble);
+  static Result<> check_written(const WrittenCapture& written, const std::string& record_path) {
+    if (written.files_trouble || written.record_trouble) {
+      return fail(written.files_trouble ? *written.files_trouble : *written.record_trouble);
     }
-    if (kept.dropped_rows > 0) {
+    if (written.dropped_rows > 0) {
       return fail(ErrorKind::Exhausted, "record", record_path,
-                  fmt::format("{} rows could not be kept", kept.dropped_rows),
+                  fmt::format("{} rows could not be kept", written.dropped_rows),
                   "fewer flows fit: give a filter, or another disk");
     }
     return {};

@@ -34,7 +34,7 @@ namespace {
 // What the job's parent waits for once the job has ended, all of it together: its record's end, a
 // verdict, what is still to be sent to a collector.
 constexpr std::chrono::seconds kAfterJob{2};
-// For the record's end alone, where the user asked for what is made from it.
+// For the record's end alone, where the user wants what is made from it.
 constexpr std::chrono::seconds kRecordForFollowUp{13};
 
 // What the watch's process shows of the job.
@@ -45,7 +45,7 @@ class WatchScreen final : public run::Screen {
 
   void note_output(const job::OutputPiece& piece) override { notes_.note_output(piece); }
   void show(const live::Figures& figures, std::int64_t now_ns) override {
-    notes_.say(figures, now_ns);
+    notes_.show(figures, now_ns);
   }
   void warn(const std::string& text) override {
     fmt::print(text_, "chokepoint: run: {}\n", cli::printable(text));
@@ -68,8 +68,8 @@ class WatchScreen final : public run::Screen {
   LiveNotes notes_;
 };
 
-// Where memory is too short for the words, nothing is said.
-void say(const cli::Context& context, std::string_view what, const Error& error) noexcept {
+// Where there is no memory for the text, nothing is printed.
+void warn_of(const cli::Context& context, std::string_view what, const Error& error) noexcept {
   try {
     fmt::print(context.err, "chokepoint: run: {}: {}\n", what, cli::printable(describe(error)));
     context.err.flush();
@@ -104,7 +104,7 @@ Result<run::WatchProcess> fork_watch(const run::Options& options, WatchScreen& s
                                   });
 }
 
-// Where the watch records, from here if it is below; empty without a watch. By words alone: the
+// Where the watch records, from here if it is below; empty without a watch. By the text alone: the
 // folder's disk may not answer.
 std::string folder_of(const run::WatchProcess::Variables& variables) {
   const auto found =
@@ -127,12 +127,12 @@ bool is_of_command(const Error& error) {
           error.code == EISDIR);
 }
 
-// A cgroup has no descriptor that tells of its end: it is looked at.
-constexpr int kLookMs = 250;
+// A cgroup has no descriptor that shows its end: it is read at this interval.
+constexpr int kCgroupCheckMs = 250;
 constexpr int kForever = -1;
 
 // Until one of these is readable, but no longer than that; -1 is ignored. Resets the watch once its
-// process has ended. Takes no memory: the job's parent must not fail for want of it.
+// process has ended. Allocates nothing: the job's parent must not fail because memory is full.
 void wait_for(const job::Job::Descriptors& descriptors, int time_ms,
               std::optional<run::WatchProcess>& watch, const cli::Context& context) {
   std::array<pollfd, 1 + job::Job::kMaxDescriptors> watched{
@@ -148,7 +148,7 @@ void wait_for(const job::Job::Descriptors& descriptors, int time_ms,
   if (watch->descriptor() < 0) {
     const Error why = watch->why_ended();
     watch.reset();
-    say(context, "the job is no longer watched; its record is good up to the last second", why);
+    warn_of(context, "the job is no longer watched; its record is good up to the last second", why);
   }
 }
 
@@ -173,7 +173,7 @@ Result<sys::ExitStatus> accompany(job::Job& job, std::optional<run::WatchProcess
 // Until the processes have ended; false if the user interrupted it.
 bool accompany(job::Attached& attached, std::optional<run::WatchProcess>& watch,
                const sys::Signals& signals, const cli::Context& context) {
-  const int time_ms = attached.descriptor() < 0 ? kLookMs : kForever;
+  const int time_ms = attached.descriptor() < 0 ? kCgroupCheckMs : kForever;
   while (watch && !attached.is_over()) {
     wait_for({attached.descriptor(), signals.descriptor(), -1, -1, -1, -1}, time_ms, watch,
              context);
@@ -199,7 +199,7 @@ void finish(std::optional<run::WatchProcess>& watch, std::optional<int> exit_sta
   if (ended) {
     live::follow_up(context, folder, wanted, deadline);
   } else {
-    say(context, "the record is not complete", ended.error());
+    warn_of(context, "the record is not complete", ended.error());
   }
   watch->leave(deadline);
 }
@@ -216,7 +216,7 @@ Result<> prepare(const Accompanied& wanted, const cli::Context& context, Watchin
     return fail(output.error());
   }
   if (!output) {
-    say(context, "the job's output is not watched", output.error());
+    warn_of(context, "the job's output is not watched", output.error());
   } else {
     if (output->remark()) {
       watch.remark(*output->remark());
@@ -241,7 +241,7 @@ Result<> try_to_watch(const Accompanied& wanted, const cli::Context& context,
   if (wanted.options.is_strict || is_users_mistake(prepared.error())) {
     return fail(prepared.error());
   }
-  say(context, "the job is not watched", prepared.error());
+  warn_of(context, "the job is not watched", prepared.error());
   return {};
 }
 
@@ -267,7 +267,7 @@ Result<std::unique_ptr<job::Job>> start_job(const Accompanied& wanted,
   if (job || is_of_command(job.error()) || !wanted.may_become_job) {
     return job;
   }
-  say(context, "the job is not watched", job.error());
+  warn_of(context, "the job is not watched", job.error());
   abandon(watching, 0);
   return fail(job::become(wanted.options.command));
 }
@@ -331,7 +331,7 @@ Result<cli::ExitCode> accompany_running(const Accompanied& wanted, const job::Se
 
 Error not_accompanied(const cli::Context& context, const std::vector<std::string>& command,
                       const Error& why) {
-  say(context, "the job is not watched", why);
+  warn_of(context, "the job is not watched", why);
   return job::become(command);
 }
 

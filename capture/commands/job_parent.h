@@ -1,5 +1,5 @@
 // The process that is a job's parent: starts the watch and the job, passes on what comes to it, and
-// says at the end what the watch found.
+// prints at the end what the watch found.
 //
 //   prepare: watch and relays are forked ─▶ the job starts ─▶ accompany ─▶ it has ended: finish
 //      └─ whatever fails or throws: the job starts without them
@@ -46,7 +46,7 @@ Result<cli::ExitCode> accompany_running(const Accompanied& wanted, const job::Se
 Error not_accompanied(const cli::Context& context, const std::vector<std::string>& command,
                       const Error& why);
 
-// An exception is one more way to fail: nothing may keep the job from its start.
+// An exception is an error like others: nothing may prevent the job from its start.
 template <class Work>
 auto without_exceptions(Work work) -> decltype(work()) {
   try {

@@ -90,7 +90,7 @@ class Screen {
 };
 
 // An analyser that takes longer is too busy for a table: the last one stays.
-constexpr std::chrono::milliseconds kPatience{300};
+constexpr std::chrono::milliseconds kInspectTimeout{300};
 
 double rate(std::uint64_t now, std::uint64_t before, double seconds) {
   return static_cast<double>(now - before) / seconds;
@@ -149,7 +149,7 @@ class LiveView {
       rank(analyser.engine(), index, by, flows);
       ++index;
     };
-    if (observer.inspect(look, kPatience)) {
+    if (observer.inspect(look, kInspectTimeout)) {
       shown_ = std::move(flows);
     }
     return shown_;
@@ -257,7 +257,7 @@ bool watch(observer::Observer& observer, const WatchOptions& options, int interr
 }
 
 LiveNotes::LiveNotes(const cli::Context& context, std::chrono::nanoseconds every)
-    : context_(context), every_ns_(every.count()), said_ns_(context.clock.monotonic_ns()) {}
+    : context_(context), every_ns_(every.count()), printed_ns_(context.clock.monotonic_ns()) {}
 
 void LiveNotes::note_output(const job::OutputPiece& piece) {
   if (!piece.bytes.empty()) {
@@ -265,11 +265,11 @@ void LiveNotes::note_output(const job::OutputPiece& piece) {
   }
 }
 
-void LiveNotes::say(const live::Figures& figures, std::int64_t now_ns) {
+void LiveNotes::show(const live::Figures& figures, std::int64_t now_ns) {
   const bool stands = figures.stall.state == record::StallState::Stands;
   const bool is_news = std::exchange(stands_, stands) != stands && !context_.quiet;
-  if (is_news || (every_ns_ != 0 && now_ns - said_ns_ >= every_ns_)) {
-    said_ns_ = now_ns;
+  if (is_news || (every_ns_ != 0 && now_ns - printed_ns_ >= every_ns_)) {
+    printed_ns_ = now_ns;
     print(figures);
   }
 }

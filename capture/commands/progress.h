@@ -19,7 +19,7 @@ namespace chokepoint::capture {
 struct WatchOptions {
   std::string source = {};
   bool is_live = false;
-  std::chrono::nanoseconds most_time{0};  // of a live capture; 0: until somebody ends it
+  std::chrono::nanoseconds most_time{0};  // of a live capture; 0: until the user ends it
   SortBy sort = SortBy::Rate;
   std::size_t top = 20;
 };
@@ -39,14 +39,14 @@ class LiveNotes {
 
   // What the job printed since the last call.
   void note_output(const job::OutputPiece& piece);
-  void say(const live::Figures& figures, std::int64_t now_ns);
+  void show(const live::Figures& figures, std::int64_t now_ns);
 
  private:
   void print(const live::Figures& figures);
 
   const cli::Context& context_;
   std::int64_t every_ns_;
-  std::int64_t said_ns_;
+  std::int64_t printed_ns_;
   bool is_line_open_ = false;
   bool stands_ = false;
 };

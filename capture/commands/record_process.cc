@@ -20,13 +20,13 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kRecordProcessName = "chokepoint-keep";
-// For a disk that does not answer: to open, to take what was captured, to close.
-constexpr milliseconds kDiskPatience{5'000};
-constexpr milliseconds kAnswerPatience{1'000};
+// Judgements. Of the disk: to open, to take what was captured, to close.
+constexpr milliseconds kDiskTimeout{5'000};
+constexpr milliseconds kReplyTimeout{1'000};
 constexpr int kPipeBytes = 1 << 20;
 constexpr std::size_t kCopyBytes = std::size_t{256} << 10;
 
-enum class KeepMessage : std::int32_t {
+enum class RecordMessage : std::int32_t {
   NextFile,
   Rows,
   Close,  // of the capture
@@ -34,7 +34,7 @@ enum class KeepMessage : std::int32_t {
   NoFile,
   FilesTrouble,
   RecordTrouble,
-  Closed,  // of the process that keeps
+  Closed,  // of the process that writes
 };
 
 constexpr sys::WorkerWords kWords{.operation = "keep",
@@ -46,7 +46,7 @@ constexpr sys::WorkerWords kWords{.operation = "keep",
 // The other process's own side.
 class RecordWork {
  public:
-  RecordWork(sys::MessageSocket& capture, const KeepOptions& options)
+  RecordWork(sys::MessageSocket& capture, const RecordOptions& options)
       : capture_(capture), options_(options), copy_(kCopyBytes) {}
 
   void run(const sys::Root& root, const sys::Clock& clock) {
@@ -74,7 +74,7 @@ class RecordWork {
  private:
   template <class Kind>
   void send(Kind kind, std::string_view bytes, int passed = -1) const {
-    capture_.send(kind, bytes, kAnswerPatience, {.passed = passed});
+    capture_.send(kind, bytes, kReplyTimeout, {.passed = passed});
   }
 
   Result<> open_record(const sys::Root& root, const sys::Clock& clock) {
@@ -89,14 +89,14 @@ class RecordWork {
 
   void take_messages() {
     while (const auto received = capture_.receive()) {
-      switch (received->kind<KeepMessage>()) {
-        case KeepMessage::NextFile:
-          answer_next_file();
+      switch (received->kind<RecordMessage>()) {
+        case RecordMessage::NextFile:
+          open_next_file();
           break;
-        case KeepMessage::Rows:
+        case RecordMessage::Rows:
           take_rows(received->bytes);
           break;
-        case KeepMessage::Close:
+        case RecordMessage::Close:
           is_over_ = true;
           return;
         default:
@@ -114,14 +114,14 @@ class RecordWork {
     }
   }
 
-  void answer_next_file() {
+  void open_next_file() {
     copy_rest();
     const std::string path = source::capture_path(options_.files, ++files_);
     auto file = source::open_capture(options_.files, files_);
     auto pipe = sys::open_pipe("write capture", path);
     if (!file || !pipe) {
       const Error& error = file ? pipe.error() : file.error();
-      send(KeepMessage::NoFile, sys::packed_error(error));
+      send(RecordMessage::NoFile, sys::packed_error(error));
       return;
     }
     // An unprivileged user with many pipes gets smaller ones, which work as well.
@@ -131,7 +131,7 @@ class RecordWork {
     path_ = path;
     file_ = *std::move(file);
     packets_ = std::move(pipe->read);
-    send(KeepMessage::File, path, pipe->write.get());
+    send(RecordMessage::File, path, pipe->write.get());
   }
 
   // False at the end of the file, or of the room for it: the capture then cannot write any more.
@@ -172,16 +172,16 @@ class RecordWork {
 
   void report_end() const {
     if (files_trouble_) {
-      send(KeepMessage::FilesTrouble, sys::packed_error(*files_trouble_));
+      send(RecordMessage::FilesTrouble, sys::packed_error(*files_trouble_));
     }
     if (record_trouble_) {
-      send(KeepMessage::RecordTrouble, sys::packed_error(*record_trouble_));
+      send(RecordMessage::RecordTrouble, sys::packed_error(*record_trouble_));
     }
-    send(KeepMessage::Closed, std::to_string(dropped_rows_));
+    send(RecordMessage::Closed, std::to_string(dropped_rows_));
   }
 
   sys::MessageSocket& capture_;
-  const KeepOptions& options_;
+  const RecordOptions& options_;
   std::vector<char> copy_;
   std::unique_ptr<record::Writer> writer_;
   std::optional<record::WriterTarget> target_;
@@ -196,11 +196,11 @@ class RecordWork {
   bool is_over_ = false;
 };
 
-sys::Worker::Clock::time_point in_time() { return sys::Worker::Clock::now() + kDiskPatience; }
+sys::Worker::Clock::time_point in_time() { return sys::Worker::Clock::now() + kDiskTimeout; }
 
 }  // namespace
 
-Result<std::unique_ptr<RecordProcess>> RecordProcess::start(const KeepOptions& options,
+Result<std::unique_ptr<RecordProcess>> RecordProcess::start(const RecordOptions& options,
                                                             const sys::Root& root,
                                                             const sys::Clock& clock) {
   TRY(sys::Worker worker, sys::Worker::fork({.words = kWords, .name = kRecordProcessName},
@@ -213,7 +213,7 @@ Result<std::unique_ptr<RecordProcess>> RecordProcess::start(const KeepOptions& o
 }
 
 Result<sys::Descriptor> RecordProcess::next_file() {
-  if (!worker_.socket().send(KeepMessage::NextFile, {}, kDiskPatience)) {
+  if (!worker_.socket().send(RecordMessage::NextFile, {}, kDiskTimeout)) {
     return fail(worker_.why_ended());
   }
   TRY(sys::ReceivedMessage received, worker_.receive_by(in_time()));
@@ -224,28 +224,28 @@ Result<sys::Descriptor> RecordProcess::next_file() {
 }
 
 bool RecordProcess::send_rows(std::string_view rows) {
-  is_stuck_ = is_stuck_ || !worker_.socket().send(KeepMessage::Rows, rows, kDiskPatience);
+  is_stuck_ = is_stuck_ || !worker_.socket().send(RecordMessage::Rows, rows, kDiskTimeout);
   return !is_stuck_;
 }
 
-Result<Kept> RecordProcess::close(int interrupt) {
-  if (is_stuck_ || !worker_.socket().send(KeepMessage::Close, {}, kDiskPatience)) {
+Result<WrittenCapture> RecordProcess::close(int interrupt) {
+  if (is_stuck_ || !worker_.socket().send(RecordMessage::Close, {}, kDiskTimeout)) {
     return fail(worker_.late());
   }
-  Kept kept;
+  WrittenCapture written;
   for (;;) {
     TRY(const sys::ReceivedMessage received, worker_.receive_by(in_time(), interrupt));
-    switch (received.kind<KeepMessage>()) {
-      case KeepMessage::FilesTrouble:
-        kept.files_trouble = sys::unpacked_error(received.bytes);
+    switch (received.kind<RecordMessage>()) {
+      case RecordMessage::FilesTrouble:
+        written.files_trouble = sys::unpacked_error(received.bytes);
         break;
-      case KeepMessage::RecordTrouble:
-        kept.record_trouble = sys::unpacked_error(received.bytes);
+      case RecordMessage::RecordTrouble:
+        written.record_trouble = sys::unpacked_error(received.bytes);
         break;
-      case KeepMessage::Closed:
-        kept.dropped_rows = std::strtoull(std::string(received.bytes).c_str(), nullptr, 10);
+      case RecordMessage::Closed:
+        written.dropped_rows = std::strtoull(std::string(received.bytes).c_str(), nullptr, 10);
         waitpid(worker_.pid(), nullptr, 0);
-        return kept;
+        return written;
       default:
         return fail(worker_.why_ended());
     }

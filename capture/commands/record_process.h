@@ -1,6 +1,5 @@
-// Writes what `capture` keeps, record and files, in a process of its own: the one that parses
-// packets has no right to open files, and a disk that does not answer must hold nobody who waits
-// for the capture's end.
+// Writes a capture's record and files in a process of its own: the one that parses packets has no
+// right to open files, and a disk that does not answer must not delay the end of the capture.
 //
 //   capture (sandboxed)                         chokepoint-keep (the user's rights)
 //     start ─────────── fork ───────────────────▶ opens the record
@@ -33,13 +32,13 @@
 
 namespace chokepoint::capture {
 
-struct KeepOptions {
+struct RecordOptions {
   std::optional<record::WriterOptions> record = {};
   source::WriteOptions files = {};  // path empty: none
   bool waits = false;               // for the disk, rather than to lose rows
 };
 
-struct Kept {
+struct WrittenCapture {
   std::optional<Error> files_trouble = {};
   std::optional<Error> record_trouble = {};
   std::uint64_t dropped_rows = 0;
@@ -48,7 +47,7 @@ struct Kept {
 class RecordProcess {
  public:
   // Forks, so there must be no other thread yet. Root and clock outlive it.
-  static Result<std::unique_ptr<RecordProcess>> start(const KeepOptions& options,
+  static Result<std::unique_ptr<RecordProcess>> start(const RecordOptions& options,
                                                       const sys::Root& root,
                                                       const sys::Clock& clock);
 
@@ -56,10 +55,10 @@ class RecordProcess {
   const std::string& record_path() const { return record_path_; }
 
   Result<sys::Descriptor> next_file();
-  // False if the disk has not answered for some seconds.
+  // False if the disk has taken nothing for some seconds.
   bool send_rows(std::string_view rows);
   // An error if that takes longer than a few seconds, or `interrupt` becomes readable meanwhile.
-  Result<Kept> close(int interrupt);
+  Result<WrittenCapture> close(int interrupt);
 
  private:
   explicit RecordProcess(sys::Worker worker) : worker_(std::move(worker)) {}

@@ -1,4 +1,4 @@
-// chokepoint run: its flags, and what they ask for.
+// chokepoint run: its flags, and what they do.
 #include <fmt/ostream.h>
 #include <unistd.h>
 
@@ -58,7 +58,7 @@ constexpr std::int64_t kMaxPid = std::int64_t{1} << 22;
 constexpr std::int64_t kMaxSamples = std::int64_t{1} << 40;
 constexpr std::chrono::seconds kLiveOnTerminal{10};
 // Collectives are known to be over some seconds after their last packet.
-constexpr std::chrono::seconds kLeastStallAfter{5};
+constexpr std::chrono::seconds kMinStallAfter{5};
 
 std::string runtime_folder(const cli::Context& context) {
   for (const char* const name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
@@ -204,7 +204,7 @@ class RunCommand final : public cli::Command {
                   "a command is started; --pid and --cgroup watch running processes",
                   "give one of them");
     }
-    if (stall_after_ < kLeastStallAfter) {
+    if (stall_after_ < kMinStallAfter) {
       return fail(ErrorKind::Usage, "", "--stall-after", "is too short", "give at least 5s");
     }
     if (attaches() && repeat_ > 1) {

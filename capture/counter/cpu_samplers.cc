@@ -110,8 +110,9 @@ class CpuSampler final : public Sampler {
       sum.busy += time.busy;
       sum.softirq += time.softirq;
     }
-    sink.counter(series(record::kCpuBusy, "all"), Keep::Always).see(now_ns, ns_of(sum.busy));
-    sink.counter(series(record::kCpuSoftirq, "all"), Keep::Always).see(now_ns, ns_of(sum.softirq));
+    sink.counter(series(record::kCpuBusy, "all"), FirstRow::Always).see(now_ns, ns_of(sum.busy));
+    sink.counter(series(record::kCpuSoftirq, "all"), FirstRow::Always)
+        .see(now_ns, ns_of(sum.softirq));
   }
 
   // Ticks of 10 ms are too coarse for shares of 100 ms: the figures are means of about a second.
@@ -125,7 +126,7 @@ class CpuSampler final : public Sampler {
     }
   }
 
-  KeptFile stat_;
+  KernelFile stat_;
   std::string buffer_;
   std::map<int, Core> cores_;
   host::CoreTimes before_;
@@ -146,11 +147,11 @@ std::optional<std::uint64_t> total_us_in(std::string_view line) {
 class PressureSampler final : public Sampler {
  public:
   explicit PressureSampler(const sys::Root& root)
-      : files_{KeptFile(root, "/proc/pressure/cpu"), KeptFile(root, "/proc/pressure/memory"),
-               KeptFile(root, "/proc/pressure/io")} {}
+      : files_{KernelFile(root, "/proc/pressure/cpu"), KernelFile(root, "/proc/pressure/memory"),
+               KernelFile(root, "/proc/pressure/io")} {}
 
   void sample(const Moment& moment, Sink& sink) override {
-    for (KeptFile& file : files_) {
+    for (KernelFile& file : files_) {
       const std::string resource = file.path().substr(file.path().rfind('/') + 1);
       const Result<std::string_view> text = file.read(buffer_);
       if (!text) {
@@ -163,7 +164,7 @@ class PressureSampler final : public Sampler {
         if (const std::optional<std::uint64_t> total_us = total_us_in(line)) {
           sink.counter({std::string(is_full ? record::kPressureFull : record::kPressureSome),
                         resource, file.path()},
-                       is_full ? Keep::OnceChanged : Keep::Always)
+                       is_full ? FirstRow::OnceChanged : FirstRow::Always)
               .see(moment.now_ns, *total_us * 1000);
         }
       }
@@ -171,7 +172,7 @@ class PressureSampler final : public Sampler {
   }
 
  private:
-  std::array<KeptFile, 3> files_;
+  std::array<KernelFile, 3> files_;
   std::string buffer_;
 };
 

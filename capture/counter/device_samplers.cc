@@ -139,22 +139,22 @@ class RdmaSampler final : public Sampler {
     for (const std::string& device : root_.list(kRdmaFolder)) {
       for (const std::string& port : root_.list(fmt::format("{}/{}/ports", kRdmaFolder, device))) {
         if (const std::optional<std::int64_t> number = host::number_of(port)) {
-          keep(host::find_rdma_counters(root_, device, static_cast<int>(*number)),
-               fmt::format("{}/{}", device, port), sink);
+          add_series(host::find_rdma_counters(root_, device, static_cast<int>(*number)),
+                     fmt::format("{}/{}", device, port), sink);
         }
       }
-      keep(host::find_rdma_counters(root_, device), device, sink);
+      add_series(host::find_rdma_counters(root_, device), device, sink);
     }
   }
 
   // Queue pairs' counters are 32 bits wide on some cards, whatever the file shows. Counters of
   // data, which count in words, are 64 bits wide or stop at their maximum.
-  void keep(std::vector<host::RdmaCounter> found, const std::string& subject, Sink& sink) {
+  void add_series(std::vector<host::RdmaCounter> found, const std::string& subject, Sink& sink) {
     for (host::RdmaCounter& each : found) {
       Counter& counter =
           sink.counter({fmt::format("{}{}", record::kRdmaPrefix, each.name), subject,
                         each.files.front(), unit_name(each.name)},
-                       Keep::OnceChanged, each.unit > 1 ? Wrap::Never : Wrap::At32Bits);
+                       FirstRow::OnceChanged, each.unit > 1 ? Wrap::Never : Wrap::At32Bits);
       sources_.push_back({std::move(each), &counter});
     }
   }

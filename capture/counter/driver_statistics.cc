@@ -20,7 +20,7 @@ namespace chokepoint::capture::counter {
 namespace {
 
 // A driver's own counters of an interface, as `ethtool -S` shows them: from the kernel for the live
-// root, from recorded answers for a copy.
+// root, from recorded replies for a copy.
 class StatisticsReader {
  public:
   virtual ~StatisticsReader() = default;
@@ -48,14 +48,14 @@ class LiveStatistics final : public StatisticsReader {
   net::Ethtool ethtool_;
 };
 
-// Read again each time, because a test changes the answers as time passes.
+// Read again each time, because a test changes the replies as time passes.
 class RecordedStatistics final : public StatisticsReader {
  public:
   explicit RecordedStatistics(sys::Root root) : root_(std::move(root)) {}
 
   Result<std::vector<std::string>> names(const std::string& interface) override {
     std::vector<std::string> names;
-    for (const net::Statistic& statistic : ask(interface)) {
+    for (const net::Statistic& statistic : query_link(interface)) {
       names.push_back(statistic.name);
     }
     return names;
@@ -64,21 +64,21 @@ class RecordedStatistics final : public StatisticsReader {
   Result<std::vector<std::int64_t>> values(const std::string& interface,
                                            std::size_t /*count*/) override {
     std::vector<std::int64_t> values;
-    for (const net::Statistic& statistic : ask(interface)) {
+    for (const net::Statistic& statistic : query_link(interface)) {
       values.push_back(statistic.value);
     }
     return values;
   }
 
  private:
-  std::vector<net::Statistic> ask(const std::string& interface) const {
+  std::vector<net::Statistic> query_link(const std::string& interface) const {
     return host::recorded_link_query(root_)->ask(interface).statistics;
   }
 
   sys::Root root_;
 };
 
-// Null if the kernel cannot be asked.
+// Null if the kernel has no such request.
 std::unique_ptr<StatisticsReader> statistics_reader_for(const sys::Root& root) {
   if (!root.is_live()) {
     return std::make_unique<RecordedStatistics>(root);
@@ -169,8 +169,9 @@ class StatisticsSampler final : public Sampler {
       interface.statistics.push_back({i, &counter});
       if (const auto common = host::common_statistic(statistic)) {
         Common& sum = interface.common[std::string(common->name)];
-        sum.counter = &sink.counter(
-            {fmt::format("{}{}", record::kNicPrefix, common->name), name, "ethtool"}, Keep::Always);
+        sum.counter =
+            &sink.counter({fmt::format("{}{}", record::kNicPrefix, common->name), name, "ethtool"},
+                          FirstRow::Always);
         sum.namings[common->naming].push_back(&counter);
       }
     }

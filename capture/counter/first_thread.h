@@ -64,8 +64,8 @@ class FirstThread {
                         std::string_view waits_in) const;
 
   pid_t pid_;
-  KeptFile stat_;
-  KeptFile waits_in_;
+  KernelFile stat_;
+  KernelFile waits_in_;
 };
 
 }  // namespace chokepoint::capture::counter

@@ -1,33 +1,27 @@
-// GPUs: the thread that reads them, and the sampler that writes what it read.
+#include "capture/counter/gpu_sampler.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "base/host/gpu.h"
 #include "base/record/names.h"
-#include "capture/counter/gpu.h"
 #include "capture/counter/sampler.h"
 #include "capture/counter/series.h"
+#include "capture/counter/throttle_log.h"
 
 namespace chokepoint::capture::counter {
 namespace {
 
-// How long the end waits for the watch's thread: a driver that answers at all has answered by then.
-constexpr std::chrono::seconds kPatience(2);
-// A throttle reason that has been absent for so long has ended.
-constexpr std::int64_t kGoneNs = 5'000'000'000;
-
 constexpr const char* kNvmlSource = "NVML";
+// Smaller changes write no row: judgements.
 constexpr double kPercentTolerance = 2;
 constexpr double kRateToleranceBytesPerS = 10e6;
 constexpr double kGpuMemoryToleranceBytes = 64 << 20;
@@ -67,7 +61,7 @@ class Rows {
   }
   void counter(std::string_view name, std::optional<std::uint64_t> value, Wrap wrap = Wrap::Never) {
     if (value) {
-      sink_.counter(series(name), Keep::Always, wrap).see(t_ns_, *value);
+      sink_.counter(series(name), FirstRow::Always, wrap).see(t_ns_, *value);
     }
   }
 
@@ -206,99 +200,6 @@ class GpuSampler final : public Sampler {
 };
 
 }  // namespace
-
-struct GpuWatch::Shared {
-  std::mutex mutex;
-  std::condition_variable changed;
-  const sys::Clock* clock = nullptr;  // may be gone once is_stopping
-  bool is_stopping = false;
-  bool has_ended = false;
-  std::optional<GpuReadings> newest;
-  std::optional<Error> problem;
-};
-
-GpuWatch::GpuWatch(Open open, std::chrono::nanoseconds interval, const sys::Clock& clock)
-    : shared_(std::make_shared<Shared>()) {
-  shared_->clock = &clock;
-  std::thread([shared = shared_, open = std::move(open), interval] {
-    run(shared, open, interval);
-    const std::scoped_lock lock(shared->mutex);
-    shared->has_ended = true;
-    shared->changed.notify_all();
-  }).detach();
-}
-
-void GpuWatch::run(const std::shared_ptr<Shared>& shared, const Open& open,
-                   std::chrono::nanoseconds interval) {
-  Result<std::unique_ptr<GpuSession>> session = open();
-  std::unique_lock lock(shared->mutex);
-  if (!session) {
-    shared->problem = session.error();
-    return;
-  }
-  while (!shared->is_stopping) {
-    lock.unlock();
-    std::vector<GpuReading> gpus = (*session)->read();
-    lock.lock();
-    if (!shared->is_stopping) {
-      shared->newest = {shared->clock->monotonic_ns(), std::move(gpus)};
-      shared->changed.wait_for(lock, interval, [&] { return shared->is_stopping; });
-    }
-  }
-  lock.unlock();
-  session->reset();
-}
-
-GpuWatch::~GpuWatch() {
-  std::unique_lock lock(shared_->mutex);
-  shared_->is_stopping = true;
-  shared_->changed.notify_all();
-  shared_->changed.wait_for(lock, kPatience, [&] { return shared_->has_ended; });
-}
-
-std::optional<GpuReadings> GpuWatch::newest() {
-  const std::scoped_lock lock(shared_->mutex);
-  return std::exchange(shared_->newest, std::nullopt);
-}
-
-std::optional<Error> GpuWatch::problem() const {
-  const std::scoped_lock lock(shared_->mutex);
-  return shared_->problem;
-}
-
-void ThrottleLog::see(std::int64_t t_ns, std::uint64_t bits, Sink& sink) {
-  for (const host::ThrottleReason& reason : host::throttle_reasons()) {
-    if (reason.slows && (bits & reason.bit) != 0) {
-      hold(t_ns, reason.name, sink);
-    }
-  }
-  end_old(t_ns, sink);
-  before_ns_ = t_ns;
-}
-
-void ThrottleLog::hold(std::int64_t t_ns, std::string_view reason, Sink& sink) {
-  const auto [place, is_new] = periods_.try_emplace(reason);
-  if (is_new) {
-    sink.event(t_ns, record::kGpuThrottled, gpu_,
-               fmt::format(R"({{"reason":"{}","state":"began"}})", reason));
-  }
-  Period& period = place->second;
-  period.held_ns += before_ns_ > 0 ? t_ns - before_ns_ : 0;
-  period.last_ns = t_ns;
-}
-
-void ThrottleLog::end_old(std::int64_t t_ns, Sink& sink) {
-  std::erase_if(periods_, [&](const auto& entry) {
-    const auto& [reason, period] = entry;
-    if (t_ns - period.last_ns < kGoneNs) {
-      return false;
-    }
-    sink.event(period.last_ns, record::kGpuThrottled, gpu_,
-               fmt::format(R"({{"reason":"{}","state":"ended","held_s":{:.3f}}})", reason,
-                           static_cast<double>(period.held_ns) / 1e9));
-    return true;
-  });
-}
 
 std::unique_ptr<Sampler> gpu_sampler(std::unique_ptr<GpuWatch> watch) {
   return std::make_unique<GpuSampler>(std::move(watch));

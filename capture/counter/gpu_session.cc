@@ -1,4 +1,5 @@
-// GPUs as NVML reports them: load, clocks, PCIe, NVLink, and rates by GPM.
+#include "capture/counter/gpu_session.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -6,7 +7,6 @@
 #include <utility>
 
 #include "base/host/nvml.h"
-#include "capture/counter/gpu.h"
 
 namespace chokepoint::capture::counter {
 namespace {
@@ -17,7 +17,7 @@ using nvml::Device;
 using nvml::FieldValue;
 
 // A GPU's NVLinks: how many are up, what they moved and what went wrong on them. Whether a GPU has
-// any is asked once. Used on the session's thread; the session outlives it.
+// any is read once. Used on the session's thread; the session outlives it.
 class Nvlink {
  public:
   Nvlink(const nvml::Session& session, Device device)

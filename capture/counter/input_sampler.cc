@@ -30,12 +30,12 @@
 namespace chokepoint::capture::counter {
 namespace {
 
-constexpr std::int64_t kFindHelpersNs = 500'000'000;
+constexpr std::int64_t kFindHelpersNs = 500'000'000;  // between searches for new loaders
 constexpr std::size_t kMaxFamilies = 16;
 constexpr std::size_t kMaxHelpers = 64;  // of one rank
 constexpr std::size_t kMaxEnded = 256;
 constexpr std::size_t kMaxMounts = 8;  // of one rank; what waits for others counts for none
-constexpr double kTolerance = 1;       // percent
+constexpr double kShareTolerance = 1;  // percent; smaller changes write no row
 
 // By the pid where a process is no rank. A rank may have had several processes.
 using WaitsByRank = std::map<std::pair<std::optional<int>, pid_t>, Figures::Waits>;
@@ -120,7 +120,7 @@ class Family {
       return;
     }
     begun_.insert({std::string(series), subject});
-    sink.share({std::string(series), subject, source_}, kTolerance)
+    sink.share({std::string(series), subject, source_}, kShareTolerance)
         .see(now_ns_, now_ns_ - before_ns_, percent);
   }
 

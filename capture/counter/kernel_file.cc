@@ -20,7 +20,7 @@ bool is_removed(int file) {
 
 }  // namespace
 
-ssize_t KeptFile::read_open(std::string& buffer) const {
+ssize_t KernelFile::read_open(std::string& buffer) const {
   if (buffer.size() < kFirstBytes) {
     buffer.resize(kFirstBytes);
   }
@@ -45,7 +45,7 @@ ssize_t KeptFile::read_open(std::string& buffer) const {
   }
 }
 
-Result<std::string_view> KeptFile::read(std::string& buffer) {
+Result<std::string_view> KernelFile::read(std::string& buffer) {
   ssize_t length = file_ && !is_removed(file_.get()) ? read_open(buffer) : -1;
   if (length < 0) {
     file_.reset(open(place_.c_str(), O_RDONLY | O_CLOEXEC));
@@ -56,7 +56,7 @@ Result<std::string_view> KeptFile::read(std::string& buffer) {
     file_.reset();
     return fail(std::move(error));
   }
-  if (!keep_) {
+  if (!stays_open_) {
     file_.reset();
   }
   return std::string_view(buffer).substr(0, static_cast<std::size_t>(length));

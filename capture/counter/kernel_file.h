@@ -17,12 +17,12 @@
 namespace chokepoint::capture::counter {
 
 // Its descriptor stays open, which makes a reading five to ten times cheaper; a file that was
-// removed and came back is opened again. Without `keep` each reading opens and closes it, for
+// removed and came back is opened again. Without `stays_open` each reading opens and closes it, for
 // samplers that would hold too many.
-class KeptFile {
+class KernelFile {
  public:
-  KeptFile(const sys::Root& root, std::string_view path, bool keep = true)
-      : place_(root.at(path).string()), path_(path), keep_(keep) {}
+  KernelFile(const sys::Root& root, std::string_view path, bool stays_open = true)
+      : place_(root.at(path).string()), path_(path), stays_open_(stays_open) {}
 
   // Reads into the buffer, whose storage is reused; the result points into it.
   Result<std::string_view> read(std::string& buffer);
@@ -34,7 +34,7 @@ class KeptFile {
 
   std::string place_;
   std::string path_;
-  bool keep_;
+  bool stays_open_;
   sys::Descriptor file_;
 };
 

@@ -125,7 +125,7 @@ class NicSampler final : public Sampler {
     for (std::size_t i = 0; !is_known && i < kMeasures; ++i) {
       const Measure& measure = kMeasured.at(i);
       interface.counters.at(i) =
-          &sink.counter({std::string(measure.name), name, kNetDevSource}, Keep::Always);
+          &sink.counter({std::string(measure.name), name, kNetDevSource}, FirstRow::Always);
     }
     if (!interface.is_here && !is_first_) {
       sink.event(now_ns, record::kInterfaceCame, name, "{}");
@@ -163,7 +163,7 @@ class NicSampler final : public Sampler {
     }
   }
 
-  KeptFile dev_;
+  KernelFile dev_;
   std::string buffer_;
   bool is_first_ = true;
   std::map<std::string, Interface, std::less<>> interfaces_;
@@ -206,7 +206,7 @@ class LinkSampler final : public Sampler {
 
  private:
   struct Link {
-    KeptFile file;  // of its state
+    KernelFile file;  // of its state
     std::optional<std::string> state = {};
     std::optional<std::int64_t> speed_mbps = {};
     std::int64_t speed_read_ns = INT64_MIN;
@@ -222,8 +222,8 @@ class LinkSampler final : public Sampler {
     for (const std::string& name : names) {
       if (name != "lo" && !links_.contains(name)) {
         const std::string path = fmt::format("{}/{}/operstate", kInterfacesFolder, name);
-        links_.try_emplace(name,
-                           Link{.file = KeptFile(root_, path, links_.size() < kMaxOpenLinkFiles)});
+        links_.try_emplace(
+            name, Link{.file = KernelFile(root_, path, links_.size() < kMaxOpenLinkFiles)});
       }
     }
     listed_ns_ = now_ns;
@@ -283,7 +283,7 @@ class LinkSampler final : public Sampler {
   std::int64_t listed_ns_ = INT64_MIN;
   std::map<std::string, Link> links_;
   std::string buffer_;
-  std::string last_;  // the name that was looked at last
+  std::string last_;  // the name that was read last
 };
 
 }  // namespace

@@ -119,7 +119,7 @@ class OtherProcessesSampler final : public Sampler {
     }
     if (taken.counter == nullptr) {
       taken.counter =
-          &sink.counter({std::string(record::kOthersCpu), name, "/proc/*/stat"}, Keep::Always);
+          &sink.counter({std::string(record::kOthersCpu), name, "/proc/*/stat"}, FirstRow::Always);
     }
     taken.counter->see(now_ns, taken.cpu_ns);
   }

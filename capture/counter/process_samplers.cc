@@ -36,7 +36,7 @@ class ProcessSampler final : public Sampler {
  private:
   struct Known {
     std::uint64_t start_ticks = 0;  // of the process that had the pid last
-    KeptFile stat;
+    KernelFile stat;
     Counter* cpu = nullptr;
     Level* memory = nullptr;
     std::int64_t seen_ns = 0;
@@ -51,8 +51,8 @@ class ProcessSampler final : public Sampler {
     const std::string source = fmt::format("/proc/{}/stat", process.pid);
     Known fresh{
         .start_ticks = process.start_ticks,
-        .stat = KeptFile(root_, source, known_.size() < kMaxOpenProcessFiles),
-        .cpu = &sink.counter({std::string(record::kProcessCpu), subject, source}, Keep::Always),
+        .stat = KernelFile(root_, source, known_.size() < kMaxOpenProcessFiles),
+        .cpu = &sink.counter({std::string(record::kProcessCpu), subject, source}, FirstRow::Always),
         .memory = &sink.level({std::string(record::kProcessMemory), subject, source},
                               kProcessMemoryToleranceBytes)};
     fresh.cpu->restart();
@@ -88,7 +88,7 @@ class OwnSampler final : public Sampler {
       return;
     }
     const ProcessStat all = with_children(*stat);
-    sink.counter({std::string(record::kOwnCpu), "", kOwnStat}, Keep::Always)
+    sink.counter({std::string(record::kOwnCpu), "", kOwnStat}, FirstRow::Always)
         .see(moment.now_ns, all.cpu_ns);
     sink.level({std::string(record::kOwnMemory), "", kOwnStat}, kProcessMemoryToleranceBytes)
         .see(moment.now_ns, static_cast<double>(all.memory_bytes));
@@ -125,7 +125,7 @@ class OwnSampler final : public Sampler {
 
   sys::Root root_;
   std::map<std::string, std::uint64_t> children_cpu_ns_;
-  KeptFile stat_;
+  KernelFile stat_;
   std::string buffer_;
   std::optional<std::int64_t> first_ns_;
   std::uint64_t first_cpu_ns_ = 0;
@@ -155,7 +155,7 @@ std::string label_of(const job::JobProcess& process) {
                            : fmt::format("pid {}", process.pid);
 }
 
-// The n-th look at a thread at which its name is read again: often while it is young, because
+// The n-th reading of a thread at which its name is read again: often while it is young, because
 // threads are named after they start.
 bool is_name_due(int reading) { return reading == 0 || reading == 2 || reading % 32 == 8; }
 
@@ -209,7 +209,7 @@ class ThreadSampler final : public Sampler {
     bool has_series = false;
   };
   struct Thread {
-    KeptFile file;
+    KernelFile file;
     std::string group = {};
     Times joined = {};  // what it had done when it came to its group
     Times last = {};
@@ -238,9 +238,9 @@ class ThreadSampler final : public Sampler {
       return std::ranges::none_of(
           processes, [&](const job::JobProcess& process) { return process.pid == entry.first; });
     });
-    kept_files_ = 0;
+    open_files_ = 0;
     for (const auto& [pid, process] : processes_) {
-      kept_files_ += process.threads.size();
+      open_files_ += process.threads.size();
     }
   }
 
@@ -309,9 +309,9 @@ class ThreadSampler final : public Sampler {
       if (tid == 0 || process.threads.contains(tid)) {
         continue;
       }
-      const bool is_kept = kept_files_++ < kMaxOpenThreadFiles;
+      const bool stays_open = open_files_++ < kMaxOpenThreadFiles;
       process.threads.emplace(
-          tid, Thread{.file = KeptFile(root_, path_of(pid, tid, "schedstat"), is_kept)});
+          tid, Thread{.file = KernelFile(root_, path_of(pid, tid, "schedstat"), stays_open)});
     }
   }
 
@@ -413,7 +413,7 @@ class ThreadSampler final : public Sampler {
 
   sys::Root root_;
   std::map<pid_t, Process> processes_;
-  std::size_t kept_files_ = 0;
+  std::size_t open_files_ = 0;
   std::string buffer_;
   std::size_t next_ = 0;  // of the job's processes, the one whose turn it is
 };

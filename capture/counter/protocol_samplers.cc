@@ -117,7 +117,7 @@ class ProtocolSampler final : public Sampler {
 
  private:
   // Lines in pairs: names, then values.
-  void read_pairs(KeptFile& file, std::int64_t now_ns, Sink& sink) {
+  void read_pairs(KernelFile& file, std::int64_t now_ns, Sink& sink) {
     const Result<std::string_view> text = file.read(buffer_);
     if (!text) {
       sink.remark("TCP's counters: " + describe(text.error()));
@@ -138,7 +138,7 @@ class ProtocolSampler final : public Sampler {
   }
 
   // A name and a value a line.
-  void read_list(KeptFile& file, std::int64_t now_ns, Sink& sink) {
+  void read_list(KernelFile& file, std::int64_t now_ns, Sink& sink) {
     const Result<std::string_view> text = file.read(buffer_);
     if (!text) {
       return;  // a host without IPv6
@@ -161,9 +161,10 @@ class ProtocolSampler final : public Sampler {
     if (found == counters_.end()) {
       const bool is_wanted = std::ranges::binary_search(kWanted, std::string_view(key_));
       const bool is_always = std::ranges::find(kAlways, key_) != kAlways.end();
-      Counter* counter = is_wanted ? &sink.counter({key_, "", path, "count"},
-                                                   is_always ? Keep::Always : Keep::OnceChanged)
-                                   : nullptr;
+      Counter* counter = is_wanted
+                             ? &sink.counter({key_, "", path, "count"},
+                                             is_always ? FirstRow::Always : FirstRow::OnceChanged)
+                             : nullptr;
       found = counters_.emplace(key_, counter).first;
     }
     const std::optional<std::uint64_t> number = number_in(value);
@@ -172,9 +173,9 @@ class ProtocolSampler final : public Sampler {
     }
   }
 
-  KeptFile snmp_;
-  KeptFile netstat_;
-  KeptFile snmp6_;
+  KernelFile snmp_;
+  KernelFile netstat_;
+  KernelFile snmp6_;
   std::string buffer_;
   std::map<std::string, Counter*, std::less<>> counters_;
   std::string key_;  // a member for its storage
@@ -203,7 +204,7 @@ Line line_of(std::string_view text, std::uint64_t number) {
 
 Counter& counter_of(std::string_view name, const std::string& subject, Sink& sink) {
   return sink.counter({std::string(name), subject, kPath},
-                      subject == "all" ? Keep::Always : Keep::OnceChanged, Wrap::At32Bits);
+                      subject == "all" ? FirstRow::Always : FirstRow::OnceChanged, Wrap::At32Bits);
 }
 
 // From /proc/net/softnet_stat, per core, the last processing step before the protocols: packets
@@ -236,7 +237,7 @@ class SoftnetSampler final : public Sampler {
   }
 
  private:
-  KeptFile stat_;
+  KernelFile stat_;
   std::string buffer_;
 };
 

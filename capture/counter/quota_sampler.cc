@@ -17,7 +17,7 @@ namespace chokepoint::capture::counter {
 namespace {
 
 constexpr std::string_view kCgroups = "/sys/fs/cgroup";
-constexpr std::size_t kMaxAskedProcesses = 64;
+constexpr std::size_t kMaxReadProcesses = 64;
 constexpr std::size_t kMaxCgroups = 32;
 
 // "3:cpu,cpuacct:/a", or version 2's "0::/a".
@@ -67,7 +67,7 @@ class QuotaSampler final : public Sampler {
       const Result<std::string> text = root_.read(source);
       if (const auto throttled_ns = text ? throttled_in(*text) : std::nullopt) {
         sink.counter({std::string(record::kThrottled), folder.substr(kCgroups.size()), source},
-                     Keep::Always)
+                     FirstRow::Always)
             .see(moment.now_ns, *throttled_ns);
       }
     }
@@ -76,7 +76,7 @@ class QuotaSampler final : public Sampler {
  private:
   std::set<std::string> cgroups_of(const job::JobProcesses& processes) const {
     std::set<std::string> folders;
-    for (std::size_t i = 0; i < std::min(processes.size(), kMaxAskedProcesses); ++i) {
+    for (std::size_t i = 0; i < std::min(processes.size(), kMaxReadProcesses); ++i) {
       const std::string text =
           root_.text(fmt::format("/proc/{}/cgroup", processes[i].pid)).value_or("");
       Words lines = lines_of(text);

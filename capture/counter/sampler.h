@@ -18,7 +18,7 @@
 namespace chokepoint::capture::counter {
 
 inline constexpr std::string_view kInterfacesFolder = "/sys/class/net";
-// How often devices are looked for that came or went.
+// How often the list of devices is read again: a judgement.
 inline constexpr std::int64_t kFindAgainNs = 10'000'000'000;
 
 // From here on a card is at work, so that its PCIe link runs as fast as it ever does.

@@ -34,7 +34,7 @@ void Counter::see(std::int64_t now_ns, std::uint64_t reading, bool is_worth_a_ro
   const Point now{now_ns, value()};
   if (!first_) {
     first_ = seen_ = now;
-    if (keep_ == Keep::Always) {
+    if (first_row_ == FirstRow::Always) {
       write(now, 0, record::kUnknownReal);
     }
     return;
@@ -116,9 +116,10 @@ Track Sink::track(const SeriesName& name, record::SeriesKind kind) {
   return {*writer_, producer_, name, kind};
 }
 
-Counter& Sink::counter(const SeriesName& name, Keep keep, Wrap wrap) {
+Counter& Sink::counter(const SeriesName& name, FirstRow first_row, Wrap wrap) {
   return counters_
-      .try_emplace({name.name, name.subject}, track(name, record::SeriesKind::Counter), keep, wrap)
+      .try_emplace({name.name, name.subject}, track(name, record::SeriesKind::Counter), first_row,
+                   wrap)
       .first->second;
 }
 

@@ -3,7 +3,7 @@
 //
 //   Counter   ··●━━━━━●━━━●   straight lines between rows. Before a change after a pause one more
 //             flat      ╲     row marks until when nothing had changed.
-//                        a reading that was kept back stands there as it was read
+//                        a reading that was held back stands there as it was read
 //   Level     ●────────●      holds until the next row
 //   Share     ▓▓▓▓▓▓▓▓│▓▓     means over spans that follow each other without a gap; spans that
 //                             hardly differ become one row
@@ -66,18 +66,19 @@ class Track {
 enum class Wrap { Never, At32Bits };
 
 // Always: the first reading is a row, so that "none" differs from "not measured".
-enum class Keep { OnceChanged, Always };
+enum class FirstRow { OnceChanged, Always };
 
 class Counter {
  public:
-  Counter(Track track, Keep keep, Wrap wrap) : track_(std::move(track)), keep_(keep), wrap_(wrap) {}
+  Counter(Track track, FirstRow first_row, Wrap wrap)
+      : track_(std::move(track)), first_row_(first_row), wrap_(wrap) {}
 
-  // An absolute reading. One that is not worth a row is kept back, and written with the next one
+  // An absolute reading. One that is not worth a row is held back, and written with the next one
   // that is, or after ten seconds.
   void see(std::int64_t now_ns, std::uint64_t reading, bool is_worth_a_row = true);
   // The next reading may count from 0 again: the interface or process may be a new one.
   void restart() { is_new_ = true; }
-  // Writes the last reading if it was kept back.
+  // Writes the last reading if it was held back.
   void flush();
 
   std::uint64_t value() const { return carried_ + reading_; }
@@ -94,7 +95,7 @@ class Counter {
   void write(const Point& point, std::int64_t span_ns, double growth_per_s);
 
   Track track_;
-  Keep keep_;
+  FirstRow first_row_;
   Wrap wrap_;
   std::uint64_t carried_ = 0;  // what was counted before it began anew
   std::uint64_t reading_ = 0;
@@ -146,7 +147,8 @@ class Sink {
   Sink& operator=(const Sink&) = delete;
 
   // References are valid as long as the sink.
-  Counter& counter(const SeriesName& name, Keep keep = Keep::OnceChanged, Wrap wrap = Wrap::Never);
+  Counter& counter(const SeriesName& name, FirstRow first_row = FirstRow::OnceChanged,
+                   Wrap wrap = Wrap::Never);
   Level& level(const SeriesName& name, double tolerance = 0);
   Share& share(const SeriesName& name, double tolerance);
 
@@ -157,11 +159,11 @@ class Sink {
   // `detail` is JSON.
   void event(std::int64_t now_ns, std::string_view kind, std::string_view subject,
              std::string detail);
-  // Kept once, however often it is made.
+  // Recorded once, however often it is made.
   void remark(const std::string& text);
   const std::vector<std::string>& remarks() const { return remarks_; }
 
-  // Writes what is still kept back.
+  // Writes what is still held back.
   void flush();
 
  private:

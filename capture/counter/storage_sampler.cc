@@ -84,7 +84,7 @@ class Disks {
   }
 
   sys::Root root_;
-  KeptFile file_;
+  KernelFile file_;
   std::map<std::string, bool, std::less<>> disks_;
   std::string buffer_;
 };
@@ -130,8 +130,8 @@ void take_operation(Words words, RemoteMount& mount) {
   mount.round_trips_ns += number_in(words.next()).value_or(0) * kMs;
 }
 
-template <class See>
-void each_remote_mount(std::string_view text, const See& see) {
+template <class OnFound>
+void each_remote_mount(std::string_view text, const OnFound& see) {
   std::optional<RemoteMount> mount;
   bool is_of_operations = false;
   std::size_t count = 0;
@@ -276,7 +276,7 @@ class StorageSampler final : public Sampler {
 
   sys::Root root_;
   Disks disks_;
-  KeptFile memory_;
+  KernelFile memory_;
   std::uint64_t page_bytes_;
   std::string buffer_;
   std::int64_t find_ns_ = 0;

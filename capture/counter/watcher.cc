@@ -4,13 +4,14 @@
 #include <mutex>
 
 #include "base/host/nvml.h"
-#include "capture/counter/gpu.h"
+#include "capture/counter/gpu_sampler.h"
 #include "capture/counter/sampler.h"
 
 namespace chokepoint::capture::counter {
 namespace {
 
-// The share of a core that one sampler may use, whatever the size of the host.
+// The share of a core that one sampler may use, whatever the size of the host. With them the whole
+// watch takes what docs/internals/run-cost.md measured.
 constexpr double kShareOfSlow = 0.0003;
 constexpr double kShareOfFast = 0.0007;
 constexpr double kShareOfThreads = 0.0015;

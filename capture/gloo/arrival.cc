@@ -17,8 +17,8 @@ std::int64_t first_data_ns(const Share& share) {
   return earlier(share.sent.first_data_ns, share.received.first_data_ns);
 }
 
-std::int64_t came_ns(const Share& share, const DirectionTraffic& way) {
-  const std::int64_t ready = ready_ns(way);
+std::int64_t came_ns(const Share& share, const DirectionTraffic& traffic) {
+  const std::int64_t ready = ready_ns(traffic);
   const std::int64_t data = first_data_ns(share);
   return data != 0 && ready > data ? 0 : ready;
 }

@@ -21,30 +21,30 @@ std::int64_t moment_in(const Message& whole, std::uint64_t bytes) {
 }
 
 // A missed stretch that ended this long before a collective's first message held nothing of it.
-constexpr std::int64_t kNearNs = 5'000'000;
+constexpr std::int64_t kMaxHiddenGapNs = 5'000'000;
 
 void note_first(std::int64_t& first_ns, std::int64_t time_ns) {
   first_ns = first_ns == 0 ? time_ns : first_ns;
 }
 
-void count_data(DirectionTraffic& way, const Message& message, bool is_deduced) {
-  ++way.buffers;
-  way.payload_bytes += message.payload_bytes;
-  way.deduced_bytes += is_deduced ? message.payload_bytes : 0;
-  note_first(way.first_data_ns, message.first_byte_ns);
-  way.last_data_ns = std::max(way.last_data_ns, message.last_byte_ns);
+void count_data(DirectionTraffic& traffic, const Message& message, bool is_deduced) {
+  ++traffic.buffers;
+  traffic.payload_bytes += message.payload_bytes;
+  traffic.deduced_bytes += is_deduced ? message.payload_bytes : 0;
+  note_first(traffic.first_data_ns, message.first_byte_ns);
+  traffic.last_data_ns = std::max(traffic.last_data_ns, message.last_byte_ns);
 }
 
-void count(DirectionTraffic& way, const Message& message, bool is_deduced) {
-  ++way.messages;
+void count(DirectionTraffic& traffic, const Message& message, bool is_deduced) {
+  ++traffic.messages;
   if (!is_ready_message(message)) {
-    count_data(way, message, is_deduced);
+    count_data(traffic, message, is_deduced);
   } else if (message.opcode == Opcode::SendReady) {
-    ++way.announced;
-    note_first(way.send_ready_ns, message.first_byte_ns);
+    ++traffic.announced;
+    note_first(traffic.send_ready_ns, message.first_byte_ns);
   } else {
-    ++way.credits;
-    note_first(way.receive_ready_ns, message.first_byte_ns);
+    ++traffic.credits;
+    note_first(traffic.receive_ready_ns, message.first_byte_ns);
   }
 }
 
@@ -63,8 +63,8 @@ bool is_missing(const Collective& transfer, const Message& message) {
 }
 
 // A header that was missed leaves the counts uneven for good.
-bool is_settled(const DirectionTraffic& way, const DirectionTraffic& back) {
-  return way.buffers >= std::max(way.announced, back.credits) || way.deduced_bytes != 0;
+bool is_settled(const DirectionTraffic& traffic, const DirectionTraffic& back) {
+  return traffic.buffers >= std::max(traffic.announced, back.credits) || traffic.deduced_bytes != 0;
 }
 
 }  // namespace
@@ -249,7 +249,7 @@ std::optional<Message> ExpectedBuffers::take_deduced(const Message& slot) {
 }
 
 // What was expected at that time, of the size that comes nearest.
-std::optional<Message> ExpectedBuffers::take_alike(const Message& deduced) {
+std::optional<Message> ExpectedBuffers::take_similar(const Message& deduced) {
   const auto difference = [&](const Waiting& waiting) {
     const std::uint64_t bytes = waiting.buffer.payload_bytes;
     return std::max(bytes, deduced.payload_bytes) - std::min(bytes, deduced.payload_bytes);
@@ -264,9 +264,9 @@ std::optional<Message> ExpectedBuffers::take_alike(const Message& deduced) {
   if (!nearest) {
     return std::nullopt;
   }
-  const Message alike = waiting_[*nearest].buffer;
+  const Message similar = waiting_[*nearest].buffer;
   remove(*nearest);
-  return alike;
+  return similar;
 }
 
 template <class OnMessage>
@@ -277,7 +277,7 @@ void ExpectedBuffers::arrived(const Message& buffer, OnMessage&& on_message) {
   });
   if (own == end) {
     const std::optional<Message> deduced = take_deduced(buffer);
-    if (std::optional<Message> other = deduced ? take_alike(*deduced) : std::nullopt) {
+    if (std::optional<Message> other = deduced ? take_similar(*deduced) : std::nullopt) {
       other->first_byte_ns = deduced->first_byte_ns;
       other->last_byte_ns = deduced->last_byte_ns;
       on_message(*other);
@@ -348,8 +348,8 @@ record::CollectiveKind kind_in_record(Kind kind, bool is_sent) {
   return record::CollectiveKind::Unknown;
 }
 
-Collectives::Collectives(See see, const CollectiveLimits& limits)
-    : see_(std::move(see)), limits_(limits) {}
+Collectives::Collectives(OnCollective on_collective, const CollectiveLimits& limits)
+    : on_collective_(std::move(on_collective)), limits_(limits) {}
 
 std::uint32_t Collectives::free_group(const packet::Address& peer) const {
   std::uint32_t group = 0;
@@ -457,12 +457,12 @@ void Collectives::add(std::uint32_t connection, bool is_sent, const Message& mes
   of.start_ns = std::min(of.start_ns, message.first_byte_ns);
   of.end_ns = std::max(of.end_ns, message.last_byte_ns);
   if (Share* share = share_of(of, connection)) {
-    DirectionTraffic& way = is_sent ? share->sent : share->received;
-    if (way.messages == 0) {
+    DirectionTraffic& traffic = is_sent ? share->sent : share->received;
+    if (traffic.messages == 0) {
       const std::int64_t missed_by_ns = connections_[connection].streams[is_sent].missed_by_ns;
-      way.hidden_by_ns = missed_by_ns + kNearNs >= of.start_ns ? missed_by_ns : 0;
+      traffic.hidden_by_ns = missed_by_ns + kMaxHiddenGapNs >= of.start_ns ? missed_by_ns : 0;
     }
-    count(way, message, is_deduced);
+    count(traffic, message, is_deduced);
   }
   if (of.kind == Kind::PointToPoint && !is_ready_message(message)) {
     close(static_cast<std::size_t>(&of - open_.data()));
@@ -528,13 +528,13 @@ void Collectives::make_room() {
 void Collectives::close(std::size_t place) {
   const Collective over = std::move(open_[place]);
   open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(place));
-  see_(over);
+  on_collective_(over);
 }
 
 void Collectives::note_pause(const Collective& collective, const Message& message) {
-  constexpr std::int64_t kShortNs = 10'000'000;
+  constexpr std::int64_t kMinPauseNs = 10'000'000;
   const std::int64_t pause_ns = message.first_byte_ns - collective.end_ns;
-  if (pause_ns > std::max(kShortNs, longest_pause_ns_) && is_settled(collective)) {
+  if (pause_ns > std::max(kMinPauseNs, longest_pause_ns_) && is_settled(collective)) {
     longest_pause_ns_ = pause_ns;
   }
 }
@@ -546,27 +546,27 @@ std::ptrdiff_t Collectives::begun_since(const Collective& collective) const {
 }
 
 std::int64_t Collectives::quiet_before_end_ns(const Collective& collective) const {
-  constexpr std::int64_t kPauses = 4;
+  constexpr std::int64_t kQuietPauses = 4;
   constexpr std::ptrdiff_t kMinBehind = 3;  // than PyTorch has under way at once
   constexpr std::int64_t kMinQuietNs = 20'000'000;
   if (!is_settled(collective)) {
     return limits_.abandoned_ns;
   }
   const std::ptrdiff_t later = begun_since(collective);
-  const std::int64_t least_ns = std::min(limits_.least_quiet_ns, limits_.quiet_ns);
+  const std::int64_t least_ns = std::min(limits_.min_quiet_ns, limits_.quiet_ns);
   if (later >= kMinBehind) {
     return std::min(kMinQuietNs, least_ns);
   }
-  return later > 0 ? std::clamp(kPauses * longest_pause_ns_, least_ns, limits_.quiet_ns)
+  return later > 0 ? std::clamp(kQuietPauses * longest_pause_ns_, least_ns, limits_.quiet_ns)
                    : limits_.quiet_ns;
 }
 
-void Collectives::report_waiting(std::int64_t now_ns, const See& see) {
+void Collectives::report_waiting(std::int64_t now_ns, const OnCollective& on_collective) {
   for (Collective& each : open_) {
     if (now_ns - each.end_ns >= limits_.waiting_ns && each.reported_ns != each.end_ns &&
         !is_settled(each)) {
       each.reported_ns = each.end_ns;
-      see(each);
+      on_collective(each);
     }
   }
 }

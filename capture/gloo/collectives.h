@@ -85,7 +85,7 @@ class ExpectedBuffers {
   Places contained_in(const Message& missed) const;
 
   std::optional<Message> take_deduced(const Message& slot);
-  std::optional<Message> take_alike(const Message& deduced);
+  std::optional<Message> take_similar(const Message& deduced);
 
   std::array<Message, kMaxDeduced> deduced_{};  // the newest ones; kind Unknown: none
   std::size_t next_deduced_ = 0;
@@ -110,10 +110,10 @@ struct DirectionTraffic {
 };
 
 // When the side that sends in this direction first showed that its code had reached the collective.
-inline std::int64_t ready_ns(const DirectionTraffic& way) {
-  const bool is_one_missing = way.send_ready_ns == 0 || way.receive_ready_ns == 0;
-  return is_one_missing ? std::max(way.send_ready_ns, way.receive_ready_ns)
-                        : std::min(way.send_ready_ns, way.receive_ready_ns);
+inline std::int64_t ready_ns(const DirectionTraffic& traffic) {
+  const bool is_one_missing = traffic.send_ready_ns == 0 || traffic.receive_ready_ns == 0;
+  return is_one_missing ? std::max(traffic.send_ready_ns, traffic.receive_ready_ns)
+                        : std::min(traffic.send_ready_ns, traffic.receive_ready_ns);
 }
 
 struct Share {
@@ -147,17 +147,17 @@ struct CollectiveLimits {
   std::size_t open = 512;
   std::size_t shares = 256;                     // of one collective
   std::int64_t quiet_ns = 1'000'000'000;        // settled, and nothing came for so long
-  std::int64_t least_quiet_ns = 100'000'000;    // the same, where the group has gone on
+  std::int64_t min_quiet_ns = 100'000'000;      // the same, where the group has gone on
   std::int64_t waiting_ns = 2'000'000'000;      // unsettled: some rank is waited for
   std::int64_t abandoned_ns = 120'000'000'000;  // unsettled: a rank may be very late
 };
 
 class Collectives {
  public:
-  using See = std::function<void(const Collective& collective)>;
+  using OnCollective = std::function<void(const Collective& collective)>;
 
-  // Calls `see` for each collective that is over.
-  explicit Collectives(See see, const CollectiveLimits& limits = {});
+  // Calls `on_collective` for each collective that is over.
+  explicit Collectives(OnCollective on_collective, const CollectiveLimits& limits = {});
 
   // `ends` as this node sends. Returns the connection's number; kNoConnection: there is no place.
   static constexpr std::uint32_t kNoConnection = 0xffffffff;
@@ -170,9 +170,9 @@ class Collectives {
   void take(std::uint32_t connection, bool is_sent, const Message& message);
   // Reports what is over by now; `all`: everything.
   void settle(std::int64_t now_ns, bool all = false);
-  // Calls `see` for each that is not settled and of which nothing came for a while: it waits for a
-  // rank. Once, and again after each later message. It stays open.
-  void report_waiting(std::int64_t now_ns, const See& see);
+  // Calls `on_collective` for each that is not settled and of which nothing came for a while: it
+  // waits for a rank. Once, and again after each later message. It stays open.
+  void report_waiting(std::int64_t now_ns, const OnCollective& on_collective);
 
   std::size_t open() const { return open_.size(); }
   std::uint64_t evicted() const { return evicted_; }  // to make room, before they were over
@@ -206,7 +206,7 @@ class Collectives {
   void close(std::size_t place);
   void make_room();
 
-  See see_;
+  OnCollective on_collective_;
   CollectiveLimits limits_;
   std::vector<Connection> connections_;
   std::vector<Collective> open_;       // the newest last

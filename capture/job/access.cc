@@ -1,3 +1,5 @@
+#include "capture/job/access.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -13,7 +15,6 @@
 #include "base/host/kernel_text.h"
 #include "base/host/process.h"
 #include "base/sys/number.h"
-#include "capture/job/attached.h"
 
 namespace chokepoint::capture::job {
 namespace {
@@ -70,7 +71,7 @@ bool is_hidden(const std::string& folder, const sys::Root& root) {
   return !environment && environment.error().kind == ErrorKind::Permission;
 }
 
-// Equal to all three, as the kernel asks.
+// Equal to all three, as the kernel requires.
 bool are_all(const std::optional<Ids>& ids, std::uint32_t own) {
   return !ids || *ids == Ids{own, own, own};
 }

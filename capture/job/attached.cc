@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
+#include "base/sys/descriptor.h"
+#include "capture/job/access.h"
 #include "capture/job/process.h"
 
 namespace chokepoint::capture::job {
@@ -41,7 +44,7 @@ Result<std::unique_ptr<Attached>> attach_process(pid_t pid, const sys::Root& roo
   if (!process && errno == ESRCH) {
     return fail(ErrorKind::NotFound, "watch", subject, "there is none", "'ps -e' lists them");
   }
-  // Newer kernels say ENOENT.
+  // Newer kernels return ENOENT.
   if (!process && (errno == EINVAL || errno == ENOENT)) {
     return fail(ErrorKind::Usage, "watch", subject, "it is a thread",
                 "give the process that it belongs to");
@@ -55,7 +58,7 @@ Result<std::unique_ptr<Attached>> attach_process(pid_t pid, const sys::Root& roo
   return std::make_unique<AttachedProcess>(std::move(process));
 }
 
-// Some are better than none: the watch says which it does not see.
+// Some are better than none: the watch reports which it does not see.
 std::optional<Error> all_hidden(const std::string& folder, const sys::Root& root) {
   std::optional<Error> first;
   for (const pid_t pid : pids_of_cgroup(root, folder).value_or(std::vector<pid_t>())) {

@@ -46,22 +46,22 @@ void HeldSignals::note(WitnessedGroup group, const sys::Signal& signal, std::int
   }
 }
 
-std::optional<std::uint32_t> HeldSignals::question(std::int64_t now_ns) {
+std::optional<std::uint32_t> HeldSignals::query(std::int64_t now_ns) {
   bool is_due = false;
   for (Held& one : held_) {
-    if (one.question == 0 && one.t_ns + kSpread.count() <= now_ns) {
-      one.question = last_question_ + 1;
+    if (one.query == 0 && one.t_ns + kSpread.count() <= now_ns) {
+      one.query = last_query_ + 1;
       is_due = true;
     }
   }
-  return is_due ? std::optional(++last_question_) : std::nullopt;
+  return is_due ? std::optional(++last_query_) : std::nullopt;
 }
 
-std::vector<Delivery> HeldSignals::settle(std::int64_t now_ns, std::uint32_t answered,
+std::vector<Delivery> HeldSignals::settle(std::int64_t now_ns, std::uint32_t replied,
                                           bool is_own_witnessed) {
   const auto is_settled = [&](const Held& one) {
-    return one.question != 0 &&
-           (one.question <= answered || one.t_ns + kSpread.count() + kMaxAnswer.count() <= now_ns);
+    return one.query != 0 &&
+           (one.query <= replied || one.t_ns + kSpread.count() + kReplyTimeout.count() <= now_ns);
   };
   std::vector<Delivery> deliveries;
   for (; !held_.empty() && is_settled(held_.front()); held_.pop_front()) {
@@ -74,7 +74,7 @@ std::vector<Delivery> HeldSignals::settle(std::int64_t now_ns, std::uint32_t ans
 std::optional<std::int64_t> HeldSignals::next_ns() const {
   std::optional<std::int64_t> next;
   for (const Held& one : held_) {
-    const std::int64_t wait = (one.question == 0 ? kSpread : kSpread + kMaxAnswer).count();
+    const std::int64_t wait = (one.query == 0 ? kSpread : kSpread + kReplyTimeout).count();
     next = std::min(next.value_or(one.t_ns + wait), one.t_ns + wait);
   }
   return next;

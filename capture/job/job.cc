@@ -72,9 +72,9 @@ sys::ExitStatus status_of(const siginfo_t& child) {
   return {kSignalBase + child.si_status, child.si_status};
 }
 
-bool asks_for_terminal(int number) { return number == SIGTTIN || number == SIGTTOU; }
+bool requests_terminal(int number) { return number == SIGTTIN || number == SIGTTOU; }
 
-bool asks_to_end(int number) {
+bool requests_end(int number) {
   return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }
 
@@ -83,11 +83,11 @@ bool is_pending(int number) {
   return sigpending(&pending) == 0 && sigismember(&pending, number) == 1;
 }
 
-// If SIGSTOP came from outside and no shell sees us stop, nobody would continue us.
+// If SIGSTOP came from outside and no shell sees us stop, no process would continue us.
 int stop_signal_for(int number) { return number == SIGSTOP ? SIGTSTP : number; }
 
 // The job has the terminal at the start if no other process is in our group; later the terminal
-// goes to whoever was stopped because it read without having it.
+// goes to the process that was stopped because it read without having it.
 class LiveJob final : public Job {
  public:
   LiveJob(pid_t pid, const Launch& launch, const sys::Clock& clock, sys::Signals signals,
@@ -96,7 +96,7 @@ class LiveJob final : public Job {
         signals_(std::move(signals)),
         delivery_(pid, launch.command, clock),
         terminal_(std::move(terminal)),
-        wants_terminal_(has_terminal),
+        has_terminal_claim_(has_terminal),
         relays_(std::move(relays)) {
     notify_relays(Note::Started, pid_);
   }
@@ -145,7 +145,7 @@ class LiveJob final : public Job {
         relay.receive(on_output);
       }
       while (const std::optional<int> number = signals_.next()) {
-        if (asks_to_end(*number)) {
+        if (requests_end(*number)) {
           return;
         }
         if (*number == SIGTSTP) {
@@ -172,8 +172,8 @@ class LiveJob final : public Job {
     if (signal.number == SIGCHLD) {
       return;
     }
-    if (asks_for_terminal(signal.number)) {
-      on_asked_from_behind(signal.number);
+    if (requests_terminal(signal.number)) {
+      on_background_request(signal.number);
     } else if (signal.number == SIGCONT) {
       on_continued();
     } else if (signal.number == SIGTSTP) {
@@ -220,19 +220,19 @@ class LiveJob final : public Job {
 
   // A process in our own group, such as a pager in the same pipeline, was stopped because it does
   // not have the terminal.
-  void on_asked_from_behind(int number) {
+  void on_background_request(int number) {
     if (!terminal_.is_had_by(pid_)) {
       stop_self(number, false);
       return;
     }
-    wants_terminal_ = false;
+    has_terminal_claim_ = false;
     terminal_.take_from(pid_);
     kill(0, SIGCONT);
   }
 
   void on_stopped(int number) {
-    if (asks_for_terminal(number)) {
-      wants_terminal_ = true;
+    if (requests_terminal(number)) {
+      has_terminal_claim_ = true;
       // A shell may give us the terminal after the job had it. If Ctrl-Z came meanwhile, continuing
       // the job would lose that Ctrl-Z, which is pending behind the job's request.
       if (terminal_.is_ours() && !has_passed_on_stop_) {
@@ -254,7 +254,7 @@ class LiveJob final : public Job {
   }
 
   void on_continued() {
-    if (wants_terminal_) {
+    if (has_terminal_claim_) {
       lend_terminal();
     }
     kill(-pid_, SIGCONT);
@@ -296,7 +296,7 @@ class LiveJob final : public Job {
   SignalDelivery delivery_;
   Terminal terminal_;
   bool has_passed_on_stop_ = false;  // since handle() was called
-  bool wants_terminal_;              // the job had it, or asked for it
+  bool has_terminal_claim_;          // the job had it, or requested it
   std::vector<Relay> relays_;
   std::optional<sys::ExitStatus> status_ = {};
 };

@@ -61,8 +61,8 @@ class Job {
   // Passes signals on, follows stops, hands over output, reaps orphans. Never blocks. Returns the
   // exit status once the command has ended.
   virtual Result<std::optional<sys::ExitStatus>> handle(const OnOutput& on_output) = 0;
-  // After the end: waits until everything that the command printed is written, or a signal asks to
-  // stop. Processes that it left running are not waited for.
+  // After the end: waits until everything that the command printed is written, or a signal requests
+  // to stop. Processes that it left running are not waited for.
   virtual void finish(const OnOutput& on_output) = 0;
   // Pieces of output that were not handed over because handle() was called too late; the job's own
   // output is complete.

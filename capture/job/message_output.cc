@@ -15,7 +15,7 @@
 namespace chokepoint::capture::job {
 namespace {
 
-constexpr std::chrono::milliseconds kMessagePatience{200};
+constexpr std::chrono::milliseconds kMessageTimeout{200};
 constexpr std::size_t kMaxMessageText = std::size_t{1} << 16;
 constexpr int kAboveStreams = 3;
 
@@ -87,7 +87,7 @@ ssize_t MessageBuffer::put(std::string_view text) const {
 
 int MessageBuffer::sync() {
   using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + (is_late_ ? std::chrono::milliseconds(0) : kMessagePatience);
+  const auto until = Clock::now() + (is_late_ ? std::chrono::milliseconds(0) : kMessageTimeout);
   is_late_ = false;
   while (!text_.empty() && !is_gone_ && !is_late_) {
     const ssize_t written = put(text_);

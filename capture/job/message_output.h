@@ -18,7 +18,7 @@ namespace chokepoint::capture::job {
 class MessageBuffer final : public std::streambuf {
  public:
   // `descriptor` stays its owner's. A regular file is written as it is: where its disk does not
-  // answer, it holds whoever writes there.
+  // answer, it blocks every process that writes there.
   explicit MessageBuffer(int descriptor);
 
  protected:
@@ -33,7 +33,7 @@ class MessageBuffer final : public std::streambuf {
   int descriptor_;
   sys::Descriptor own_ = {};  // the same pipe or terminal, opened so that writing does not wait
   bool is_socket_ = false;
-  bool is_gone_ = false;  // closed, or nobody reads it any more
+  bool is_gone_ = false;  // closed, or no process reads it any more
   bool is_late_ = false;  // the last message found no room
   std::string text_ = {};
 };

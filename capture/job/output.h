@@ -35,7 +35,7 @@ using OnOutput = std::function<void(const OutputPiece& piece)>;
 
 // The connection between the job and one of our outputs: a pipe or, if ours is a terminal, a
 // pseudo-terminal that passes every byte unchanged. If our two outputs are the same file, the job's
-// are, too, so that the order is kept.
+// are, too, so that the order stays the same.
 struct OutputChannel {
   Stream stream = Stream::Out;
   int destination = -1;    // our own output
@@ -45,7 +45,7 @@ struct OutputChannel {
   sys::Descriptor relay_end = {};
 };
 
-// What a relay is told; the protocol is described in output.cc.
+// What is sent to a relay; the protocol is described in output.cc.
 enum class Note : std::int32_t { Started, Resized, Ended };
 
 // What a relay's process is called.
@@ -53,7 +53,7 @@ inline constexpr const char* kRelayName = "job-output";
 
 // The process that passes one output of the job on, seen from chokepoint. It ends by itself when
 // the job's last process has closed its output; until then it goes on, even if chokepoint ends. Its
-// end of the job's output stays open here, too: if somebody kills it, another one takes its place
+// end of the job's output stays open here, too: if it is killed, another one takes its place
 // before the job's next write could fail.
 class Relay {
  public:
@@ -64,8 +64,8 @@ class Relay {
   // Its process was killed. Forks another one; what the first had read and not yet written is lost,
   // 64 KiB at most. False if there is none: then it is retired.
   bool replace();
-  // Its process has ended, and nobody takes its place: the job's next write fails. What it sent
-  // before can still be received.
+  // Its process has ended, and no other one takes its place: the job's next write fails. What it
+  // sent before can still be received.
   void retire();
   // Readable: call receive(). -1 once the relay has ended.
   int descriptor() const { return worker_->socket().descriptor(); }
@@ -73,7 +73,7 @@ class Relay {
   void send(Note note, pid_t job = 0) const;
   // Hands over what has come, at most a bounded number of pieces.
   void receive(const OnOutput& on_output);
-  // Everything that the command printed is written, or nobody is there to write it.
+  // Everything that the command printed is written, or no process is left that writes it.
   bool is_drained() const { return is_drained_ || worker_->socket().is_gone(); }
   std::uint64_t missed() const { return missed_; }
 
@@ -105,7 +105,7 @@ class OutputWatch {
   void connect(sys::Spawn& spawn) const;
   // Once the job has started or failed to start: from now on only the job holds its ends.
   std::vector<Relay> release();
-  // Why nothing is watched although it was asked for.
+  // Why nothing is watched although that was requested.
   const std::optional<std::string>& remark() const { return remark_; }
 
  private:

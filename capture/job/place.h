@@ -1,5 +1,5 @@
 // Where the record of a run goes: the folder that the user named, or one that all nodes of the job
-// find without having talked to each other. The watch's process, which may wait for a disk.
+// find without any communication. The watch's process, which may wait for a disk.
 //
 //   --out DIR                      DIR; an Error if it holds an earlier run, except with --append
 //   a job with a name of its own   chokepoint-runs/812
@@ -29,7 +29,7 @@ struct PlaceOptions {
 
 struct Place {
   std::filesystem::path folder = {};
-  bool is_new = false;  // nobody else's: made for this run, or still to be made
+  bool is_new = false;  // of this run alone: made for it, or still to be made
 };
 
 // `node` is the name of this node's record.

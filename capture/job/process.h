@@ -1,4 +1,4 @@
-// Processes: those of the watched job, how the job is selected, and what /proc and cgroups say.
+// Processes: those of the watched job, how the job is selected, and what /proc and cgroups show.
 // Everything is read below a given root; any thread.
 #pragma once
 

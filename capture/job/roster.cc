@@ -174,7 +174,7 @@ class DescendantSearch {
       });
     }
     // Parents of these ended before they were read: by now they have others.
-    looks_again_ = looks_again_ || !parents.empty();
+    is_scan_due_ = is_scan_due_ || !parents.empty();
     return found;
   }
 
@@ -190,10 +190,10 @@ class DescendantSearch {
     const std::string loads = root_.text("/proc/loadavg").value_or("");
     const std::string last_pid = loads.substr(loads.rfind(' ') + 1);
     const bool is_quiet = !last_pid.empty() && last_pid == last_pid_;
-    const bool looks = !is_quiet || looks_again_;
-    looks_again_ = !is_quiet;
+    const bool is_due = !is_quiet || is_scan_due_;
+    is_scan_due_ = !is_quiet;
     last_pid_ = last_pid;
-    return looks;
+    return is_due;
   }
 
   Parents parents_of_new() {
@@ -206,7 +206,7 @@ class DescendantSearch {
       }
       if (const std::optional<StatLine> stat = read_stat(root_, pid)) {
         parents[pid] = stat->parent;
-        // One that took the place of another, whose pid nobody could give beforehand.
+        // One that took the place of another, whose pid was unknown before.
         if (stat->parent == selection_.adopter && stat->name == kRelayName) {
           known_[pid] = Known::NotOurs;
           parents.erase(pid);
@@ -246,7 +246,7 @@ class DescendantSearch {
   Selection selection_;
   std::map<pid_t, Known> known_;
   std::string last_pid_ = {};
-  bool looks_again_ = true;
+  bool is_scan_due_ = true;
 };
 
 Roster::Roster(sys::Root root, Selection selection, record::Writer* writer, bool keeps_secrets)
@@ -282,7 +282,7 @@ void Roster::update_members(std::int64_t now_ns) {
     if (!member.is_over && (is_gone || stat->has_ended())) {
       end(member, stat, now_ns);
     } else if (!member.is_over && update_member(root_, *stat, member)) {
-      keep(member, std::nullopt);
+      write(member, std::nullopt);
     }
     // The selected process stays: note_end() reports later how it ended.
     const bool is_forgotten = is_gone && pid != selection_.pid;
@@ -326,14 +326,14 @@ void Roster::admit(const std::vector<pid_t>& pids) {
     if (!stat->has_ended() || pid == selection_.pid) {
       Member& member = members_[pid];
       member = read_member(root_, pid, *stat, *uptime_lead_ns_, keeps_secrets_);
-      keep(member, std::nullopt);
+      write(member, std::nullopt);
     }
   }
 }
 
 void Roster::end(Member& member, const std::optional<StatLine>& stat, std::int64_t now_ns) {
   end_member(stat, member);
-  keep(member, now_ns);
+  write(member, now_ns);
 }
 
 void Roster::note_end(const sys::ExitStatus& status, std::int64_t now_ns) {
@@ -343,7 +343,7 @@ void Roster::note_end(const sys::ExitStatus& status, std::int64_t now_ns) {
   }
   entry->second.is_over = true;
   entry->second.exit_code = status.code;
-  keep(entry->second, now_ns);
+  write(entry->second, now_ns);
   publish();
 }
 
@@ -357,20 +357,20 @@ void Roster::give_ranks() {
     const Rank rank = member.rank.nearness == nearest ? member.rank.rank : Rank{};
     if (!member.is_over && rank != member.process.rank) {
       member.process.rank = rank;
-      keep(member, std::nullopt);
+      write(member, std::nullopt);
     }
   }
 }
 
-void Roster::keep(Member& member, std::optional<std::int64_t> end_ns) {
+void Roster::write(Member& member, std::optional<std::int64_t> end_ns) {
   if (writer_ != nullptr) {
     member.process.record_id = writer_->add(row_of(member, end_ns));
-    keep_steering(member);
+    record_steering(member);
   }
 }
 
-// What the ranks were told, once: all ranks of a node are told the same.
-void Roster::keep_steering(const Member& member) {
+// The variables that steer the ranks, once: all ranks of a node have the same.
+void Roster::record_steering(const Member& member) {
   if (has_steering_ || member.rank.nearness == 0) {
     return;
   }

@@ -26,7 +26,7 @@ struct Member {
   JobProcess process = {};
   host::RankFound rank = {};
   StatLine stat = {};               // as last seen
-  bool lacks_command_line = false;  // when it was last looked for
+  bool lacks_command_line = false;  // when it was last read
   bool keeps_secrets = false;       // in its command line
   bool is_over = false;
   std::optional<int> exit_code = {};  // as shells give it
@@ -55,8 +55,8 @@ class Roster {
   std::vector<pid_t> find_new(std::int64_t now_ns);
   void end(Member& member, const std::optional<StatLine>& stat, std::int64_t now_ns);
   void give_ranks();
-  void keep(Member& member, std::optional<std::int64_t> end_ns);
-  void keep_steering(const Member& member);
+  void write(Member& member, std::optional<std::int64_t> end_ns);
+  void record_steering(const Member& member);
   void publish();
 
   sys::Root root_;

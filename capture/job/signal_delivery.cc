@@ -92,15 +92,15 @@ void SignalDelivery::advance() {
     receive(group);
   }
   const std::int64_t now_ns = clock_->monotonic_ns();
-  if (const std::optional<std::uint32_t> question = held_.question(now_ns)) {
+  if (const std::optional<std::uint32_t> query = held_.query(now_ns)) {
     for (const Group& group : groups_) {
       if (group.witness) {
-        group.witness->ask(*question);
+        group.witness->send_query(*query);
       }
     }
   }
   const bool is_own_witnessed = groups_[1].witness != nullptr;
-  for (const Delivery& one : held_.settle(now_ns, answered_by_all(), is_own_witnessed)) {
+  for (const Delivery& one : held_.settle(now_ns, replied_by_all(), is_own_witnessed)) {
     kill(one.to_whole_group ? -job_ : job_, one.number);
   }
   set_timer();
@@ -112,8 +112,8 @@ void SignalDelivery::receive(Group& group) {
     if (!report) {
       break;
     }
-    if (report->answered != 0) {
-      group.answered = report->answered;
+    if (report->replied != 0) {
+      group.replied = report->replied;
     } else if (proves(group)) {
       held_.note(group.which, report->signal, report->t_ns);
     }
@@ -129,14 +129,14 @@ bool SignalDelivery::proves(const Group& group) const {
          cgroups_of(group.witness->pid()) == cgroups_of(job_);
 }
 
-std::uint32_t SignalDelivery::answered_by_all() const {
-  std::uint32_t answered = HeldSignals::kAllAnswered;
+std::uint32_t SignalDelivery::replied_by_all() const {
+  std::uint32_t replied = HeldSignals::kAllReplied;
   for (const Group& group : groups_) {
     if (group.witness) {
-      answered = std::min(answered, group.answered);
+      replied = std::min(replied, group.replied);
     }
   }
-  return answered;
+  return replied;
 }
 
 void SignalDelivery::set_timer() const {

@@ -1,8 +1,8 @@
 // Passes signals that came to chokepoint on to the job, each as often and to as many of its
 // processes as if the job had been started in chokepoint's place. A witness in each of the two
-// process groups says whom a sender has signalled; held_signals.h decides by that.
+// process groups shows whom a sender has signalled; held_signals.h decides by that.
 //
-//   sender ─┬─▶ chokepoint ── pass_on() ──▶ held ── 200 ms, witnesses asked ──▶ kill(job)
+//   sender ─┬─▶ chokepoint ── pass_on() ──▶ held ── 200 ms, witnesses reply ──▶ kill(job)
 //           ├─▶ witness in chokepoint's group ──▲
 //           ├─▶ witness in the job's group ─────┘
 //           └─▶ the job
@@ -48,12 +48,12 @@ class SignalDelivery {
   struct Group {
     WitnessedGroup which = WitnessedGroup::Jobs;
     std::unique_ptr<Witness> witness = {};
-    std::uint32_t answered = 0;
+    std::uint32_t replied = 0;
   };
 
   void receive(Group& group);
   bool proves(const Group& group) const;
-  std::uint32_t answered_by_all() const;
+  std::uint32_t replied_by_all() const;
   void set_timer() const;
 
   pid_t job_;

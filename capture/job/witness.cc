@@ -32,13 +32,13 @@ void take_name(const std::vector<std::string>& command) {
     words += " " + word;
   }
   const std::size_t room = own->arguments_end - own->arguments;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells the place as a number.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel reports the place as a number.
   const std::span arguments(reinterpret_cast<char*>(own->arguments), room);
   std::ranges::fill(arguments, '\0');
   std::ranges::copy(std::string_view(words).substr(0, room - 1), arguments.begin());
 }
 
-enum class WitnessMessage : std::int32_t { Question, Saw, Answer };
+enum class WitnessMessage : std::int32_t { Query, Saw, Reply };
 
 constexpr sys::WorkerWords kWitnessWords{.operation = "watch signals"};
 
@@ -52,15 +52,15 @@ void report_signals(const sys::Signals& signals, sys::MessageSocket& chokepoint,
     if (poll(watched.data(), watched.size(), -1) < 0) {
       continue;
     }
-    const auto question = chokepoint.receive();
+    const auto query = chokepoint.receive();
     while (const std::optional<sys::Signal> signal = signals.next_with_sender()) {
       const std::string_view bytes(reinterpret_cast<const char*>(&*signal), sizeof *signal);
       chokepoint.send(WitnessMessage::Saw, bytes, sys::MessageSocket::kForever,
                       {.t_ns = clock.monotonic_ns()});
     }
-    if (question) {
-      chokepoint.send(WitnessMessage::Answer, {}, sys::MessageSocket::kForever,
-                      {.number = question->head.number});
+    if (query) {
+      chokepoint.send(WitnessMessage::Reply, {}, sys::MessageSocket::kForever,
+                      {.number = query->head.number});
     }
   }
 }
@@ -108,9 +108,9 @@ Witness::~Witness() {
   }
 }
 
-void Witness::ask(std::uint32_t question) const {
-  worker_.socket().send(WitnessMessage::Question, {}, std::chrono::milliseconds(0),
-                        {.number = static_cast<std::int32_t>(question)});
+void Witness::send_query(std::uint32_t query) const {
+  worker_.socket().send(WitnessMessage::Query, {}, std::chrono::milliseconds(0),
+                        {.number = static_cast<std::int32_t>(query)});
 }
 
 std::optional<Witness::Report> Witness::receive() {
@@ -119,8 +119,8 @@ std::optional<Witness::Report> Witness::receive() {
     return std::nullopt;
   }
   Report report{.t_ns = received->head.t_ns};
-  if (received->kind<WitnessMessage>() == WitnessMessage::Answer) {
-    report.answered = static_cast<std::uint32_t>(received->head.number);
+  if (received->kind<WitnessMessage>() == WitnessMessage::Reply) {
+    report.replied = static_cast<std::uint32_t>(received->head.number);
   } else {
     received->bytes.copy(reinterpret_cast<char*>(&report.signal), sizeof report.signal);
   }

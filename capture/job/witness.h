@@ -4,8 +4,8 @@
 // folder and no terminal, and ends with chokepoint.
 //
 //   witness ── Saw: signal, time ──▶ chokepoint
-//   chokepoint ── Question: number ─▶ witness
-//   witness ── Answer: number ──────▶ chokepoint, after all that it saw before
+//   chokepoint ── Query: number ────▶ witness
+//   witness ── Reply: number ───────▶ chokepoint, after all that it saw before
 //
 // One thread.
 #pragma once
@@ -35,9 +35,9 @@ Result<sys::Signals> watch_job_signals();
 class Witness {
  public:
   struct Report {
-    sys::Signal signal = {};     // where `answered` is 0
-    std::int64_t t_ns = 0;       // when the witness saw it
-    std::uint32_t answered = 0;  // the question
+    sys::Signal signal = {};    // where `replied` is 0
+    std::int64_t t_ns = 0;      // when the witness saw it
+    std::uint32_t replied = 0;  // the query
   };
 
   // Forks, so there must be no other thread yet. `group`: of a child of this process; 0: this
@@ -54,10 +54,10 @@ class Witness {
   pid_t pid() const { return worker_.pid(); }
   // Readable: call receive(). -1 once it has ended.
   int descriptor() const { return worker_.socket().descriptor(); }
-  void ask(std::uint32_t question) const;
+  void send_query(std::uint32_t query) const;
   // Nothing where nothing more has come.
   std::optional<Report> receive();
-  // Somebody else waited for it, and its number may be another process's.
+  // Another part of this process waited for it, and its number may be another process's.
   void set_reaped() { is_reaped_ = true; }
 
  private:

@@ -28,18 +28,18 @@ using std::chrono::milliseconds;
 constexpr const char* kOwnProgram = "/proc/self/exe";
 constexpr const char* kOwnName = "chokepoint";
 constexpr milliseconds kCheckInterval{100};
-constexpr std::size_t kMaxAnswerBytes = 64 << 10;
+constexpr std::size_t kMaxResponseBytes = 64 << 10;
 // A program that was interrupted removes what it has not finished.
-constexpr milliseconds kGrace{200};
+constexpr milliseconds kKillAfter{200};
 
 // What the program prints; nullopt where it fails or takes too long.
-std::optional<std::string> answer_of(std::vector<std::string> command, const Deadline& deadline) {
+std::optional<std::string> response_of(std::vector<std::string> command, const Deadline& deadline) {
   command.insert(command.begin(), kOwnProgram);
   const auto left = std::chrono::ceil<milliseconds>(deadline.until - Deadline::Clock::now());
-  const auto answer = sys::capture_output(
+  const auto response = sys::capture_output(
       {.command = std::move(command), .environment = {sys::tie_to_this_process()}}, left,
-      kMaxAnswerBytes, deadline.interrupt);
-  return answer && answer->status.code == 0 ? std::optional(answer->out) : std::nullopt;
+      kMaxResponseBytes, deadline.interrupt);
+  return response && response->status.code == 0 ? std::optional(response->out) : std::nullopt;
 }
 
 // With standard error for its output: standard output is the job's. The exit code; 1 where it
@@ -59,7 +59,7 @@ int shown(const cli::Context& context, std::vector<std::string> command, int int
   for (const int number : {SIGINT, SIGKILL}) {
     if (ended && !*ended) {
       std::ignore = process->signal(number);
-      ended = process->wait_until(Deadline::Clock::now() + kGrace);
+      ended = process->wait_until(Deadline::Clock::now() + kKillAfter);
     }
   }
   return ended && *ended ? (*ended)->code : 1;
@@ -110,7 +110,7 @@ void print_verdict(const cli::Context& context, const std::string& folder,
                    const Deadline& deadline) {
   const Others others = await_others(folder, part_for_others(deadline));
   const auto verdict = others == Others::Ended
-                           ? answer_of({"diagnose", folder, "--brief", "--quiet"}, deadline)
+                           ? response_of({"diagnose", folder, "--brief", "--quiet"}, deadline)
                            : std::nullopt;
   if (sys::is_readable(deadline.interrupt)) {
     return;
@@ -140,13 +140,14 @@ void follow_up(const cli::Context& context, const std::string& folder, const Fol
 
 bool check_before(const cli::Context& context) {
   constexpr int kFound = 3;
-  constexpr int kNobody = -1;  // before the job a signal ends this process
-  const int host = shown(context, {"doctor"}, kNobody);
+  constexpr int kNoProcess = -1;  // before the job a signal ends this process
+  const int host = shown(context, {"doctor"}, kNoProcess);
   const bool is_first = context.environment("SLURM_PROCID").value_or("0") == "0";
   const bool has_hosts = context.environment("SLURM_JOB_NODELIST").has_value();
-  const int cluster = has_hosts && is_first
-                          ? shown(context, {"preflight", "--quick", "--launch", "slurm"}, kNobody)
-                          : 0;
+  const int cluster =
+      has_hosts && is_first
+          ? shown(context, {"preflight", "--quick", "--launch", "slurm"}, kNoProcess)
+          : 0;
   return host != kFound && cluster != kFound;
 }
 

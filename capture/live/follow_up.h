@@ -15,11 +15,11 @@ struct FollowUp {
   bool diagnoses = false;
   bool reports = false;
 
-  // Takes as long as it takes, since the user asked for it.
+  // Without a deadline, since the user wants it.
   bool is_unbounded() const { return diagnoses || reports; }
 };
 
-// Ends with the deadline, but for what the user asked for: that only its interrupt ends, at once.
+// Ends with the deadline, but for what the user wants: that only its interrupt ends, at once.
 void follow_up(const cli::Context& context, const std::string& folder, const FollowUp& wanted,
                const net::Deadline& deadline);
 

@@ -1,3 +1,5 @@
+#include "capture/live/otlp.h"
+
 #include <fmt/format.h>
 #include <sys/eventfd.h>
 
@@ -12,9 +14,9 @@ namespace chokepoint::capture::live {
 namespace {
 
 constexpr std::chrono::seconds kSendEvery{10};
-constexpr std::chrono::seconds kSendPatience{4};
+constexpr std::chrono::seconds kSendTimeout{4};
 // Of all that is sent at the job's end: half of the time that a job's end may take in all.
-constexpr std::chrono::seconds kLastPatience{1};
+constexpr std::chrono::seconds kLastSendTimeout{1};
 constexpr std::size_t kMaxStepsWaiting = 16'384;
 
 }  // namespace
@@ -35,7 +37,7 @@ OtlpSender::OtlpSender(otlp::Collector collector, std::string run, const sys::Cl
       run_(std::move(run)),
       clock_(clock),
       began_ns_(clock.monotonic_ns()),
-      too_late_(::eventfd(0, EFD_CLOEXEC)) {
+      abort_(::eventfd(0, EFD_CLOEXEC)) {
   const sys::SignalsHeld held;
   thread_ = std::thread([this] { work(); });
 }
@@ -46,7 +48,7 @@ void OtlpSender::take(const step::Step& step) {
   const std::lock_guard lock(mutex_);
   if (steps_.size() >= kMaxStepsWaiting) {
     steps_.erase(steps_.begin(), steps_.begin() + kMaxStepsWaiting / 2);
-    why_lost_ = "steps ended faster than they could be sent";
+    loss_reason_ = "steps ended faster than they could be sent";
   }
   steps_.push_back(step);
 }
@@ -61,8 +63,8 @@ void OtlpSender::finish() {
     std::unique_lock lock(mutex_);
     is_stopping_ = true;
     changed_.notify_all();
-    if (!changed_.wait_for(lock, kLastPatience, [&] { return is_over_; })) {
-      ::eventfd_write(too_late_.get(), 1);
+    if (!changed_.wait_for(lock, kLastSendTimeout, [&] { return is_over_; })) {
+      ::eventfd_write(abort_.get(), 1);
     }
   }
   if (thread_.joinable()) {
@@ -70,10 +72,10 @@ void OtlpSender::finish() {
   }
 }
 
-// A remark is kept in the record once for each text, so it counts nothing.
+// A remark is written to the record once for each text, so it counts nothing.
 std::string OtlpSender::remark() const {
   const std::lock_guard lock(mutex_);
-  return why_lost_.empty() ? "" : "OTLP: not all reached the collector: " + why_lost_;
+  return loss_reason_.empty() ? "" : "OTLP: not all reached the collector: " + loss_reason_;
 }
 
 void OtlpSender::work() {
@@ -165,16 +167,14 @@ void OtlpSender::send(const std::vector<step::Step>& steps, const Figures& figur
   }
 }
 
-net::Deadline OtlpSender::deadline() const {
-  return net::Deadline::of(kSendPatience, too_late_.get());
-}
+net::Deadline OtlpSender::deadline() const { return net::Deadline::of(kSendTimeout, abort_.get()); }
 
 bool OtlpSender::send_document(otlp::Signal signal, const std::string& document) {
   const Result<> sent = collector_.send(signal, document, deadline());
   if (!sent) {
     const std::lock_guard lock(mutex_);
-    why_lost_ = sent.error().kind == ErrorKind::Interrupted ? "the job ended meanwhile"
-                                                            : describe(sent.error());
+    loss_reason_ = sent.error().kind == ErrorKind::Interrupted ? "the job ended meanwhile"
+                                                               : describe(sent.error());
   }
   return sent.has_value();
 }

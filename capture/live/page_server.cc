@@ -44,34 +44,34 @@ class Client {
   ServerClock::time_point until() const { return until_; }
 
   // Reads and sends what can be without waiting. False: its connection is over.
-  bool go_on(const PageServer::Answer& answer) {
-    return is_sending() ? send_rest() : receive(answer);
+  bool go_on(const PageServer::Response& response) {
+    return is_sending() ? send_rest() : receive(response);
   }
 
  private:
-  bool is_sending() const { return sent_ < answer_.size(); }
-  bool is_answered() const { return !answer_.empty(); }
+  bool is_sending() const { return sent_ < response_.size(); }
+  bool has_response() const { return !response_.empty(); }
 
-  bool receive(const PageServer::Answer& answer) {
+  bool receive(const PageServer::Response& response) {
     std::array<char, 2048> piece{};
     for (;;) {
       const ssize_t count = recv(socket(), piece.data(), piece.size(), MSG_DONTWAIT);
       if (count <= 0) {
         return count < 0 && (errno == EAGAIN || errno == EINTR);
       }
-      if (is_answered()) {
-        continue;  // a reset, which unread bytes would cause, takes the answer with it
+      if (has_response()) {
+        continue;  // a reset, which unread bytes would cause, takes the response with it
       }
       request_.append(piece.data(), static_cast<std::size_t>(count));
       if (request_.find("\r\n\r\n") != std::string::npos || request_.size() > kMaxRequestBytes) {
-        answer_ = answered(answer);
+        response_ = responded(response);
         return send_rest();
       }
     }
   }
 
   // "GET /metrics?x=1 HTTP/1.1"
-  std::string answered(const PageServer::Answer& answer) const {
+  std::string responded(const PageServer::Response& response) const {
     const std::string_view line = std::string_view(request_).substr(0, request_.find("\r\n"));
     const std::size_t space = line.find(' ');
     const std::size_t end = space == std::string_view::npos ? space : line.find(' ', space + 1);
@@ -81,12 +81,12 @@ class Client {
     }
     const std::string_view method = line.substr(0, space);
     const std::string_view target = line.substr(space + 1, end - space - 1);
-    return text_of(answer(method, target.substr(0, target.find('?'))), method != "HEAD");
+    return text_of(response(method, target.substr(0, target.find('?'))), method != "HEAD");
   }
 
   bool send_rest() {
     while (is_sending()) {
-      const ssize_t count = send(socket(), answer_.data() + sent_, answer_.size() - sent_,
+      const ssize_t count = send(socket(), response_.data() + sent_, response_.size() - sent_,
                                  MSG_NOSIGNAL | MSG_DONTWAIT);
       if (count < 0) {
         return errno == EAGAIN || errno == EINTR;
@@ -100,14 +100,14 @@ class Client {
   sys::Descriptor socket_;
   ServerClock::time_point until_;
   std::string request_;
-  std::string answer_;
+  std::string response_;
   std::size_t sent_ = 0;
 };
 
 class Serving {
  public:
-  Serving(int listener, int stop, const PageServer::Answer& answer)
-      : listener_(listener), stop_(stop), answer_(answer) {}
+  Serving(int listener, int stop, const PageServer::Response& response)
+      : listener_(listener), stop_(stop), response_(response) {}
 
   void run() {
     while (!has_ended_) {
@@ -136,7 +136,7 @@ class Serving {
     const auto now = ServerClock::now();
     std::erase_if(clients_, [&](Client& client) {
       const bool is_ready = watched[place++].revents != 0;
-      return client.until() <= now || (is_ready && !client.go_on(answer_));
+      return client.until() <= now || (is_ready && !client.go_on(response_));
     });
     if (watched[1].revents != 0) {
       take_new();
@@ -174,14 +174,14 @@ class Serving {
       clients_.pop_front();
     }
     clients_.emplace_back(std::move(**accepted), ServerClock::now() + kClientTime);
-    if (!clients_.back().go_on(answer_)) {
+    if (!clients_.back().go_on(response_)) {
       clients_.pop_back();
     }
   }
 
   int listener_;
   int stop_;
-  const PageServer::Answer& answer_;
+  const PageServer::Response& response_;
   std::list<Client> clients_;  // the one that has been there longest first
   ServerClock::time_point paused_until_ = {};
   bool has_ended_ = false;
@@ -189,10 +189,10 @@ class Serving {
 
 }  // namespace
 
-PageServer::PageServer(sys::Descriptor listener, sys::Descriptor stop, Answer answer, int port)
+PageServer::PageServer(sys::Descriptor listener, sys::Descriptor stop, Response response, int port)
     : listener_(std::move(listener)),
       stop_(std::move(stop)),
-      answer_(std::move(answer)),
+      response_(std::move(response)),
       port_(port) {}
 
 PageServer::~PageServer() {
@@ -203,7 +203,7 @@ PageServer::~PageServer() {
 }
 
 Result<std::unique_ptr<PageServer>> PageServer::start(const net::Endpoint& endpoint,
-                                                      Answer answer) {
+                                                      Response response) {
   TRY(sys::Descriptor listener, net::listen(endpoint, kBacklog, {}));
   TRY(const net::Endpoint bound, net::local_endpoint(listener.get()));
   sys::Descriptor stop(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -211,9 +211,9 @@ Result<std::unique_ptr<PageServer>> PageServer::start(const net::Endpoint& endpo
     return fail(from_errno(errno, "", "eventfd"));
   }
   std::unique_ptr<PageServer> server(
-      new PageServer(std::move(listener), std::move(stop), std::move(answer), bound.port));
+      new PageServer(std::move(listener), std::move(stop), std::move(response), bound.port));
   TRY(server->thread_, sys::start_thread("pages", [server = server.get()] {
-        Serving(server->listener_.get(), server->stop_.get(), server->answer_).run();
+        Serving(server->listener_.get(), server->stop_.get(), server->response_).run();
       }));
   return server;
 }

@@ -1,7 +1,7 @@
 // Pages over HTTP: one thread that waits for all its clients at once, so that no client waits for
 // another one.
 //
-//   accepted ── request whole, or wrong ──► answered ── all sent ──► read until its end ──► closed
+//   accepted ── request whole, or wrong ──► response ── all sent ──► read until its end ──► closed
 //
 // A client has two seconds for all of this. There are 64 at most: a new one takes the place of the
 // one that has been there longest. So clients that send nothing, a byte at a time, or never read
@@ -30,9 +30,10 @@ struct Page {
 class PageServer {
  public:
   // Called by the server's thread with "GET" and "/metrics"; must not throw.
-  using Answer = std::function<Page(std::string_view method, std::string_view path)>;
+  using Response = std::function<Page(std::string_view method, std::string_view path)>;
 
-  static Result<std::unique_ptr<PageServer>> start(const net::Endpoint& endpoint, Answer answer);
+  static Result<std::unique_ptr<PageServer>> start(const net::Endpoint& endpoint,
+                                                   Response response);
   PageServer(const PageServer&) = delete;
   PageServer& operator=(const PageServer&) = delete;
   // Ends the thread at once.
@@ -41,11 +42,11 @@ class PageServer {
   int port() const { return port_; }
 
  private:
-  PageServer(sys::Descriptor listener, sys::Descriptor stop, Answer answer, int port);
+  PageServer(sys::Descriptor listener, sys::Descriptor stop, Response response, int port);
 
   sys::Descriptor listener_;
   sys::Descriptor stop_;  // an eventfd
-  Answer answer_;
+  Response response_;
   int port_;
   std::thread thread_;
 };

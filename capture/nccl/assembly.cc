@@ -9,10 +9,10 @@ namespace chokepoint::capture::nccl {
 namespace {
 
 // Clocks that differ by 50 ppm drift apart by 0.5 ms in 10 s, two bins.
-constexpr std::int64_t kBinNs = 5'000'000'000;
+constexpr std::int64_t kClockBinNs = 5'000'000'000;
 
-constexpr std::int64_t kMaxAheadNs =
-    1'000'000'000;  // times further in the future are dropped as invalid
+// Times further in the future are dropped as invalid.
+constexpr std::int64_t kMaxAheadNs = 1'000'000'000;
 constexpr std::uint64_t kMaxNs = std::uint64_t{1} << 62U;
 constexpr std::uint64_t kSends = std::uint64_t{1} << 32U;
 constexpr std::uint64_t kMaxChannels = 64;
@@ -53,7 +53,7 @@ std::uint64_t channel_bit(std::uint64_t word) {
 }  // namespace
 
 void GpuClock::learn(std::int64_t gpu_ns, std::int64_t seen_ns) {
-  const std::int64_t number = seen_ns / kBinNs;
+  const std::int64_t number = seen_ns / kClockBinNs;
   const std::int64_t difference_ns = seen_ns - gpu_ns;
   if (number > newest_.number) {
     before_ = newest_;
@@ -74,7 +74,8 @@ std::optional<std::int64_t> GpuClock::host_ns(std::int64_t gpu_ns) const {
   return gpu_ns + least_ns;
 }
 
-Assembly::Assembly(See see, const AssemblyLimits& limits) : see_(std::move(see)), limits_(limits) {}
+Assembly::Assembly(OnOperation on_operation, const AssemblyLimits& limits)
+    : on_operation_(std::move(on_operation)), limits_(limits) {}
 
 void Assembly::take(const Entry& entry, std::int64_t now_ns) {
   switch (entry.kind()) {
@@ -308,8 +309,8 @@ void Assembly::give(const Operation& operation) {
     return;
   }
   const auto member = members_.find(operation.communicator);
-  see_(operation, member == members_.end() ? nullptr : &member->second,
-       clocks_[operation.communicator]);
+  on_operation_(operation, member == members_.end() ? nullptr : &member->second,
+                clocks_[operation.communicator]);
 }
 
 }  // namespace chokepoint::capture::nccl

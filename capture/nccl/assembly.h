@@ -7,7 +7,7 @@
 //                                          └─ 7 is over: nothing of it came for a while, and a
 //                                             later one of its communicator has moved data
 //
-// No record says how many parts there will be. One communicator's collectives run in the order in
+// No record has the number of parts to come. One communicator's collectives run in the order in
 // which they were enqueued; messages of one group run together. Memory is bounded. The Reader owns
 // one Assembly per process, and calls it by its one thread.
 #pragma once
@@ -80,7 +80,7 @@ inline bool has_parts(const Operation& operation) {
 
 // Converts a GPU's time to this host's. A GPU's stamp is seen after it was made, so the smallest
 // difference between the clocks ever seen is the best estimate. The two drift apart, so only the
-// last kBinNs to 2 kBinNs count.
+// last kClockBinNs to 2 kClockBinNs count.
 class GpuClock {
  public:
   // `gpu_ns` was made on the GPU, `seen_ns` is when this host noticed.
@@ -110,10 +110,10 @@ struct AssemblyLimits {
 class Assembly {
  public:
   // `member` is null if the joining of the communicator was not seen.
-  using See = std::function<void(const Operation& operation, const Membership* member,
-                                 const GpuClock& clock)>;
+  using OnOperation = std::function<void(const Operation& operation, const Membership* member,
+                                         const GpuClock& clock)>;
 
-  explicit Assembly(See see, const AssemblyLimits& limits = {});
+  explicit Assembly(OnOperation on_operation, const AssemblyLimits& limits = {});
 
   void take(const Entry& entry, std::int64_t now_ns);
   // Passes on what is over by now; `all`: everything.
@@ -126,8 +126,8 @@ class Assembly {
   // One process with several GPUs is as many ranks of one communicator.
   bool is_of_several_ranks() const { return is_of_several_ranks_; }
   const std::map<std::uint16_t, Membership>& members() const { return members_; }
-  // The collective of each kind that a communicator was asked for last; of those that are known and
-  // were not left.
+  // The last collective of each kind that was enqueued to a communicator; of those that are known
+  // and were not left.
   using Newest = std::map<std::pair<std::uint16_t, Function>, Operation>;
   const Newest& newest() const { return newest_; }
 
@@ -148,7 +148,7 @@ class Assembly {
   void give_in_order(std::vector<Operation>& over);
   void give(const Operation& operation);
 
-  See see_;
+  OnOperation on_operation_;
   AssemblyLimits limits_;
   std::map<std::uint16_t, Membership> members_;
   std::deque<std::uint16_t> left_;  // finalised members, the oldest first: they are evicted first

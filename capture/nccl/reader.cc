@@ -17,11 +17,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFiles = 512;
 constexpr std::size_t kMaxChoices = 8;  // processes of one job have the same, as a rule
-constexpr int kMaxLooked = 4'096;
+constexpr int kMaxListed = 4'096;
 constexpr std::int64_t kListIntervalNs = 200'000'000;
 // A process that has just begun is found among the job's a little later. Without its rank a row
 // would have the communicator's, which is another one's of the job.
-constexpr std::int64_t kOwnerNs = 10'000'000'000;
+constexpr std::int64_t kMaxOwnerSearchNs = 10'000'000'000;
 
 void add(Figures& sum, const Figures& more) {
   sum.processes += more.processes;
@@ -68,11 +68,11 @@ struct Reader::Process {
   std::int64_t since_ns = 0;
 };
 
-Reader::Reader(fs::path folder, See see, OwnerOf owner_of, SeeTag see_tag)
+Reader::Reader(fs::path folder, OnCollective on_collective, OwnerOf owner_of, OnTag on_tag)
     : folder_(std::move(folder)),
-      see_(std::move(see)),
+      on_collective_(std::move(on_collective)),
       owner_of_(std::move(owner_of)),
-      see_tag_(std::move(see_tag)) {}
+      on_tag_(std::move(on_tag)) {}
 
 Reader::~Reader() = default;
 
@@ -80,7 +80,7 @@ void Reader::find_files() {
   std::error_code error;
   int listed = 0;
   for (fs::directory_iterator at(folder_, error), end;
-       !error && at != end && listed < kMaxLooked && processes_.size() < kMaxFiles;
+       !error && at != end && listed < kMaxListed && processes_.size() < kMaxFiles;
        at.increment(error), ++listed) {
     if (at->path().filename().string().ends_with(kFileSuffix)) {
       open(at->path());
@@ -107,10 +107,10 @@ void Reader::open(const fs::path& path) {
         const bool has_one = !owner->assembly.is_of_several_ranks();
         const record::Collective row = owner->rows.row_of(
             operation, member, clock, has_one && owner->owner ? owner->owner->rank : std::nullopt);
-        see_(row);
-        if (see_tag_ && operation.tag != 0 && operation.enqueued_ns) {
-          see_tag_(row.rank.known() ? std::optional(row.rank.value()) : std::nullopt, operation.tag,
-                   *operation.enqueued_ns);
+        on_collective_(row);
+        if (on_tag_ && operation.tag != 0 && operation.enqueued_ns) {
+          on_tag_(row.rank.known() ? std::optional(row.rank.value()) : std::nullopt, operation.tag,
+                  *operation.enqueued_ns);
         }
       });
   processes_.emplace(identity, std::move(process));
@@ -123,7 +123,7 @@ void Reader::read(std::uint64_t inode, Process& process, std::int64_t now_ns) {
   if (const auto owner = owner_of_(process.file.process(), inode); owner) {
     process.owner = owner;
   }
-  if (process.owner || now_ns - process.since_ns >= kOwnerNs) {
+  if (process.owner || now_ns - process.since_ns >= kMaxOwnerSearchNs) {
     process.assembly.settle(now_ns);
   }
 }
@@ -167,18 +167,18 @@ void Reader::finish(std::int64_t now_ns) {
   }
 }
 
-void Reader::report_enqueued(const SeeEnqueued& see) const {
+void Reader::report_enqueued(const OnEnqueued& on_collective) const {
   std::vector<record::Collective> newest;
   for (const auto& [identity, process] : processes_) {
     newest.clear();
     const auto& members = process->assembly.members();
     for (const auto& [line, operation] : process->assembly.newest()) {
       if (const auto member = members.find(line.first); member != members.end()) {
-        newest.push_back(asked_row(operation, member->second));
+        newest.push_back(enqueued_row(operation, member->second));
       }
     }
     if (process->owner) {
-      see(process->owner->pid, newest);
+      on_collective(process->owner->pid, newest);
     }
   }
 }

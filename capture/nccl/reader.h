@@ -33,7 +33,7 @@ struct Figures {
 
 class Reader {
  public:
-  using See = std::function<void(const record::Collective& row)>;
+  using OnCollective = std::function<void(const record::Collective& row)>;
   // Who writes a file: `process` is its pid as it sees itself, which means something in its PID
   // namespace alone.
   struct Owner {
@@ -43,10 +43,11 @@ class Reader {
   using OwnerOf = std::function<std::optional<Owner>(std::uint64_t process, std::uint64_t inode)>;
 
   // A call to which the program gave a tag.
-  using SeeTag = std::function<void(std::optional<std::int64_t> rank, std::uint64_t tag,
-                                    std::int64_t enqueued_ns)>;
+  using OnTag = std::function<void(std::optional<std::int64_t> rank, std::uint64_t tag,
+                                   std::int64_t enqueued_ns)>;
 
-  Reader(std::filesystem::path folder, See see, OwnerOf owner_of, SeeTag see_tag = {});
+  Reader(std::filesystem::path folder, OnCollective on_collective, OwnerOf owner_of,
+         OnTag on_tag = {});
   ~Reader();
 
   void tick(std::int64_t now_ns);
@@ -55,9 +56,9 @@ class Reader {
   Figures figures() const;
 
   // Of each process that is known the newest collective of each kind and communicator, over or not.
-  using SeeEnqueued =
+  using OnEnqueued =
       std::function<void(std::uint64_t pid, std::span<const record::Collective> newest)>;
-  void report_enqueued(const SeeEnqueued& see) const;
+  void report_enqueued(const OnEnqueued& on_collective) const;
 
  private:
   struct Process;
@@ -69,9 +70,9 @@ class Reader {
   void forget_ended(std::int64_t now_ns);
 
   std::filesystem::path folder_;
-  See see_;
+  OnCollective on_collective_;
   OwnerOf owner_of_;
-  SeeTag see_tag_;
+  OnTag on_tag_;
   std::map<Identity, std::unique_ptr<Process>> processes_;
   std::set<Identity> left_ = {};  // files that could not be removed
   Figures past_ = {};             // of those that ended

@@ -11,7 +11,7 @@
 namespace chokepoint::capture::nccl {
 namespace {
 
-constexpr std::size_t kPiece = 256;  // slots read at once
+constexpr std::size_t kSlotsPerRead = 256;  // slots read at once
 
 constexpr std::size_t ring_at(std::size_t ring) { return sizeof(Header) + ring * sizeof(Ring); }
 constexpr std::size_t kSlotsAt = sizeof(Ring) - kSlots * sizeof(Slot);
@@ -52,7 +52,7 @@ FileState RingFile::read_header() {
   return is_whole ? FileState::Good : FileState::Unready;
 }
 
-FileState RingFile::read(const See& see) {
+FileState RingFile::read(const OnEntry& on_entry) {
   had_news_ = false;
   const FileState state = read_header();
   if (state != FileState::Good) {
@@ -65,7 +65,7 @@ FileState RingFile::read(const See& see) {
     }
     if (words[1] != next_.at(ring)) {
       had_news_ = true;
-      read_ring(ring, words[1], see);
+      read_ring(ring, words[1], on_entry);
     }
   }
   return state;
@@ -80,7 +80,7 @@ bool RingFile::has_no_writer() const {
          ::fcntl(file_.get(), F_SETLEASE, F_UNLCK) == 0;
 }
 
-void RingFile::read_ring(std::size_t ring, std::uint64_t written, const See& see) {
+void RingFile::read_ring(std::size_t ring, std::uint64_t written, const OnEntry& on_entry) {
   std::uint64_t& next = next_.at(ring);
   if (written < next) {
     next = written;  // no writer of ours goes back
@@ -92,8 +92,8 @@ void RingFile::read_ring(std::size_t ring, std::uint64_t written, const See& see
   }
   while (next < written) {
     const std::size_t slot = next % kSlots;
-    const auto count =
-        static_cast<std::size_t>(std::min<std::uint64_t>({kPiece, written - next, kSlots - slot}));
+    const auto count = static_cast<std::size_t>(
+        std::min<std::uint64_t>({kSlotsPerRead, written - next, kSlots - slot}));
     if (!read_slots(ring, slot, count, first_) || !read_slots(ring, slot, count, again_)) {
       return;
     }
@@ -106,7 +106,7 @@ void RingFile::read_ring(std::size_t ring, std::uint64_t written, const See& see
       }
       Entry entry;
       std::memcpy(entry.words.data(), bytes + sizeof(std::uint64_t), sizeof entry.words);
-      see(entry);
+      on_entry(entry);
     }
   }
 }

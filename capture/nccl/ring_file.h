@@ -35,12 +35,12 @@ enum class FileState {
 
 class RingFile {
  public:
-  using See = std::function<void(const Entry& entry)>;
+  using OnEntry = std::function<void(const Entry& entry)>;
 
   explicit RingFile(sys::Descriptor file) : file_(std::move(file)) {}
 
   // Gives each record that has come since, ring by ring.
-  FileState read(const See& see);
+  FileState read(const OnEntry& on_entry);
 
   std::uint64_t version() const { return version_; }
   std::uint64_t process() const { return process_; }
@@ -57,7 +57,7 @@ class RingFile {
   using Bytes = std::vector<unsigned char>;
 
   FileState read_header();
-  void read_ring(std::size_t ring, std::uint64_t written, const See& see);
+  void read_ring(std::size_t ring, std::uint64_t written, const OnEntry& on_entry);
   bool read_slots(std::size_t ring, std::uint64_t from, std::size_t count, Bytes& into) const;
   bool read_at(std::size_t offset, void* into, std::size_t bytes) const;
 

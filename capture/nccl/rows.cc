@@ -8,8 +8,9 @@ namespace {
 using record::CollectiveKind;
 using record::Figure;
 
-constexpr std::int64_t kPromptNs = 1'000'000;  // data sent so soon after data came is forwarded;
-                                               // what is taken so soon was waited for
+// Data sent so soon after data came is forwarded; what is taken so soon was waited for. A
+// judgement.
+constexpr std::int64_t kMaxForwardDelayNs = 1'000'000;
 constexpr std::int64_t kMaxNumberedRanks = std::int64_t{1} << 15U;
 constexpr unsigned kCountBits = 32;
 constexpr std::uint64_t kCount = (std::uint64_t{1} << kCountBits) - 1;
@@ -63,16 +64,17 @@ std::optional<std::int64_t> ready_by_data(const Operation& operation) {
       operation.function != Function::Broadcast && operation.function != Function::Reduce;
   const bool is_first = !operation.received_data_ns ||
                         *operation.sent_data_ns < *operation.received_data_ns ||
-                        *operation.sent_data_ns > *operation.received_data_ns + kPromptNs;
+                        *operation.sent_data_ns > *operation.received_data_ns + kMaxForwardDelayNs;
   return begins_with_own || is_first ? operation.sent_data_ns : std::nullopt;
 }
 
 // A GPU takes what it receives once its rank has arrived: that time is known only if the rank
 // arrived after the data.
 std::optional<std::int64_t> ready_by_taking(const Operation& operation) {
-  const bool has_kept_waiting = operation.taken_data_ns && operation.received_data_ns &&
-                                *operation.taken_data_ns > *operation.received_data_ns + kPromptNs;
-  return has_kept_waiting ? operation.taken_data_ns : std::nullopt;
+  const bool has_delayed_taking =
+      operation.taken_data_ns && operation.received_data_ns &&
+      *operation.taken_data_ns > *operation.received_data_ns + kMaxForwardDelayNs;
+  return has_delayed_taking ? operation.taken_data_ns : std::nullopt;
 }
 
 // A GPU's time that lies before this host's start, or after the record was read, is wrong.
@@ -155,7 +157,7 @@ record::Collective beat_of(record::Collective row) {
   return row;
 }
 
-record::Collective asked_row(const Operation& operation, const Membership& member) {
+record::Collective enqueued_row(const Operation& operation, const Membership& member) {
   record::Collective row{
       .number = static_cast<std::int64_t>(operation.sequence & kCount),
       .kind = kind_of(operation.function),

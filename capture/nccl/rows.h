@@ -3,8 +3,8 @@
 // A rank is ready when its kernel began on the GPU, if that is known; else when the network's first
 // step had data of the own GPU, if that does not depend on others' data. If neither is known, the
 // row's own_ready_ns stays unknown, and the row begins when the network's part did, as NCCL is
-// asked for a collective long before the GPU comes to it; or, if it stayed inside the host, when
-// the program asked for it.
+// enqueues a collective long before the GPU comes to it; or, if it stayed inside the host, when
+// the program enqueued it.
 //
 // The Reader owns one Rows per process, and calls it by its one thread.
 #pragma once
@@ -25,8 +25,8 @@ std::int64_t communicator_number(std::uint64_t hash);
 // when it began is reported for a share of the time only (plugin/clocks.h, Window).
 record::Collective beat_of(record::Collective row);
 
-// What is known of a collective as soon as NCCL was asked for it.
-record::Collective asked_row(const Operation& operation, const Membership& member);
+// What is known of a collective as soon as it was enqueued.
+record::Collective enqueued_row(const Operation& operation, const Membership& member);
 
 class Rows {
  public:

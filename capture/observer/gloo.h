@@ -48,7 +48,7 @@ enum class Joining : std::uint8_t { ByGroup, ByConnection };
 // none per packet: a collective consists of some dozens of messages. Any thread.
 class GlooLedger {
  public:
-  using OnCollective = gloo::Collectives::See;
+  using OnCollective = gloo::Collectives::OnCollective;
 
   // Flows are described from the end that has one of these addresses; others from the end that was
   // seen first. `on_collective` may be empty, and so may `on_waiting`, which hears of those that

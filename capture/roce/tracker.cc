@@ -48,7 +48,7 @@ class Sequence {
  public:
   enum class Step : std::uint8_t { New, Gap, Filled, Again, Restart };
 
-  // `count` PSNs belong to the packet: a read request has those of its answer.
+  // `count` PSNs belong to the packet: a read request has those of its response.
   Step take(std::uint32_t psn, std::uint32_t count) {
     if (!is_begun_) {
       restart(psn, count);
@@ -126,11 +126,11 @@ class Sequence {
 };
 
 // What one host sends to one queue pair of another, packet by packet. Its own requests and its
-// answers to the other side's requests are numbered separately: an answer carries the number of its
-// request.
+// responses to the other side's requests are numbered separately: a response carries the number of
+// its request.
 //
 //   A ── write 7, read 8 (3 packets), send 11 ──▶ B      requests: 7, 8 … 10, 11
-//   A ◀── ack 7, read response 8, 9, 10, ack 11 ── B     answers, in A's numbers
+//   A ◀── ack 7, read response 8, 9, 10, ack 11 ── B     responses, in A's numbers
 class QueuePair {
  public:
   void begin(const packet::Packet& packet) {
@@ -202,8 +202,8 @@ class QueuePair {
     return count(packet, operation, step);
   }
 
-  // Between two answers to reads lie the numbers of requests that are only acknowledged, so only a
-  // gap inside an answer means loss.
+  // Between two responses to reads lie the numbers of requests that are only acknowledged, so only
+  // a gap inside a response means loss.
   Signs take_response(const packet::Packet& packet, const RoceOperation& operation) {
     if (operation.action != RoceAction::ReadResponse) {
       return take_acknowledgement(packet);
@@ -256,9 +256,9 @@ class QueuePair {
     facts_.atomics += operation.action == RoceAction::Atomic ? 1 : 0;
   }
 
-  // The answer to a read takes PSNs from its request's on. 0 if their number is not known, because
-  // the MTU is not: then the next request shows how many they were, unless packets were lost in
-  // between.
+  // The response to a read takes PSNs from its request's on. 0 if their number is not known,
+  // because the MTU is not: then the next request shows how many they were, unless packets were
+  // lost in between.
   std::uint32_t psns_of(const packet::Packet& packet, const RoceOperation& operation) {
     if (operation.action != RoceAction::ReadRequest || !packet.roce.has_reth ||
         packet.roce.dma_bytes <= kMinMtu) {
@@ -325,8 +325,8 @@ class QueuePairTable {
   }
 
   // The longest idle first.
-  template <class See>
-  void visit(See&& see) const {
+  template <class OnFound>
+  void visit(OnFound&& see) const {
     for (std::uint32_t place = oldest_; place != kNone; place = entries_[place].newer) {
       see(entries_[place].queue_pair);
     }

@@ -1,5 +1,5 @@
 // RoCEv2 on the wire: for each destination queue pair messages, bytes, gaps in the packet sequence,
-// retransmissions, NAKs, receiver-not-ready, congestion notifications and marks. A host's answers
+// retransmissions, NAKs, receiver-not-ready, congestion notifications and marks. A host's responses
 // go to the same queue pair as its own requests; they are followed separately. Works without having
 // seen the connection being set up. Bounded memory; one thread.
 #pragma once

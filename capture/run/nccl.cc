@@ -15,13 +15,13 @@ namespace chokepoint::capture::run {
 namespace {
 
 // A ring of 4096 records is full after half a second at 8,000 records per second.
-constexpr std::int64_t kBusyNs = 50'000'000;
-constexpr std::int64_t kIdleNs = 250'000'000;  // until a process has loaded the plugin
-constexpr std::int64_t kAskedNs = 1'000'000'000;
-constexpr std::chrono::milliseconds kNap{10};
-constexpr int kMaxNaps = 30;  // together shorter than a ring lasts
-constexpr int kMaxNapsAtEnd = 500;
-constexpr std::int64_t kSearchNs = 1'000'000'000;  // for the process that writes a file
+constexpr std::int64_t kReadIntervalNs = 50'000'000;
+constexpr std::int64_t kIdleIntervalNs = 250'000'000;  // until a process has loaded the plugin
+constexpr std::int64_t kEnqueuedIntervalNs = 1'000'000'000;  // between calls of Listeners::enqueued
+constexpr std::chrono::milliseconds kWriterPause{10};
+constexpr int kMaxWriterPauses = 30;  // together shorter than a ring lasts
+constexpr int kMaxWriterPausesAtEnd = 500;
+constexpr std::int64_t kSearchIntervalNs = 1'000'000'000;  // for the process that writes a file
 constexpr const char* kSubject = "nccl";
 constexpr std::size_t kMaxProfilerBytes = 4096;  // PATH_MAX
 
@@ -67,7 +67,7 @@ std::string reason_text(nccl::Choice::Reason reason) {
       return "kernel events cost a tenth of small collectives' speed with this version";
     case Reason::Unknown:
       return "what kernel events cost with this version is not known";
-    case Reason::Asked:
+    case Reason::Requested:
       return "as CHOKEPOINT_NCCL_EVENTS says";
     case Reason::Undecided:
       break;
@@ -78,8 +78,9 @@ std::string reason_text(nccl::Choice::Reason reason) {
 }  // namespace
 
 Nccl::Nccl(const Options& options, const std::optional<std::filesystem::path>& plugin,
-           const sys::Root& root, const sys::Clock& clock, record::Writer& writer, See see)
-    : root_(root), clock_(clock), writer_(writer), see_(std::move(see)) {
+           const sys::Root& root, const sys::Clock& clock, record::Writer& writer,
+           Listeners listeners)
+    : root_(root), clock_(clock), writer_(writer), listeners_(std::move(listeners)) {
   if (!options.nccl) {
     return;
   }
@@ -136,8 +137,8 @@ void Nccl::begin(Processes processes) {
       [this, processes = std::move(processes)](std::uint64_t own_pid, std::uint64_t inode) {
         return find_owner(*processes(), own_pid, inode);
       },
-      see_.tag);
-  ticker_ = std::make_unique<Ticker>("nccl", clock_, [this] { return look(); });
+      listeners_.tag);
+  ticker_ = std::make_unique<Ticker>("nccl", clock_, [this] { return sample(); });
 }
 
 // Several processes may have the same pid, each in its own namespace: the right one has mapped the
@@ -156,7 +157,7 @@ std::optional<nccl::Reader::Owner> Nccl::find_owner(const job::JobProcesses& pro
   if (now_ns < search.again_ns) {
     return std::nullopt;
   }
-  search.again_ns = now_ns + kSearchNs;
+  search.again_ns = now_ns + kSearchIntervalNs;
   const job::JobProcess* unproven = nullptr;
   bool is_ambiguous = false;
   for (const job::JobProcess& process : processes) {
@@ -185,21 +186,21 @@ std::optional<nccl::Reader::Owner> Nccl::find_owner(const job::JobProcesses& pro
 // for them, and the rings hold what comes meanwhile; at the end nothing more comes, so the wait is
 // longer and only a disk that accepts nothing ends it.
 void Nccl::keep(const record::Collective& row) {
-  for (; naps_ > 0 && producer_->is_full<record::Collective>(); --naps_) {
-    std::this_thread::sleep_for(kNap);
+  for (; pauses_ > 0 && producer_->is_full<record::Collective>(); --pauses_) {
+    std::this_thread::sleep_for(kWriterPause);
   }
-  naps_ = is_over_ && naps_ > 0 ? kMaxNapsAtEnd : naps_;
+  pauses_ = is_over_ && pauses_ > 0 ? kMaxWriterPausesAtEnd : pauses_;
   producer_->push(row);
-  see_.collective(nccl::beat_of(row));
+  listeners_.collective(nccl::beat_of(row));
 }
 
-std::int64_t Nccl::look() {
-  naps_ = kMaxNaps;
+std::int64_t Nccl::sample() {
+  pauses_ = kMaxWriterPauses;
   const std::int64_t now_ns = clock_.monotonic_ns();
   reader_->tick(now_ns);
-  if (now_ns - asked_ns_ >= kAskedNs) {
-    asked_ns_ = now_ns;
-    reader_->report_enqueued(see_.asked);
+  if (now_ns - enqueued_ns_ >= kEnqueuedIntervalNs) {
+    enqueued_ns_ = now_ns;
+    reader_->report_enqueued(listeners_.enqueued);
   }
   const nccl::Figures figures = reader_->figures();
   if (figures.foreign_version) {
@@ -207,11 +208,11 @@ std::int64_t Nccl::look() {
                            *figures.foreign_version, nccl::kLayoutVersion));
   }
   for (const std::uint64_t choice : figures.choices) {
-    if (told_.insert(choice).second) {
-      tell_choice(nccl::Choice::of(choice));
+    if (reported_choices_.insert(choice).second) {
+      report_choice(nccl::Choice::of(choice));
     }
   }
-  return now_ns + (figures.processes > 0 ? kBusyNs : kIdleNs);
+  return now_ns + (figures.processes > 0 ? kReadIntervalNs : kIdleIntervalNs);
 }
 
 void Nccl::add_remark(std::string remark) {
@@ -221,7 +222,7 @@ void Nccl::add_remark(std::string remark) {
   }
 }
 
-void Nccl::tell_choice(const nccl::Choice& choice) {
+void Nccl::report_choice(const nccl::Choice& choice) {
   const std::string version = version_text(choice.nccl_version);
   const std::string reason = reason_text(choice.reason);
   const std::string events = events_text(choice);
@@ -230,14 +231,14 @@ void Nccl::tell_choice(const nccl::Choice& choice) {
                            .key = "events",
                            .value = fmt::format("{} ({})", events, reason),
                            .source = "NCCL profiler plugin"});
-  if (!choice.kernels && choice.reason != nccl::Choice::Reason::Asked) {
+  if (!choice.kernels && choice.reason != nccl::Choice::Reason::Requested) {
     add_remark(
         fmt::format("NCCL's kernels: {} ({}): CHOKEPOINT_NCCL_EVENTS=all in the job's "
                     "environment records them",
                     reason, version));
   }
   const std::lock_guard lock(mutex_);
-  asked_.push_back(fmt::format("{}: {}", version, events));
+  requested_events_.push_back(fmt::format("{}: {}", version, events));
 }
 
 void Nccl::end() {
@@ -246,18 +247,18 @@ void Nccl::end() {
   }
   ticker_->stop();
   is_over_ = true;
-  naps_ = kMaxNapsAtEnd;
+  pauses_ = kMaxWriterPausesAtEnd;
   reader_->finish(clock_.monotonic_ns());
-  keep_losses(reader_->figures());
+  record_losses(reader_->figures());
 }
 
-void Nccl::keep_losses(const nccl::Figures& figures) {
-  keep_loss("records overwritten before they were read", figures.overwritten);
-  keep_loss("no room in the plugin: its rings, its tables, its file system", figures.unkept);
-  keep_loss("parts of collectives that are not known", figures.orphans);
+void Nccl::record_losses(const nccl::Figures& figures) {
+  record_loss("records overwritten before they were read", figures.overwritten);
+  record_loss("no room in the plugin: its rings, its tables, its file system", figures.unkept);
+  record_loss("parts of collectives that are not known", figures.orphans);
 }
 
-void Nccl::keep_loss(const std::string& reason, std::uint64_t rows) {
+void Nccl::record_loss(const std::string& reason, std::uint64_t rows) {
   if (rows == 0) {
     return;
   }
@@ -269,9 +270,9 @@ void Nccl::keep_loss(const std::string& reason, std::uint64_t rows) {
                             .detail = detail.dump()});
 }
 
-std::vector<std::string> Nccl::asked() const {
+std::vector<std::string> Nccl::requested_events() const {
   const std::lock_guard lock(mutex_);
-  return asked_;
+  return requested_events_;
 }
 
 std::vector<std::string> Nccl::remarks() const {

@@ -4,9 +4,9 @@
 //   environment() ─▶ (the job starts) ─▶ begin() ─▶ … ─▶ end()
 //
 // begin() and end() by one thread; a thread of its own writes rows to the record and passes them,
-// as nccl::beat_of(), to `see.collective` for the search of steps. Once a second it tells
-// `see.asked` the newest collective of each kind of each process. remarks() says what cannot be
-// seen, asked() what NCCL is asked for.
+// as nccl::beat_of(), to Listeners::collective for the search of steps. Once a second it passes the
+// newest collective of each kind of each process to Listeners::enqueued. remarks() names what
+// cannot be seen, requested_events() the events that NCCL is asked for.
 #pragma once
 
 #include <filesystem>
@@ -36,24 +36,24 @@ inline constexpr const char* kPlugin = "libnccl-profiler-chokepoint.so";
 
 class Nccl {
  public:
-  struct See {
+  struct Listeners {
     std::function<void(const record::Collective& row)> collective;
-    nccl::Reader::SeeEnqueued asked;
-    nccl::Reader::SeeTag tag;
+    nccl::Reader::OnEnqueued enqueued;
+    nccl::Reader::OnTag tag;
   };
   using Processes = std::function<std::shared_ptr<const job::JobProcesses>()>;
 
   // `plugin`: its path; nullopt if there is none. Clock and writer outlive it.
   Nccl(const Options& options, const std::optional<std::filesystem::path>& plugin,
-       const sys::Root& root, const sys::Clock& clock, record::Writer& writer, See see);
+       const sys::Root& root, const sys::Clock& clock, record::Writer& writer, Listeners listeners);
   ~Nccl();
 
   std::vector<std::pair<std::string, std::string>> environment() const;
   void begin(Processes processes);
   void end();
   std::vector<std::string> remarks() const;
-  // "2.28.9: …", what NCCL is asked for; a line for each version of NCCL in the job.
-  std::vector<std::string> asked() const;
+  // "2.28.9: …", a line for each version of NCCL in the job.
+  std::vector<std::string> requested_events() const;
 
  private:
   struct OwnerSearch {
@@ -61,20 +61,20 @@ class Nccl {
     std::int64_t again_ns = 0;
   };
 
-  std::int64_t look();
+  std::int64_t sample();
   std::optional<nccl::Reader::Owner> find_owner(const job::JobProcesses& processes,
                                                 std::uint64_t own_pid, std::uint64_t inode);
   void keep(const record::Collective& row);
-  void tell_choice(const nccl::Choice& choice);
+  void report_choice(const nccl::Choice& choice);
   void add_remark(std::string remark);
-  void keep_losses(const nccl::Figures& figures);
-  void keep_loss(const std::string& reason, std::uint64_t rows);
+  void record_losses(const nccl::Figures& figures);
+  void record_loss(const std::string& reason, std::uint64_t rows);
 
   const sys::Root root_;
   const sys::Clock& clock_;
   record::Writer& writer_;
-  See see_;
-  std::int64_t asked_ns_ = 0;  // when see.asked was told
+  Listeners listeners_;
+  std::int64_t enqueued_ns_ = 0;  // when Listeners::enqueued was called
   std::filesystem::path plugin_;
   std::string next_;  // the profiler that the job's environment names
   std::optional<nccl::Folder> folder_;
@@ -82,12 +82,12 @@ class Nccl {
   std::unique_ptr<nccl::Reader> reader_;
   std::int64_t began_ns_ = 0;
   bool is_over_ = false;
-  int naps_ = 0;                                 // left, while the writer has no room
+  int pauses_ = 0;                               // left, while the writer has no room
   std::map<std::uint64_t, OwnerSearch> owners_;  // by the inode of a file of rings
-  std::set<std::uint64_t> told_;                 // choices
-  mutable std::mutex mutex_;                     // remarks_, asked_
+  std::set<std::uint64_t> reported_choices_;     // choices
+  mutable std::mutex mutex_;                     // remarks_, requested_events_
   std::vector<std::string> remarks_;
-  std::vector<std::string> asked_;
+  std::vector<std::string> requested_events_;
   std::unique_ptr<Ticker> ticker_;
 };
 

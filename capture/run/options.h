@@ -36,7 +36,7 @@ struct Options {
   std::int64_t stall_after_ns = 10'000'000'000;
   std::string stall_hook = {};  // a shell's command; empty: none
   bool starts_job = true;       // false: it runs already
-  bool is_strict = false;       // what cannot be watched as asked for is an error
+  bool is_strict = false;       // what cannot be watched as the options want is an error
   double allowed_percent = 0;   // of its time and traffic, for tests while it runs; 0: none
   bool nccl = true;
   std::string nccl_profiler = {};  // that the job's environment had named

@@ -38,8 +38,8 @@ bool is_physical(const source::InterfaceFacts& facts) { return facts.speed_mbps.
 
 // The interfaces that a job may use: those that are up and have an address. A connection passes one
 // of them, whatever lies below it (bond, VLAN, bridge), so no packet is seen twice. Loopback cannot
-// limit a job, but ranks of one host may talk over it: see follow(). Sorted; physical ones are
-// preferred if there are more than kMaxInterfaces.
+// limit a job, but ranks of one host may communicate over it: see follow(). Sorted; physical ones
+// are preferred if there are more than kMaxInterfaces.
 std::vector<std::string> candidate_interfaces(const sys::Root& root) {
   std::set<std::string> addressed;
   for (const auto& each :
@@ -92,7 +92,7 @@ constexpr std::uint64_t kAllRingsBytes = std::uint64_t{32} << 20;  // of all int
 constexpr std::uint64_t kMinRingBytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t kMaxRingBytes = std::uint64_t{16} << 20;
 // Ranks first meet at one host and connect to each other later.
-constexpr std::int64_t kSettledNs = 10'000'000'000;
+constexpr std::int64_t kPeersSettledNs = 10'000'000'000;
 constexpr std::int64_t kRetryNs = 1'000'000'000;
 
 std::uint64_t ring_of(std::size_t taps) {
@@ -199,14 +199,14 @@ void Packets::begin() {
 void Packets::follow(const std::vector<socket::Peer>& peers, std::int64_t now_ns,
                      bool has_several_ranks) {
   has_several_ranks_ = has_several_ranks_ || has_several_ranks;
-  close_dead(now_ns);
+  close_ended(now_ns);
   for (const socket::Peer& peer : peers) {
     if (peers_.insert(peer).second) {
       grown_ns_ = now_ns;
     }
   }
   capture_where_peers_are(peers, now_ns);
-  const bool is_settled = !peers_.empty() && now_ns - grown_ns_ >= kSettledNs;
+  const bool is_settled = !peers_.empty() && now_ns - grown_ns_ >= kPeersSettledNs;
   narrow(is_settled);
   if (is_settled) {
     close_unused();
@@ -214,7 +214,7 @@ void Packets::follow(const std::vector<socket::Peer>& peers, std::int64_t now_ns
 }
 
 // An interface went down or away: it is tried again later.
-void Packets::close_dead(std::int64_t now_ns) {
+void Packets::close_ended(std::int64_t now_ns) {
   for (auto tap = taps_.begin(); tap != taps_.end();) {
     const auto current = tap++;
     if (current->second->is_over()) {
@@ -281,7 +281,7 @@ void Packets::close(std::map<TapKey, std::unique_ptr<tap::TapProcess>>::iterator
   if (!ended && ended.error().kind != ErrorKind::Unreachable) {
     remark("packets are missing: " + describe(ended.error()));
   }
-  gone_[tap->second->interface()] += tap->second->volume();
+  closed_volumes_[tap->second->interface()] += tap->second->volume();
   dropped_ += tap->second->dropped();
   taps_.erase(tap);
 }
@@ -298,7 +298,7 @@ void Packets::end() {
 }
 
 std::vector<InterfaceVolume> Packets::volumes() const {
-  std::map<std::string, tap::VolumeCounts> sums = gone_;
+  std::map<std::string, tap::VolumeCounts> sums = closed_volumes_;
   for (const auto& [key, tap] : taps_) {
     sums[key.second] += tap->volume();
   }

@@ -47,7 +47,7 @@ class Packets {
   Result<> open();
   void begin();
   // To be called regularly, with the job's peers at this monotonic time. Loopback is captured only
-  // where ranks of this host may talk with each other over it.
+  // where ranks of this host may communicate over it.
   void follow(const std::vector<socket::Peer>& peers, std::int64_t now_ns,
               bool has_several_ranks = false);
   void end();
@@ -66,7 +66,7 @@ class Packets {
                std::size_t of);
   std::vector<std::string> rivals_of(const std::string& interface) const;
   void remark(const std::string& text);
-  void close_dead(std::int64_t now_ns);
+  void close_ended(std::int64_t now_ns);
   void capture_where_peers_are(const std::vector<socket::Peer>& peers, std::int64_t now_ns);
   void narrow(bool is_settled);
   void close_unused();
@@ -78,9 +78,9 @@ class Packets {
   record::Writer& writer_;
   tap::TapListeners listeners_;
   std::map<TapKey, std::unique_ptr<tap::TapProcess>> taps_;
-  std::map<TapKey, std::int64_t> tried_ns_;        // the last failure
-  std::map<std::string, tap::VolumeCounts> gone_;  // of interfaces that were closed
-  std::uint64_t dropped_ = 0;                      // on these
+  std::map<TapKey, std::int64_t> tried_ns_;                  // the last failure
+  std::map<std::string, tap::VolumeCounts> closed_volumes_;  // of interfaces that were closed
+  std::uint64_t dropped_ = 0;                                // on these
   std::vector<std::string> remarks_;
   std::set<socket::Peer> peers_;  // all since the start
   bool has_several_ranks_ = false;

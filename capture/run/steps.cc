@@ -7,8 +7,8 @@
 namespace chokepoint::capture::run {
 namespace {
 
-constexpr std::int64_t kEstimateNs = 2'000'000'000;
-constexpr std::size_t kMaxWaiting = 65'536;
+constexpr std::int64_t kEstimateIntervalNs = 2'000'000'000;
+constexpr std::size_t kMaxWaiting = 65'536;  // of each kind, between two polls
 
 }  // namespace
 
@@ -32,8 +32,8 @@ Steps::Steps(const Options& options, record::Writer& writer,
     : ledger_(writer, options.samples_per_step),
       on_step_([this](const step::Step& step) {
         ledger_.take(step);
-        if (also_) {
-          also_(step);
+        if (listener_) {
+          listener_(step);
         }
       }),
       output_(std::move(output)) {}
@@ -92,7 +92,7 @@ void Steps::poll(std::int64_t now_ns) {
   for (const observer::TrafficBin& bin : bins) {
     traffic_.add(bin.time_ns, bin.bytes);
   }
-  if (now_ns - estimated_ns_ >= kEstimateNs) {
+  if (now_ns - estimated_ns_ >= kEstimateIntervalNs) {
     estimated_ns_ = now_ns;
     traffic_.estimate(now_ns);
     traffic_.report(now_ns, on_step_);
@@ -100,7 +100,7 @@ void Steps::poll(std::int64_t now_ns) {
 }
 
 void Steps::finish(std::int64_t now_ns) {
-  estimated_ns_ = now_ns - kEstimateNs;
+  estimated_ns_ = now_ns - kEstimateIntervalNs;
   poll(now_ns);
   cycle_.finish(on_step_);
   traffic_.report(std::numeric_limits<std::int64_t>::max(), on_step_);

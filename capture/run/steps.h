@@ -33,8 +33,8 @@ class Steps {
   static Result<std::unique_ptr<Steps>> make(const Options& options, const sys::Clock& clock,
                                              record::Writer& writer);
 
-  // Also told of each step, by the thread of take_output() and poll().
-  void tell(step::OnStep also) { also_ = std::move(also); }
+  // Called for each step, too, by the thread of take_output() and poll().
+  void set_listener(step::OnStep listener) { listener_ = std::move(listener); }
 
   void take_output(const job::OutputPiece& piece);
   // False if there were none.
@@ -59,7 +59,7 @@ class Steps {
 
   step::Ledger ledger_;
   step::OnStep on_step_;
-  step::OnStep also_;
+  step::OnStep listener_;
   std::unique_ptr<step::OutputSteps> output_;
   std::unique_ptr<step::Marks> marks_;
   std::optional<std::string> remark_;

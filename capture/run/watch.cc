@@ -49,7 +49,7 @@ record::WriterOptions record_of(const Options& options) {
 }
 
 // Before anything is written: a mistake on the command line leaves no record.
-Result<> check_words(const Options& options) {
+Result<> check_options(const Options& options) {
   TRY(step::OutputSteps::make(options.step_expression, options.samples_per_step));
   return {};
 }
@@ -100,11 +100,19 @@ bool are_several(const std::vector<gloo::RankedProcess>& ranks) {
       ranks, [&](const gloo::RankedProcess& each) { return each.rank != ranks.front().rank; });
 }
 
+void add_each(std::vector<std::string>& all, const std::vector<std::string>& more) {
+  for (const std::string& text : more) {
+    if (std::ranges::count(all, text) == 0) {
+      all.push_back(text);
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Watch>> Watch::open(const Options& options, const sys::Root& root,
                                            const sys::Clock& clock) {
-  TRY(check_words(options));
+  TRY(check_options(options));
   TRY(options.otlp_url.empty() ? Result<>() : live::OtlpSender::check(options.otlp_url));
   const Result<> can_serve =
       options.metrics_address.empty() ? Result<>() : live::Metrics::check(options.metrics_address);
@@ -175,20 +183,22 @@ Result<> Watch::prepare() {
   counters_ = counter::Watcher::make({}, root_, clock_, *writer_);
   nccl_ = std::make_unique<Nccl>(
       options_, sys::own_library(kPlugin), root_, clock_, *writer_,
-      Nccl::See{
+      Nccl::Listeners{
           .collective =
               [this](const auto& each) {
                 stall_.note_over(each);
                 steps_->take(each);
               },
-          .asked = [this](std::uint64_t process,
-                          auto newest) { stall_.note_asked(static_cast<pid_t>(process), newest); },
+          .enqueued =
+              [this](std::uint64_t process, auto newest) {
+                stall_.note_enqueued(static_cast<pid_t>(process), newest);
+              },
           .tag = [this](auto rank, std::uint64_t tag,
                         std::int64_t t_ns) { steps_->take(step::TaggedCall{rank, tag, t_ns}); }});
   if (steps_->remark()) {
     remarks_.push_back(*steps_->remark());
   }
-  keep_words();
+  record_command();
   return options_.packets ? open_packets() : Result<>();
 }
 
@@ -212,17 +222,17 @@ void Watch::warn(const std::string& text) {
 void Watch::abandon(int exit_status) {
   const bool is_new = writer_->is_first_session();
   writer_->close(exit_status);
-  std::error_code kept;
+  std::error_code failed;
   if (is_new) {
-    std::filesystem::remove(record_path_, kept);
+    std::filesystem::remove(record_path_, failed);
   }
   if (is_new && options_.made_folder) {
-    std::filesystem::remove(options_.folder, kept);
+    std::filesystem::remove(options_.folder, failed);
   }
 }
 
-// What the user said of this run.
-void Watch::keep_words() {
+// What the user gave for this run.
+void Watch::record_command() {
   for (const auto& [key, value] : options_.labels) {
     writer_->add(record::Label{.key = key, .value = value});
   }
@@ -234,8 +244,8 @@ void Watch::keep_words() {
   }
 }
 
-// On this thread, because a driver may take long to answer.
-void Watch::keep_facts() {
+// On this thread, because a driver may take long to reply.
+void Watch::record_facts() {
   for (const host::Fact& fact : host::facts_of(host::read_inventory(root_))) {
     writer_->add(record::Fact{.category = fact.category,
                               .subject = fact.subject,
@@ -263,13 +273,12 @@ void Watch::begin(const job::Selection& selection) {
   nccl_->begin([this] { return roster_->processes(); });
   serve_metrics();
   send_otlp();
-  socket_ticker_ =
-      std::make_unique<Ticker>("sockets", clock_, [this] { return look_at_sockets(); });
+  socket_ticker_ = std::make_unique<Ticker>("sockets", clock_, [this] { return sample_sockets(); });
   counter_ticker_ =
-      std::make_unique<Ticker>("counters", clock_, [this] { return look_at_counters(); });
+      std::make_unique<Ticker>("counters", clock_, [this] { return sample_counters(); });
 }
 
-std::int64_t Watch::look_at_sockets() {
+std::int64_t Watch::sample_sockets() {
   const std::int64_t now_ns = clock_.monotonic_ns();
   if (now_ns >= roster_due_ns_) {
     roster_->refresh(now_ns);
@@ -279,10 +288,10 @@ std::int64_t Watch::look_at_sockets() {
                   : roster_due_ns_;
 }
 
-std::int64_t Watch::look_at_counters() {
+std::int64_t Watch::sample_counters() {
   const std::int64_t next_ns = counters_->tick(*roster_->processes());
   if (!std::exchange(has_facts_, true)) {
-    keep_facts();
+    record_facts();
   }
   return next_ns;
 }
@@ -307,7 +316,7 @@ void Watch::send_otlp() {
   auto sender = live::OtlpSender::open(options_.otlp_url, otlp::run_name(options_.folder), clock_);
   if (sender) {
     otlp_ = std::move(*sender);
-    steps_->tell([this](const step::Step& step) { otlp_->take(step); });
+    steps_->set_listener([this](const step::Step& step) { otlp_->take(step); });
   } else {
     remarks_.push_back("no OTLP: " + describe(sender.error()));
   }
@@ -340,7 +349,7 @@ void Watch::poll() {
   collectives_.settle(ranks, now_ns);
   steps_->take_marks(*roster_->processes());
   steps_->poll(now_ns);
-  attend_stall(now_ns);
+  check_stall(now_ns);
   gather();
   if (metrics_) {
     metrics_->update(figures_);
@@ -350,7 +359,7 @@ void Watch::poll() {
   }
 }
 
-void Watch::attend_stall(std::int64_t now_ns) {
+void Watch::check_stall(std::int64_t now_ns) {
   constexpr double kUsualShare = 0.02;
   const step::Figures steps = steps_->figures();
   const double mbps = figures_.sent_mbps + figures_.received_mbps;
@@ -367,6 +376,75 @@ void Watch::attend_stall(std::int64_t now_ns) {
                    steps.source == record::StepSource::Traffic && mbps > kUsualShare * usual_mbps,
                .processes = *roster_->processes(),
                .silent = figures_.sockets.silent});
+}
+
+void Watch::gather() {
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  live::Figures figures{.elapsed_s = static_cast<double>(now_ns - began_ns_) / 1e9,
+                        .node = writer_->path().stem(),
+                        .program_version = options_.program,
+                        .labels = options_.labels,
+                        .steps = steps_->figures(),
+                        .stall = stall_.figures(),
+                        .counters = counters_->figures(),
+                        .processes = roster_->processes()->size(),
+                        .packets_dropped = packets_->dropped(),
+                        .rows_dropped = writer_->status().dropped};
+  if (sockets_) {
+    figures.sockets = sockets_->figures();
+  }
+  for (const InterfaceVolume& volume : packets_->volumes()) {
+    figures.volume_source = "packets";
+    figures.volumes.push_back({.interface = volume.interface,
+                               .sent_bytes = volume.counts.sent_bytes,
+                               .received_bytes = volume.counts.received_bytes});
+    figures.sent_packets += volume.counts.sent_packets;
+    figures.retransmitted_packets += volume.counts.retransmitted_packets;
+  }
+  if (figures.volumes.empty() && !packets_->has_listened() && sockets_) {
+    figures.volume_source = "sockets";
+    figures.volumes.push_back(socket_volume_.push(figures.sockets, now_ns));
+    figures.sent_packets = figures.sockets.sent_segments;
+    figures.retransmitted_packets = figures.sockets.retransmitted_segments;
+  }
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+  for (const live::Volume& volume : figures.volumes) {
+    sent += volume.sent_bytes;
+    received += volume.received_bytes;
+  }
+  const Pace::Rates rates = pace_.take(now_ns, sent, received);
+  figures.sent_mbps = rates.sent_mbps;
+  figures.received_mbps = rates.received_mbps;
+  figures.nccl = nccl_->requested_events();
+  figures.remarks = remarks_;
+  add_each(figures.remarks, packets_->remarks());
+  add_each(figures.remarks, nccl_->remarks());
+  add_each(figures.remarks, figures.sockets.remarks);
+  add_each(figures.remarks, figures.counters.remarks);
+  if (const std::string lost = otlp_ ? otlp_->remark() : ""; !lost.empty()) {
+    figures.remarks.push_back(lost);
+  }
+  record_remarks(figures.remarks);
+  figures_ = std::move(figures);
+}
+
+// The record explains why a number is missing. The subject of "GPUs: no driver" is "GPUs".
+void Watch::record_remarks(const std::vector<std::string>& remarks) {
+  constexpr std::string_view kSeparator = ": ";
+  for (const std::string& remark : remarks) {
+    if (!recorded_remarks_.insert(remark).second) {
+      continue;
+    }
+    const std::size_t colon = remark.find(kSeparator);
+    const bool has_subject = colon != std::string::npos;
+    writer_->add(
+        record::Fact{.category = std::string(record::kNotSeen),
+                     .subject = has_subject ? remark.substr(0, colon) : "",
+                     .key = "reason",
+                     .value = has_subject ? remark.substr(colon + kSeparator.size()) : remark,
+                     .source = "chokepoint run"});
+  }
 }
 
 // The kernel goes on sending what a process left in its sockets when it ended.

@@ -4,14 +4,14 @@
 //   "sockets"         the job's processes, its connections
 //   "counters"        the host's facts, then its counters
 //   "nccl"            NCCL's collectives
-//   per interface     what a process without rights says of its packets: capture/tap/process.h
+//   per interface     what a process without rights finds in its packets: capture/tap/process.h
 //   the writer's      the record
 //
 // All of them live in a process of their own: see run/watch_process.h.
 //
 //   open() ─▶ (the job starts) ─▶ begin() ─▶ poll()… ─▶ end()
 //
-// None of them touches the job. If one of them fails the others go on, and Figures::remarks says
+// None of them touches the job. If one of them fails the others go on, and Figures::remarks names
 // what was not seen.
 #pragma once
 
@@ -33,10 +33,11 @@
 #include "capture/job/process.h"
 #include "capture/live/figures.h"
 #include "capture/live/metrics.h"
+#include "capture/live/otlp.h"
 #include "capture/run/options.h"
+#include "capture/run/volume.h"
 #include "capture/socket/flow_registry.h"
 #include "capture/stall/monitor.h"
-#include "capture/tap/job_flows.h"
 
 namespace chokepoint::capture::job {
 class Roster;
@@ -47,8 +48,8 @@ class Metrics;
 
 namespace chokepoint::capture::run {
 
-// Since the watching began: whoever looks at the record so early finds little, so what was seen is
-// passed on and written more often.
+// In this time after the start of the watching the record holds little, so what was seen is
+// reported and written more often.
 inline constexpr std::chrono::milliseconds kYoung{15'000};
 
 class Nccl;
@@ -56,58 +57,10 @@ class Packets;
 class Steps;
 class Ticker;
 
-// How fast the job's volume grows, over the last second or so.
-class Pace {
- public:
-  // Megabits per second in each direction.
-  struct Rates {
-    double sent_mbps = 0;
-    double received_mbps = 0;
-  };
-
-  Rates take(std::int64_t now_ns, std::uint64_t sent_bytes, std::uint64_t received_bytes) {
-    if (since_ns_ && now_ns - *since_ns_ < kSpanNs) {
-      return rates_;
-    }
-    if (since_ns_) {
-      const double microseconds = static_cast<double>(now_ns - *since_ns_) / 1e3;
-      rates_ = {
-          .sent_mbps = static_cast<double>(sent_bytes - sent_) * 8 / microseconds,
-          .received_mbps = static_cast<double>(received_bytes - received_) * 8 / microseconds};
-    }
-    since_ns_ = now_ns;
-    sent_ = sent_bytes;
-    received_ = received_bytes;
-    return rates_;
-  }
-
- private:
-  static constexpr std::int64_t kSpanNs = 1'000'000'000;
-
-  std::optional<std::int64_t> since_ns_ = {};
-  std::uint64_t sent_ = 0;
-  std::uint64_t received_ = 0;
-  Rates rates_ = {};
-};
-
-// The job's volume if its packets cannot be captured: what its sockets sent and received, plus the
-// headers on the wire. An estimate; the record says so by the source.
-class SocketVolume {
- public:
-  // The writer outlives it.
-  explicit SocketVolume(record::Writer& writer) : writer_(writer) {}
-
-  live::Volume keep(const socket::Figures& figures, std::int64_t now_ns);
-
- private:
-  record::Writer& writer_;
-  std::optional<tap::VolumeSeries> series_;  // registered with its first rows
-};
-
 class Watch {
  public:
   // Reports what the user can do wrong in an expression or an address, and a record that cannot be
-  // opened. What else is asked for in vain, metrics or an interface, is left out with a warning; if
+  // opened. What else cannot be had, metrics or an interface, is left out with a warning; if
   // the options are strict it is an error. Interfaces are captured from here on. Root and clock
   // outlive it.
   static Result<std::unique_ptr<Watch>> open(const Options& options, const sys::Root& root,
@@ -117,7 +70,7 @@ class Watch {
   // On top of the job's environment.
   std::vector<std::pair<std::string, std::string>> environment() const;
   void begin(const job::Selection& selection);
-  // What was asked for and is left out, and why.
+  // What the options want and is left out, and why.
   const std::vector<std::string>& warnings() const { return warnings_; }
   // What the caller could not watch, and why: one more of Figures::remarks.
   void remark(std::string text) { remarks_.push_back(std::move(text)); }
@@ -131,7 +84,7 @@ class Watch {
   // Instead of begin(): there is no job to watch. The record goes, with the folder that was made
   // for it, unless something else is in it.
   void abandon(int exit_status);
-  // The last look at everything, and the end of the record: both, or one after the other.
+  // The last sample of everything, and the end of the record: both, or one after the other.
   record::WriterStatus end(std::optional<int> exit_status) {
     final_sample(exit_status);
     return close(exit_status);
@@ -149,15 +102,15 @@ class Watch {
   void warn(const std::string& text);
   void take(const record::Collective& part, std::int64_t end, std::int64_t process);
   void keep(const record::Collective& row);
-  void attend_stall(std::int64_t now_ns);
-  void keep_words();
-  void keep_facts();
+  void check_stall(std::int64_t now_ns);
+  void record_command();
+  void record_facts();
   void serve_metrics();
   void send_otlp();
-  std::int64_t look_at_sockets();
-  std::int64_t look_at_counters();
+  std::int64_t sample_sockets();
+  std::int64_t sample_counters();
   void gather();
-  void keep_remarks(const std::vector<std::string>& remarks);
+  void record_remarks(const std::vector<std::string>& remarks);
   void wait_for_packets_in_flight() const;
   void take_last_marks();
 
@@ -181,7 +134,7 @@ class Watch {
   std::unique_ptr<Nccl> nccl_;
   std::vector<std::string> warnings_;
   std::vector<std::string> remarks_;
-  std::set<std::string> kept_remarks_;
+  std::set<std::string> recorded_remarks_;
   std::int64_t began_ns_ = 0;
   std::int64_t roster_due_ns_ = 0;
   bool has_facts_ = false;

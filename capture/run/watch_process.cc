@@ -21,24 +21,24 @@ using std::chrono::milliseconds;
 constexpr const char* kProcessName = "chokepoint-rec";
 // For what the job prints while the watch is busy. The kernel clamps it to net.core.wmem_max.
 constexpr int kQueueRoomBytes = 1 << 20;
-constexpr milliseconds kAttendInterval{250};
-constexpr milliseconds kFirstAttendInterval{100};  // while the job is young
-// So that a job that prints without end does not keep the watch from looking at it.
+constexpr milliseconds kPollInterval{250};
+constexpr milliseconds kFirstPollInterval{100};  // while the job is young
+// So that a job that prints without end does not stop the watch from sampling it.
 constexpr int kMaxMessagesPerTurn = 64;
-constexpr milliseconds kOutputPatience{50};
-constexpr milliseconds kNotePatience{1'000};
+constexpr milliseconds kOutputTimeout{50};
+constexpr milliseconds kNoteTimeout{1'000};
 
 constexpr sys::WorkerWords kWords{
     .operation = "watch the job",
     .who = "the process that watches",
-    .gone_step = "somebody killed it, or the kernel did for want of memory",
+    .gone_step = "somebody killed it, or the kernel did because memory was full",
     .late = "the record cannot be opened in time",
     .late_step = "see whether its disk answers"};
 
 enum class Message : std::int32_t {
   Began,
-  Say,
-  Looked,
+  Print,
+  Sampled,
   Done,  // of the watch
   Remark,
   Begin,
@@ -73,20 +73,20 @@ class WatchedJob {
     while (watch_) {
       wait();
       take_messages();
-      look_after_job();
+      poll_watch();
     }
   }
 
  private:
   template <class Kind>
   void send(Kind kind, std::string_view text = {}) const {
-    parent_.send(kind, text, kNotePatience);
+    parent_.send(kind, text, kNoteTimeout);
   }
 
   void print() const {
     const std::string text = screen_.take_text();
     for (std::size_t at = 0; at < text.size(); at += sys::kMaxMessageBytes) {
-      send(Message::Say, std::string_view(text).substr(at, sys::kMaxMessageBytes));
+      send(Message::Print, std::string_view(text).substr(at, sys::kMaxMessageBytes));
     }
   }
 
@@ -151,14 +151,14 @@ class WatchedJob {
     screen_.note_output(piece);
   }
 
-  void look_after_job() {
+  void poll_watch() {
     if (!watch_ || !has_begun_) {
       return;
     }
     if (const std::int64_t now_ns = clock_.monotonic_ns(); now_ns >= due_ns_) {
       const bool is_young = now_ns - begun_ns_ < std::chrono::nanoseconds(kYoung).count();
-      due_ns_ = now_ns +
-                std::chrono::nanoseconds(is_young ? kFirstAttendInterval : kAttendInterval).count();
+      due_ns_ =
+          now_ns + std::chrono::nanoseconds(is_young ? kFirstPollInterval : kPollInterval).count();
       watch_->poll();
       screen_.show(watch_->figures(), now_ns);
       print();
@@ -167,7 +167,7 @@ class WatchedJob {
 
   void end(std::optional<int> exit_status) {
     watch_->final_sample(exit_status);
-    send(Message::Looked);
+    send(Message::Sampled);
     const record::WriterStatus status = watch_->close(exit_status);
     screen_.sum_up(watch_->figures(), watch_->record_path(), status);
     print();
@@ -195,18 +195,18 @@ std::unexpected<Error> not_watched(ErrorKind kind, std::string_view why,
 
 }  // namespace
 
-WatchProcess::WatchProcess(sys::Worker worker, OnText on_text, milliseconds open_patience)
-    : worker_(std::move(worker)), on_text_(std::move(on_text)), open_patience_(open_patience) {}
+WatchProcess::WatchProcess(sys::Worker worker, OnText on_text, milliseconds open_timeout)
+    : worker_(std::move(worker)), on_text_(std::move(on_text)), open_timeout_(open_timeout) {}
 
 Result<WatchProcess> WatchProcess::start(const Options& options, Screen& screen,
                                          const sys::Root& root, const sys::Clock& clock,
-                                         OnText on_text, milliseconds open_patience) {
+                                         OnText on_text, milliseconds open_timeout) {
   TRY(sys::Worker worker,
       sys::Worker::fork({.words = kWords, .name = kProcessName, .queue_bytes = kQueueRoomBytes},
                         [&](sys::MessageSocket& parent) {
                           WatchedJob(parent, screen, clock).run(options, root);
                         }));
-  return WatchProcess(std::move(worker), std::move(on_text), open_patience);
+  return WatchProcess(std::move(worker), std::move(on_text), open_timeout);
 }
 
 void WatchProcess::take(const sys::ReceivedMessage& received) {
@@ -214,8 +214,8 @@ void WatchProcess::take(const sys::ReceivedMessage& received) {
     case Message::Began:
       stage_ = Stage::Watching;
       break;
-    case Message::Looked:
-      stage_ = Stage::Looked;
+    case Message::Sampled:
+      stage_ = Stage::Sampled;
       break;
     case Message::Done:
       stage_ = Stage::Done;
@@ -241,7 +241,7 @@ bool WatchProcess::wait_for(Stage stage, const net::Deadline& deadline) {
 
 Result<WatchProcess::Variables> WatchProcess::opened() {
   const auto opened =
-      worker_.opened(sys::Worker::Clock::now() + open_patience_,
+      worker_.opened(sys::Worker::Clock::now() + open_timeout_,
                      [this](const sys::ReceivedMessage& received) { take(received); });
   if (!opened) {
     worker_.socket().close();
@@ -251,20 +251,20 @@ Result<WatchProcess::Variables> WatchProcess::opened() {
 }
 
 void WatchProcess::remark(const std::string& text) const {
-  worker_.socket().send(Message::Remark, text, kNotePatience);
+  worker_.socket().send(Message::Remark, text, kNoteTimeout);
 }
 
 void WatchProcess::begin(const job::Selection& selection) {
   std::vector<pid_t> others = selection.not_the_jobs;
   others.push_back(pid());
   const Json text{selection.pid, selection.cgroup, selection.adopter, others};
-  worker_.socket().send(Message::Begin, text_of(text), kNotePatience);
-  wait_for(Stage::Watching, net::Deadline::of(kNotePatience));
+  worker_.socket().send(Message::Begin, text_of(text), kNoteTimeout);
+  wait_for(Stage::Watching, net::Deadline::of(kNoteTimeout));
 }
 
 void WatchProcess::take_output(const job::OutputPiece& piece) {
   is_slow_ = !worker_.socket().send(
-      Message::Output, piece.bytes, is_slow_ ? milliseconds(0) : kOutputPatience,
+      Message::Output, piece.bytes, is_slow_ ? milliseconds(0) : kOutputTimeout,
       {.number = static_cast<std::int32_t>(piece.stream), .t_ns = piece.t_ns});
 }
 
@@ -281,19 +281,19 @@ Result<> WatchProcess::finish(const net::Deadline& deadline) {
     return not_watched(ErrorKind::Interrupted, "interrupted before the record was closed",
                        "chokepoint-rec goes on closing it");
   }
-  return stage_ == Stage::Looked
+  return stage_ == Stage::Sampled
              ? not_watched(ErrorKind::Timeout, "the record is not closed in time", kWords.late_step)
              : not_watched(ErrorKind::Timeout, "the last look at the job takes too long",
                            "chokepoint-rec goes on with it, and closes the record then");
 }
 
 Result<> WatchProcess::abandon(int exit_status, const net::Deadline& deadline) {
-  worker_.socket().send(Message::Abandon, {}, kNotePatience, {.number = exit_status});
+  worker_.socket().send(Message::Abandon, {}, kNoteTimeout, {.number = exit_status});
   return finish(deadline);
 }
 
 Result<> WatchProcess::end(std::optional<int> exit_status, const net::Deadline& deadline) {
-  worker_.socket().send(Message::End, exit_status ? "" : "unknown", kNotePatience,
+  worker_.socket().send(Message::End, exit_status ? "" : "unknown", kNoteTimeout,
                         {.number = exit_status.value_or(0)});
   return finish(deadline);
 }

@@ -1,5 +1,5 @@
 // The watch of a job in a process of its own, so that nothing that happens to it can hold the job's
-// parent: a disk that no longer answers keeps threads inside the kernel where no signal ends them,
+// parent: a disk that no longer replies keeps threads inside the kernel where no signal ends them,
 // and a process ends only with its last thread.
 //
 //   chokepoint: the job's signals, terminal, status      chokepoint-rec: everything of run/watch.h
@@ -8,14 +8,14 @@
 //     the job starts ── Begin ───────────────────────────▶ begin
 //     its end may be seen ◀ Began                          its processes are known; poll …
 //     it prints ─────── Output ──────────────────────────▶ take_output
-//     standard error ◀─ Say
-//     the job ends ──── End ─────────────────────────────▶ end: the last look
-//     ◀──────────────── Looked, Done ─────────────────────  the record is closed
+//     standard error ◀─ Print
+//     the job ends ──── End ─────────────────────────────▶ end: the last sample
+//     ◀─────────────── Sampled, Done ─────────────────────  the record is closed
 //     ◀──────────────── end of the stream ────────────────  the process ends
 //
 // If chokepoint dies before the job's end, the watch ends at once and the record is good up to its
 // last commit; after it, the watch closes the record all the same. If the watch dies or does not
-// answer, the job goes on without it. One thread on either side.
+// reply, the job goes on without it. One thread on either side.
 #pragma once
 
 #include <sys/types.h>
@@ -41,7 +41,7 @@
 
 namespace chokepoint::capture::run {
 
-// What people are told of the job. Made before the process is, used in it alone.
+// What is printed for people about the job. Made before the process is, used in it alone.
 class Screen {
  public:
   virtual ~Screen() = default;
@@ -54,8 +54,8 @@ class Screen {
   virtual std::string take_text() = 0;
 };
 
-// How long the watch may keep the job from starting.
-inline constexpr std::chrono::milliseconds kOpenPatience{5'000};
+// How long the watch may delay the start of the job: a judgement.
+inline constexpr std::chrono::milliseconds kOpenTimeout{5'000};
 
 class WatchProcess {
  public:
@@ -65,7 +65,7 @@ class WatchProcess {
   // Forks, so there must be no other thread yet. Screen, root and clock outlive it.
   static Result<WatchProcess> start(const Options& options, Screen& screen, const sys::Root& root,
                                     const sys::Clock& clock, OnText on_text,
-                                    std::chrono::milliseconds open_patience = kOpenPatience);
+                                    std::chrono::milliseconds open_timeout = kOpenTimeout);
   WatchProcess(WatchProcess&&) noexcept = default;
 
   // Waits until everything is open: what the job's environment needs. Timeout if that takes too
@@ -82,21 +82,21 @@ class WatchProcess {
   // Readable: call receive(). -1 once the watch has ended.
   int descriptor() const { return worker_.socket().descriptor(); }
   void receive();
-  // Once the watch has ended before the job: why, as far as it could say so.
+  // Once the watch has ended before the job: why, as far as it could report it.
   Error why_ended() const { return worker_.why_ended(); }
 
   // Instead of begin(): there is no job to watch.
   Result<> abandon(int exit_status, const net::Deadline& deadline);
-  // The last look at everything, and the end of the record; an error if that took longer than the
+  // The last sample of everything, and the end of the record; an error if that took longer than the
   // deadline, which then goes on by itself, or if the watch had ended before.
   Result<> end(std::optional<int> exit_status, const net::Deadline& deadline);
   // After end(): until the process has ended, too.
   void leave(const net::Deadline& deadline);
 
  private:
-  enum class Stage { Open, Watching, Looked, Done };
+  enum class Stage { Open, Watching, Sampled, Done };
 
-  WatchProcess(sys::Worker worker, OnText on_text, std::chrono::milliseconds open_patience);
+  WatchProcess(sys::Worker worker, OnText on_text, std::chrono::milliseconds open_timeout);
   void take(const sys::ReceivedMessage& received);
   // False if the deadline ended first, or the watch has ended.
   bool wait_for(Stage stage, const net::Deadline& deadline);
@@ -104,7 +104,7 @@ class WatchProcess {
 
   sys::Worker worker_;
   OnText on_text_;
-  std::chrono::milliseconds open_patience_;
+  std::chrono::milliseconds open_timeout_;
   Stage stage_ = Stage::Open;
   bool is_slow_ = false;  // it did not take the last piece of output
 };

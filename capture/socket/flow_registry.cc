@@ -18,11 +18,12 @@ record::Figure earlier(record::Figure one, record::Figure other) {
 
 // By how much one side may see a connection later than the other: a judgement. Sockets are listed
 // four times a second at least.
-constexpr std::int64_t kSlackNs = 1'000'000'000;
+constexpr std::int64_t kMaxSightingDelayNs = 1'000'000'000;
 
 // Whether a connection that began at `start_ns` can be one that was left at `left_ns`.
 bool is_in_time(record::Figure left_ns, record::Figure start_ns) {
-  return !left_ns.known() || !start_ns.known() || start_ns.value() <= left_ns.value() + kSlackNs;
+  return !left_ns.known() || !start_ns.known() ||
+         start_ns.value() <= left_ns.value() + kMaxSightingDelayNs;
 }
 
 record::Flow row_between(const packet::Ends& ends) {

@@ -10,7 +10,7 @@
 // new connection: a second sighting from the same side gets a new entry, except packets that
 // continue without a handshake after their flow had been dropped while the socket stayed.
 //
-// Any thread; one lock per sighting or update, none per packet. Entries live as long as somebody
+// Any thread; one lock per sighting or update, none per packet. Entries live as long as a caller
 // holds them. The registry drops entries that both sides have left, but not at once: a short
 // connection is often closed before the other side samples it.
 #pragma once
@@ -67,7 +67,7 @@ class Entry : public std::enable_shared_from_this<Entry> {
 
   // The row's id in the record; 0 if the record had no room for it.
   std::int64_t flow() const { return flow_.load(std::memory_order_relaxed); }
-  // True once the sockets say so.
+  // True once a socket shows it.
   bool is_job() const { return is_job_.load(std::memory_order_relaxed); }
 
  private:
@@ -98,7 +98,7 @@ class Entry : public std::enable_shared_from_this<Entry> {
 
   void learn_of_packets(record::Flow row);
   void learn_of_sockets(Hold& hold, const Owner& owner);
-  // As the packets say while there is no socket; the row's ends are then theirs.
+  // As the packets show it while there is no socket; the row's ends are then theirs.
   record::Figure local_end() const;
   // That of end a if both are known: a row has one process.
   record::Figure process() const;
@@ -161,7 +161,7 @@ class FlowRegistry {
 
   // nullopt if the connection is not the job's, as far as is known now.
   std::optional<JobEnd> job_end(const packet::Ends& ends, std::uint64_t network) const;
-  // Whose socket the flow's end a (0) or b (1) is; nullopt if nobody has seen it.
+  // Whose socket the flow's end a (0) or b (1) is; nullopt if none was seen.
   std::optional<std::int64_t> process_of(std::int64_t flow, std::int64_t end) const;
   // Changes whenever the result of job_end() may have changed; takes no lock.
   std::uint64_t version() const { return version_.load(std::memory_order_relaxed); }

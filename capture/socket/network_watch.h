@@ -1,5 +1,5 @@
-// The TCP sockets of one network namespace: finds those that are the job's (settling.cc) and
-// samples them (network_watch.cc). A socket goes through
+// The TCP sockets of one network namespace: finds those that are the job's and samples them. A
+// socket goes through
 //
 //                ┌── held by a process of the job, or by a rule ──▶ Job ── vanished ──▶ Closed
 //   Unknown ─────┤                                                   ▲        (its last state

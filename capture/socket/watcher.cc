@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "capture/job/attached.h"
+#include "capture/job/access.h"
 #include "capture/socket/journal.h"
 #include "capture/socket/kernel.h"
 #include "capture/socket/network_watch.h"

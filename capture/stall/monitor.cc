@@ -21,17 +21,18 @@ using record::StallRank;
 using record::StallState;
 using record::waited_for;
 
+// The times of docs/internals/run-stalls.md, "When a job stands".
 constexpr std::int64_t kSampleIntervalNs = 1'000'000'000;
 constexpr std::int64_t kSilentNs = 4'000'000'000;
 constexpr std::size_t kMaxRanks = 64;
-constexpr std::size_t kMaxParts = 16;  // of a process
-constexpr std::size_t kMaxAsked = 64;  // likewise
+constexpr std::size_t kMaxParts = 16;     // of a process
+constexpr std::size_t kMaxEnqueued = 64;  // likewise
 constexpr std::size_t kMaxProcesses = 1'024;
 // The first events of a stall come quickly, for `live` and the hook, which follow the record.
-constexpr std::int64_t kQuickIntervalNs = 5'000'000'000;
-constexpr int kQuickEvents = 12;
+constexpr std::int64_t kFirstEventsIntervalNs = 5'000'000'000;
+constexpr int kFirstEvents = 12;
 constexpr std::int64_t kCollectivesOfAStep = 3;  // at least, of a job whose steps are not found
-constexpr std::int64_t kSlowIntervalNs = 60'000'000'000;
+constexpr std::int64_t kLaterEventsIntervalNs = 60'000'000'000;
 
 std::string_view kind_text(record::CollectiveKind kind) {
   const auto place = static_cast<std::size_t>(kind);
@@ -123,20 +124,20 @@ void Monitor::note_waiting(const record::Collective& row, std::int64_t process) 
   }
 }
 
-void Monitor::note_asked(pid_t pid, std::span<const record::Collective> newest) {
+void Monitor::note_enqueued(pid_t pid, std::span<const record::Collective> newest) {
   const std::lock_guard lock(mutex_);
-  if (asked_.size() == kMaxProcesses && !asked_.contains(pid)) {
-    asked_.erase(asked_.begin());
+  if (enqueued_.size() == kMaxProcesses && !enqueued_.contains(pid)) {
+    enqueued_.erase(enqueued_.begin());
   }
-  std::vector<record::StallCollective>& asked = asked_[pid];
-  asked.clear();
-  for (const record::Collective& row : newest.first(std::min(newest.size(), kMaxAsked))) {
+  std::vector<record::StallCollective>& enqueued = enqueued_[pid];
+  enqueued.clear();
+  for (const record::Collective& row : newest.first(std::min(newest.size(), kMaxEnqueued))) {
     newest_ns_ = std::max(newest_ns_, row.enqueued_ns.value_or(0));
-    asked.push_back({.kind = std::string(kind_text(row.kind)),
-                     .number = row.number,
-                     .is_entered = true,
-                     .communicator = row.communicator.value_or(0),
-                     .size = row.bytes.value_or(0)});
+    enqueued.push_back({.kind = std::string(kind_text(row.kind)),
+                        .number = row.number,
+                        .is_entered = true,
+                        .communicator = row.communicator.value_or(0),
+                        .size = row.bytes.value_or(0)});
   }
 }
 
@@ -161,12 +162,12 @@ void Monitor::poll(const Moment& moment) {
   pause_.note_progress(progress_ns);
   // What is found late, as a collective's end whose other parts never came, lies before the stall:
   // it only began a little later.
-  const bool stands_still = pause_.length_ns(moment.now_ns) >= pause_.attentive_ns();
+  const bool stands_still = pause_.length_ns(moment.now_ns) >= pause_.sampling_start_ns();
   if (goes_on && !stands_still && !ranks_.empty()) {
     end_stall(moment);
   }
   if (pause_.is_known() && !moment.processes.empty() &&
-      pause_.length_ns(moment.now_ns) >= pause_.attentive_ns()) {
+      pause_.length_ns(moment.now_ns) >= pause_.sampling_start_ns()) {
     follow(moment);
   }
 }
@@ -174,10 +175,10 @@ void Monitor::poll(const Moment& moment) {
 void Monitor::end_stall(const Moment& moment) {
   ranks_.clear();
   const std::lock_guard lock(mutex_);
-  if (kept_ > 0) {
-    keep({.since_ns = pause_.since_ns(), .usual_ms = pause_.usual_ms()}, moment.now_ns);
+  if (events_ > 0) {
+    write_event({.since_ns = pause_.since_ns(), .usual_ms = pause_.usual_ms()}, moment.now_ns);
   }
-  kept_ = 0;
+  events_ = 0;
   parts_.clear();
   figures_ = {};
 }
@@ -204,8 +205,9 @@ void Monitor::follow(const Moment& moment) {
   }
   const bool begins_to_stand = stall.state == StallState::Stands && !stood;
   if (begins_to_stand ||
-      moment.now_ns - kept_ns_ >= (kept_ < kQuickEvents ? kQuickIntervalNs : kSlowIntervalNs)) {
-    keep(stall, moment.now_ns);
+      moment.now_ns - event_ns_ >=
+          (events_ < kFirstEvents ? kFirstEventsIntervalNs : kLaterEventsIntervalNs)) {
+    write_event(stall, moment.now_ns);
   }
   if (begins_to_stand && !options_.hook.empty()) {
     run_hook(stall, for_s);
@@ -245,7 +247,7 @@ record::Stall Monitor::seen(const Moment& moment) {
   for (auto& [pid, rank] : ranks_) {
     StallRank report = rank->report(root_, moment.now_ns);
     add_collectives(report, rank->process().record_id);
-    add_asked(report);
+    add_enqueued(report);
     stall.ranks.push_back(std::move(report));
   }
   std::vector<StallRank*> ranks;
@@ -305,10 +307,10 @@ void Monitor::add_collectives(StallRank& report, std::int64_t process) {
   }
 }
 
-void Monitor::add_asked(StallRank& report) const {
+void Monitor::add_enqueued(StallRank& report) const {
   const std::lock_guard lock(mutex_);
-  const auto known = asked_.find(static_cast<pid_t>(report.pid));
-  if (known != asked_.end()) {
+  const auto known = enqueued_.find(static_cast<pid_t>(report.pid));
+  if (known != enqueued_.end()) {
     report.collectives.insert(report.collectives.end(), known->second.begin(), known->second.end());
   }
 }
@@ -317,7 +319,7 @@ StallState Monitor::state_of(const record::Stall& stall, std::int64_t length_ns)
   const auto has = [&](RankDoes does) {
     return std::ranges::count(stall.ranks, does, &StallRank::does) > 0;
   };
-  if (length_ns >= pause_.patience_ns() || has(RankDoes::Stopped)) {
+  if (length_ns >= pause_.working_limit_ns() || has(RankDoes::Stopped)) {
     return StallState::Stands;
   }
   if (has(RankDoes::Moves)) {
@@ -327,16 +329,16 @@ StallState Monitor::state_of(const record::Stall& stall, std::int64_t length_ns)
       !stall.paths.empty()) {
     return StallState::Stands;
   }
-  // An endless loop, or an evaluation: from outside they look alike.
+  // An endless loop, or an evaluation: from outside both look the same.
   if (has(RankDoes::Spins)) {
     return StallState::Moves;
   }
   return has(RankDoes::Absent) ? StallState::Stands : StallState::Waits;
 }
 
-void Monitor::keep(const record::Stall& stall, std::int64_t now_ns) {
-  kept_ns_ = now_ns;
-  ++kept_;
+void Monitor::write_event(const record::Stall& stall, std::int64_t now_ns) {
+  event_ns_ = now_ns;
+  ++events_;
   writer_.add(record::Event{
       .t_ns = now_ns, .kind = std::string(record::kStall), .detail = record::text_of(stall)});
 }

@@ -1,3 +1,5 @@
+#include "capture/stall/rank_watch.h"
+
 #include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -7,7 +9,6 @@
 #include <string_view>
 
 #include "capture/counter/kernel_file.h"
-#include "capture/stall/monitor.h"
 
 namespace chokepoint::capture::stall {
 namespace {
@@ -15,14 +16,16 @@ namespace {
 using counter::Doing;
 using record::RankDoes;
 
-constexpr std::int64_t kSpanNs = 5'000'000'000;   // of the samples that count
-constexpr std::int64_t kKnownNs = 2'500'000'000;  // as long at least
-constexpr std::int64_t kHangsNs = 4'000'000'000;
+// A rank works from these rates on, and hangs after this time; a judgement, tried by scripts/bench
+// stalls: docs/internals/run-stalls.md.
+constexpr std::int64_t kSampleSpanNs = 5'000'000'000;  // of the samples that count
+constexpr std::int64_t kMinSampledNs = 2'500'000'000;  // as long at least
+constexpr std::int64_t kMinHangNs = 4'000'000'000;
 constexpr std::size_t kMaxHelpers = 64;
 constexpr std::size_t kMaxFrames = 8;
 constexpr double kMaxIdlePercent = 5;  // of a core, for threads beside the first
-constexpr double kCallsPerS = 5;
-constexpr double kBytesPerS = 64 * 1024;
+constexpr double kMinCallsPerS = 5;
+constexpr double kMinBytesPerS = 64 * 1024;
 constexpr double kPercent = 100;
 
 // Words of "NAME: VALUE" lines.
@@ -125,13 +128,13 @@ void RankWatch::sample(const sys::Root& root, const std::vector<pid_t>& helpers,
     add_traces(root, pid, false, traces);
   }
   samples_.push_back(traces);
-  while (samples_.size() > 2 && now_ns - samples_[1].t_ns >= kSpanNs) {
+  while (samples_.size() > 2 && now_ns - samples_[1].t_ns >= kSampleSpanNs) {
     samples_.pop_front();
   }
 }
 
 bool RankWatch::is_known() const {
-  return samples_.size() > 1 && samples_.back().t_ns - samples_.front().t_ns >= kKnownNs;
+  return samples_.size() > 1 && samples_.back().t_ns - samples_.front().t_ns >= kMinSampledNs;
 }
 
 RankWatch::Thread& RankWatch::hanging(bool is_helper) {
@@ -155,29 +158,29 @@ RankDoes RankWatch::does(bool& is_by_helper, std::int64_t now_ns) const {
     return to.*sum > from.*sum ? static_cast<double>(to.*sum - from.*sum) / seconds : 0;
   };
   const double cpu_percent = kPercent * rate(&Traces::cpu_ns) / 1e9;
-  const bool moves_bytes = rate(&Traces::bytes) >= kBytesPerS;
+  const bool moves_bytes = rate(&Traces::bytes) >= kMinBytesPerS;
   const auto hangs = [&](const Thread& thread) {
     return (thread.doing == Doing::Reads || thread.doing == Doing::Writes) &&
-           now_ns - thread.since_ns >= kHangsNs && !moves_bytes;
+           now_ns - thread.since_ns >= kMinHangNs && !moves_bytes;
   };
-  const auto way_of = [](const Thread& thread) {
+  const auto waits_in = [](const Thread& thread) {
     return thread.doing == Doing::Reads ? RankDoes::Reads : RankDoes::Writes;
   };
   if (first_.doing == Doing::Stopped) {
     return RankDoes::Stopped;
   }
   if (hangs(first_)) {
-    return way_of(first_);
+    return waits_in(first_);
   }
   const bool computes = cpu_percent >= kMaxIdlePercent || first_.doing == Doing::Runs;
-  if (moves_bytes || (computes && rate(&Traces::calls) >= kCallsPerS)) {
+  if (moves_bytes || (computes && rate(&Traces::calls) >= kMinCallsPerS)) {
     return RankDoes::Moves;
   }
   const auto helper =
       std::ranges::find_if(helpers_, [&](const auto& each) { return hangs(each.second); });
   if (helper != helpers_.end()) {
     is_by_helper = true;
-    return way_of(helper->second);
+    return waits_in(helper->second);
   }
   return computes ? RankDoes::Spins : RankDoes::Sleeps;
 }

@@ -1,4 +1,5 @@
-// The forms of lines that output_steps.h describes, matched by RE2.
+#include "capture/step/line_forms.h"
+
 #include <re2/re2.h>
 #include <re2/set.h>
 
@@ -7,7 +8,6 @@
 #include <utility>
 
 #include "base/sys/number.h"
-#include "capture/step/output_steps.h"
 
 namespace chokepoint::capture::step {
 namespace {

@@ -324,7 +324,8 @@ class ListeningMarks final : public Marks {
   }
 
  private:
-  // Without a descriptor for them, and beyond kMaxConnections, they wait: what they send is kept.
+  // Without a descriptor for them, and beyond kMaxConnections, they wait: what they send stays in
+  // their sockets.
   void accept_waiting() {
     while (connections_.size() < kMaxConnections) {
       sys::Descriptor connection(

@@ -11,7 +11,7 @@
 //
 // The watch polls, so no message wakes it: waking a thread takes several times as long as sending.
 // A mark therefore needs its own time t. Each connection's queue holds 278 short marks unless its
-// sender asks for more (SO_SNDBUF), also before it is accepted.
+// sender sets more (SO_SNDBUF), also before it is accepted.
 //
 // A mark "step" begins a step of its rank and ends the one before; other names become events, a
 // limited number per second. If a mark has no rank, the kernel reports the sender's pid, and the

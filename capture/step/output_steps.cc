@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "capture/step/line_forms.h"
+
 namespace chokepoint::capture::step {
 namespace {
 
@@ -135,7 +137,8 @@ class CountSequence {
 };
 
 // Assembles pieces of output to lines, which end with a line feed or the carriage return of a
-// progress bar. Colour codes are left out. Of an endless line the beginning is kept. Fixed memory.
+// progress bar. Colour codes are left out. Of an endless line the beginning is stored. Fixed
+// memory.
 class Lines {
  public:
   static constexpr std::size_t kMaxLineBytes = 1'024;

@@ -1,3 +1,5 @@
+#include "capture/step/period_search.h"
+
 #include <kiss_fftr.h>
 
 #include <algorithm>
@@ -5,8 +7,7 @@
 #include <cmath>
 #include <numeric>
 #include <span>
-
-#include "capture/step/traffic_period.h"
+#include <vector>
 
 namespace chokepoint::capture::step {
 namespace {
@@ -20,14 +21,13 @@ Plan plan_of(std::size_t bins, bool is_back) {
   return Plan(kiss_fftr_alloc(static_cast<int>(bins), is_back ? 1 : 0, nullptr, nullptr));
 }
 
-constexpr double kMaxTimesMean = 4;  // clipped()
-
-constexpr std::int64_t kWindow = 512;  // bins
-constexpr std::size_t kMinLag = 24;    // bins, as the other lags
+// Values set by the jobs of docs/internals/run-steps.md.
+constexpr std::int64_t kWindowBins = 512;  // bins
+constexpr std::size_t kMinLagBins = 24;    // bins, as the other lags
 constexpr std::size_t kMinLagOfFinestLevel = 14;
-constexpr std::size_t kMaxSearchedLag = 52;
-constexpr std::size_t kSmoothing = 5;
-constexpr std::size_t kTrend = 151;  // bins: slower changes are no period
+constexpr std::size_t kMaxSearchedLagBins = 52;
+constexpr std::size_t kSmoothingBins = 5;
+constexpr std::size_t kTrendBins = 151;  // bins: slower changes are no period
 constexpr double kMinPeriodsInWindow = 4;
 constexpr double kMinStrength = 0.4;
 constexpr double kMaxRequiredStrength = 0.8;  // however short the window is
@@ -35,7 +35,7 @@ constexpr double kBinDeviations = 3.8;        // standard deviations that noise 
 constexpr double kBinsPerValue = 8.7;         // smoothing makes so many bins one independent value
 constexpr double kMinProminence = 0.07;       // above the other lags nearby
 constexpr double kMinDoubleLagShare = 0.35;   // of the strength
-constexpr double kSameCandidate = 0.1;        // relative difference of periods
+constexpr double kMaxSameCandidateDifference = 0.1;  // relative difference of periods
 constexpr double kMinModulation = 0.07;
 // A smaller modulation is enough where a period is far stronger than the one inside it, as with the
 // passes of tensor parallelism.
@@ -45,7 +45,7 @@ constexpr double kMinLeadOverInside = 0.2;
 constexpr double kMaxBurstsPerStep = 24;
 
 std::vector<float> without_trend(const std::vector<float>& series) {
-  const std::vector<float> trend = box_mean(series, kTrend);
+  const std::vector<float> trend = box_mean(series, kTrendBins);
   std::vector<float> result(series.size());
   double sum = 0;
   for (std::size_t i = 0; i < series.size(); ++i) {
@@ -73,34 +73,35 @@ double required_strength(std::size_t bins) {
   return std::clamp(kBinDeviations / std::sqrt(values), kMinStrength, kMaxRequiredStrength);
 }
 
-float highest_between(std::span<const float> alike, double from, double to) {
+float highest_between(std::span<const float> similarity, double from, double to) {
   const auto begin = static_cast<std::size_t>(std::max(from, 0.0));
-  const auto end = std::min(static_cast<std::size_t>(std::max(to, 0.0)) + 1, alike.size());
-  return begin < end ? *std::max_element(alike.begin() + static_cast<std::ptrdiff_t>(begin),
-                                         alike.begin() + static_cast<std::ptrdiff_t>(end))
+  const auto end = std::min(static_cast<std::size_t>(std::max(to, 0.0)) + 1, similarity.size());
+  return begin < end ? *std::max_element(similarity.begin() + static_cast<std::ptrdiff_t>(begin),
+                                         similarity.begin() + static_cast<std::ptrdiff_t>(end))
                      : -1.F;
 }
 
-bool stands_out(std::span<const float> alike, std::size_t lag) {
+bool stands_out(std::span<const float> similarity, std::size_t lag) {
   const auto at = static_cast<double>(lag);
-  const float nearby = std::max(highest_between(alike, 0.5 * at, 0.8 * at),
-                                highest_between(alike, 1.2 * at, 1.5 * at));
-  const float twice = highest_between(alike, 1.85 * at, 2.15 * at);
-  return alike[lag] >= nearby + kMinProminence && twice >= kMinDoubleLagShare * alike[lag];
+  const float nearby = std::max(highest_between(similarity, 0.5 * at, 0.8 * at),
+                                highest_between(similarity, 1.2 * at, 1.5 * at));
+  const float twice = highest_between(similarity, 1.85 * at, 2.15 * at);
+  return similarity[lag] >= nearby + kMinProminence &&
+         twice >= kMinDoubleLagShare * similarity[lag];
 }
 
 // The peak's place between bins, by the parabola through it and its neighbours.
-double exact_lag(std::span<const float> alike, std::size_t lag) {
-  const double left = alike[lag - 1];
-  const double peak = alike[lag];
-  const double right = alike[lag + 1];
+double exact_lag(std::span<const float> similarity, std::size_t lag) {
+  const double left = similarity[lag - 1];
+  const double peak = similarity[lag];
+  const double right = similarity[lag + 1];
   const double bend = left - 2 * peak + right;
   return static_cast<double>(lag) + (bend < 0 ? (left - right) / (2 * bend) : 0);
 }
 
 void add(const Candidate& candidate, std::vector<Candidate>& found) {
   const auto same = std::ranges::find_if(found, [&](const Candidate& other) {
-    return std::abs(other.period_ns / candidate.period_ns - 1) < kSameCandidate;
+    return std::abs(other.period_ns / candidate.period_ns - 1) < kMaxSameCandidateDifference;
   });
   if (same == found.end()) {
     found.push_back(candidate);
@@ -163,18 +164,6 @@ class Autocorrelation {
   std::vector<kiss_fft_cpx> frequency_;
 };
 
-std::vector<float> box_mean(std::span<const float> series, std::size_t width) {
-  std::vector<double> sums(series.size() + 1);
-  std::partial_sum(series.begin(), series.end(), sums.begin() + 1, std::plus<double>());
-  std::vector<float> result(series.size());
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    const std::size_t from = i > width / 2 ? i - width / 2 : 0;
-    const std::size_t to = std::min(i + width / 2 + 1, series.size());
-    result[i] = static_cast<float>((sums[to] - sums[from]) / static_cast<double>(to - from));
-  }
-  return result;
-}
-
 namespace {
 
 std::vector<float> smoothed(std::span<const float> series, std::size_t width) {
@@ -183,75 +172,7 @@ std::vector<float> smoothed(std::span<const float> series, std::size_t width) {
 
 }  // namespace
 
-std::vector<float> clipped(std::span<const float> series) {
-  double sum = 0;
-  double count = 0;
-  for (const float value : series) {
-    sum += value;
-    count += value > 0 ? 1 : 0;
-  }
-  const auto most = static_cast<float>(count > 0 ? kMaxTimesMean * sum / count : 0);
-  std::vector<float> result(series.begin(), series.end());
-  std::ranges::for_each(result, [most](float& value) { value = std::min(value, most); });
-  return result;
-}
-
-void BinnedTraffic::flush() {
-  if (pending_ > 0 && pending_bin_ >= 0) {
-    const std::int64_t t_ns = pending_bin_ * bin_ns(0);
-    oldest_ns_ = oldest_ns_ < 0 ? t_ns : oldest_ns_;
-    newest_ns_ = std::max(newest_ns_, t_ns);
-    for (std::size_t level = 0; level < kLevels; ++level) {
-      add(level, t_ns, static_cast<float>(pending_));
-    }
-  }
-  pending_ = 0;
-}
-
-void BinnedTraffic::add(std::size_t level, std::int64_t t_ns, float bytes) {
-  Ring& ring = rings_.at(level);
-  const std::int64_t bin = t_ns / bin_ns(level);
-  if (bin <= ring.end - kBins) {
-    return;
-  }
-  for (std::int64_t empty = std::max(ring.end, bin - kBins + 1); empty <= bin; ++empty) {
-    ring.bins[static_cast<std::size_t>(empty % kBins)] = 0;
-  }
-  ring.end = std::max(ring.end, bin + 1);
-  ring.bins[static_cast<std::size_t>(bin % kBins)] += bytes;
-}
-
-BinnedTraffic::Span BinnedTraffic::newest(std::size_t level, std::int64_t bins) const {
-  if (oldest_ns_ < 0) {
-    return {};
-  }
-  const Ring& ring = rings_.at(level);
-  const std::int64_t end = ring.end - 1;  // the newest bin is not whole
-  const std::int64_t held = end - oldest_ns_ / bin_ns(level);
-  const std::int64_t begin = end - std::clamp(held, std::int64_t{0}, std::min(bins, kBins - 1));
-  Span span{.begin_ns = begin * bin_ns(level)};
-  for (std::int64_t bin = begin; bin < end; ++bin) {
-    span.bins.push_back(ring.bins[static_cast<std::size_t>(bin % kBins)]);
-  }
-  return span;
-}
-
-double BinnedTraffic::bytes_between(std::int64_t begin_ns, std::int64_t end_ns) const {
-  std::size_t level = 0;
-  while (level + 1 < kLevels && begin_ns / bin_ns(level) <= rings_.at(level).end - kBins) {
-    ++level;
-  }
-  const Ring& ring = rings_.at(level);
-  const std::int64_t oldest = std::max(ring.end - kBins + 1, std::int64_t{0});
-  double bytes = 0;
-  for (std::int64_t bin = std::max(begin_ns / bin_ns(level), oldest);
-       bin < std::min(end_ns / bin_ns(level), ring.end); ++bin) {
-    bytes += static_cast<double>(ring.bins[static_cast<std::size_t>(bin % kBins)]);
-  }
-  return bytes;
-}
-
-PeriodSearch::PeriodSearch() : autocorrelation_(std::make_unique<Autocorrelation>(kWindow)) {}
+PeriodSearch::PeriodSearch() : autocorrelation_(std::make_unique<Autocorrelation>(kWindowBins)) {}
 PeriodSearch::~PeriodSearch() = default;
 
 std::vector<Candidate> PeriodSearch::candidates(const BinnedTraffic& traffic) {
@@ -265,23 +186,25 @@ std::vector<Candidate> PeriodSearch::candidates(const BinnedTraffic& traffic) {
 
 void PeriodSearch::search(const BinnedTraffic& traffic, std::size_t level,
                           std::vector<Candidate>& found) {
-  const std::vector<float> bins = traffic.newest(level, kWindow).bins;
-  const std::size_t least = level == 0 ? kMinLagOfFinestLevel : kMinLag;
-  const auto most = std::min(static_cast<double>(kMaxSearchedLag),
+  const std::vector<float> bins = traffic.newest(level, kWindowBins).bins;
+  const std::size_t least = level == 0 ? kMinLagOfFinestLevel : kMinLagBins;
+  const auto most = std::min(static_cast<double>(kMaxSearchedLagBins),
                              static_cast<double>(bins.size()) / kMinPeriodsInWindow);
   if (most <= static_cast<double>(least)) {
     return;
   }
-  const std::vector<float> smooth = smoothed(clipped(bins), kSmoothing);
-  const std::vector<float> alike =
-      autocorrelation_->of(without_trend(smooth), static_cast<std::size_t>(2.2 * kMaxSearchedLag));
+  const std::vector<float> smooth = smoothed(clipped(bins), kSmoothingBins);
+  const std::vector<float> similarity = autocorrelation_->of(
+      without_trend(smooth), static_cast<std::size_t>(2.2 * kMaxSearchedLagBins));
   const double enough = required_strength(bins.size());
   const double modulation = modulation_of(smooth);
   for (std::size_t lag = least; static_cast<double>(lag) <= most; ++lag) {
-    const bool is_peak = alike[lag] > alike[lag - 1] && alike[lag] >= alike[lag + 1];
-    if (is_peak && alike[lag] >= enough && stands_out(alike, lag)) {
-      add({.period_ns = exact_lag(alike, lag) * static_cast<double>(BinnedTraffic::bin_ns(level)),
-           .strength = alike[lag],
+    const bool is_peak =
+        similarity[lag] > similarity[lag - 1] && similarity[lag] >= similarity[lag + 1];
+    if (is_peak && similarity[lag] >= enough && stands_out(similarity, lag)) {
+      add({.period_ns =
+               exact_lag(similarity, lag) * static_cast<double>(BinnedTraffic::bin_ns(level)),
+           .strength = similarity[lag],
            .modulation = modulation},
           found);
     }

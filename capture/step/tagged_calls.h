@@ -21,7 +21,7 @@ namespace chokepoint::capture::step {
 struct TaggedCall {
   std::optional<std::int64_t> rank = {};
   std::uint64_t tag = 0;  // 0: none
-  std::int64_t t_ns = 0;  // when the program asked for it
+  std::int64_t t_ns = 0;  // when the program enqueued it
 };
 
 class TaggedSteps {

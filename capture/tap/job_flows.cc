@@ -49,8 +49,8 @@ std::optional<bool> JobVolume::sends(observer::Analyser& analyser, std::uint32_t
                                      const packet::Ends& ends) {
   State& state = states_[slot];
   const std::uint64_t version = flows_.version();
-  if (!state.sends && state.asked_version != version) {
-    state.asked_version = version;
+  if (!state.sends && state.checked_version != version) {
+    state.checked_version = version;
     state.sends = flows_.sends(ends);
     analyser.traffic_bins().mark(slot, state.sends.has_value());
   }
@@ -79,14 +79,14 @@ void JobVolume::fold(observer::Analyser& analyser, std::uint32_t slot,
 }
 
 void JobVolume::keep(const VolumeCounts& counts, std::int64_t now_ns) {
-  const bool is_news = !is_kept_ || counts.sent_bytes != counts_.sent_bytes ||
+  const bool is_news = !is_recorded_ || counts.sent_bytes != counts_.sent_bytes ||
                        counts.received_bytes != counts_.received_bytes;
   {
     const std::lock_guard lock(mutex_);
     counts_ = counts;
   }
   if (is_news) {
-    is_kept_ = true;
+    is_recorded_ = true;
     if (series_) {
       series_->push(now_ns, counts.sent_bytes, counts.received_bytes);
     }

@@ -29,7 +29,7 @@ struct VolumeCounts {
   }
 };
 
-// The two counters of the record that say what the job sent and received: of an interface, or as
+// The two counters of the record that have what the job sent and received: of an interface, or as
 // its sockets report it.
 class VolumeSeries {
  public:
@@ -61,7 +61,7 @@ class JobVolume {
  private:
   struct State {
     std::optional<bool> sends = {};  // the flow's a is the job's end here
-    std::uint64_t asked_version = UINT64_MAX;
+    std::uint64_t checked_version = UINT64_MAX;
   };
 
   std::optional<bool> sends(observer::Analyser& analyser, std::uint32_t slot,
@@ -74,7 +74,7 @@ class JobVolume {
   VolumeCounts folded_;
   mutable std::mutex mutex_;  // counts_
   VolumeCounts counts_;
-  bool is_kept_ = false;
+  bool is_recorded_ = false;
 };
 
 }  // namespace chokepoint::capture::tap

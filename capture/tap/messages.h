@@ -1,18 +1,18 @@
 // What passes between the watch of a job and the process that captures on one interface for it.
 // That process opens the interface, gives up all privileges and only then reads packets; so what it
-// says is trusted no more than the packets are.
+// sends is trusted no more than the packets are.
 //
 //   watch (capture/tap/process.h)                 chokepoint-capture tap (capture/tap/reader.cc)
 //     Setup: interface, filter … ────────────────────▶ opens it, enters the sandbox
 //     ◀──────────────────────────────── Opened, Failed
 //     Begin ─────────────────────────────────────────▶ reads and analyses
 //     ◀─────────────────────────── Rows (base/record/forward.h)
-//     ◀─────────── Questions: are these flows the job's?
-//     Answers; again when something changed ─────────▶
+//     ◀──────────── MembershipRequests: are these flows the job's?
+//     MembershipReplies; again when something changed ▶
 //     ◀─────────── Bins: the job's bytes per millisecond
 //     ◀─────────── Figures: volume, dropped packets
 //     Narrow: a filter ──────────────────────────────▶
-//     ◀──────────────────────────────── Narrowed: the filter was set, or the old one kept
+//     ◀──────────────────────────────── Narrowed: the filter was set, or the old one stays
 //     Stop ──────────────────────────────────────────▶ reads what came before
 //     ◀──────────────────────────────── Ended: why, if not by Stop
 //
@@ -38,11 +38,11 @@ namespace chokepoint::capture::tap {
 enum class Message : std::int32_t {
   Setup,
   Begin,
-  Answers,
+  MembershipReplies,
   Narrow,
   Stop,  // of the watch
   Rows,
-  Questions,
+  MembershipRequests,
   Bins,
   Figures,
   Narrowed,
@@ -58,8 +58,8 @@ struct Setup {
   std::string root = {};  // where facts of interfaces are read
 };
 
-// Flows that a tap may ask about at a time: it follows some thousands.
-inline constexpr std::size_t kMaxAsked = 65'536;
+// Flows whose membership a tap may request at a time: it follows some thousands.
+inline constexpr std::size_t kMaxRequestedFlows = 65'536;
 
 struct TapFigures {
   std::uint64_t sent_bytes = 0;
@@ -104,7 +104,7 @@ inline packet::Ends unpacked(const PackedEnds& ends) {
 
 enum class Sender : std::uint64_t { NotTheJobs, Source, Destination };
 
-struct Answer {
+struct MembershipReply {
   PackedEnds ends = {};
   Sender sender = Sender::NotTheJobs;
 };

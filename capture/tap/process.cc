@@ -30,11 +30,11 @@ using std::chrono::steady_clock;
 constexpr sys::WorkerWords kWords{.operation = "watch packets",
                                   .who = "the process that reads packets",
                                   .late = "cannot be opened in time"};
-constexpr milliseconds kOpenPatience{4'000};  // less than WatchProcess waits for all of the watch
-constexpr milliseconds kEndPatience{3'000};
-constexpr milliseconds kSendPatience{1'000};
-// How soon the tap hears that a flow has turned out to be the job's.
-constexpr milliseconds kLookInterval{50};
+constexpr milliseconds kOpenTimeout{4'000};  // less than WatchProcess waits for all of the watch
+constexpr milliseconds kEndTimeout{3'000};
+constexpr milliseconds kSendTimeout{1'000};
+// How soon the tap learns that a flow has turned out to be the job's.
+constexpr milliseconds kReplyInterval{50};
 
 // Rows of the job's flows, which share theirs with its sockets. The tap's thread.
 class JobTarget final : public record::RowTarget {
@@ -135,13 +135,13 @@ class TapProcess::Core {
 
   Result<> start() {
     send(Message::Setup, setup_text());
-    TRY(worker_.opened(steady_clock::now() + kOpenPatience));
+    TRY(worker_.opened(steady_clock::now() + kOpenTimeout));
     TRY(thread_, sys::start_thread("packets", [this] { receive_all(); }));
     return {};
   }
 
   bool send(Message kind, std::string_view bytes = {}) const {
-    return worker_.socket().send(kind, bytes, kSendPatience);
+    return worker_.socket().send(kind, bytes, kSendTimeout);
   }
 
   void narrow(const std::string& filter) {
@@ -150,7 +150,7 @@ class TapProcess::Core {
     }
     options_.filter = filter;
     std::unique_lock lock(mutex_);
-    narrowed_.wait_for(lock, kSendPatience, [this] { return has_narrowed_; });
+    narrowed_.wait_for(lock, kSendTimeout, [this] { return has_narrowed_; });
     has_narrowed_ = false;
   }
 
@@ -169,7 +169,7 @@ class TapProcess::Core {
     is_ended_ = true;
     if (thread_.joinable()) {
       send(Message::Stop);
-      deadline_ = steady_clock::now() + kEndPatience;
+      deadline_ = steady_clock::now() + kEndTimeout;
       thread_.join();
     }
     // Killing it loses no row: what it sent before its end was taken.
@@ -194,13 +194,13 @@ class TapProcess::Core {
   void receive_all() {
     bool is_last = false;
     while (!is_last && !worker_.socket().is_gone() && steady_clock::now() < deadline_.load()) {
-      worker_.wait(steady_clock::now() + kLookInterval);
+      worker_.wait(steady_clock::now() + kReplyInterval);
       for (auto received = worker_.receive(); received && !is_last; received = worker_.receive()) {
         is_last = !take(*received);
       }
-      answer();
+      send_changes();
     }
-    if (!has_said_why_) {
+    if (!has_reason_) {
       ended_ = fail(worker_.why_ended());
     }
     is_over_.store(true, std::memory_order_release);
@@ -211,11 +211,11 @@ class TapProcess::Core {
     switch (received.kind<Message>()) {
       case Message::Rows:
         if (const Result<> taken = receiver_.take(received.bytes); !taken) {
-          return stop_trusting(taken.error());
+          return reject(taken.error());
         }
         return true;
-      case Message::Questions:
-        return ask(values_in<PackedEnds>(received.bytes));
+      case Message::MembershipRequests:
+        return reply_to(values_in<PackedEnds>(received.bytes));
       case Message::Bins:
         if (listeners_.on_traffic) {
           listeners_.on_traffic(values_in<observer::TrafficBin>(received.bytes));
@@ -234,51 +234,50 @@ class TapProcess::Core {
         return true;
       }
       case Message::Ended:
-        has_said_why_ = true;
+        has_reason_ = true;
         if (!received.bytes.empty()) {
           ended_ = fail(sys::unpacked_error(received.bytes));
         }
         return false;
       default:
-        return stop_trusting({ErrorKind::Malformed, std::string(kWords.operation),
-                              options_.interface, 0,
-                              "the process that reads packets says what makes no sense"});
+        return reject({ErrorKind::Malformed, std::string(kWords.operation), options_.interface, 0,
+                       "the process that reads packets says what makes no sense"});
     }
   }
 
-  bool stop_trusting(const Error& error) {
-    has_said_why_ = true;
+  bool reject(const Error& error) {
+    has_reason_ = true;
     ended_ = fail(error);
     return false;
   }
 
-  bool ask(const std::vector<PackedEnds>& flows) {
-    std::vector<Answer> answers;
+  bool reply_to(const std::vector<PackedEnds>& flows) {
+    std::vector<MembershipReply> replies;
     for (const PackedEnds& ends : flows) {
-      if (asked_.size() >= kMaxAsked) {
-        // Those of flows that are over are asked about again, should they come back.
-        asked_.clear();
+      if (replied_.size() >= kMaxRequestedFlows) {
+        // A tap requests flows that are over again, should they come back.
+        replied_.clear();
       }
-      answers.push_back({.ends = ends, .sender = sender_of(ends)});
-      asked_[ends] = answers.back().sender;
+      replies.push_back({.ends = ends, .sender = sender_of(ends)});
+      replied_[ends] = replies.back().sender;
     }
-    return send_values(worker_.socket(), Message::Answers, answers, kSendPatience);
+    return send_values(worker_.socket(), Message::MembershipReplies, replies, kSendTimeout);
   }
 
-  // What has changed since it was asked.
-  void answer() {
+  // Of flows whose membership has changed since the last reply.
+  void send_changes() {
     const std::uint64_t version = registry_.version();
     if (std::exchange(version_, version) == version) {
       return;
     }
-    std::vector<Answer> answers;
-    for (auto& [ends, known] : asked_) {
+    std::vector<MembershipReply> replies;
+    for (auto& [ends, known] : replied_) {
       const Sender sender = sender_of(ends);
       if (std::exchange(known, sender) != sender) {
-        answers.push_back({.ends = ends, .sender = sender});
+        replies.push_back({.ends = ends, .sender = sender});
       }
     }
-    send_values(worker_.socket(), Message::Answers, answers, kSendPatience);
+    send_values(worker_.socket(), Message::MembershipReplies, replies, kSendTimeout);
   }
 
   Sender sender_of(const PackedEnds& ends) const {
@@ -305,9 +304,9 @@ class TapProcess::Core {
   // The thread's.
   JobTarget target_;
   record::Receiver receiver_;
-  std::map<PackedEnds, Sender> asked_;
+  std::map<PackedEnds, Sender> replied_;
   std::uint64_t version_ = UINT64_MAX;
-  bool has_said_why_ = false;
+  bool has_reason_ = false;
   std::thread thread_;
 };
 

@@ -1,7 +1,7 @@
 // The job's packets on one interface. They are parsed by a process without any privileges
-// (chokepoint-capture tap: see capture/tap/messages.h); this is the watch's end of it, which says
-// which flows are the job's and keeps the rows that come back. All public functions are called by
-// one thread; listeners and rows come on a thread of the tap's own.
+// (chokepoint-capture tap: see capture/tap/messages.h); this is the watch's end of it, which
+// decides which flows are the job's and writes the rows that come back. All public functions are
+// called by one thread; listeners and rows come on a thread of the tap's own.
 //
 //   open() ─▶ begin() ─▶ narrow()… ─▶ end()
 //                └─ the interface or that process goes away: is_over()
@@ -64,7 +64,7 @@ class TapProcess {
   void begin();
   void narrow(const std::string& filter);
   bool is_over() const;
-  // What was captured before is still analysed and kept. An error if the interface went away.
+  // What was captured before is still analysed and recorded. An error if the interface went away.
   Result<> end();
 
   const std::string& interface() const;

@@ -36,31 +36,31 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{1'000};
+constexpr milliseconds kReaderTimeout{1'000};
 constexpr milliseconds kRowsInterval{50};
 // Enough for a Gloo header over IPv6 with options.
 constexpr std::uint32_t kSnapshotBytes = 144;
 constexpr std::int64_t kMeasureNs = 100'000'000;
-// Where no packet comes the clock says that time passes: how often, and how long after it passed a
-// packet has been read for certain.
-constexpr milliseconds kRest{250};
-constexpr std::int64_t kUnderWayNs = 1'000'000'000;
+// Where no packet comes the analyser's time follows the clock: at this interval, and this much
+// behind it. A packet is read that soon for certain: a judgement.
+constexpr milliseconds kIdlePause{250};
+constexpr std::int64_t kReadDelayNs = 1'000'000'000;
 // The job needs the memory: only some thousands of flows in full detail.
 constexpr flow::Limits kLimits{.flows = 8'192, .detail_bytes = std::size_t{24} << 20};
 
 std::int64_t now_ns() { return sys::SystemClock().monotonic_ns(); }
 
-// What the watch has said of each flow. The analyser asks, the main thread hears the answers.
-class AskedMembership final : public observer::Membership {
+// The watch's last reply about each flow. The analyser requests, the main thread takes the replies.
+class RequestedMembership final : public observer::Membership {
  public:
   std::optional<bool> sends(const packet::Ends& ends) override {
     const PackedEnds key = packed(ends);
     const std::lock_guard lock(mutex_);
     const auto known = states_.find(key);
     if (known == states_.end()) {
-      if (states_.size() < kMaxAsked) {
+      if (states_.size() < kMaxRequestedFlows) {
         states_[key] = {};
-        questions_.push_back(key);
+        requests_.push_back(key);
       }
       return std::nullopt;
     }
@@ -75,37 +75,37 @@ class AskedMembership final : public observer::Membership {
     states_.erase(packed(ends));
   }
 
-  std::vector<PackedEnds> take_questions() {
+  std::vector<PackedEnds> take_requests() {
     const std::lock_guard lock(mutex_);
-    return std::exchange(questions_, {});
+    return std::exchange(requests_, {});
   }
 
-  void hear(const std::vector<Answer>& answers) {
+  void update(const std::vector<MembershipReply>& replies) {
     {
       const std::lock_guard lock(mutex_);
-      for (const Answer& answer : answers) {
-        if (const auto state = states_.find(answer.ends); state != states_.end()) {
-          state->second = {.sender = answer.sender, .is_answered = true};
+      for (const MembershipReply& reply : replies) {
+        if (const auto state = states_.find(reply.ends); state != states_.end()) {
+          state->second = {.sender = reply.sender, .is_known = true};
         }
       }
     }
     version_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  bool is_every_question_answered() const {
+  bool are_all_known() const {
     const std::lock_guard lock(mutex_);
-    return std::ranges::all_of(states_, [](const auto& each) { return each.second.is_answered; });
+    return std::ranges::all_of(states_, [](const auto& each) { return each.second.is_known; });
   }
 
  private:
   struct State {
     Sender sender = Sender::NotTheJobs;
-    bool is_answered = false;
+    bool is_known = false;
   };
 
   mutable std::mutex mutex_;
   std::map<PackedEnds, State> states_;
-  std::vector<PackedEnds> questions_;
+  std::vector<PackedEnds> requests_;
   std::atomic<std::uint64_t> version_ = 0;
 };
 
@@ -145,7 +145,7 @@ class Reader final : private observer::FlowListener {
  private:
   template <class Kind>
   bool send(Kind kind, std::string_view bytes = {}) const {
-    return watch_.send(kind, bytes, kPatience);
+    return watch_.send(kind, bytes, kReaderTimeout);
   }
 
   std::optional<Setup> receive_setup() {
@@ -210,10 +210,10 @@ class Reader final : private observer::FlowListener {
       std::array<pollfd, 2> waiting{
           pollfd{.fd = watch_.descriptor(), .events = POLLIN, .revents = 0},
           pollfd{.fd = has_begun ? observer_->descriptor() : -1, .events = POLLIN, .revents = 0}};
-      poll(waiting.data(), waiting.size(), static_cast<int>(kRest.count()));
+      poll(waiting.data(), waiting.size(), static_cast<int>(kIdlePause.count()));
       take_messages(has_begun);
       if (has_begun) {
-        observer_->note_time(now_ns() - kUnderWayNs);
+        observer_->note_time(now_ns() - kReadDelayNs);
       }
       if (waiting[1].revents != 0) {
         return;
@@ -230,8 +230,8 @@ class Reader final : private observer::FlowListener {
           }
           has_begun = true;
           break;
-        case Message::Answers:
-          membership_.hear(values_in<Answer>(received->bytes));
+        case Message::MembershipReplies:
+          membership_.update(values_in<MembershipReply>(received->bytes));
           break;
         case Message::Narrow:
           // An error leaves the old filter.
@@ -252,21 +252,21 @@ class Reader final : private observer::FlowListener {
     observer_->stop();
     Result<> ended = observer_->join();
     observer::Analyser& analyser = *observer_->analysers().front();
-    volume_->measure(analyser, now_ns());  // asks about the newest flows
-    ask();
-    wait_for_answers();
+    volume_->measure(analyser, now_ns());  // requests membership of the newest flows
+    request_membership();
+    wait_for_replies();
     volume_->measure(analyser, now_ns());
     recorder_->finish(analyser);
-    ask();
-    tell(analyser);
+    request_membership();
+    send_figures(analyser);
     forwarder_->close();
     return ended;
   }
 
-  void wait_for_answers() {
-    const auto until = std::chrono::steady_clock::now() + kPatience;
+  void wait_for_replies() {
+    const auto until = std::chrono::steady_clock::now() + kReaderTimeout;
     bool has_begun = true;
-    while (!watch_.is_gone() && !membership_.is_every_question_answered() &&
+    while (!watch_.is_gone() && !membership_.are_all_known() &&
            std::chrono::steady_clock::now() < until) {
       pollfd waiting{.fd = watch_.descriptor(), .events = POLLIN, .revents = 0};
       poll(&waiting, 1, static_cast<int>(kRowsInterval.count()));
@@ -294,15 +294,17 @@ class Reader final : private observer::FlowListener {
     if (const std::int64_t now = now_ns(); now - measured_ns_ >= kMeasureNs) {
       measured_ns_ = now;
       volume_->measure(analyser, now);
-      ask();
-      tell(analyser);
+      request_membership();
+      send_figures(analyser);
     }
   }
 
-  void ask() { send_values(watch_, Message::Questions, membership_.take_questions(), kPatience); }
+  void request_membership() {
+    send_values(watch_, Message::MembershipRequests, membership_.take_requests(), kReaderTimeout);
+  }
 
-  void tell(observer::Analyser& analyser) const {
-    send_values(watch_, Message::Bins, analyser.traffic_bins().bins(), kPatience);
+  void send_figures(observer::Analyser& analyser) const {
+    send_values(watch_, Message::Bins, analyser.traffic_bins().bins(), kReaderTimeout);
     analyser.traffic_bins().clear();
     const VolumeCounts counts = volume_->counts();
     const observer::Progress progress = observer_->progress().now();
@@ -317,7 +319,7 @@ class Reader final : private observer::FlowListener {
 
   sys::MessageSocket watch_;
   bool is_stopped_ = false;
-  AskedMembership membership_;
+  RequestedMembership membership_;
   std::unique_ptr<record::Forwarder> forwarder_;
   observer::ConnectionFlows connections_;
   std::optional<JobVolume> volume_;

@@ -7,8 +7,8 @@
 
 namespace chokepoint::capture::tap {
 
-// Until the watch says Stop or goes, or the interface goes. The socket speaks messages.h; nothing
-// else is open. Returns the process's exit status.
+// Until the watch sends Stop or ends, or the interface goes. The protocol of the socket is
+// messages.h; nothing else is open. Returns the process's exit status.
 int run_reader(int socket);
 
 }  // namespace chokepoint::capture::tap

@@ -88,37 +88,39 @@ double MadeRun::busy_until_ns(std::int64_t t_ns, double busy_ms) const {
   return whole * busy_ms * kMsNs + std::max(0.0, since_ns - whole * step_ns - idle_ns);
 }
 
-void MadeRun::say_sockets(FlowData& flow, Direction direction, const MadeWay& way) const {
+void MadeRun::add_socket_samples(FlowData& flow, Direction direction,
+                                 const MadeTraffic& traffic) const {
   double before_ns = 0;
   for (std::int64_t t_ns = kStartNs; t_ns <= span().end_ns; t_ns += kReadingNs) {
-    const double busy_ns = busy_until_ns(t_ns, way.busy_ms);
-    record::SocketSample sample = busy_ns > before_ns
-                                      ? way.like
-                                      : record::SocketSample{.mss_bytes = way.like.mss_bytes,
-                                                             .cwnd_packets = way.like.cwnd_packets};
+    const double busy_ns = busy_until_ns(t_ns, traffic.busy_ms);
+    record::SocketSample sample =
+        busy_ns > before_ns ? traffic.like
+                            : record::SocketSample{.mss_bytes = traffic.like.mss_bytes,
+                                                   .cwnd_packets = traffic.like.cwnd_packets};
     before_ns = busy_ns;
     sample.t_ns = t_ns;
     sample.direction = direction;
-    sample.rtt_us = way.rtt_us;
-    sample.min_rtt_us = way.min_rtt_us;
+    sample.rtt_us = traffic.rtt_us;
+    sample.min_rtt_us = traffic.min_rtt_us;
     sample.busy_us = rounded(busy_ns / 1e3);
-    sample.receive_window_limited_us = rounded(way.receive_window * busy_ns / 1e3);
-    sample.send_buffer_limited_us = rounded(way.send_buffer * busy_ns / 1e3);
-    const double bytes = bytes_of(way.mbps, busy_ns);
+    sample.receive_window_limited_us = rounded(traffic.receive_window * busy_ns / 1e3);
+    sample.send_buffer_limited_us = rounded(traffic.send_buffer * busy_ns / 1e3);
+    const double bytes = bytes_of(traffic.mbps, busy_ns);
     sample.bytes_sent = rounded(bytes);
     sample.bytes_acked = rounded(bytes);
-    sample.retransmits = rounded(way.lost * bytes / kPacketBytes);
+    sample.retransmits = rounded(traffic.lost * bytes / kPacketBytes);
     flow.sockets.at(static_cast<std::size_t>(direction)).push_back(sample);
   }
 }
 
-void MadeRun::say_packets(FlowData& flow, Direction direction, const MadeWay& way) const {
+void MadeRun::add_packet_samples(FlowData& flow, Direction direction,
+                                 const MadeTraffic& traffic) const {
   const auto place = static_cast<std::size_t>(direction);
   double before = 0;
   for (std::int64_t t_ns = kStartNs + kBinNs; t_ns <= span().end_ns; t_ns += kBinNs) {
-    const double bytes = bytes_of(way.mbps, busy_until_ns(t_ns, way.busy_ms));
+    const double bytes = bytes_of(traffic.mbps, busy_until_ns(t_ns, traffic.busy_ms));
     if (bytes > before) {
-      const double again = way.lost / kPacketBytes;
+      const double again = traffic.lost / kPacketBytes;
       flow.packets.at(place).push_back(
           {.t_ns = t_ns,
            .bin_ns = kBinNs,
@@ -126,26 +128,26 @@ void MadeRun::say_packets(FlowData& flow, Direction direction, const MadeWay& wa
            .packets = rounded((bytes - before) / kPacketBytes),
            .payload_bytes = rounded(bytes - before),
            .retransmitted_packets = rounded(again * bytes) - rounded(again * before),
-           .rtt_us = way.rtt_us,
-           .min_rtt_us = way.min_rtt_us});
+           .rtt_us = traffic.rtt_us,
+           .min_rtt_us = traffic.min_rtt_us});
     }
     before = bytes;
   }
   flow.totals.at(place) = {.direction = direction,
                            .packets = rounded(before / kPacketBytes),
                            .payload_bytes = rounded(before),
-                           .retransmitted_packets = rounded(way.lost * before / kPacketBytes)};
+                           .retransmitted_packets = rounded(traffic.lost * before / kPacketBytes)};
 }
 
-void MadeRun::way(std::size_t connection, Direction direction, const MadeWay& way) {
+void MadeRun::add_traffic(std::size_t connection, Direction direction, const MadeTraffic& traffic) {
   const auto from = static_cast<std::size_t>(direction);
   for (const std::size_t end : {from, 1 - from}) {
     if (const auto& place = data.connections[connection].ends.at(end)) {
       FlowData& flow = data.nodes[place->node].flows[place->flow];
       if (end == from) {
-        say_sockets(flow, direction, way);
+        add_socket_samples(flow, direction, traffic);
       }
-      say_packets(flow, direction, way);
+      add_packet_samples(flow, direction, traffic);
     }
   }
 }
@@ -203,7 +205,7 @@ void MadeRun::lose(const std::string& name) {
   data.nodes.erase(data.nodes.begin() + static_cast<std::ptrdiff_t>(gone));
 }
 
-MadeWay full_link(double mbps) {
+MadeTraffic full_link(double mbps) {
   return {.mbps = mbps,
           .rtt_us = 20'000,
           .like = {.mss_bytes = 1448,

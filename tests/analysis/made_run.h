@@ -6,7 +6,7 @@
 //   made.host("a");
 //   made.host("b");
 //   const std::size_t ab = made.connect("a", "b");
-//   made.way(ab, record::Direction::AToB, {.busy_ms = 60, .mbps = 900});
+//   made.add_traffic(ab, record::Direction::AToB, {.busy_ms = 60, .mbps = 900});
 //   const Diagnosis diagnosis = diagnose(made.data);
 //
 // One thread.
@@ -24,7 +24,7 @@ struct MadeSteps {
 };
 
 // How one direction of a connection goes in every step.
-struct MadeWay {
+struct MadeTraffic {
   double busy_ms = 60;  // of a step, at its end
   double mbps = 900;    // of payload, meanwhile
   std::int64_t min_rtt_us = 100;
@@ -49,7 +49,7 @@ class MadeRun {
   NodeData& node(const std::string& name);
   // Its number in data.connections.
   std::size_t connect(const std::string& a, const std::string& b);
-  void way(std::size_t connection, record::Direction direction, const MadeWay& way);
+  void add_traffic(std::size_t connection, record::Direction direction, const MadeTraffic& traffic);
   // An all-reduce at the end of every step, of `took_ms`, to which each host came `late_ms` after
   // the first one; by the order of hosts.
   void collectives(double took_ms, const std::vector<double>& late_ms);
@@ -64,13 +64,15 @@ class MadeRun {
 
  private:
   double busy_until_ns(std::int64_t t_ns, double busy_ms) const;
-  void say_sockets(FlowData& flow, record::Direction direction, const MadeWay& way) const;
-  void say_packets(FlowData& flow, record::Direction direction, const MadeWay& way) const;
+  void add_socket_samples(FlowData& flow, record::Direction direction,
+                          const MadeTraffic& traffic) const;
+  void add_packet_samples(FlowData& flow, record::Direction direction,
+                          const MadeTraffic& traffic) const;
 
   MadeSteps steps_;
 };
 
 // The host's own queue holds back what the window would let out, and the round trip shows it.
-MadeWay full_link(double mbps = 900);
+MadeTraffic full_link(double mbps = 900);
 
 }  // namespace chokepoint::analysis

@@ -37,7 +37,7 @@ void measure(double hours) {
   for (std::size_t i = 0; i < kConnections; ++i) {
     const std::size_t from = i % kNodes;
     const std::size_t to = (from + 1 + i / kNodes % (kNodes - 1)) % kNodes;
-    run.talk(run.connect(from, to), {.to_s = hours * 3600, .per_s = 4, .only_one_end = 0});
+    run.add_traffic(run.connect(from, to), {.to_s = hours * 3600, .per_s = 4, .only_one_end = 0});
   }
   for (int i = 0; i < kTimes; ++i) {
     const std::clock_t began = std::clock();

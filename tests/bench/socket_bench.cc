@@ -15,7 +15,7 @@
 #include "base/record/opening.h"
 #include "base/sys/clock.h"
 #include "capture/socket/watcher.h"
-#include "tests/capture/socket/talk.h"
+#include "tests/capture/socket/socket_pair.h"
 
 namespace chokepoint::capture::socket {
 namespace {
@@ -31,13 +31,13 @@ struct Cost {
 
 class Crowd {
  public:
-  Crowd(std::size_t talks, record::Writer& writer, const sys::Clock& clock)
+  Crowd(std::size_t connections, record::Writer& writer, const sys::Clock& clock)
       : clock_(clock),
         registry_(writer),
         watcher_(std::move(*Watcher::make({}, sys::Root(), clock, writer, registry_))),
         job_{{.pid = getpid(), .start_ticks = 1, .start_ns = clock.monotonic_ns()}} {
-    for (std::size_t i = 0; i < talks; ++i) {
-      talks_.push_back(talk_over(listener_));
+    for (std::size_t i = 0; i < connections; ++i) {
+      pairs_.push_back(connect_over(listener_));
     }
   }
 
@@ -66,8 +66,8 @@ class Crowd {
     return next_ns;
   }
   void talk_all() const {
-    for (const Talk& talk : talks_) {
-      carry(talk, 100);
+    for (const SocketPair& pair : pairs_) {
+      carry(pair, 100);
     }
   }
   void sleep_until(std::int64_t at_ns) const {
@@ -79,16 +79,16 @@ class Crowd {
   std::unique_ptr<Watcher> watcher_;
   job::JobProcesses job_;
   const Listener listener_;
-  std::vector<Talk> talks_;
+  std::vector<SocketPair> pairs_;
   std::int64_t used_ns_ = 0;
 };
 
-void measure(std::size_t talks, double seconds) {
+void measure(std::size_t connections, double seconds) {
   const sys::SystemClock clock;
   const record::PrivateFolder folder = std::move(*record::PrivateFolder::make());
   const auto writer = std::move(*record::Writer::open(
       {.folder = folder.path() / "run", .node = "bench", .role = "run"}, sys::Root(), clock));
-  Crowd crowd(talks, *writer, clock);
+  Crowd crowd(connections, *writer, clock);
   crowd.cost(true, 2);  // until all are known
   const Cost busy = crowd.cost(true, seconds);
   crowd.cost(false, 4);  // until they count as idle
@@ -96,7 +96,7 @@ void measure(std::size_t talks, double seconds) {
   fmt::print(
       R"({{"sockets": {}, "busy_percent": {:.2f}, "busy_tick_us": {:.0f}, "idle_percent": {:.2f}, "idle_tick_us": {:.0f}}})"
       "\n",
-      2 * talks, busy.percent, busy.tick_us, idle.percent, idle.tick_us);
+      2 * connections, busy.percent, busy.tick_us, idle.percent, idle.tick_us);
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ int main(int count, char** words) {
                     .rlim_max = chokepoint::capture::socket::kDescriptors};
   setrlimit(RLIMIT_NOFILE, &many);
   const double seconds = count > 1 ? std::strtod(words[1], nullptr) : 4;
-  for (const std::size_t talks : {1UL, 10UL, 100UL, 1'000UL}) {
-    chokepoint::capture::socket::measure(talks, seconds);
+  for (const std::size_t connections : {1UL, 10UL, 100UL, 1'000UL}) {
+    chokepoint::capture::socket::measure(connections, seconds);
   }
 }

@@ -4,19 +4,21 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "analysis/confirm/confirm.h"
+#include "analysis/confirm/judge.h"
+#include "analysis/confirm/saved_tests.h"
+#include "analysis/confirm/tests.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace chokepoint::analysis;
-  auto kept = confirm::kept_in(std::string_view(reinterpret_cast<const char*>(data), size));
-  if (!kept) {
-    if (describe(kept.error()).empty()) std::abort();
+  auto saved = confirm::parse_saved(std::string_view(reinterpret_cast<const char*>(data), size));
+  if (!saved) {
+    if (describe(saved.error()).empty()) std::abort();
     return 0;
   }
   for (const confirm::Check& check : confirm::check_table()) {
     std::vector<PlannedTest> plan;
-    for (const TestResult& result : kept->results) {
+    for (const TestResult& result : saved->results) {
       plan.push_back({.kind = result.kind,
                       .rule = check.rule,
                       .on = result.on,
@@ -27,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
                       .job_value = 10});
     }
     Diagnosis diagnosis{.verdict = {.verdict = check.verdict, .confidence = 0.9}};
-    confirm::apply(confirm::judge(diagnosis.verdict, plan, kept->results, false), diagnosis);
+    confirm::apply(confirm::judge(diagnosis.verdict, plan, saved->results, false), diagnosis);
     const double confidence = diagnosis.verdict.confidence;
     if (!(confidence >= 0 && confidence <= 1) || !diagnosis.confirmation ||
         diagnosis.confirmation->sentence.empty()) {

@@ -71,7 +71,7 @@ void hold_against_a_run(const std::string& text) {
     analysis::MadeRun made({.step_ms = 100, .steps = 3});
     made.host("a");
     made.host("b");
-    made.way(made.connect("a", "b"), record::Direction::AToB, {});
+    made.add_traffic(made.connect("a", "b"), record::Direction::AToB, {});
     made.collectives(20, {0, 0});
     return made;
   }();

@@ -6,7 +6,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/evidence/benchmarks.h"
 #include "analysis/evidence/claims.h"
+#include "analysis/evidence/flight_recorder.h"
+#include "analysis/evidence/nccl.h"
+#include "analysis/evidence/pickle.h"
+#include "analysis/evidence/profiler.h"
+#include "analysis/evidence/slurm.h"
 #include "analysis/evidence/source.h"
 
 namespace {

@@ -24,7 +24,8 @@
 #include "analysis/commands/explain.h"
 #include "analysis/commands/predict_document.h"
 #include "analysis/commands/runs.h"
-#include "analysis/confirm/confirm.h"
+#include "analysis/confirm/saved_tests.h"
+#include "analysis/confirm/tests.h"
 #include "analysis/export/export_document.h"
 #include "analysis/live/live_run.h"
 #include "analysis/load/run_summary.h"
@@ -204,7 +205,7 @@ void add_tests(std::string& page, analysis::VerdictClass verdict) {
         "| {} | {} | {} | {} | {} |\n", analysis::confirm::describe(check.test).text,
         check.cause == analysis::Cause::None ? "any other"
                                              : fmt::format("`{}`", name_of(check.cause)),
-        analysis::confirm::words_of(check.role), rule.says_for, rule.says_against);
+        analysis::confirm::words_of(check.role), rule.text_for, rule.text_against);
   }
 }
 
@@ -281,7 +282,7 @@ std::vector<Schema> described_documents() {
       document_schema<capture::Findings>(),
       document_schema<analysis::ReportDocument>(),
       document_schema<analysis::RunSummary>(),
-      document_schema<analysis::confirm::KeptDocument>(),
+      document_schema<analysis::confirm::SavedDocument>(),
       document_schema<analysis::RunList>(),
       document_schema<analysis::Explanation>(),
       document_schema<analysis::CollectOutcome>(),

@@ -121,7 +121,7 @@ std::uint64_t parent_of(const Descriptor& descriptor, What what, std::uint64_t c
 }
 
 // A Proxy begins when its turn comes, which NCCL reports later, and a Step with its waits.
-bool begin_is_kept(What what) {
+bool begin_is_recorded(What what) {
   return what == What::Collective || what == What::Message || what == What::Kernel;
 }
 
@@ -185,7 +185,7 @@ void* begin_event(const Beginning& beginning, const Descriptor& descriptor) {
     return nullptr;
   }
   const std::uint64_t bits = handle_of(*lane, *entry, state);
-  const std::uint64_t now = begin_is_kept(what) ? now_ns() : coarse_now_ns();
+  const std::uint64_t now = begin_is_recorded(what) ? now_ns() : coarse_now_ns();
   keep_mask(beginning.communicator, lane, now);
   entry->communicator.store(beginning.context, kRelaxed);
   begin({.entry = *entry,
@@ -299,11 +299,11 @@ int stop(void* handle) {
   }
   const What what = found.state.what;
   const bool is_timed = what == What::Proxy || what == What::Step || what == What::Kernel;
-  const bool is_kept = what == What::Proxy || what == What::Kernel;
+  const bool is_recorded = what == What::Proxy || what == What::Kernel;
   end({.entry = *found.entry,
        .what = what,
        .communicator = *found.communicator,
-       .lane = is_kept ? process().lanes.mine() : nullptr,
+       .lane = is_recorded ? process().lanes.mine() : nullptr,
        .now_ns = is_timed ? now_ns() : 0});
   pass_stop(*found.communicator, found.entry->next.load(kRelaxed));
   found.entry->state.store(found.state.in(Phase::Over).word(), std::memory_order_release);

@@ -25,9 +25,9 @@ inline std::uint64_t wall_ns() { return nanoseconds_of(CLOCK_REALTIME); }
 
 inline constexpr const char* kWindowVariable = "CHOKEPOINT_NCCL_WINDOW";
 
-// When the costly events are recorded: in the first seconds of a process, so that a look at a job
-// that has just begun finds them, then on_s of every of_s seconds of the wall clock, so that all
-// ranks record the same collectives.
+// When the costly events are recorded: in the first seconds of a process, so that a short recording
+// of a job that has just begun finds them, then on_s of every of_s seconds of the wall clock, so
+// that all ranks record the same collectives.
 struct Window {
   std::uint64_t on_s = 1;
   std::uint64_t of_s = 8;
@@ -35,7 +35,7 @@ struct Window {
 
   // `age_ns`: of the process, since the plugin was called first.
   bool is_on(std::uint64_t wall_ns, std::uint64_t age_ns) const;
-  // When to ask is_on() again; never 0.
+  // When to call is_on() again; never 0.
   std::uint64_t left_ns(std::uint64_t wall_ns) const;
 };
 

@@ -38,7 +38,7 @@ Reason reason_of(int nccl_version, int table) {
 
 struct NamedPart {
   const char* name;
-  bool Choice::* is_asked_for;
+  bool Choice::* is_requested;
 };
 constexpr std::array<NamedPart, 3> kParts = {{
     {"proxies", &Choice::proxies},
@@ -51,7 +51,7 @@ bool take_word(const char*& text, Choice& choice) {
   for (const NamedPart& part : kParts) {
     const std::size_t length = strlen(part.name);
     if (strncmp(text, part.name, length) == 0 && (text[length] == ',' || text[length] == '\0')) {
-      choice.*part.is_asked_for = true;
+      choice.*part.is_requested = true;
       text += length;
       return true;
     }
@@ -77,7 +77,7 @@ bool read_choice(const char* text, Choice& choice) {
   }
   if (strcmp(text, "all") == 0) {
     for (const NamedPart& part : kParts) {
-      choice.*part.is_asked_for = true;
+      choice.*part.is_requested = true;
     }
     return true;
   }
@@ -104,7 +104,7 @@ int nccl_version_of(const void* caller) {
 Choice choose_events(const char* text, int nccl_version, int table) {
   Choice choice = {.nccl_version = static_cast<std::uint32_t>(nccl_version)};
   if (text != nullptr && read_choice(text, choice)) {
-    choice.reason = Reason::Asked;
+    choice.reason = Reason::Requested;
     return choice;
   }
   choice.reason = reason_of(nccl_version, table);

@@ -21,7 +21,7 @@ std::size_t first_place(std::uint64_t key) {
 std::uint64_t MessageCounts::next(std::uint64_t communicator, int peer, bool is_received) {
   const std::uint64_t key = key_of(communicator, peer, is_received);
   const std::size_t first = first_place(key);
-  for (std::size_t step = 0; step < kMaxLooked; ++step) {
+  for (std::size_t step = 0; step < kMaxProbes; ++step) {
     Place& place = places_[(first + step) % kPlaces];
     std::uint64_t found = place.key.load(std::memory_order_relaxed);
     if (found == 0 && place.key.compare_exchange_strong(found, key, std::memory_order_relaxed)) {

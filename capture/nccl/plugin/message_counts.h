@@ -20,7 +20,7 @@ class MessageCounts {
   std::uint64_t next(std::uint64_t communicator, int peer, bool is_received);
 
  private:
-  static constexpr std::size_t kMaxLooked = 64;
+  static constexpr std::size_t kMaxProbes = 64;
 
   struct Place {
     Word key;  // 0: free

@@ -69,10 +69,10 @@ static_assert(sizeof(Header) == 64);
 struct Choice {
   enum class Reason : std::uint8_t {
     Undecided = 0,
-    Cheap = 1,    // for this version of NCCL kernel events are known to cost little
-    Costly = 2,   // for this version they are known to cost much
-    Unknown = 3,  // what they cost is not known for this version
-    Asked = 4,    // by the job's environment
+    Cheap = 1,      // for this version of NCCL kernel events are known to cost little
+    Costly = 2,     // for this version they are known to cost much
+    Unknown = 3,    // what they cost is not known for this version
+    Requested = 4,  // by the job's environment
   };
 
   std::uint32_t nccl_version = 0;  // as ncclGetVersion() counts, 22809; 0: not known
@@ -89,8 +89,8 @@ struct Choice {
   static constexpr Choice of(std::uint64_t word) {
     const auto reason = static_cast<std::uint8_t>(word >> 32);
     return {.nccl_version = static_cast<std::uint32_t>(word),
-            .reason = reason <= static_cast<std::uint8_t>(Reason::Asked) ? Reason{reason}
-                                                                         : Reason::Undecided,
+            .reason = reason <= static_cast<std::uint8_t>(Reason::Requested) ? Reason{reason}
+                                                                             : Reason::Undecided,
             .proxies = (word >> 40 & 1) != 0,
             .steps = (word >> 41 & 1) != 0,
             .kernels = (word >> 42 & 1) != 0};

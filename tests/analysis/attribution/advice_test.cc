@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/attribution/findings.h"
+#include "analysis/attribution/judgement.h"
 #include "tests/analysis/run_maker.h"
 
 namespace chokepoint::analysis {

@@ -18,7 +18,7 @@ class BetterFamily : public testing::Test {
       made_.host(host);
       made_.node(host).interfaces.front().addresses.push_back(fmt::format("fd00::{}/64", host));
     }
-    made_.way(made_.connect("a", "b"), record::Direction::AToB, full_link());
+    made_.add_traffic(made_.connect("a", "b"), record::Direction::AToB, full_link());
   }
   void probe(const std::string& node, const std::string& document) {
     made_.node(node).probes.push_back({.kind = "tcp", .document = document});
@@ -27,10 +27,10 @@ class BetterFamily : public testing::Test {
   void probe(const std::string& node, const char* way, const char* address, double mbps) {
     probe(node, made_tcp(named<documents::Direction>(way).value(), address, mbps));
   }
-  std::optional<BetterWay> better() {
+  std::optional<BetterRoute> better() {
     const MadeScene made(made_.data);
     const DirectionLimits& direction = made.limit_timeline.directions.at(0);
-    return better_way(made.input, direction, route_of(made.input, direction));
+    return better_route(made.input, direction, route_of(made.input, direction));
   }
 
   MadeRun made_;

@@ -34,7 +34,7 @@ class Ceilings : public testing::Test {
   Ceilings() {
     made_.host("a");
     made_.host("b");
-    made_.way(made_.connect("a", "b"), Direction::AToB, full_link());
+    made_.add_traffic(made_.connect("a", "b"), Direction::AToB, full_link());
     made_.data.nodes[0].host = "host-a";
     made_.data.nodes[1].host = "host-b";
   }
@@ -80,14 +80,14 @@ TEST_F(Ceilings, FarAboveAFullLinkLowerTheConfidenceAndNothingElse) {
   EXPECT_EQ(with.verdict.lost_ms_per_step, without.verdict.lost_ms_per_step);
   EXPECT_NEAR(with.verdict.confidence, 0.6 * without.verdict.confidence, 0.006);
   EXPECT_THAT(with.verdict.against, HasSubstr("the job reached 10 %"));
-  EXPECT_EQ(with.ceilings[0].says, Ceiling::Says::Against);
+  EXPECT_EQ(with.ceilings[0].support, Support::Against);
 }
 
 TEST_F(Ceilings, ThatTheJobReachedGoWithAFullLink) {
   const double confidence = diagnosis().verdict.confidence;
   probe(920);
   const Diagnosis with = diagnosis();
-  EXPECT_EQ(with.ceilings[0].says, Ceiling::Says::For);
+  EXPECT_EQ(with.ceilings[0].support, Support::For);
   EXPECT_EQ(with.verdict.confidence, confidence);
   EXPECT_EQ(with.verdict.against, "");
 }
@@ -96,8 +96,8 @@ TEST_F(Ceilings, ThatTheJobReachedDoNotGoWithAWindow) {
   MadeRun made{{.step_ms = 100, .steps = 20}};
   made.host("a");
   made.host("b");
-  MadeWay window{.mbps = 90, .min_rtt_us = 20'000, .rtt_us = 20'100, .receive_window = 0.95};
-  made.way(made.connect("a", "b"), Direction::AToB, window);
+  MadeTraffic window{.mbps = 90, .min_rtt_us = 20'000, .rtt_us = 20'100, .receive_window = 0.95};
+  made.add_traffic(made.connect("a", "b"), Direction::AToB, window);
   const Diagnosis without = diagnose(made.data);
   ASSERT_EQ(without.verdict.verdict, VerdictClass::WanLatency);
   const auto with = [&](double mbps) {
@@ -106,9 +106,9 @@ TEST_F(Ceilings, ThatTheJobReachedDoNotGoWithAWindow) {
         {.kind = "tcp", .document = made_tcp(documents::Direction::Send, "10.0.0.2", mbps)}};
     return diagnose(made.data);
   };
-  EXPECT_EQ(with(1000).ceilings.at(0).says, Ceiling::Says::For);
+  EXPECT_EQ(with(1000).ceilings.at(0).support, Support::For);
   const Diagnosis full = with(90);
-  EXPECT_EQ(full.ceilings.at(0).says, Ceiling::Says::Against);
+  EXPECT_EQ(full.ceilings.at(0).support, Support::Against);
   EXPECT_LT(full.verdict.confidence, without.verdict.confidence);
 }
 
@@ -123,7 +123,7 @@ TEST_F(Ceilings, ALaterProbeTakesTheEarlierOnesPlace) {
 TEST_F(Ceilings, ThatTheJobWentBeyondSayNothing) {
   probe(300);
   const Diagnosis with = diagnosis();
-  EXPECT_EQ(with.ceilings.at(0).says, Ceiling::Says::Nothing);
+  EXPECT_EQ(with.ceilings.at(0).support, Support::Nothing);
   EXPECT_EQ(with.verdict.against, "");
 }
 

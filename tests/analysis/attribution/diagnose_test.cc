@@ -22,8 +22,8 @@ class Diagnosed : public testing::Test {
     made_.host("b");
     ab_ = made_.connect("a", "b");
   }
-  void send(const MadeWay& way) { made_.way(ab_, Direction::AToB, way); }
-  void receive(const MadeWay& way) { made_.way(ab_, Direction::BToA, way); }
+  void send(const MadeTraffic& way) { made_.add_traffic(ab_, Direction::AToB, way); }
+  void receive(const MadeTraffic& way) { made_.add_traffic(ab_, Direction::BToA, way); }
   Diagnosis diagnosis(const DiagnoseOptions& options = {}) {
     Diagnosis found = diagnose(made_.data, options);
     expect_sound(found);
@@ -38,7 +38,7 @@ class Diagnosed : public testing::Test {
   std::size_t ab_ = 0;
 };
 
-MadeWay lossy(std::int64_t rtt_us) {
+MadeTraffic lossy(std::int64_t rtt_us) {
   return {.min_rtt_us = rtt_us,
           .rtt_us = rtt_us,
           .lost = 0.01,
@@ -49,7 +49,7 @@ MadeWay lossy(std::int64_t rtt_us) {
                    .unsent_bytes = 1'000'000}};
 }
 
-MadeWay in_flight(std::int64_t rtt_us, std::int64_t packets) {
+MadeTraffic in_flight(std::int64_t rtt_us, std::int64_t packets) {
   return {
       .min_rtt_us = rtt_us,
       .rtt_us = rtt_us,
@@ -87,11 +87,11 @@ TEST_F(Diagnosed, AFullLinkBothWays) {
   made_.data.connections.clear();
   const std::size_t one = made_.connect("a", "b");
   const std::size_t other = made_.connect("a", "b");
-  MadeWay early = full_link();
+  MadeTraffic early = full_link();
   early.busy_ms = 100;
   early.mbps = 500;
-  made_.way(one, Direction::AToB, early);
-  made_.way(other, Direction::BToA, full_link());
+  made_.add_traffic(one, Direction::AToB, early);
+  made_.add_traffic(other, Direction::BToA, full_link());
   EXPECT_EQ(diagnosis().verdict.where.direction, "both");
 }
 
@@ -101,11 +101,11 @@ TEST_F(Diagnosed, AQueueInWhichAnswersWaitIsThatOfTheWayBack) {
   made_.data.connections.clear();
   const std::size_t one = made_.connect("a", "b");
   const std::size_t other = made_.connect("a", "b");
-  MadeWay answered_late = full_link();
+  MadeTraffic answered_late = full_link();
   answered_late.busy_ms = 70;
   answered_late.like.unsent_bytes = 0;
-  made_.way(one, Direction::AToB, answered_late);
-  made_.way(other, Direction::BToA, full_link());
+  made_.add_traffic(one, Direction::AToB, answered_late);
+  made_.add_traffic(other, Direction::BToA, full_link());
   const Verdict verdict = diagnosis().verdict;
   EXPECT_EQ(verdict.verdict, VerdictClass::LanBandwidth);
   EXPECT_EQ(verdict.where.from, "b");
@@ -136,7 +136,7 @@ TEST_F(Diagnosed, WhatALinkCostsIsGivenBackInTheOpenFirst) {
 
 // The exchange's own threads run for 30 of 60 ms, whatever the path.
 TEST_F(Diagnosed, AShorterPathDoesNotGiveBackWhatTheExchangeItselfTakes) {
-  const MadeWay way = in_flight(20'000, 10);
+  const MadeTraffic way = in_flight(20'000, 10);
   send(way);
   const double all_ms = diagnosis().verdict.lost_ms_per_step;
   made_.counter(made_.node("a"), record::kThreadCpu, "1000/python3 (main)", 0.3e9);
@@ -149,7 +149,7 @@ TEST_F(Diagnosed, AShorterPathDoesNotGiveBackWhatTheExchangeItselfTakes) {
 // What goes in pieces of a small buffer waits for answers between them.
 TEST_F(Diagnosed, RoundTripsBetweenPiecesOfASmallBufferAreTheBuffers) {
   made_.node("a").facts.push_back({.key = "net.ipv4.tcp_wmem", .value = "4096 16384 16384"});
-  MadeWay pieces = in_flight(500, 40);
+  MadeTraffic pieces = in_flight(500, 40);
   pieces.send_buffer = 0.7;
   pieces.like.unacked_packets = 20;
   send(pieces);
@@ -161,7 +161,7 @@ TEST_F(Diagnosed, RoundTripsBetweenPiecesOfASmallBufferAreTheBuffers) {
 }
 
 TEST_F(Diagnosed, AFullWidePath) {
-  MadeWay way = full_link();
+  MadeTraffic way = full_link();
   way.min_rtt_us = 20'000;
   way.rtt_us = 60'000;
   send(way);
@@ -184,7 +184,7 @@ TEST_F(Diagnosed, LossOnAWidePath) {
 }
 
 TEST_F(Diagnosed, ASmallReceiveBuffer) {
-  MadeWay way = in_flight(100, 44);
+  MadeTraffic way = in_flight(100, 44);
   way.receive_window = 0.9;
   send(way);
   const Verdict near = diagnosis().verdict;
@@ -194,7 +194,7 @@ TEST_F(Diagnosed, ASmallReceiveBuffer) {
 }
 
 TEST_F(Diagnosed, ASmallReceiveBufferForAWidePath) {
-  MadeWay way = in_flight(20'000, 44);
+  MadeTraffic way = in_flight(20'000, 44);
   way.receive_window = 0.9;
   send(way);
   const Diagnosis found = diagnosis();
@@ -204,7 +204,7 @@ TEST_F(Diagnosed, ASmallReceiveBufferForAWidePath) {
 }
 
 TEST_F(Diagnosed, ASmallSendBuffer) {
-  MadeWay way = in_flight(100, 44);
+  MadeTraffic way = in_flight(100, 44);
   way.send_buffer = 0.9;
   send(way);
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::SenderHost);
@@ -212,7 +212,7 @@ TEST_F(Diagnosed, ASmallSendBuffer) {
 }
 
 TEST_F(Diagnosed, ASmallSendBufferForAWidePath) {
-  MadeWay way = in_flight(20'000, 44);
+  MadeTraffic way = in_flight(20'000, 44);
   way.send_buffer = 0.9;
   send(way);
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WanLatency);
@@ -260,7 +260,7 @@ TEST_F(Diagnosed, RoundTripsThatNoWireShortensAreNoAlarm) {
 }
 
 TEST_F(Diagnosed, AWindowThatIsStillGrowing) {
-  MadeWay way = lossy(20'000);
+  MadeTraffic way = lossy(20'000);
   way.lost = 0;
   send(way);
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::WanLatency);
@@ -317,7 +317,7 @@ TEST_F(Diagnosed, OthersTrafficThatIsStoragesIsNamedAsThat) {
 }
 
 TEST_F(Diagnosed, LongRoundTripsOfACrowdedHostAreNoFullLink) {
-  MadeWay way = full_link();
+  MadeTraffic way = full_link();
   way.like.unsent_bytes = 0;
   send(way);
   auto& bins = made_.node("a").flows.front().packets[0];
@@ -334,9 +334,9 @@ TEST_F(Diagnosed, OthersTrafficOnTheWayBack) {
   made_.counter(made_.node("b"), record::kNicSentBytes, "eth0", 180e6);
   made_.counter(made_.node("b"), record::kJobSentBytes, "eth0", 10e6);
   send(full_link());
-  MadeWay back = full_link(80);
+  MadeTraffic back = full_link(80);
   back.busy_ms = 20;
-  made_.way(0, record::Direction::BToA, back);
+  made_.add_traffic(0, record::Direction::BToA, back);
   const Verdict verdict = diagnosis().verdict;
   EXPECT_EQ(verdict.cause, Cause::CompetingTraffic);
   EXPECT_EQ(verdict.where.from, "b");
@@ -353,7 +353,7 @@ TEST_F(Diagnosed, ABetterInterfaceThatWasIdle) {
 
 // Who waits for a late rank sends nothing, as who computes does.
 TEST_F(Diagnosed, WithoutTheLibrarysMessagesComputingIsLessSure) {
-  MadeWay way = in_flight(80, 1);
+  MadeTraffic way = in_flight(80, 1);
   way.busy_ms = 2;
   send(way);
   const Diagnosis unseen = diagnosis();
@@ -368,7 +368,7 @@ TEST_F(Diagnosed, WithoutTheLibrarysMessagesComputingIsLessSure) {
 
 TEST_F(Diagnosed, AStarvedHostTakesTheBlame) {
   starve("b");
-  MadeWay way = full_link();
+  MadeTraffic way = full_link();
   way.receive_window = 0.5;
   send(way);
   const Diagnosis found = diagnosis();
@@ -388,7 +388,7 @@ TEST_F(Diagnosed, AStarvedSenderTakesTheBlame) {
 // Its thinking is stretched as its sending is: 80 ms of a step of 100 it waited for a processor.
 TEST_F(Diagnosed, AStarvedSendersComputingIsNotAllComputing) {
   starve("a");
-  MadeWay way = full_link();
+  MadeTraffic way = full_link();
   way.busy_ms = 20;
   send(way);
   const Diagnosis found = diagnosis();
@@ -405,7 +405,7 @@ TEST_F(Diagnosed, AStarvedHostLosesNoPackets) {
 }
 
 TEST_F(Diagnosed, LittleCommunicationIsNoAlarm) {
-  MadeWay way = full_link();
+  MadeTraffic way = full_link();
   way.busy_ms = 3;
   send(way);
   const Diagnosis found = diagnosis();
@@ -415,14 +415,14 @@ TEST_F(Diagnosed, LittleCommunicationIsNoAlarm) {
 }
 
 TEST_F(Diagnosed, MoreThanALittleIsOne) {
-  MadeWay way = full_link();
+  MadeTraffic way = full_link();
   way.busy_ms = 8;
   send(way);
   EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanBandwidth);
 }
 
 TEST_F(Diagnosed, WhatIsUnexplainedIsTheProcessorsWhereTheJobWaitsForThem) {
-  MadeWay way = full_link();
+  MadeTraffic way = full_link();
   way.busy_ms = 2;
   send(way);
   made_.collectives(60, {0, 0});
@@ -440,7 +440,7 @@ TEST_F(Diagnosed, WhatIsUnexplainedIsTheProcessorsWhereTheJobWaitsForThem) {
 
 // Of the 60 ms that an exchange takes something is under way for 15.
 TEST_F(Diagnosed, WhatIsLessThanTheUnexplainedIsNoHeadline) {
-  MadeWay way = full_link();
+  MadeTraffic way = full_link();
   way.busy_ms = 15;
   send(way);
   made_.collectives(60, {0, 0});
@@ -496,7 +496,7 @@ TEST_F(Diagnosed, WhatIsNotSureIsSaidToBeProbable) {
 }
 
 TEST_F(Diagnosed, TheLargestComesFirst) {
-  MadeWay way = full_link();
+  MadeTraffic way = full_link();
   way.receive_window = 0.3;
   send(way);
   const Diagnosis found = diagnosis();
@@ -563,10 +563,10 @@ TEST(DiagnosedInBulk, ThousandsOfConnectionsAreNoMatter) {
   for (const char* name : {"a", "b", "c", "d"}) {
     made.host(name);
   }
-  MadeWay way = full_link(10);
+  MadeTraffic way = full_link(10);
   for (int each = 0; each < 2000; ++each) {
-    made.way(made.connect(each % 2 == 0 ? "a" : "c", each % 3 == 0 ? "b" : "d"), Direction::AToB,
-             way);
+    made.add_traffic(made.connect(each % 2 == 0 ? "a" : "c", each % 3 == 0 ? "b" : "d"),
+                     Direction::AToB, way);
   }
   const Diagnosis found = diagnose(made.data);
   expect_sound(found);

@@ -1,7 +1,8 @@
+#include "analysis/attribution/given_claims.h"
+
 #include <gmock/gmock.h>
 
 #include "analysis/attribution/causes.h"
-#include "analysis/attribution/ceilings.h"
 #include "tests/analysis/attribution/sound.h"
 #include "tests/analysis/made_run.h"
 
@@ -18,7 +19,6 @@ using testing::IsEmpty;
 using testing::Optional;
 using testing::SizeIs;
 using About = Claim::About;
-using Says = Ceiling::Says;
 
 constexpr std::int64_t kWallNs = 1'795'000'000'000'000'000;
 constexpr std::int64_t kSecondNs = 1'000'000'000;
@@ -43,7 +43,7 @@ class GivenClaims : public testing::Test {
 
   // b comes 30 ms after a to each exchange.
   void make_late() {
-    made_.way(made_.connect("a", "b"), Direction::AToB, {.busy_ms = 30, .mbps = 900});
+    made_.add_traffic(made_.connect("a", "b"), Direction::AToB, {.busy_ms = 30, .mbps = 900});
     made_.collectives(20, {0, 30});
   }
 
@@ -75,10 +75,10 @@ TEST_F(GivenClaims, OfTheSameLateRankAreEvidence) {
   make_late();
   const Diagnosis found = diagnosis({late(1, 28)});
   ASSERT_EQ(without_.verdict.verdict, VerdictClass::Straggler);
-  EXPECT_THAT(found.given,
-              ElementsAre(AllOf(
-                  Field(&GivenClaim::says, Says::For), Field(&GivenClaim::theirs, Optional(1)),
-                  Field(&GivenClaim::ours, Optional(1)), Field(&GivenClaim::unit, "rank"))));
+  EXPECT_THAT(found.given, ElementsAre(AllOf(Field(&GivenClaim::support, Support::For),
+                                             Field(&GivenClaim::theirs, Optional(1)),
+                                             Field(&GivenClaim::ours, Optional(1)),
+                                             Field(&GivenClaim::unit, "rank"))));
   EXPECT_EQ(found.verdict.confidence, without_.verdict.confidence);
   EXPECT_THAT(found.verdict.evidence,
               Contains(AllOf(Field(&Evidence::from, "trace.json"),
@@ -88,7 +88,7 @@ TEST_F(GivenClaims, OfTheSameLateRankAreEvidence) {
 TEST_F(GivenClaims, OfAnotherLateRankLowerTheConfidenceAndNothingElse) {
   make_late();
   const Diagnosis found = diagnosis({late(0, 28)});
-  EXPECT_THAT(found.given, ElementsAre(Field(&GivenClaim::says, Says::Against)));
+  EXPECT_THAT(found.given, ElementsAre(Field(&GivenClaim::support, Support::Against)));
   EXPECT_EQ(found.verdict.verdict, without_.verdict.verdict);
   EXPECT_EQ(found.verdict.where.rank, without_.verdict.where.rank);
   EXPECT_NEAR(found.verdict.confidence, 0.6 * without_.verdict.confidence, 0.006);
@@ -144,9 +144,9 @@ TEST_F(GivenClaims, OfARankThatEndedAreHeldAgainstOurs) {
   made_.node("b").exit_status = 137;
   Diagnosis found = diagnosis({missing(1)});
   ASSERT_EQ(without_.verdict.cause, Cause::RankGone);
-  EXPECT_THAT(found.given, ElementsAre(Field(&GivenClaim::says, Says::For)));
+  EXPECT_THAT(found.given, ElementsAre(Field(&GivenClaim::support, Support::For)));
   found = diagnosis({missing(0)});
-  EXPECT_THAT(found.given, ElementsAre(Field(&GivenClaim::says, Says::Against)));
+  EXPECT_THAT(found.given, ElementsAre(Field(&GivenClaim::support, Support::Against)));
   EXPECT_FALSE(found.verdict.against.empty());
 }
 
@@ -165,16 +165,16 @@ TEST_F(GivenClaims, OfStepsAreComparedWithThoseOfTheSameTime) {
   const WallSpan during{kWallNs + kSecondNs, kWallNs + 2 * kSecondNs};
   EXPECT_THAT(diagnosis({step(104, during)}).given,
               ElementsAre(AllOf(Field(&GivenClaim::ours, Optional(testing::DoubleNear(100, 1))),
-                                Field(&GivenClaim::says, Says::For))));
+                                Field(&GivenClaim::support, Support::For))));
   EXPECT_THAT(diagnosis({step(160, during)}).given,
-              ElementsAre(Field(&GivenClaim::says, Says::Against)));
+              ElementsAre(Field(&GivenClaim::support, Support::Against)));
   const WallSpan after{kWallNs + 100 * kSecondNs, kWallNs + 101 * kSecondNs};
   EXPECT_THAT(diagnosis({step(104, after)}).given,
               ElementsAre(Field(&GivenClaim::ours, std::nullopt)));
 }
 
 TEST_F(GivenClaims, OfHiddenCommunicationContradictALinkThatIsFull) {
-  made_.way(made_.connect("a", "b"), Direction::AToB, full_link());
+  made_.add_traffic(made_.connect("a", "b"), Direction::AToB, full_link());
   const auto exposed = [](double ms) {
     return Claim{.tool = Tool::Profiler,
                  .about = About::Exposed,
@@ -186,10 +186,10 @@ TEST_F(GivenClaims, OfHiddenCommunicationContradictALinkThatIsFull) {
   };
   Diagnosis found = diagnosis({exposed(1)});
   ASSERT_EQ(without_.verdict.verdict, VerdictClass::LanBandwidth);
-  EXPECT_THAT(found.given, ElementsAre(Field(&GivenClaim::says, Says::Against)));
+  EXPECT_THAT(found.given, ElementsAre(Field(&GivenClaim::support, Support::Against)));
   EXPECT_LT(found.verdict.confidence, without_.verdict.confidence);
   found = diagnosis({exposed(60)});
-  EXPECT_THAT(found.given, ElementsAre(Field(&GivenClaim::says, Says::For)));
+  EXPECT_THAT(found.given, ElementsAre(Field(&GivenClaim::support, Support::For)));
 }
 
 TEST_F(GivenClaims, OfSlurmAreEvidenceOfAnEnd) {
@@ -202,12 +202,12 @@ TEST_F(GivenClaims, OfSlurmAreEvidenceOfAnEnd) {
                   .from = "sacct.txt"};
   const Diagnosis found = diagnosis({end});
   EXPECT_THAT(found.given, ElementsAre(AllOf(Field(&GivenClaim::ours, Optional(137)),
-                                             Field(&GivenClaim::says, Says::For))));
+                                             Field(&GivenClaim::support, Support::For))));
   EXPECT_THAT(found.verdict.evidence,
               Contains(Field(&Evidence::what, HasSubstr("slurm: step 7.0: OUT_OF_MEMORY"))));
   Claim well = end;
   well.what = "job 7: COMPLETED";
-  EXPECT_THAT(diagnosis({well}).given, ElementsAre(Field(&GivenClaim::says, Says::Against)));
+  EXPECT_THAT(diagnosis({well}).given, ElementsAre(Field(&GivenClaim::support, Support::Against)));
 }
 
 TEST_F(GivenClaims, OfFilesOfAnotherTimeAreNotUsed) {

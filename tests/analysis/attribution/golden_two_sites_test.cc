@@ -32,7 +32,7 @@ constexpr Nuttcp kThere{2693.27, 326, 6220, 15.12};
 constexpr Nuttcp kBack{26656.33, 0, 126785, 15.08};
 constexpr Nuttcp kLan{15664.45, 486, 985, 0.28};
 
-MadeWay way_of(const Nuttcp& test, double busy_ms) {
+MadeTraffic way_of(const Nuttcp& test, double busy_ms) {
   const double packets = test.mbps * 1e6 / 8 * kTestSeconds / kMss;
   const double in_flight = test.mbps * 1e3 / 8 * test.rtt_ms / kMss;
   return {.busy_ms = busy_ms,
@@ -63,8 +63,8 @@ Diagnosis sound(const MadeRun& made) {
 // As much one way as the other, as in an all-reduce.
 Diagnosis asymmetric() {
   MadeRun made = two_sites({.step_ms = 200, .steps = 30});
-  made.way(0, Direction::AToB, way_of(kThere, 60));
-  made.way(0, Direction::BToA, way_of(kBack, 60 * kThere.mbps / kBack.mbps));
+  made.add_traffic(0, Direction::AToB, way_of(kThere, 60));
+  made.add_traffic(0, Direction::BToA, way_of(kBack, 60 * kThere.mbps / kBack.mbps));
   return sound(made);
 }
 
@@ -95,9 +95,9 @@ TEST(GoldenTwoSites, EqualRoundTripsTellThatItIsNotTheRoute) {
 
 Diagnosis lan(double receiver_percent, std::optional<double> slot_mbps) {
   MadeRun made = two_sites({.step_ms = 20, .steps = 100});
-  MadeWay way = way_of(kLan, 12);
+  MadeTraffic way = way_of(kLan, 12);
   way.receive_window = 0.8;  // what the receiver does not drain closes its window
-  made.way(0, Direction::AToB, way);
+  made.add_traffic(0, Direction::AToB, way);
   NodeData& receiver = made.node("hubble");
   made.counter(receiver, record::kThreadCpu, "1001/python3 (epoll)", receiver_percent * 1e7);
   made.counter(receiver, record::kThreadWait, "1001/python3 (epoll)", 1e6);
@@ -121,9 +121,9 @@ TEST(GoldenTwoSites, ANarrowSlotIsNamedWhereItIsKnown) {
   EXPECT_THAT(lan(99, kFourLanesOfFive).verdict.verdict,
               AnyOf(VerdictClass::ReceiverHost, VerdictClass::PcieNic));
   MadeRun made = two_sites({.step_ms = 20, .steps = 100});
-  MadeWay way = way_of(kLan, 12);
+  MadeTraffic way = way_of(kLan, 12);
   way.like.unacked_packets = 200;  // the card, not the window, holds it back
-  made.way(0, Direction::AToB, way);
+  made.add_traffic(0, Direction::AToB, way);
   made.gauge(made.node("hubble"), record::kPcieCeiling, "eth0", kFourLanesOfFive);
   const Verdict verdict = sound(made).verdict;
   EXPECT_EQ(verdict.verdict, VerdictClass::PcieNic);
@@ -139,14 +139,14 @@ constexpr double kComputingMs = 100;  // of a step; the paper tells sums alone
 Diagnosis training(double seconds, double rtt_ms) {
   const double step_ms = kComputingMs * seconds / kLocalSeconds;
   MadeRun made = two_sites({.step_ms = step_ms, .steps = 60});
-  MadeWay way{.busy_ms = step_ms - kComputingMs,
-              .min_rtt_us = static_cast<std::int64_t>(rtt_ms * 1e3),
-              .rtt_us = static_cast<std::int64_t>(rtt_ms * 1e3),
-              .like = {.mss_bytes = static_cast<std::int64_t>(kMss),
-                       .cwnd_packets = 4000,
-                       .unacked_packets = 350,
-                       .unsent_bytes = 0}};
-  made.way(0, Direction::AToB, way);
+  MadeTraffic way{.busy_ms = step_ms - kComputingMs,
+                  .min_rtt_us = static_cast<std::int64_t>(rtt_ms * 1e3),
+                  .rtt_us = static_cast<std::int64_t>(rtt_ms * 1e3),
+                  .like = {.mss_bytes = static_cast<std::int64_t>(kMss),
+                           .cwnd_packets = 4000,
+                           .unacked_packets = 350,
+                           .unsent_bytes = 0}};
+  made.add_traffic(0, Direction::AToB, way);
   return sound(made);
 }
 

@@ -35,7 +35,7 @@ class GpuClocksTest : public testing::Test {
       made_.host(name);
     }
     for (const auto& [from, to] : {std::pair("a", "b"), {"b", "c"}, {"c", "a"}}) {
-      made_.way(made_.connect(from, to), Direction::AToB, {.busy_ms = 3, .mbps = 500});
+      made_.add_traffic(made_.connect(from, to), Direction::AToB, {.busy_ms = 3, .mbps = 500});
     }
   }
   void gpu(const char* node, const GpuReadings& clocks, const char* address = kClockedGpu) {

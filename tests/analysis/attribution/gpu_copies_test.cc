@@ -18,7 +18,8 @@ class GpuCopies : public testing::Test {
   GpuCopies() {
     made_.host("a");
     made_.host("b");
-    made_.way(made_.connect("a", "b"), record::Direction::AToB, {.busy_ms = 5, .mbps = 500});
+    made_.add_traffic(made_.connect("a", "b"), record::Direction::AToB,
+                      {.busy_ms = 5, .mbps = 500});
     for (const char* node : {"a", "b"}) {
       made_.node(node).events.push_back(
           {.kind = std::string(record::kGpuProcess), .subject = kCopyingGpu});
@@ -197,8 +198,8 @@ TEST_F(GlooCopies, BeforeAndAfterEachExchangeCountBothWays) {
 }
 
 TEST_F(GlooCopies, FarFewerThanWhatGoesOverTheNetworkAreNotGloos) {
-  MadeWay way{.busy_ms = 10, .mbps = 9000};
-  made_.way(0, record::Direction::BToA, way);
+  MadeTraffic way{.busy_ms = 10, .mbps = 9000};
+  made_.add_traffic(0, record::Direction::BToA, way);
   copies("a", 0.003);
   copies("b", 0.003);
   made_.collectives(10, {0, 0});

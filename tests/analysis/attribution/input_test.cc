@@ -25,9 +25,9 @@ class OfInput : public testing::Test {
     for (const char* name : {"a", "b"}) {
       made_.host(name);
     }
-    MadeWay way = full_link();
+    MadeTraffic way = full_link();
     way.busy_ms = 10;
-    made_.way(made_.connect("a", "b"), Direction::AToB, way);
+    made_.add_traffic(made_.connect("a", "b"), Direction::AToB, way);
   }
 
   // In every `every`th step from `from_ms` to `to_ms` of it.

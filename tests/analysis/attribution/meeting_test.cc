@@ -69,12 +69,12 @@ TEST_F(MeetingFamily, ExplainsNothingWhereBothAreOfOneFamily) {
 
 TEST_F(MeetingFamily, ExplainsNothingWhereTheOtherFamilyPassed) {
   name_interface("TP_SOCKET_IFNAME");
-  made_.way(made_.connect("a", "b"), record::Direction::AToB, {});
+  made_.add_traffic(made_.connect("a", "b"), record::Direction::AToB, {});
   EXPECT_NE(diagnose(made_.data).verdict.cause, Cause::MeetingFamily);
 }
 
 TEST_F(MeetingFamily, IsRemarkedOfAJobThatGoesOn) {
-  made_.way(made_.connect("a", "b"), record::Direction::AToB, full_link());
+  made_.add_traffic(made_.connect("a", "b"), record::Direction::AToB, full_link());
   for (const char* host : {"a", "b"}) made_.node(host).exit_status = 0;
   const Diagnosis found = diagnose(made_.data);
   EXPECT_NE(found.verdict.cause, Cause::MeetingFamily);

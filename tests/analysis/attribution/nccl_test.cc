@@ -40,7 +40,7 @@ class NcclJob : public testing::Test {
 // 200 ms in one rank's backward pass: every rank's takes as long, and only the order of arrival
 // tells.
 TEST_F(NcclJob, WhoComesLateIsNamedByTheOrderOfArrival) {
-  made_.way(made_.connect("a", "b"), record::Direction::AToB, {.busy_ms = 3, .mbps = 300});
+  made_.add_traffic(made_.connect("a", "b"), record::Direction::AToB, {.busy_ms = 3, .mbps = 300});
   exchange(3, {0, 40});
   const Diagnosis diagnosis = found();
   EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::Straggler);
@@ -50,9 +50,9 @@ TEST_F(NcclJob, WhoComesLateIsNamedByTheOrderOfArrival) {
 }
 
 TEST_F(NcclJob, AFullLinkIsNamedWithWhatNcclWaitedFor) {
-  MadeWay way = full_link();
+  MadeTraffic way = full_link();
   way.busy_ms = 60;
-  made_.way(made_.connect("a", "b"), record::Direction::AToB, way);
+  made_.add_traffic(made_.connect("a", "b"), record::Direction::AToB, way);
   exchange(60, {0, 0});
   const Diagnosis diagnosis = found();
   EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::LanBandwidth);
@@ -64,7 +64,7 @@ TEST_F(NcclJob, AFullLinkIsNamedWithWhatNcclWaitedFor) {
 }
 
 TEST_F(NcclJob, WhereTooFewArrivalsAreToldItSaysWhatWouldHelp) {
-  made_.way(made_.connect("a", "b"), record::Direction::AToB, {.busy_ms = 3, .mbps = 300});
+  made_.add_traffic(made_.connect("a", "b"), record::Direction::AToB, {.busy_ms = 3, .mbps = 300});
   exchange(3, {0, 40});
   EXPECT_THAT(found().missing, Not(Contains(HasSubstr("CHOKEPOINT_NCCL_WINDOW"))));
   for (NodeData& node : made_.data.nodes) {
@@ -78,8 +78,8 @@ TEST_F(NcclJob, WhereTooFewArrivalsAreToldItSaysWhatWouldHelp) {
 }
 
 TEST_F(NcclJob, WithoutWaitsNothingIsSaidOfThem) {
-  MadeWay way = full_link();
-  made_.way(made_.connect("a", "b"), record::Direction::AToB, way);
+  MadeTraffic way = full_link();
+  made_.add_traffic(made_.connect("a", "b"), record::Direction::AToB, way);
   made_.collectives(60, {0, 0});
   for (const Evidence& each : found().verdict.evidence) {
     EXPECT_EQ(each.what.find("NCCL"), std::string::npos) << each.what;

@@ -1,7 +1,7 @@
 // Losses beside an interface that went down: network.cc and hosts.cc in one diagnosis.
 #include <gtest/gtest.h>
 
-#include "analysis/attribution/findings.h"
+#include "analysis/attribution/network.h"
 #include "base/record/names.h"
 #include "tests/analysis/attribution/made_scene.h"
 #include "tests/analysis/made_run.h"
@@ -14,7 +14,7 @@ class Outages : public testing::Test {
   Outages() {
     made_.host("a");
     made_.host("b");
-    made_.way(made_.connect("a", "b"), record::Direction::AToB, full_link());
+    made_.add_traffic(made_.connect("a", "b"), record::Direction::AToB, full_link());
   }
   Verdict explained() {
     Verdict verdict{.verdict = VerdictClass::LanLoss, .cause = Cause::Loss};

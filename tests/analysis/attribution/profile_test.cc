@@ -121,7 +121,7 @@ TEST_F(Profiles, TakeTheNamesOfParallelismThatPeopleGive) {
 
 // Its sockets had something under way, so communication is known, but not what it carried.
 TEST_F(Profiles, AreRefusedWhereNoCollectiveWasSeen) {
-  made_.way(ab_, record::Direction::AToB, full_link());
+  made_.add_traffic(ab_, record::Direction::AToB, full_link());
   const auto profile = profile_of(made_.data);
   ASSERT_FALSE(profile);
   EXPECT_NE(describe(profile.error()).find("no collective"), std::string::npos);
@@ -130,7 +130,7 @@ TEST_F(Profiles, AreRefusedWhereNoCollectiveWasSeen) {
 // Pauses are in its mean, and the sender's packets come in bursts.
 TEST_F(Profiles, TakeAFullLinksRateFromTheReceiversFullestBins) {
   reduce(0, 100, 195, 8'000'000);
-  made_.way(ab_, record::Direction::AToB, full_link());
+  made_.add_traffic(ab_, record::Direction::AToB, full_link());
   auto& samples = made_.data.nodes[1].flows.front().packets.at(0);
   ASSERT_GT(samples.size(), 10U);
   for (std::size_t at = 0; at < samples.size(); ++at) {
@@ -143,23 +143,25 @@ TEST_F(Profiles, TakeAFullLinksRateFromTheReceiversFullestBins) {
 // Two ranks of a host pass each other more, through memory.
 TEST_F(Profiles, TakeThePathBetweenHostsFromNoConnectionInsideOne) {
   reduce(0, 100, 195, 8'000'000);
-  made_.way(ab_, record::Direction::AToB, {.busy_ms = 60, .min_rtt_us = 400, .rtt_us = 400});
+  made_.add_traffic(ab_, record::Direction::AToB,
+                    {.busy_ms = 60, .min_rtt_us = 400, .rtt_us = 400});
   const std::size_t inside = made_.connect("a", "a");
-  made_.way(inside, record::Direction::AToB, {.busy_ms = 150, .min_rtt_us = 20, .rtt_us = 20});
+  made_.add_traffic(inside, record::Direction::AToB,
+                    {.busy_ms = 150, .min_rtt_us = 20, .rtt_us = 20});
   EXPECT_EQ(profile_of(made_.data)->path.rtt_ms, 0.4);
 }
 
 // Whose kernel took one packet for another, and keeps that as the least.
 TEST_F(Profiles, DoNotBelieveOneEndsLeastRoundTripAgainstTheOthers) {
   reduce(0, 100, 120, 8'000'000);
-  const MadeWay way{.min_rtt_us = 8000, .rtt_us = 8000};
-  made_.way(ab_, record::Direction::AToB, way);
+  const MadeTraffic way{.min_rtt_us = 8000, .rtt_us = 8000};
+  made_.add_traffic(ab_, record::Direction::AToB, way);
   auto& samples = made_.data.nodes[0].flows.front().sockets.at(0);
   for (std::size_t at = samples.size() / 2; at < samples.size(); ++at) {
     samples[at].min_rtt_us = 4100;
   }
   EXPECT_EQ(profile_of(made_.data)->path.rtt_ms, 4.1) << "the other end sends nothing";
-  made_.way(ab_, record::Direction::BToA, way);
+  made_.add_traffic(ab_, record::Direction::BToA, way);
   EXPECT_EQ(profile_of(made_.data)->path.rtt_ms, 8);
 }
 

@@ -1,8 +1,9 @@
+#include "analysis/attribution/ranks.h"
+
 #include <gtest/gtest.h>
 
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/diagnose.h"
-#include "analysis/attribution/findings.h"
 #include "base/record/names.h"
 #include "tests/analysis/attribution/sound.h"
 #include "tests/analysis/made_run.h"
@@ -20,9 +21,9 @@ class Ranks : public testing::Test {
       made_.host(name);
     }
     for (const auto& [from, to] : {std::pair("a", "b"), {"b", "c"}, {"c", "d"}, {"d", "a"}}) {
-      MadeWay way = full_link();
+      MadeTraffic way = full_link();
       way.busy_ms = 20;
-      made_.way(made_.connect(from, to), Direction::AToB, way);
+      made_.add_traffic(made_.connect(from, to), Direction::AToB, way);
     }
   }
   Diagnosis late(const std::vector<double>& late_ms) {
@@ -96,7 +97,7 @@ TEST_F(Ranks, AreLateByMoreThanChanceOnFullProcessors) {
 
 // By up to 60 ms: of few steps nobody can say whether it goes on.
 TEST_F(Ranks, AreNotToldOfFewStepsInWhichTheyWereLateByWhatEver) {
-  const auto told = [&](std::size_t steps) {
+  const auto verdict_after = [&](std::size_t steps) {
     made_.collectives(20, {0, 0, 0, 0});
     for (std::size_t place = 0; place < made_.data.nodes.size(); ++place) {
       auto& rows = made_.data.nodes[place].collectives;
@@ -111,9 +112,9 @@ TEST_F(Ranks, AreNotToldOfFewStepsInWhichTheyWereLateByWhatEver) {
     }
     return diagnose(made_.data).verdict.verdict;
   };
-  EXPECT_EQ(told(30), VerdictClass::Straggler);
-  EXPECT_NE(told(14), VerdictClass::Straggler);
-  EXPECT_EQ(told(4), VerdictClass::Unknown);
+  EXPECT_EQ(verdict_after(30), VerdictClass::Straggler);
+  EXPECT_NE(verdict_after(14), VerdictClass::Straggler);
+  EXPECT_EQ(verdict_after(4), VerdictClass::Unknown);
 }
 
 // As where NCCL's messages are asked for only now and then: of six steps three were seen. What the

@@ -51,7 +51,7 @@ class Rdma : public testing::Test {
 // What such a job sends by TCP are a few words at its start.
 TEST_F(Rdma, AJobIsNotCalledFineForItsFewWordsByTcp) {
   const std::size_t ab = made_.connect("a", "b");
-  made_.way(ab, record::Direction::AToB, {.busy_ms = 0.5, .mbps = 1});
+  made_.add_traffic(ab, record::Direction::AToB, {.busy_ms = 0.5, .mbps = 1});
   made_.counter(made_.node("a"), record::kJobSentBytes, "ens1", 1000);
   const Diagnosis diagnosis = diagnose(made_.data);
   EXPECT_EQ(diagnosis.verdict.verdict, VerdictClass::Unknown);
@@ -67,7 +67,7 @@ TEST_F(Rdma, WhoseBytesNeedLittleOfTheLineIsComputing) {
 
 TEST_F(Rdma, OfStorageBesideAJobOnSocketsIsNotTheJobs) {
   const std::size_t ab = made_.connect("a", "b");
-  made_.way(ab, record::Direction::AToB, full_link());
+  made_.add_traffic(ab, record::Direction::AToB, full_link());
   made_.counter(made_.node("a"), record::kJobSentBytes, "ens1", kLineBytes / 10);
   EXPECT_EQ(verdict().verdict, VerdictClass::LanBandwidth);
 }

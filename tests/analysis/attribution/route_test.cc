@@ -18,16 +18,16 @@ class Routes : public testing::Test {
     made_.host("a");
     made_.host("b", {.speed_mbps = 1000});
     ab_ = made_.connect("a", "b");
-    made_.way(ab_, Direction::AToB, full_link());
+    made_.add_traffic(ab_, Direction::AToB, full_link());
   }
   Route route(const DiagnoseOptions& options = {}) {
     const MadeScene made(made_.data, options);
     return route_of(made.input, made.limit_timeline.directions.at(0));
   }
-  std::optional<BetterWay> better() {
+  std::optional<BetterRoute> better() {
     const MadeScene made(made_.data);
     const DirectionLimits& direction = made.limit_timeline.directions.at(0);
-    return better_way(made.input, direction, route_of(made.input, direction));
+    return better_route(made.input, direction, route_of(made.input, direction));
   }
   // Another card at both hosts.
   void second(const std::string& at_a, const std::string& at_b, double mbps = 25'000) {
@@ -55,10 +55,10 @@ TEST_F(Routes, LeadFromCardToCard) {
 TEST_F(Routes, AreWideFromARoundTripOn) {
   EXPECT_FALSE(route().is_wan);
   EXPECT_TRUE(route({.wan_rtt_ms = 0.05}).is_wan);
-  MadeWay far = full_link();
+  MadeTraffic far = full_link();
   far.min_rtt_us = 20'000;
   far.rtt_us = 60'000;
-  made_.way(made_.connect("a", "b"), Direction::AToB, far);
+  made_.add_traffic(made_.connect("a", "b"), Direction::AToB, far);
   const MadeScene made(made_.data);
   EXPECT_FALSE(route_of(made.input, made.limit_timeline.directions.at(0)).is_wan);
   EXPECT_TRUE(route_of(made.input, made.limit_timeline.directions.at(2)).is_wan);
@@ -105,12 +105,12 @@ TEST_F(Routes, KnowTheJobsBytesByItsSocketsWherePacketsWereNotSeen) {
 
 // In every round trip is the queue of others, who were there before the job.
 TEST_F(Routes, AreNotFarForAQueueThatOthersKeep) {
-  MadeWay way = full_link();
+  MadeTraffic way = full_link();
   way.min_rtt_us = 6'000;
   way.rtt_us = 18'000;
-  made_.way(made_.connect("a", "b"), Direction::AToB, way);
+  made_.add_traffic(made_.connect("a", "b"), Direction::AToB, way);
   way.min_rtt_us = 12'000;
-  made_.way(made_.connect("a", "b"), Direction::AToB, way);
+  made_.add_traffic(made_.connect("a", "b"), Direction::AToB, way);
   const auto are_far = [&] {
     const MadeScene made(made_.data);
     const auto is_far = [&](std::size_t direction) {

@@ -32,7 +32,7 @@ class OfAStall : public testing::Test {
       node.span.end_ns += 40 * kSecond;
     }
     ab_ = made_.connect("a", "b");
-    made_.way(ab_, Direction::AToB, {.busy_ms = 10});
+    made_.add_traffic(ab_, Direction::AToB, {.busy_ms = 10});
     made_.collectives(10, {0, 0, 0});
   }
 

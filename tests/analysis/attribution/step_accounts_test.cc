@@ -1,3 +1,5 @@
+#include "analysis/attribution/step_accounts.h"
+
 #include <gmock/gmock.h>
 
 #include "analysis/attribution/diagnose.h"
@@ -16,7 +18,7 @@ MadeRun run_on_a_full_link() {
   MadeRun made({.step_ms = 100, .steps = 20});
   made.host("a", {.speed_mbps = 1000});
   made.host("b", {.speed_mbps = 1000});
-  made.way(made.connect("a", "b"), record::Direction::AToB, full_link());
+  made.add_traffic(made.connect("a", "b"), record::Direction::AToB, full_link());
   return made;
 }
 
@@ -44,7 +46,7 @@ TEST(StepAccounts, WaitingStandsInTheStepInWhichSomebodyWasWaitedFor) {
   MadeRun made({.step_ms = 100, .steps = 20});
   made.host("a");
   made.host("b");
-  made.way(made.connect("a", "b"), record::Direction::AToB, {.busy_ms = 10});
+  made.add_traffic(made.connect("a", "b"), record::Direction::AToB, {.busy_ms = 10});
   made.collectives(10, {0, 0});
   // b comes 40 ms late to the collective of the eleventh step alone.
   for (NodeData& node : made.data.nodes) {

@@ -84,7 +84,7 @@ class BadInput : public testing::Test {
   }
 
   // What is said, and that it holds together.
-  json told() const {
+  json diagnosis() const {
     const fakes::CliRun run = run_diagnose({run_.folder().string(), "--json"});
     EXPECT_EQ(run.code, cli::ExitCode::Done) << run.err;
     const json document = json::parse(run.out, nullptr, false);
@@ -116,7 +116,7 @@ class BadInput : public testing::Test {
 
 TEST_F(BadInput, TheSoundRunIsToldWithoutComplaint) {
   both();
-  const json document = told();
+  const json document = diagnosis();
   EXPECT_EQ(document["steps"]["count"], kSteps);
   // Made records have no packets that both ends saw, and no library's messages.
   EXPECT_THAT(missing(document), testing::Each(testing::AnyOf(HasSubstr("clocks of a and b"),
@@ -126,7 +126,7 @@ TEST_F(BadInput, TheSoundRunIsToldWithoutComplaint) {
 TEST_F(BadInput, ARecordCutShort) {
   both();
   cut("a", 0.9);
-  const json document = told();
+  const json document = diagnosis();
   EXPECT_THAT(missing(document), Contains("the record of a is cut short or damaged"));
   EXPECT_EQ(document["complete"], false);
 }
@@ -135,7 +135,7 @@ TEST_F(BadInput, ARecordOfWhichLittleIsLeft) {
   both();
   for (int round = 0; round < 5; ++round) {
     cut("a", 0.6);
-    const json document = told();
+    const json document = diagnosis();
     EXPECT_THAT(missing(document),
                 Contains(testing::AnyOf(HasSubstr("of a is cut short"), HasSubstr("a.db"))));
     EXPECT_EQ(document["steps"]["count"], kSteps);
@@ -145,16 +145,16 @@ TEST_F(BadInput, ARecordOfWhichLittleIsLeft) {
 TEST_F(BadInput, ARecordCutBeforeItsTables) {
   both();
   fs::resize_file(file("a"), 100);
-  const json document = told();
+  const json document = diagnosis();
   EXPECT_THAT(missing(document), Contains(HasSubstr("a.db")));
   EXPECT_EQ(document["steps"]["count"], kSteps);
 }
 
 TEST_F(BadInput, ANodeThatLeftNone) {
   both();
-  const double whole = told()["verdict"]["confidence"];
+  const double whole = diagnosis()["verdict"]["confidence"];
   fs::remove(file("b"));
-  const json document = told();
+  const json document = diagnosis();
   EXPECT_THAT(missing(document), Contains(HasSubstr("no record of rank 1")));
   EXPECT_EQ(document["steps"]["count"], kSteps);
   EXPECT_LT(document["verdict"]["confidence"].get<double>(), 0.7 * whole);
@@ -175,7 +175,7 @@ TEST_F(BadInput, ClocksAnHourApart) {
   node(plan_of("a"));
   node(late);
   run_.finish();
-  const json document = told();
+  const json document = diagnosis();
   // A wrong clock is no reason to say what right clocks would not have said.
   EXPECT_THAT(document["verdict"]["class"],
               testing::AnyOf(usual["verdict"]["class"], json("unknown")));
@@ -187,7 +187,7 @@ TEST_F(BadInput, NoPackets) {
     exchange(run_.node(plan_of(name)), false);
   }
   run_.finish();
-  EXPECT_THAT(missing(told()), Contains("no packets were captured on b"));
+  EXPECT_THAT(missing(diagnosis()), Contains("no packets were captured on b"));
 }
 
 TEST_F(BadInput, NoSteps) {
@@ -195,7 +195,7 @@ TEST_F(BadInput, NoSteps) {
     exchange(run_.node(plan_of(name)), true, false);
   }
   run_.finish();
-  const json document = told();
+  const json document = diagnosis();
   EXPECT_EQ(document["verdict"]["class"], "unknown");
   EXPECT_TRUE(document["accounting_ms_per_step"].is_null());
   EXPECT_TRUE(document["verdict"]["lost_ms_per_step"].is_null());
@@ -210,7 +210,7 @@ TEST_F(BadInput, TwoJobsInOneRecord) {
   again.command = {"train", "--again"};
   exchange(run_.node(again));
   run_.finish();
-  const json document = told();
+  const json document = diagnosis();
   EXPECT_THAT(missing(document), Contains(HasSubstr("a holds 2 jobs")));
 }
 
@@ -220,14 +220,14 @@ TEST_F(BadInput, TwoJobsInOneFolder) {
   stranger.name = "c";
   node(stranger);
   run_.finish();
-  EXPECT_THAT(missing(told()), Contains(HasSubstr("two jobs lie here")));
+  EXPECT_THAT(missing(diagnosis()), Contains(HasSubstr("two jobs lie here")));
 }
 
 TEST_F(BadInput, ANewerSchema) {
   both();
   ASSERT_TRUE(
       record::Database::open(file("b"), record::Access::Write)->run("PRAGMA user_version=99"));
-  EXPECT_THAT(missing(told()), Contains(AllOf(HasSubstr("b.db"), HasSubstr("schema 99"))));
+  EXPECT_THAT(missing(diagnosis()), Contains(AllOf(HasSubstr("b.db"), HasSubstr("schema 99"))));
   const fakes::CliRun alone = run_diagnose({file("b").string()});
   EXPECT_EQ(alone.code, cli::ExitCode::Failed);
   EXPECT_THAT(alone.err, HasSubstr("b.db"));
@@ -245,7 +245,7 @@ TEST_F(BadInput, AnOlderSchema) {
                     "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i<29)"
                     " INSERT INTO step(start_ns,end_ns,merged,number,rank,source)"
                     " SELECT i*100000000,(i+1)*100000000,1,i,0,1 FROM n;"));
-  const json document = told();
+  const json document = diagnosis();
   EXPECT_EQ(document["steps"]["count"], 30);
   EXPECT_THAT(missing(document), Contains("no connection of the job was seen on a"));
 }
@@ -253,7 +253,7 @@ TEST_F(BadInput, AnOlderSchema) {
 TEST_F(BadInput, AnEmptyRecord) {
   run_.node({.rank = {}, .command = {}});
   run_.finish();
-  const json document = told();
+  const json document = diagnosis();
   EXPECT_EQ(document["verdict"]["class"], "unknown");
   EXPECT_THAT(missing(document), Contains("no process of the job was seen on a"));
 }
@@ -287,7 +287,7 @@ TEST_F(BadInput, ARunThatWasKilled) {
   plan.is_ended = false;
   node(plan);
   run_.finish();
-  const json document = told();
+  const json document = diagnosis();
   EXPECT_EQ(document["complete"], false);
   EXPECT_THAT(missing(document), Contains(HasSubstr("of a has no end")));
 }

@@ -26,18 +26,18 @@ Json document(const Diagnosis& diagnosis) {
 }
 
 TEST(DiagnoseDocument, IsThatOfTheContract) {
-  const Json told = document(full_link());
-  EXPECT_EQ(told["schema"], "chokepoint.diagnosis/1");
-  EXPECT_EQ(told["run"], "runs/a");
-  EXPECT_EQ(told["labels"]["setup"], "2x1");
-  EXPECT_EQ(told["complete"], true);
-  EXPECT_EQ(told["steps"]["count"], 412);
-  EXPECT_EQ(told["steps"]["source"], "marks");
-  const Json& accounts = told["accounting_ms_per_step"];
+  const Json written = document(full_link());
+  EXPECT_EQ(written["schema"], "chokepoint.diagnosis/1");
+  EXPECT_EQ(written["run"], "runs/a");
+  EXPECT_EQ(written["labels"]["setup"], "2x1");
+  EXPECT_EQ(written["complete"], true);
+  EXPECT_EQ(written["steps"]["count"], 412);
+  EXPECT_EQ(written["steps"]["source"], "marks");
+  const Json& accounts = written["accounting_ms_per_step"];
   ASSERT_EQ(accounts.size(), kAccounts);
   EXPECT_EQ(accounts["link"], 143.0);
   EXPECT_EQ(accounts["receiver_host"], 0.0);
-  const Json& verdict = told["verdict"];
+  const Json& verdict = written["verdict"];
   EXPECT_EQ(verdict["class"], "lan-bandwidth");
   EXPECT_EQ(verdict["cause"], "line-rate");
   EXPECT_EQ(verdict["where"]["from"], "a");
@@ -51,9 +51,9 @@ TEST(DiagnoseDocument, IsThatOfTheContract) {
   EXPECT_EQ(verdict["advice"].size(), 2U);
   EXPECT_EQ(verdict["advice"][1], "compress gradients");
   EXPECT_EQ(verdict["commands"], Json::array({"chokepoint predict --from DIR --link 1G"}));
-  EXPECT_EQ(told["others"][0]["class"], "lan-latency");
-  EXPECT_EQ(told["ranks"][1]["waiting_ms"], 1.5);
-  EXPECT_EQ(told["missing"].size(), 2U);
+  EXPECT_EQ(written["others"][0]["class"], "lan-latency");
+  EXPECT_EQ(written["ranks"][1]["waiting_ms"], 1.5);
+  EXPECT_EQ(written["missing"].size(), 2U);
 }
 
 TEST(DiagnoseDocument, HasWhatTestsSaid) {
@@ -64,10 +64,10 @@ TEST(DiagnoseDocument, HasWhatTestsSaid) {
       .sentence = "not confirmed: it carries more",
       .confidence_before = 0.9,
       .tests = {
-          {.kind = TestKind::OtherProcessor, .on = "b", .value = 7, .says = TestSays::Against}}};
-  const Json told = document(diagnosis);
-  EXPECT_EQ(told["plan"][0]["test"], "loss");
-  const Json& confirmation = told["confirmation"];
+          {.kind = TestKind::OtherProcessor, .on = "b", .value = 7, .support = Support::Against}}};
+  const Json written = document(diagnosis);
+  EXPECT_EQ(written["plan"][0]["test"], "loss");
+  const Json& confirmation = written["confirmation"];
   EXPECT_EQ(confirmation["state"], "not-confirmed");
   EXPECT_EQ(confirmation["leads_to"], nullptr);
   EXPECT_EQ(confirmation["tests"][0]["test"], "other-processor");
@@ -76,16 +76,16 @@ TEST(DiagnoseDocument, HasWhatTestsSaid) {
 }
 
 TEST(DiagnoseDocument, WhatIsUnknownIsNull) {
-  const Json told = document({});
-  EXPECT_EQ(told["confirmation"], nullptr);
-  EXPECT_TRUE(told["steps"]["count"].is_null());
-  EXPECT_TRUE(told["steps"]["median_ms"].is_null());
-  EXPECT_TRUE(told["accounting_ms_per_step"].is_null());
-  EXPECT_EQ(told["verdict"]["class"], "unknown");
+  const Json written = document({});
+  EXPECT_EQ(written["confirmation"], nullptr);
+  EXPECT_TRUE(written["steps"]["count"].is_null());
+  EXPECT_TRUE(written["steps"]["median_ms"].is_null());
+  EXPECT_TRUE(written["accounting_ms_per_step"].is_null());
+  EXPECT_EQ(written["verdict"]["class"], "unknown");
   for (const char* key : {"cause", "lost_ms_per_step", "share_percent", "disproof"}) {
-    EXPECT_TRUE(told["verdict"][key].is_null()) << key;
+    EXPECT_TRUE(written["verdict"][key].is_null()) << key;
   }
-  for (const auto& [key, value] : told["verdict"]["where"].items()) {
+  for (const auto& [key, value] : written["verdict"]["where"].items()) {
     EXPECT_TRUE(value.is_null()) << key;
   }
   Diagnosis silent = full_link();

@@ -94,16 +94,16 @@ class DiagnosedHardware : public testing::Test {
   // Sound: the accounts are the step, and an accusation has evidence.
   json diagnosed() {
     run_.finish();
-    json told = diagnosis_of(run_.folder());
-    EXPECT_TRUE(told.is_object());
-    if (!told.is_object()) return told;
+    json diagnosis = diagnosis_of(run_.folder());
+    EXPECT_TRUE(diagnosis.is_object());
+    if (!diagnosis.is_object()) return diagnosis;
     double sum = 0;
-    for (const auto& [account, ms] : told["accounting_ms_per_step"].items()) {
+    for (const auto& [account, ms] : diagnosis["accounting_ms_per_step"].items()) {
       sum += ms.get<double>();
     }
-    EXPECT_NEAR(sum, told["steps"]["median_ms"], 1);
-    EXPECT_EQ(told["verdict"]["evidence"].empty(), told["verdict"]["class"] == "unknown");
-    return told;
+    EXPECT_NEAR(sum, diagnosis["steps"]["median_ms"], 1);
+    EXPECT_EQ(diagnosis["verdict"]["evidence"].empty(), diagnosis["verdict"]["class"] == "unknown");
+    return diagnosis;
   }
 
   RunMaker run_;
@@ -144,10 +144,10 @@ TEST_F(DiagnosedHardware, PacketsOutOfSequence) {
   rdma();
   collectives(60);
   count(b(), record::kRdmaOutOfSequence, kRdmaPort, 500);
-  const json told = diagnosed();
-  EXPECT_EQ(told["verdict"]["class"], "rdma-loss");
-  EXPECT_EQ(told["verdict"]["cause"], "loss");
-  EXPECT_NEAR(told["accounting_ms_per_step"]["loss"], 50, 1);
+  const json diagnosis = diagnosed();
+  EXPECT_EQ(diagnosis["verdict"]["class"], "rdma-loss");
+  EXPECT_EQ(diagnosis["verdict"]["cause"], "loss");
+  EXPECT_NEAR(diagnosis["accounting_ms_per_step"]["loss"], 50, 1);
 }
 
 TEST_F(DiagnosedHardware, TimeOutsOfACard) {
@@ -204,10 +204,10 @@ TEST_F(DiagnosedCopies, OverALinkThatLostLanes) {
 
 TEST_F(DiagnosedCopies, OverALinkThatIsWhole) {
   gauge(b(), record::kPcieBusyWidth, kHotGpu, 16);
-  const json told = diagnosed();
-  EXPECT_EQ(told["verdict"]["class"], "pcie-gpu");
-  EXPECT_EQ(told["verdict"]["cause"], "copies");
-  EXPECT_GT(told["accounting_ms_per_step"]["pcie"], 50);
+  const json diagnosis = diagnosed();
+  EXPECT_EQ(diagnosis["verdict"]["class"], "pcie-gpu");
+  EXPECT_EQ(diagnosis["verdict"]["cause"], "copies");
+  EXPECT_GT(diagnosis["accounting_ms_per_step"]["pcie"], 50);
 }
 
 }  // namespace

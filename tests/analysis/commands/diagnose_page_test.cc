@@ -54,9 +54,9 @@ Diagnosis tested_link() {
       .tests = {{.kind = TestKind::Throughput,
                  .on = "a",
                  .to = "b",
-                 .says = TestSays::For,
+                 .support = Support::For,
                  .sentence = "probe tcp carries 198 Mb/s alone"},
-                {.kind = TestKind::OtherWay, .on = "a", .to = "b", .failure = "no route"}}};
+                {.kind = TestKind::OtherRoute, .on = "a", .to = "b", .failure = "no route"}}};
   diagnosis.verdict.confidence = 0.97;
   return diagnosis;
 }

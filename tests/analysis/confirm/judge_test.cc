@@ -1,7 +1,8 @@
+#include "analysis/confirm/judge.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "analysis/confirm/confirm.h"
 #include "base/documents/collective.h"
 #include "base/documents/probe_processor.h"
 #include "base/documents/probe_storage.h"
@@ -282,15 +283,15 @@ TEST(Judge, TheBestOfTwoRoundsIsAHostsPace) {
 TEST(Judge, HostsThatDifferInOneRoundOnlyAreNeitherAlikeNorNot) {
   const auto judged = [](double second) {
     return Tests(VerdictClass::Compute)
-        .add(TestKind::Processor, TestRule::IsAlike, {}, processor(760, 334))
+        .add(TestKind::Processor, TestRule::IsSimilar, {}, processor(760, 334))
         .add(TestKind::OtherProcessor, TestRule::Beside, {}, processor(345, 153), "b")
-        .add(TestKind::Processor, TestRule::IsAlike, {}, processor(second))
+        .add(TestKind::Processor, TestRule::IsSimilar, {}, processor(second))
         .judged()
         .tests.front()
-        .says;
+        .support;
   };
-  EXPECT_EQ(judged(161), TestSays::Nothing);
-  EXPECT_EQ(judged(700), TestSays::Against);
+  EXPECT_EQ(judged(161), Support::Nothing);
+  EXPECT_EQ(judged(700), Support::Against);
 }
 
 TEST(Judge, AFullLinkIsNoSlowHost) {
@@ -342,7 +343,7 @@ TEST(Judge, AHealthyJobHasHostsThatAreAlikeAndPathsThatLoseNothing) {
         .add(TestKind::Loss, TestRule::LosesNothing, 0.0, udp(5000, lost))
         .add(TestKind::Throughput, TestRule::IsFree, 100, tcp(mbps))
         .add(TestKind::Collective, TestRule::IsAsLong, 10, collective(alone_ms))
-        .add(TestKind::Processor, TestRule::IsAlike, {}, processor(steps), "b")
+        .add(TestKind::Processor, TestRule::IsSimilar, {}, processor(steps), "b")
         .add(TestKind::OtherProcessor, TestRule::Beside, {}, processor(900))
         .judged()
         .state;
@@ -382,7 +383,7 @@ TEST(Judge, AnotherWayIsBetterThanTheOneThatWasTested) {
   const auto judged = [](double other) {
     return Tests(VerdictClass::WrongPath)
         .add(TestKind::Throughput, TestRule::Beside, 100, tcp(100))
-        .add(TestKind::OtherWay, TestRule::IsBetter, 100, tcp(other))
+        .add(TestKind::OtherRoute, TestRule::IsBetter, 100, tcp(other))
         .judged()
         .state;
   };
@@ -479,7 +480,7 @@ TEST(Judge, ADocumentThatIsNoneSaysNothing) {
     tests.add(TestKind::Collective, TestRule::IsQuick, 100, document)
         .add(TestKind::Loss, TestRule::LosesNothing, 1.0, document)
         .add(TestKind::Throughput, TestRule::IsFull, 100, document)
-        .add(TestKind::Processor, TestRule::IsAlike, {}, document)
+        .add(TestKind::Processor, TestRule::IsSimilar, {}, document)
         .add(TestKind::OtherProcessor, TestRule::Beside, {}, document)
         .add(TestKind::Latency, TestRule::IsWide, {}, document)
         .add(TestKind::Buffers, TestRule::BuffersHold, {}, document)

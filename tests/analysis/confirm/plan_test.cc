@@ -1,8 +1,10 @@
+#include "analysis/confirm/plan.h"
+
 #include <gmock/gmock.h>
 
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/diagnose.h"
-#include "analysis/confirm/confirm.h"
+#include "analysis/confirm/tests.h"
 #include "base/record/names.h"
 #include "tests/analysis/made_run.h"
 
@@ -37,8 +39,8 @@ class Plan : public testing::Test {
     for (const char* name : {"a", "b", "c"}) {
       made_.host(name);
     }
-    made_.way(made_.connect("a", "b"), Direction::AToB, full_link());
-    made_.way(made_.connect("c", "b"), Direction::AToB, {.busy_ms = 30, .mbps = 300});
+    made_.add_traffic(made_.connect("a", "b"), Direction::AToB, full_link());
+    made_.add_traffic(made_.connect("c", "b"), Direction::AToB, {.busy_ms = 30, .mbps = 300});
     inquiry_ = inquire(made_.data);
   }
   std::vector<PlannedTest> planned(Verdict verdict, const PlanOptions& options = {}) {

@@ -1,8 +1,9 @@
+#include "analysis/evidence/pickle.h"
+
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/evidence/source.h"
 #include "tests/analysis/evidence/made_pickle.h"
 #include "tests/fakes/golden.h"
 

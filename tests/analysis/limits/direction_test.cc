@@ -48,7 +48,7 @@ TEST_F(Directions, AreToldByTheEndThatLeftARecord) {
 }
 
 TEST_F(Directions, HaveWhatTheFullerRecordCounted) {
-  made_.way(ab_, Direction::AToB, {.mbps = 800, .lost = 0.01});
+  made_.add_traffic(ab_, Direction::AToB, {.mbps = 800, .lost = 0.01});
   flow_at("b").totals[0] = {.packets = 10, .payload_bytes = 10'000};
   const DirectionFacts found = facts();
   EXPECT_NEAR(found.bytes, 20 * 0.06 * 1e8, 1e4);
@@ -56,7 +56,7 @@ TEST_F(Directions, HaveWhatTheFullerRecordCounted) {
 }
 
 TEST_F(Directions, UnloadedRoundTripIsThePacketsOfTheSender) {
-  made_.way(ab_, Direction::AToB, {.min_rtt_us = 300});
+  made_.add_traffic(ab_, Direction::AToB, {.min_rtt_us = 300});
   for (auto& sample : flow_at("a").sockets[0]) {
     sample.min_rtt_us = 40;
     sample.retransmits = 1;  // sockets cannot tell a packet from one sent again
@@ -65,7 +65,7 @@ TEST_F(Directions, UnloadedRoundTripIsThePacketsOfTheSender) {
 }
 
 TEST_F(Directions, UnloadedRoundTripIsBelowAQueueThatAlwaysStands) {
-  made_.way(ab_, Direction::AToB, {.min_rtt_us = 2'100});
+  made_.add_traffic(ab_, Direction::AToB, {.min_rtt_us = 2'100});
   // The kernel remembers the handshake; what it says after a loss may be wrong.
   auto& readings = flow_at("a").sockets[0];
   for (auto& sample : readings) {
@@ -76,15 +76,15 @@ TEST_F(Directions, UnloadedRoundTripIsBelowAQueueThatAlwaysStands) {
 }
 
 TEST_F(Directions, UnloadedRoundTripIsThatOfTheWayWithoutTheQueue) {
-  made_.way(ab_, Direction::AToB, {.min_rtt_us = 5'000});
-  made_.way(ab_, Direction::BToA, {.min_rtt_us = 200});
+  made_.add_traffic(ab_, Direction::AToB, {.min_rtt_us = 5'000});
+  made_.add_traffic(ab_, Direction::BToA, {.min_rtt_us = 200});
   EXPECT_DOUBLE_EQ(facts().min_rtt_us, 200);
   EXPECT_DOUBLE_EQ(facts(Direction::BToA).min_rtt_us, 200);
 }
 
 TEST_F(Directions, UnloadedRoundTripIsElseTheSocketsOfEitherEnd) {
-  made_.way(ab_, Direction::AToB, {.min_rtt_us = 300});
-  made_.way(ab_, Direction::BToA, {.min_rtt_us = 250});
+  made_.add_traffic(ab_, Direction::AToB, {.min_rtt_us = 300});
+  made_.add_traffic(ab_, Direction::BToA, {.min_rtt_us = 250});
   for (FlowData* flow : {&flow_at("a"), &flow_at("b")}) {
     flow->packets = {};
   }
@@ -95,16 +95,16 @@ TEST_F(Directions, UnloadedRoundTripIsElseTheSocketsOfEitherEnd) {
 }
 
 TEST_F(Directions, LossIsMoreThanAnyNetworkHas) {
-  made_.way(ab_, Direction::AToB, {.busy_ms = 100, .mbps = 9000, .lost = 0.00001});
+  made_.add_traffic(ab_, Direction::AToB, {.busy_ms = 100, .mbps = 9000, .lost = 0.00001});
   EXPECT_FALSE(facts().is_lossy);
-  made_.way(ab_, Direction::BToA, {.busy_ms = 100, .mbps = 9000, .lost = 0.01});
+  made_.add_traffic(ab_, Direction::BToA, {.busy_ms = 100, .mbps = 9000, .lost = 0.01});
   EXPECT_TRUE(facts(Direction::BToA).is_lossy);
   EXPECT_FALSE(facts().is_lossy);
 }
 
 // Where packets overtake each other, the sender takes them for lost.
 TEST_F(Directions, LossIsNotWhatArrivedAllTheSame) {
-  made_.way(ab_, Direction::AToB, {.busy_ms = 100, .mbps = 9000, .lost = 0.01});
+  made_.add_traffic(ab_, Direction::AToB, {.busy_ms = 100, .mbps = 9000, .lost = 0.01});
   for (FlowData* flow : {&flow_at("a"), &flow_at("b")}) {
     record::FlowTotal& total = flow->totals[0];
     total.spurious_retransmissions = total.retransmitted_packets;
@@ -114,18 +114,18 @@ TEST_F(Directions, LossIsNotWhatArrivedAllTheSame) {
 }
 
 TEST_F(Directions, LossIsAlsoWhatKeepsALargeWindowFromGrowing) {
-  MadeWay way{.busy_ms = 100, .mbps = 9000, .lost = 0.0002, .like = {.unacked_packets = 100}};
+  MadeTraffic way{.busy_ms = 100, .mbps = 9000, .lost = 0.0002, .like = {.unacked_packets = 100}};
   way.like.cwnd_packets = 100;
-  made_.way(ab_, Direction::AToB, way);
+  made_.add_traffic(ab_, Direction::AToB, way);
   EXPECT_FALSE(facts().is_lossy);
   way.like.cwnd_packets = 10'000;
-  made_.way(ab_, Direction::BToA, way);
+  made_.add_traffic(ab_, Direction::BToA, way);
   EXPECT_TRUE(facts(Direction::BToA).is_lossy);
 }
 
 // The window halves every tenth reading, 100 ms after a packet was sent again or after a pause.
 TEST_F(Directions, TellWhetherLossesOrPausesMadeTheWindowSmaller) {
-  made_.way(ab_, Direction::AToB, {.busy_ms = 100});
+  made_.add_traffic(ab_, Direction::AToB, {.busy_ms = 100});
   auto& readings = flow_at("a").sockets[0];
   const auto shrink = [&](bool is_lost) {
     for (std::size_t place = 0; place < readings.size(); ++place) {
@@ -143,7 +143,7 @@ TEST_F(Directions, TellWhetherLossesOrPausesMadeTheWindowSmaller) {
 }
 
 TEST_F(Directions, AreSteadyWhereTheyGoAsFastAsTheyEverDid) {
-  made_.way(ab_, Direction::AToB, {});
+  made_.add_traffic(ab_, Direction::AToB, {});
   EXPECT_TRUE(facts().is_steady);
   for (FlowData* flow : {&flow_at("a"), &flow_at("b")}) {
     std::size_t place = 0;
@@ -156,42 +156,42 @@ TEST_F(Directions, AreSteadyWhereTheyGoAsFastAsTheyEverDid) {
 }
 
 TEST_F(Directions, HaveAQueueMostlyWhereTheRoundTripShowsIt) {
-  made_.way(ab_, Direction::AToB, full_link());
+  made_.add_traffic(ab_, Direction::AToB, full_link());
   EXPECT_TRUE(facts().has_queue_mostly);
-  MadeWay quick = full_link();
+  MadeTraffic quick = full_link();
   quick.rtt_us = quick.min_rtt_us;
-  made_.way(ab_, Direction::BToA, quick);
+  made_.add_traffic(ab_, Direction::BToA, quick);
   EXPECT_FALSE(facts(Direction::BToA).has_queue_mostly);
 }
 
 // Seen of Gloo's all-reduces of 4 KB: 40 ms now and then, of packets that went through at once.
 TEST_F(Directions, HaveNoQueueWhereOnePacketIsAcknowledgedLate) {
-  MadeWay late = full_link();
+  MadeTraffic late = full_link();
   late.like = {.rtt_variance_us = 2 * late.rtt_us, .unacked_packets = 1, .unsent_bytes = 0};
-  made_.way(ab_, Direction::AToB, late);
+  made_.add_traffic(ab_, Direction::AToB, late);
   EXPECT_FALSE(facts().has_queue_mostly);
   // Before a queue of other connections each is late.
   late.like.rtt_variance_us = late.rtt_us / 3;
-  made_.way(ab_, Direction::BToA, late);
+  made_.add_traffic(ab_, Direction::BToA, late);
   EXPECT_TRUE(facts(Direction::BToA).has_queue_mostly);
 }
 
 TEST_F(Directions, HaveABacklogMostlyWhereMoreWaitsToBeSent) {
-  made_.way(ab_, Direction::AToB,
-            {.like = {.mss_bytes = 1448, .unacked_packets = 10, .unsent_bytes = 9'000}});
+  made_.add_traffic(ab_, Direction::AToB,
+                    {.like = {.mss_bytes = 1448, .unacked_packets = 10, .unsent_bytes = 9'000}});
   EXPECT_TRUE(facts().has_backlog_mostly);
-  made_.way(ab_, Direction::BToA,
-            {.like = {.mss_bytes = 1448, .unacked_packets = 10, .unsent_bytes = 1'000}});
+  made_.add_traffic(ab_, Direction::BToA,
+                    {.like = {.mss_bytes = 1448, .unacked_packets = 10, .unsent_bytes = 1'000}});
   EXPECT_FALSE(facts(Direction::BToA).has_backlog_mostly);
 }
 
 // A sender that slows down by loss loses a packet now and then to a queue that overflows.
 TEST_F(Directions, ArePolicedWhereFarMoreIsLostThanAQueueDrops) {
-  made_.way(ab_, Direction::AToB, {.lost = 0.03});
+  made_.add_traffic(ab_, Direction::AToB, {.lost = 0.03});
   EXPECT_FALSE(facts().is_policed) << "its sender may not care for loss";
   made_.node("a").facts.push_back({.key = "net.ipv4.tcp_congestion_control", .value = "cubic"});
   EXPECT_TRUE(facts().is_policed);
-  made_.way(ab_, Direction::AToB, {.lost = 0.005});
+  made_.add_traffic(ab_, Direction::AToB, {.lost = 0.005});
   EXPECT_FALSE(facts().is_policed);
 }
 
@@ -222,7 +222,7 @@ TEST(Limits, HaveNamesOfTheirOwn) {
 
 // Bursts of its own, beside others who fill the line.
 TEST_F(Directions, AreSteadyWhereTheLineIs) {
-  made_.way(ab_, Direction::AToB, {.like = {.unacked_packets = 100}});
+  made_.add_traffic(ab_, Direction::AToB, {.like = {.unacked_packets = 100}});
   auto& bins = flow_at("b").packets[0];
   for (std::size_t place = 0; place < bins.size(); ++place) {
     bins[place].payload_bytes = place % 3 == 0 ? 900'000 : 100'000;
@@ -247,7 +247,7 @@ TEST_F(Directions, AreSteadyWhereTheLineIs) {
 
 // Half of the round trips are long: before a link they would all be, while data pass.
 TEST_F(Directions, AreLateByAHostThatIsCrowded) {
-  made_.way(ab_, Direction::AToB, {.min_rtt_us = 100, .rtt_us = 3000});
+  made_.add_traffic(ab_, Direction::AToB, {.min_rtt_us = 100, .rtt_us = 3000});
   auto& bins = flow_at("a").packets[0];
   for (std::size_t place = 0; place < bins.size(); place += 2) {
     bins[place].rtt_us = 150;
@@ -263,7 +263,7 @@ TEST_F(Directions, AreLateByAHostThatIsCrowded) {
 
 // Seen of FSDP's ranks, two a host, on a link of 400 Mb/s: of half of their bins.
 TEST_F(Directions, AreNotLateByACrowdedHostWhereWhatIsInFlightLeavesAtOneRate) {
-  made_.way(ab_, Direction::AToB, full_link());
+  made_.add_traffic(ab_, Direction::AToB, full_link());
   made_.counter(made_.node("b"), record::kPressureSome, "cpu", 0.3e9);
   const auto in_flight = [&](double of_rate) {
     std::size_t place = 0;

@@ -14,9 +14,9 @@ namespace {
 using record::Direction;
 
 // Steps of 100 ms, in the last 60 of which hosts exchange.
-class Blamed : public testing::Test {
+class LimitTimelineTest : public testing::Test {
  protected:
-  Blamed() {
+  LimitTimelineTest() {
     made_.host("a");
     made_.host("b");
     ab_ = made_.connect("a", "b");
@@ -44,8 +44,8 @@ class Blamed : public testing::Test {
   std::size_t ab_ = 0;
 };
 
-TEST_F(Blamed, TheOneDirectionIsBlamedForAll) {
-  made_.way(ab_, Direction::AToB, full_link());
+TEST_F(LimitTimelineTest, TheOneDirectionIsBlamedForAll) {
+  made_.add_traffic(ab_, Direction::AToB, full_link());
   const LimitTimeline found = limit_timeline(communicating());
   ASSERT_EQ(found.directions.size(), 2U);
   EXPECT_NEAR(found.directions[0].held[Limit::LinkFull], 20 * 60e6, 1e6);
@@ -55,8 +55,8 @@ TEST_F(Blamed, TheOneDirectionIsBlamedForAll) {
 }
 
 // A record may say any time: what it takes to judge it follows from its rows.
-TEST_F(Blamed, AReadingOfAMillionYearsIsCheap) {
-  made_.way(ab_, Direction::AToB, full_link());
+TEST_F(LimitTimelineTest, AReadingOfAMillionYearsIsCheap) {
+  made_.add_traffic(ab_, Direction::AToB, full_link());
   constexpr std::int64_t kLate = record::kMostNs / 2;
   for (FlowData& flow : made_.data.nodes[0].flows) {
     for (auto& readings : flow.sockets) {
@@ -71,10 +71,10 @@ TEST_F(Blamed, AReadingOfAMillionYearsIsCheap) {
 }
 
 // Two ranks of a host talk over loopback all the time.
-TEST_F(Blamed, LoopbackHoldsNoWireBack) {
-  made_.way(ab_, Direction::AToB, full_link());
+TEST_F(LimitTimelineTest, LoopbackHoldsNoWireBack) {
+  made_.add_traffic(ab_, Direction::AToB, full_link());
   const std::size_t within = made_.connect("a", "b");
-  made_.way(within, Direction::AToB, {.busy_ms = 100});
+  made_.add_traffic(within, Direction::AToB, {.busy_ms = 100});
   Connection& loopback = made_.data.connections[within];
   loopback.ends[1] = loopback.ends[0];
   const LimitTimeline found = limit_timeline(communicating(0));
@@ -85,9 +85,9 @@ TEST_F(Blamed, LoopbackHoldsNoWireBack) {
   }
 }
 
-TEST_F(Blamed, TheBusiestHoldsTheOthersBack) {
-  made_.way(ab_, Direction::AToB, full_link());
-  made_.way(ab_, Direction::BToA, {.busy_ms = 20, .like = {.mss_bytes = 1448}});
+TEST_F(LimitTimelineTest, TheBusiestHoldsTheOthersBack) {
+  made_.add_traffic(ab_, Direction::AToB, full_link());
+  made_.add_traffic(ab_, Direction::BToA, {.busy_ms = 20, .like = {.mss_bytes = 1448}});
   const LimitTimeline found = limit_timeline(communicating());
   EXPECT_GE(found.directions[0].held.sum(), 40 * 20e6 - 1);
   EXPECT_LE(found.directions[1].held.sum(), 20 * 20e6);
@@ -95,9 +95,9 @@ TEST_F(Blamed, TheBusiestHoldsTheOthersBack) {
   EXPECT_NEAR(held(found), 20 * 60e6, 1e6);
 }
 
-TEST_F(Blamed, BothWaysAlikeAreNotCountedTwice) {
-  made_.way(ab_, Direction::AToB, full_link());
-  made_.way(ab_, Direction::BToA, full_link());
+TEST_F(LimitTimelineTest, BothWaysAlikeAreNotCountedTwice) {
+  made_.add_traffic(ab_, Direction::AToB, full_link());
+  made_.add_traffic(ab_, Direction::BToA, full_link());
   const LimitTimeline found = limit_timeline(communicating());
   EXPECT_NEAR(held(found), 20 * 60e6, 1e6);
   for (const DirectionLimits& direction : found.directions) {
@@ -105,25 +105,25 @@ TEST_F(Blamed, BothWaysAlikeAreNotCountedTwice) {
   }
 }
 
-TEST_F(Blamed, OutsideOfCommunicationNothingCounts) {
-  made_.way(ab_, Direction::AToB, full_link());
+TEST_F(LimitTimelineTest, OutsideOfCommunicationNothingCounts) {
+  made_.add_traffic(ab_, Direction::AToB, full_link());
   const LimitTimeline found = limit_timeline(communicating(80));
   EXPECT_NEAR(found.directions[0].busy.sum(), 20 * 20e6, 1e6);
   EXPECT_NEAR(held(found), 20 * 20e6, 1e6);
   EXPECT_DOUBLE_EQ(held(limit_timeline({})), 0);
 }
 
-TEST_F(Blamed, WhatNobodyHadUnderWayIsIdle) {
-  made_.way(ab_, Direction::AToB, full_link());
+TEST_F(LimitTimelineTest, WhatNobodyHadUnderWayIsIdle) {
+  made_.add_traffic(ab_, Direction::AToB, full_link());
   const Spans whole = communicating(0);
   const LimitTimeline found = limit_timeline(whole);
   EXPECT_NEAR(found.idle_ns, 20 * 40e6, 2e6);
   EXPECT_NEAR(held(found) + found.idle_ns, static_cast<double>(length_ns(whole)), 1e3);
 }
 
-TEST_F(Blamed, PacketsOfTheReceiverTellWhereTheSenderLeftNoRecord) {
-  MadeWay way = full_link();
-  made_.way(ab_, Direction::AToB, way);
+TEST_F(LimitTimelineTest, PacketsOfTheReceiverTellWhereTheSenderLeftNoRecord) {
+  MadeTraffic way = full_link();
+  made_.add_traffic(ab_, Direction::AToB, way);
   made_.lose("a");
   const Clocks clocks = fit_clocks(made_.data);
   Spans spans;
@@ -135,14 +135,14 @@ TEST_F(Blamed, PacketsOfTheReceiverTellWhereTheSenderLeftNoRecord) {
   EXPECT_NEAR(found.directions[0].held[Limit::LinkFull], 20 * 60e6, 1e6);
 }
 
-TEST_F(Blamed, ASumNeverExceedsTheCommunication) {
+TEST_F(LimitTimelineTest, ASumNeverExceedsTheCommunication) {
   // Four connections with different limits, which overlap in every way.
   for (const double busy_ms : {100.0, 75.0, 50.0, 5.0}) {
     const std::size_t more = made_.connect("a", "b");
-    MadeWay way = full_link();
+    MadeTraffic way = full_link();
     way.busy_ms = busy_ms;
-    made_.way(more, Direction::AToB, way);
-    made_.way(more, Direction::BToA, {.busy_ms = busy_ms / 2, .receive_window = 0.5});
+    made_.add_traffic(more, Direction::AToB, way);
+    made_.add_traffic(more, Direction::BToA, {.busy_ms = busy_ms / 2, .receive_window = 0.5});
   }
   for (const double from_ms : {0.0, 13.0, 40.0, 77.7}) {
     const Spans spans = communicating(from_ms);
@@ -157,7 +157,7 @@ TEST_F(Blamed, ASumNeverExceedsTheCommunication) {
   }
 }
 
-TEST_F(Blamed, NothingIsBlamedForNothing) {
+TEST_F(LimitTimelineTest, NothingIsBlamedForNothing) {
   const LimitTimeline found = limit_timeline(communicating());
   EXPECT_DOUBLE_EQ(held(found), 0);
   EXPECT_NEAR(found.idle_ns, 20 * 60e6, 1);

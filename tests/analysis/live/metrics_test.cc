@@ -78,13 +78,13 @@ TEST(LiveNodeOfMetrics, HasRatesBetweenTwoAnswers) {
   EXPECT_EQ(live_node(before, now).sent_mbps, std::nullopt) << "the counter began anew";
 }
 
-std::string answer_of(const std::string& body) {
+std::string response_of(const std::string& body) {
   return "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + body;
 }
 
 TEST(Scraper, RemembersStepsFromAnswerToAnswer) {
   const auto body = [](int steps, double seconds) {
-    return answer_of(
+    return response_of(
         "chokepoint_run_info{node=\"a\"} 1\nchokepoint_steps_total{source=\"marks\"} " +
         std::to_string(steps) + "\nchokepoint_step_seconds{source=\"marks\"} " +
         std::to_string(seconds) + "\n");
@@ -100,8 +100,8 @@ TEST(Scraper, RemembersStepsFromAnswerToAnswer) {
 }
 
 TEST(Scraper, SaysWhyANodeIsSilent) {
-  const fakes::HttpServer other({"SSH-2.0-OpenSSH_9.2\r\n\r\n", answer_of("node_load1 0.3\n"),
-                                 answer_of(std::string(5 << 20, 'x'))});
+  const fakes::HttpServer other({"SSH-2.0-OpenSSH_9.2\r\n\r\n", response_of("node_load1 0.3\n"),
+                                 response_of(std::string(5 << 20, 'x'))});
   auto scraper = Scraper::of(other.url() + "/metrics");
   ASSERT_TRUE(scraper);
   for (const char* trouble : {"what answers there is no HTTP", "serves no metrics of chokepoint"}) {
@@ -113,7 +113,7 @@ TEST(Scraper, SaysWhyANodeIsSilent) {
 }
 
 TEST(Scraper, OneLateAnswerIsNoEnd) {
-  const std::string good = answer_of("chokepoint_run_info{node=\"a\"} 1\n");
+  const std::string good = response_of("chokepoint_run_info{node=\"a\"} 1\n");
   const fakes::HttpServer node({good, "", good, "", "", ""});
   auto scraper = Scraper::of(node.url() + "/metrics");
   ASSERT_TRUE(scraper);

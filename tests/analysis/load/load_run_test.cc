@@ -26,7 +26,7 @@ class LoadRun : public testing::Test {
     return node.plan().name == "a" ? node.flow("10.0.0.1:4000", "10.0.0.2:5000")
                                    : node.flow("10.0.0.2:5000", "10.0.0.1:4000");
   }
-  static void talk(NodeMaker& node) {
+  static void add_connection(NodeMaker& node) {
     const std::int64_t flow = flow_of(node);
     const bool is_a = node.plan().name == "a";
     node.traffic(flow, is_a ? Direction::AToB : Direction::BToA,
@@ -69,7 +69,7 @@ TEST_F(LoadRun, AnEndThatIsNeitherIsUnknown) {
 
 TEST_F(LoadRun, KeepsWhatANodeTold) {
   NodeMaker& a = first({.length_ms = 500, .command = {"train", "--fast"}, .exit_status = 3});
-  talk(a);
+  add_connection(a);
   a.counter("nic.sent_bytes", "eth0", {{.ms = 0, .value = 0}, {.ms = 100, .value = 5}});
   a.event(10, "interface-down", "eth0");
   const RunData data = run_.load();
@@ -98,8 +98,8 @@ TEST_F(LoadRun, KeepsWhatANodeTold) {
 }
 
 TEST_F(LoadRun, AConnectionHasBothEnds) {
-  talk(first());
-  talk(second());
+  add_connection(first());
+  add_connection(second());
   const RunData data = run_.load();
   ASSERT_EQ(data.connections.size(), 1U);
   const Connection& connection = data.connections[0];

@@ -57,7 +57,7 @@ TEST_F(Overview, LooksBetweenTheWindows) {
   ASSERT_GT(gap.length_ns(), 1'000'000'000);
   EXPECT_EQ(sockets_between(run.nodes[0].flows[0], 0, gap), 0U);
 
-  add_overview(records, run, {.looks = 100, .rows_of_look = 4});
+  add_overview(records, run, {.spans = 100, .rows_of_span = 4});
   EXPECT_GT(sockets_between(run.nodes[0].flows[0], 0, gap), 0U);
   for (const NodeData& node : run.nodes) {
     const double pace = node.name == "a" ? 10 : 30;

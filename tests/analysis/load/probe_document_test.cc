@@ -34,17 +34,17 @@ TEST(ProbeDocument, TellsThePeerByWhatItCallsItself) {
 
 TEST(ProbeDocument, KeepsTheWaysApart) {
   const auto one = read(made_tcp(documents::Direction::Receive, "10.0.0.2", 7));
-  EXPECT_FALSE(one->way(ProbeWay::Send).throughput_mbps);
-  EXPECT_THAT(one->way(ProbeWay::Receive).throughput_mbps, Optional(7.0));
+  EXPECT_FALSE(one->direction(ProbeDirection::Send).throughput_mbps);
+  EXPECT_THAT(one->direction(ProbeDirection::Receive).throughput_mbps, Optional(7.0));
   const auto both = read(made_tcp_both("10.0.0.2", 1, 2));
-  EXPECT_THAT(both->way(ProbeWay::Send).throughput_mbps, Optional(1.0));
-  EXPECT_THAT(both->way(ProbeWay::Receive).throughput_mbps, Optional(2.0));
+  EXPECT_THAT(both->direction(ProbeDirection::Send).throughput_mbps, Optional(1.0));
+  EXPECT_THAT(both->direction(ProbeDirection::Receive).throughput_mbps, Optional(2.0));
 }
 
 TEST(ProbeDocument, CountsWhatTcpRetransmittedAsLost) {
   const documents::TcpFigures figures{.mss_bytes = 1000, .bytes = 100'000, .retransmits = 3};
   const ProbeDocument document = reading_of(documents::ProbeTcp{.by_direction = {.only = figures}});
-  EXPECT_THAT(document.way(ProbeWay::Send).loss_percent, Optional(DoubleEq(3)));
+  EXPECT_THAT(document.direction(ProbeDirection::Send).loss_percent, Optional(DoubleEq(3)));
 }
 
 TEST(ProbeDocument, TakesTheLeastRoundTripOfAll) {
@@ -56,7 +56,7 @@ TEST(ProbeDocument, TakesTheLeastRoundTripOfAll) {
       reading_of(documents::ProbeQuic{.direction = documents::Direction::Both,
                                       .by_direction = {.send = way(2), .receive = way(4)}});
   EXPECT_THAT(document.least_rtt_ms, Optional(2.0));
-  EXPECT_THAT(document.way(ProbeWay::Receive).loaded_rtt_ms, Optional(9.0));
+  EXPECT_THAT(document.direction(ProbeDirection::Receive).loaded_rtt_ms, Optional(9.0));
 }
 
 TEST(ProbeDocument, TakesTheRoundTripOfThePathsLastRouterIfItIsThePeer) {
@@ -68,8 +68,8 @@ TEST(ProbeDocument, TakesTheRoundTripOfThePathsLastRouterIfItIsThePeer) {
 TEST(ProbeDocument, WhatIsNotKnownIsEmpty) {
   const ProbeDocument document = reading_of(documents::ProbeLatency{});
   EXPECT_FALSE(document.least_rtt_ms);
-  EXPECT_FALSE(document.way(ProbeWay::Send).loaded_rtt_ms);
-  EXPECT_FALSE(document.way(ProbeWay::Receive).throughput_mbps);
+  EXPECT_FALSE(document.direction(ProbeDirection::Send).loaded_rtt_ms);
+  EXPECT_FALSE(document.direction(ProbeDirection::Receive).throughput_mbps);
 }
 
 TEST(ProbeDocument, IsNothingWhereAValueInItMakesNoSense) {

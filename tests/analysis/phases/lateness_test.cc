@@ -107,7 +107,7 @@ TEST(LateArrivals, AreNotThoseThatComeWithinTheWayBetweenThem) {
   Exchanges exchanges;
   meet(exchanges, 0, 100, {0, 30});
   for (auto& of_node : exchanges) {
-    of_node.back().way_ns = ms_ns(40);
+    of_node.back().one_way_ns = ms_ns(40);
   }
   EXPECT_TRUE(late_of(exchanges).empty());
 }

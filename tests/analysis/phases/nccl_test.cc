@@ -198,8 +198,8 @@ TEST_F(NcclRun, RanksThatWaitForEachOtherUnseenAreLateAsOne) {
   const Phases found = phases();
   const auto& late = *std::ranges::max_element(found.ranks, {}, &RankLateness::late_ms);
   EXPECT_EQ(late.node, 1U);
-  ASSERT_EQ(late.alike.size(), 1U);
-  EXPECT_EQ(late.rank + late.alike[0], 5);
+  ASSERT_EQ(late.similar.size(), 1U);
+  EXPECT_EQ(late.rank + late.similar[0], 5);
   EXPECT_NEAR(late.late_ms, 200, 2);
   EXPECT_NEAR(found.waiting_ms(), 200, 2);
 }

@@ -22,7 +22,7 @@ class FlowTableOf : public testing::Test {
   FlowTableOf() {
     made_.host("a");
     made_.host("b");
-    made_.way(made_.connect("a", "b"), Direction::AToB, full_link());
+    made_.add_traffic(made_.connect("a", "b"), Direction::AToB, full_link());
     for (NodeData& node : made_.data.nodes) {
       node.flows[0].row.start_ns = made_.span().start_ns + 1'000'000;
       node.flows[0].row.end_ns = made_.span().end_ns;

@@ -23,9 +23,9 @@ class PathPictureOf : public testing::Test {
   PathPictureOf() {
     made_.host("a");
     made_.host("b");
-    MadeWay way = full_link();
+    MadeTraffic way = full_link();
     way.busy_ms = 200;
-    made_.way(made_.connect("a", "b"), Direction::AToB, way);
+    made_.add_traffic(made_.connect("a", "b"), Direction::AToB, way);
   }
 
   std::vector<PathPicture> paths(double wan_rtt_ms = 2) {
@@ -63,7 +63,7 @@ TEST_F(PathPictureOf, IsOneForEachWayThatCarriedSomething) {
   EXPECT_EQ(path().from, "a");
   EXPECT_EQ(path().to, "b");
   EXPECT_EQ(path().family, "ipv4");
-  made_.way(0, Direction::BToA, {.busy_ms = 10});
+  made_.add_traffic(0, Direction::BToA, {.busy_ms = 10});
   EXPECT_EQ(paths().size(), 2);
 }
 
@@ -79,7 +79,7 @@ TEST_F(PathPictureOf, IsNotSlowerForExchangingInShortBursts) {
   MadeRun made({.step_ms = 100});
   made.host("a");
   made.host("b");
-  made.way(made.connect("a", "b"), Direction::AToB, full_link());
+  made.add_traffic(made.connect("a", "b"), Direction::AToB, full_link());
   made_.data = made.data;
   EXPECT_THAT(path().reached_mbps, Optional(DoubleNear(900, 1)));
   made_.node("a").flows[0].sockets[0].clear();
@@ -95,9 +95,9 @@ TEST_F(PathPictureOf, TellsThePaceOfCoarseSamples) {
 }
 
 TEST_F(PathPictureOf, AddsUpConnectionsThatRunTogether) {
-  MadeWay half = full_link();
+  MadeTraffic half = full_link();
   half.busy_ms = 100;  // the second half of the other's time
-  made_.way(made_.connect("a", "b"), Direction::AToB, half);
+  made_.add_traffic(made_.connect("a", "b"), Direction::AToB, half);
   ASSERT_EQ(paths().size(), 1);
   EXPECT_THAT(path().reached_mbps, Optional(DoubleNear(1800, 1)));
   EXPECT_THAT(path().mean_busy_mbps, Optional(DoubleNear(1350, 1)));

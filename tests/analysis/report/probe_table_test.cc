@@ -21,7 +21,7 @@ class ProbeTableOf : public testing::Test {
   ProbeTableOf() {
     made_.host("a");
     made_.host("b");
-    made_.way(made_.connect("a", "b"), record::Direction::AToB, full_link());
+    made_.add_traffic(made_.connect("a", "b"), record::Direction::AToB, full_link());
     for (NodeData& node : made_.data.nodes) {
       node.wall_start_ns = 1'795'000'000'000'000'000;
     }

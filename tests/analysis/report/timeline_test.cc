@@ -33,7 +33,7 @@ class TimelineOfTwo : public testing::Test {
     made_.host("a");
     made_.host("b");
     connection_ = made_.connect("a", "b");
-    made_.way(connection_, Direction::AToB, {.busy_ms = kBusyMs, .mbps = kMbps});
+    made_.add_traffic(connection_, Direction::AToB, {.busy_ms = kBusyMs, .mbps = kMbps});
     made_.collectives(kBusyMs, {0, 20});
   }
 

@@ -62,7 +62,7 @@ class TwoClocks : public testing::Test {
 
 TEST_F(TwoClocks, AreOneOnAQuickLink) {
   begin(10);
-  run->talk(ab, {.per_s = 15});
+  run->add_traffic(ab, {.per_s = 15});
   const NodeClock& clock = fitted();
   EXPECT_EQ(clock.source, ClockSource::Marks);
   EXPECT_LT(worst_us(), 20);
@@ -74,7 +74,7 @@ TEST_F(TwoClocks, AreOneOnAQuickLink) {
 
 TEST_F(TwoClocks, AreOneOverALongWay) {
   begin(60, wrong_clock(-kHour, -200));
-  run->talk(ab, {.to_s = 60, .there_us = 7'500, .back_us = 7'500, .jitter_us = 100});
+  run->add_traffic(ab, {.to_s = 60, .there_us = 7'500, .back_us = 7'500, .jitter_us = 100});
   const NodeClock& clock = fitted();
   EXPECT_LT(worst_us(), 60);
   EXPECT_NEAR(clock.drift_ppm, -200, 3);
@@ -84,7 +84,7 @@ TEST_F(TwoClocks, AreOneOverALongWay) {
 
 TEST_F(TwoClocks, AreOffByHalfOfWhatTheWaysDifferWhichTheErrorCovers) {
   begin(10);
-  run->talk(ab, {.there_us = 400, .back_us = 100});
+  run->add_traffic(ab, {.there_us = 400, .back_us = 100});
   const NodeClock& clock = fitted();
   EXPECT_NEAR(worst_us(), 150, 20);
   EXPECT_LT(worst_us() * 1e3, *clock.error_ns);
@@ -92,8 +92,8 @@ TEST_F(TwoClocks, AreOffByHalfOfWhatTheWaysDifferWhichTheErrorCovers) {
 
 TEST_F(TwoClocks, AreNotMisledByAQueueThatStandsForHalfOfTheRun) {
   begin(120);
-  run->talk(ab, {.to_s = 60});
-  run->talk(ab, {.from_s = 60, .to_s = 120, .standing_us = 5'000});
+  run->add_traffic(ab, {.to_s = 60});
+  run->add_traffic(ab, {.from_s = 60, .to_s = 120, .standing_us = 5'000});
   const NodeClock& clock = fitted();
   EXPECT_LT(worst_us(), 30);
   EXPECT_LT(*clock.noise_ns, 50e3);
@@ -104,7 +104,7 @@ TEST_F(TwoClocks, AreFollowedWhereARateChanges) {
     const double later_ns = std::max(0.0, true_ns - 250e9);
     return kHour + std::llround(true_ns * (1 + 20e-6) - later_ns * 60e-6);
   });
-  run->talk(ab, {.to_s = 600});
+  run->add_traffic(ab, {.to_s = 600});
   const NodeClock& clock = fitted();
   EXPECT_LT(worst_us(), 20);
   EXPECT_GT(clock.to_common.knots().size(), 2U);
@@ -114,7 +114,7 @@ TEST_F(TwoClocks, AreFollowedWhereTheRateSwings) {
   begin(3'600, [](double true_ns) {
     return kHour + std::llround(true_ns * (1 + 20e-6) + 400e3 * std::sin(true_ns / 3'600e9 * 6.28));
   });
-  run->talk(ab, {.to_s = 3'600, .per_s = 4});
+  run->add_traffic(ab, {.to_s = 3'600, .per_s = 4});
   fitted();
   EXPECT_LT(worst_us(), 50);
 }
@@ -123,7 +123,7 @@ TEST_F(TwoClocks, RunEvenlyThroughTime) {
   begin(600, [](double true_ns) {
     return kHour + std::llround(true_ns - std::max(0.0, true_ns - 250e9) * 60e-6);
   });
-  run->talk(ab, {.to_s = 600});
+  run->add_traffic(ab, {.to_s = 600});
   fitted();
   const Span span = run->data.nodes[b].span;
   for (std::int64_t t = span.start_ns; t < span.end_ns; t += 100'000'000) {
@@ -136,7 +136,7 @@ TEST_F(TwoClocks, RunEvenlyThroughTime) {
 TEST_F(TwoClocks, AreFoundWhereNumbersComeAgain) {
   begin(60);
   // 2^32 is 16 packets: each number comes every 1.6 s.
-  run->talk(ab, {.to_s = 60, .bytes = 268'435'456.0 / 2});
+  run->add_traffic(ab, {.to_s = 60, .bytes = 268'435'456.0 / 2});
   fitted();
   EXPECT_LT(worst_us(), 30);
 }
@@ -144,7 +144,7 @@ TEST_F(TwoClocks, AreFoundWhereNumbersComeAgain) {
 TEST_F(TwoClocks, AreFoundFromManyConnectionsOfFewPackets) {
   begin(20);
   for (int i = 0; i < 40; ++i) {
-    run->talk(run->connect(b, a), {.from_s = i * 0.5, .to_s = i * 0.5 + 0.2});
+    run->add_traffic(run->connect(b, a), {.from_s = i * 0.5, .to_s = i * 0.5 + 0.2});
   }
   fitted();
   EXPECT_LT(worst_us(), 60);
@@ -153,7 +153,7 @@ TEST_F(TwoClocks, AreFoundFromManyConnectionsOfFewPackets) {
 TEST_F(TwoClocks, AreFoundAmongVeryManyPackets) {
   begin(600);
   for (int i = 0; i < 25; ++i) {
-    run->talk(run->connect(a, b), {.to_s = 600, .per_s = 10});
+    run->add_traffic(run->connect(a, b), {.to_s = 600, .per_s = 10});
   }
   fitted();
   EXPECT_LT(worst_us(), 20);
@@ -162,7 +162,7 @@ TEST_F(TwoClocks, AreFoundAmongVeryManyPackets) {
 // The sender's mark is of a copy that it sent later, the receiver's of the first.
 TEST_F(TwoClocks, AreNotPoisonedByAnotherCopyOfAPacket) {
   begin(20);
-  run->talk(ab, {.to_s = 20});
+  run->add_traffic(ab, {.to_s = 20});
   run->packet(ab, Direction::AToB, 3e9, -200e6);
   run->packet(ab, Direction::BToA, 12e9, -40e6);
   run->packet(ab, Direction::BToA, 15e9, -5e6);
@@ -183,7 +183,7 @@ TEST_F(TwoClocks, AreBelievedOfTwoPacketsOnlyWhereWallClocksAgree) {
 
 TEST_F(TwoClocks, TakeHalfOfTheRoundTripWherePacketsGoOneWay) {
   begin(30);
-  run->talk(ab, {.to_s = 30});
+  run->add_traffic(ab, {.to_s = 30});
   for (NodeData& node : run->data.nodes) node.flows[0].marks[1].clear();
   record::SocketSample sample;
   sample.min_rtt_us = 120;
@@ -201,7 +201,7 @@ TEST_F(TwoClocks, TakeHalfOfTheRoundTripWherePacketsGoOneWay) {
 
 TEST_F(TwoClocks, AreToldApartFromWallClocksThatAreWrong) {
   begin(10);
-  run->talk(ab, {});
+  run->add_traffic(ab, {});
   run->data.nodes[b].wall_start_ns += kHour;
   fitted();
   EXPECT_LT(worst_us(), 30);
@@ -210,7 +210,7 @@ TEST_F(TwoClocks, AreToldApartFromWallClocksThatAreWrong) {
 
 TEST_F(TwoClocks, AreKnownFromAPartOfTheRunOnly) {
   begin(100);
-  run->talk(ab, {.to_s = 20});
+  run->add_traffic(ab, {.to_s = 20});
   fitted();
   EXPECT_THAT(clocks.missing, ElementsAre(HasSubstr("known from 20 % of the run")));
 }
@@ -225,7 +225,7 @@ TEST_F(TwoClocks, AreFoundFromCollectivesWithoutMarks) {
 
 TEST_F(TwoClocks, AreFoundFromCollectivesWhereMarksAreFew) {
   begin(30);
-  run->talk(ab, {.to_s = 30, .per_s = 0.3, .jitter_us = 400});
+  run->add_traffic(ab, {.to_s = 30, .per_s = 0.3, .jitter_us = 400});
   fitted();
   EXPECT_GT(worst_us(), 60);
   collectives();
@@ -235,7 +235,7 @@ TEST_F(TwoClocks, AreFoundFromCollectivesWhereMarksAreFew) {
 
 TEST_F(TwoClocks, AreNotFoundFromCollectivesThatPacketsContradict) {
   begin(30);
-  run->talk(ab, {.to_s = 30});
+  run->add_traffic(ab, {.to_s = 30});
   collectives(1);
   fitted();
   EXPECT_LT(worst_us(), 30);
@@ -278,7 +278,7 @@ TEST_F(TwoClocks, AreTakenToBeginTogetherWhereNothingIsKnown) {
 
 TEST_F(TwoClocks, OfOneHostAreOne) {
   begin(10, wrong_clock(0, 0));
-  run->talk(ab, {.there_us = 400});
+  run->add_traffic(ab, {.there_us = 400});
   run->data.nodes[b].boot_id = run->data.nodes[a].boot_id;
   EXPECT_EQ(fitted().source, ClockSource::SameHost);
   EXPECT_EQ(worst_us(), 0);
@@ -289,7 +289,7 @@ TEST_F(TwoClocks, OfOneHostAreOne) {
 
 TEST_F(TwoClocks, OfOneHostAreTwoWhereARecordWentOnOverAReboot) {
   begin(10, wrong_clock(kHour, 0));
-  run->talk(ab, {});
+  run->add_traffic(ab, {});
   run->data.nodes[b].boot_id = run->data.nodes[a].boot_id;
   EXPECT_EQ(fitted().source, ClockSource::Marks);
   EXPECT_LT(worst_us(), 20);
@@ -301,11 +301,11 @@ TEST(ManyClocks, AreLedToOneOverTheSurestWay) {
   const std::size_t b = run.node("b", wrong_clock(kHour, 50));
   const std::size_t c = run.node("c", wrong_clock(-kHour, -50));
   const std::size_t d = run.node("d", wrong_clock(5, 0));
-  run.talk(run.connect(a, b), {.to_s = 30});
-  run.talk(run.connect(b, c), {.to_s = 30});
-  run.talk(run.connect(b, d), {.to_s = 30});
+  run.add_traffic(run.connect(a, b), {.to_s = 30});
+  run.add_traffic(run.connect(b, c), {.to_s = 30});
+  run.add_traffic(run.connect(b, d), {.to_s = 30});
   // The direct way is long and uneven: what it says is 10 ms off.
-  run.talk(run.connect(c, d), {.to_s = 30, .there_us = 30'000, .back_us = 10'000});
+  run.add_traffic(run.connect(c, d), {.to_s = 30, .there_us = 30'000, .back_us = 10'000});
   const Clocks clocks = fit_clocks(run.data);
   EXPECT_EQ(clocks.reference, b);
   for (const std::size_t node : {a, c, d}) {
@@ -320,9 +320,9 @@ TEST(ManyClocks, AreNotLedByAFewPacketsOfTheFirstMoment) {
   const std::size_t a = run.node("a", wrong_clock(0, 0));
   const std::size_t b = run.node("b", wrong_clock(kHour, 20));
   const std::size_t c = run.node("c", wrong_clock(-kHour, -40));
-  run.talk(run.connect(a, b), {.to_s = 60});
-  run.talk(run.connect(b, c), {.to_s = 60});
-  run.talk(run.connect(a, c), {.to_s = 0.5, .there_us = 10, .back_us = 10, .jitter_us = 1});
+  run.add_traffic(run.connect(a, b), {.to_s = 60});
+  run.add_traffic(run.connect(b, c), {.to_s = 60});
+  run.add_traffic(run.connect(a, c), {.to_s = 0.5, .there_us = 10, .back_us = 10, .jitter_us = 1});
   const Clocks clocks = fit_clocks(run.data);
   for (const std::size_t node : {a, b, c}) {
     EXPECT_LT(run.worst_us(clocks, node), 60);
@@ -338,7 +338,7 @@ TEST(ManyClocks, AreComposedAlongAChain) {
         run.node(std::string(1, static_cast<char>('a' + i)), wrong_clock(i * kHour, 30.0 * i)));
   }
   for (std::size_t i = 0; i + 1 < nodes.size(); ++i) {
-    run.talk(run.connect(nodes[i], nodes[i + 1]), {.to_s = 30});
+    run.add_traffic(run.connect(nodes[i], nodes[i + 1]), {.to_s = 30});
   }
   const Clocks clocks = fit_clocks(run.data);
   for (const std::size_t node : nodes) EXPECT_LT(run.worst_us(clocks, node), 100);

@@ -46,42 +46,42 @@ record::FlowMark TrueRun::mark(std::size_t node, Direction direction, double tru
   return {.t_ns = clocks_[node](true_ns), .direction = direction, .sequence = sequence};
 }
 
-void TrueRun::say(std::size_t connection, Direction direction, double sent_ns, double delay_ns,
-                  const Talk& talk) {
+void TrueRun::add_packet(std::size_t connection, Direction direction, double sent_ns,
+                         double delay_ns, const MarkedTraffic& traffic) {
   const auto way = static_cast<std::size_t>(direction);
   const Connection& joined = data.connections[connection];
   const FlowPlace from = *joined.ends[way];
   const FlowPlace to = *joined.ends[1 - way];
   std::uniform_real_distribution<double> chance;
-  if (chance(random) >= talk.only_one_end / 2) {
+  if (chance(random) >= traffic.only_one_end / 2) {
     data.nodes[from.node].flows[from.flow].marks[way].push_back(
         mark(from.node, direction, sent_ns));
   }
-  if (chance(random) >= talk.only_one_end / 2) {
+  if (chance(random) >= traffic.only_one_end / 2) {
     data.nodes[to.node].flows[to.flow].marks[way].push_back(
         mark(to.node, direction, sent_ns + delay_ns));
   }
   sequence = static_cast<std::int64_t>(
-      static_cast<std::uint32_t>(sequence + static_cast<std::int64_t>(talk.bytes)));
+      static_cast<std::uint32_t>(sequence + static_cast<std::int64_t>(traffic.bytes)));
 }
 
 void TrueRun::packet(std::size_t connection, Direction direction, double sent_ns, double delay_ns) {
-  say(connection, direction, sent_ns, delay_ns, {.only_one_end = 0});
+  add_packet(connection, direction, sent_ns, delay_ns, {.only_one_end = 0});
 }
 
-void TrueRun::talk(std::size_t connection, const Talk& talk) {
-  std::exponential_distribution<double> jitter(1 / std::max(talk.jitter_us, 1e-3));
-  std::exponential_distribution<double> queue(1 / talk.queue_us);
+void TrueRun::add_traffic(std::size_t connection, const MarkedTraffic& traffic) {
+  std::exponential_distribution<double> jitter(1 / std::max(traffic.jitter_us, 1e-3));
+  std::exponential_distribution<double> queue(1 / traffic.queue_us);
   std::uniform_real_distribution<double> chance;
-  const double every_ns = 1e9 / talk.per_s;
-  for (double t_ns = talk.from_s * 1e9; t_ns < talk.to_s * 1e9; t_ns += every_ns) {
+  const double every_ns = 1e9 / traffic.per_s;
+  for (double t_ns = traffic.from_s * 1e9; t_ns < traffic.to_s * 1e9; t_ns += every_ns) {
     for (const Direction direction : {Direction::AToB, Direction::BToA}) {
       const bool is_there = direction == Direction::AToB;
-      double delay_us = (is_there ? talk.there_us + talk.standing_us : talk.back_us);
+      double delay_us = (is_there ? traffic.there_us + traffic.standing_us : traffic.back_us);
       delay_us += jitter(random);
-      if (chance(random) < talk.queued) delay_us += queue(random);
+      if (chance(random) < traffic.queued) delay_us += queue(random);
       const double moment_ns = t_ns + 0.5 * every_ns * chance(random);
-      say(connection, direction, moment_ns, delay_us * 1e3, talk);
+      add_packet(connection, direction, moment_ns, delay_us * 1e3, traffic);
     }
   }
 }

@@ -18,10 +18,10 @@ using TrueClock = std::function<std::int64_t(double true_ns)>;
 
 TrueClock wrong_clock(std::int64_t shift_ns, double drift_ppm);
 
-struct Talk {
+struct MarkedTraffic {
   double from_s = 0;
   double to_s = 10;
-  double per_s = 10;     // packets each way that are marked at both ends
+  double per_s = 10;     // packets in each direction that are marked at both ends
   double there_us = 50;  // where nothing waits
   double back_us = 50;
   double jitter_us = 20;      // on average, always
@@ -40,7 +40,7 @@ class TrueRun {
   std::size_t node(const std::string& name, TrueClock clock);
   // Its number in data.connections.
   std::size_t connect(std::size_t a, std::size_t b);
-  void talk(std::size_t connection, const Talk& talk);
+  void add_traffic(std::size_t connection, const MarkedTraffic& traffic);
   void packet(std::size_t connection, record::Direction direction, double sent_ns, double delay_ns);
 
   // The worst that common times of this node and those of the reference are apart, over the run.
@@ -53,8 +53,8 @@ class TrueRun {
 
  private:
   record::FlowMark mark(std::size_t node, record::Direction direction, double true_ns) const;
-  void say(std::size_t connection, record::Direction direction, double sent_ns, double delay_ns,
-           const Talk& talk);
+  void add_packet(std::size_t connection, record::Direction direction, double sent_ns,
+                  double delay_ns, const MarkedTraffic& traffic);
 
   double seconds_;
   std::vector<TrueClock> clocks_;

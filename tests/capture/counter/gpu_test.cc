@@ -1,8 +1,9 @@
-#include "capture/counter/gpu.h"
-
+// GPUs: over gpu_sampler.cc, gpu_session.cc, gpu_watch.cc and throttle_log.cc.
 #include <condition_variable>
 #include <mutex>
 
+#include "capture/counter/gpu_sampler.h"
+#include "capture/counter/throttle_log.h"
 #include "tests/capture/counter/watching.h"
 
 namespace chokepoint::capture::counter {
@@ -216,15 +217,15 @@ TEST_F(GpuSamplerTest, WhatSlowsGpusDownIsTold) {
 
 class ThrottleLogTest : public Watching {
  protected:
-  std::vector<std::string> told() {
+  std::vector<std::string> details() {
     close();
-    std::vector<std::string> told;
+    std::vector<std::string> details;
     for (const record::Event& event : events_) {
       EXPECT_EQ(event.kind, "gpu-throttled");
       EXPECT_EQ(event.subject, kGpu);
-      told.push_back(event.detail);
+      details.push_back(event.detail);
     }
-    return told;
+    return details;
   }
   ThrottleLog log_{kGpu};
 };
@@ -233,24 +234,24 @@ TEST_F(ThrottleLogTest, EachReasonHasAStretchOfItsOwn) {
   for (int second = 1; second <= 12; ++second) {
     log_.see(second * kSecond, second < 4 ? 0x4U : second < 5 ? 0x24U : 0x0U, sink());
   }
-  EXPECT_THAT(told(), ElementsAre(R"({"reason":"power-cap","state":"began"})",
-                                  R"({"reason":"thermal","state":"began"})",
-                                  R"({"reason":"power-cap","state":"ended","held_s":3.000})",
-                                  R"({"reason":"thermal","state":"ended","held_s":1.000})"));
+  EXPECT_THAT(details(), ElementsAre(R"({"reason":"power-cap","state":"began"})",
+                                     R"({"reason":"thermal","state":"began"})",
+                                     R"({"reason":"power-cap","state":"ended","held_s":3.000})",
+                                     R"({"reason":"thermal","state":"ended","held_s":1.000})"));
 }
 
 TEST_F(ThrottleLogTest, WhatComesAndGoesIsOneStretch) {
   for (int second = 1; second <= 200; ++second) {
     log_.see(second * kSecond, second % 2 == 0 ? 0x4U : 0U, sink());
   }
-  EXPECT_THAT(told(), ElementsAre(R"({"reason":"power-cap","state":"began"})"));
+  EXPECT_THAT(details(), ElementsAre(R"({"reason":"power-cap","state":"began"})"));
 }
 
 TEST_F(ThrottleLogTest, IdleAndChosenClocksAreNoThrottling) {
   for (int second = 1; second <= 20; ++second) {
     log_.see(second * kSecond, 0x1 | 0x2 | 0x100, sink());
   }
-  EXPECT_THAT(told(), testing::IsEmpty());
+  EXPECT_THAT(details(), testing::IsEmpty());
 }
 
 TEST_F(GpuSamplerTest, ADriverThatDoesNotAnswerDelaysNobody) {

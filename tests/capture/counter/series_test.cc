@@ -30,7 +30,7 @@ TEST_F(SeriesTest, WhatNeverChangesLeavesNothing) {
 }
 
 TEST_F(SeriesTest, WhatHasToBeKnownBeginsWithTheFirstReading) {
-  see(sink().counter(name_, Keep::Always), {0, 0});
+  see(sink().counter(name_, FirstRow::Always), {0, 0});
   close();
   EXPECT_THAT(values(), ElementsAre(0, 0));
   EXPECT_THAT(times_ms(), ElementsAre(0, 1000));
@@ -52,7 +52,7 @@ TEST_F(SeriesTest, TheLastReadingIsInTheRecord) {
 }
 
 TEST_F(SeriesTest, WhatIsNotWorthARowComesWithTheNextThatIs) {
-  Counter& counter = sink().counter(name_, Keep::Always);
+  Counter& counter = sink().counter(name_, FirstRow::Always);
   see(counter, {0});
   for (const std::uint64_t reading : {1, 2, 3}) {
     counter.see(clock_.monotonic_ns(), reading, false);
@@ -65,7 +65,7 @@ TEST_F(SeriesTest, WhatIsNotWorthARowComesWithTheNextThatIs) {
 }
 
 TEST_F(SeriesTest, NothingIsKeptBackForLongerThanTenSeconds) {
-  Counter& counter = sink().counter(name_, Keep::Always);
+  Counter& counter = sink().counter(name_, FirstRow::Always);
   for (std::uint64_t reading = 0; reading <= 25; ++reading) {
     counter.see(clock_.monotonic_ns(), reading, false);
     clock_.advance(kSecond);
@@ -75,25 +75,25 @@ TEST_F(SeriesTest, NothingIsKeptBackForLongerThanTenSeconds) {
 }
 
 TEST_F(SeriesTest, A32BitCounterGoesOnPastItsWidth) {
-  see(sink().counter(name_, Keep::Always, Wrap::At32Bits), {4'294'967'290, 4, 10});
+  see(sink().counter(name_, FirstRow::Always, Wrap::At32Bits), {4'294'967'290, 4, 10});
   close();
   EXPECT_THAT(values(), ElementsAre(4'294'967'290, 4'294'967'300, 4'294'967'306));
 }
 
 TEST_F(SeriesTest, WhatBeginsAnewGoesOnWhereItWas) {
-  see(sink().counter(name_, Keep::Always), {1000, 3, 5});
+  see(sink().counter(name_, FirstRow::Always), {1000, 3, 5});
   close();
   EXPECT_THAT(values(), ElementsAre(1000, 1003, 1005));
 }
 
 TEST_F(SeriesTest, ASmallStepBackIsNoNewBeginning) {
-  see(sink().counter(name_, Keep::Always), {1000, 998, 1001});
+  see(sink().counter(name_, FirstRow::Always), {1000, 998, 1001});
   close();
   EXPECT_THAT(values(), ElementsAre(1000, 1000, 1001));
 }
 
 TEST_F(SeriesTest, AfterARestartEvenALargeCountIsNew) {
-  Counter& counter = sink().counter(name_, Keep::Always);
+  Counter& counter = sink().counter(name_, FirstRow::Always);
   see(counter, {1000});
   counter.restart();
   see(counter, {998});

@@ -232,15 +232,15 @@ TEST(GlooFollower, PassesOverTheNumberOfTheConnectionAlsoWhereItIsInOneSegmentWi
 TEST(GlooFollower, LeavesOutPiecesThatStandBeforeTheFirstByte) {
   Stream stream;
   stream.add(Kind::AllReduce, 1, 10);
-  std::uint64_t told = 0;
+  std::uint64_t messages = 0;
   for (const std::uint64_t before : {std::uint64_t{8}, std::uint64_t{58}, std::uint64_t{500}}) {
     stream.follower.take({.time_ns = 1,
                           .offset = 0 - before,
                           .bytes = static_cast<std::uint32_t>(stream.bytes.size()),
                           .captured = stream.bytes},
-                         [&](const Message&) { ++told; });
+                         [&](const Message&) { ++messages; });
   }
-  EXPECT_EQ(told, 0U);
+  EXPECT_EQ(messages, 0U);
   EXPECT_FALSE(stream.follower.is_following());
 }
 

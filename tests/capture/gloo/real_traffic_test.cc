@@ -48,28 +48,28 @@ Truth truth_of(const std::string& capture) {
   Truth truth;
   std::size_t place = 0;
   for (std::string line; std::getline(file, line);) {
-    const auto told = nlohmann::json::parse(line);
-    const std::size_t rank = told["rank"];
+    const auto entry = nlohmann::json::parse(line);
+    const std::size_t rank = entry["rank"];
     place = rank + 1 == truth.ranks ? place : 0;
     truth.ranks = rank + 1;
-    const std::int64_t begin = told["begun_ns"];
+    const std::int64_t begin = entry["begun_ns"];
     if (rank == 0) {
       Action action;
-      action.group = told["group"];
-      action.kind = kind_named(told["kind"]);
-      action.number = told["ordinal"].is_null() ? 77 : told["ordinal"].get<std::uint32_t>();
-      action.bytes = told["bytes"];
-      action.has_late_rank = !told["late_rank"].is_null();
+      action.group = entry["group"];
+      action.kind = kind_named(entry["kind"]);
+      action.number = entry["ordinal"].is_null() ? 77 : entry["ordinal"].get<std::uint32_t>();
+      action.bytes = entry["bytes"];
+      action.has_late_rank = !entry["late_rank"].is_null();
       action.own_begin_ns = begin;
       action.first_begin_ns = action.last_begin_ns = begin;
-      action.end_ns = told["ended_ns"];
+      action.end_ns = entry["ended_ns"];
       truth.actions.push_back(action);
       continue;
     }
     Action& action = truth.actions.at(place++);
     action.first_begin_ns = std::min(action.first_begin_ns, begin);
     action.last_begin_ns = std::max(action.last_begin_ns, begin);
-    action.end_ns = std::max(action.end_ns, told["ended_ns"].get<std::int64_t>());
+    action.end_ns = std::max(action.end_ns, entry["ended_ns"].get<std::int64_t>());
   }
   return truth;
 }

@@ -10,7 +10,7 @@ constexpr pid_t kWe = 100;
 constexpr pid_t kScheduler = 7;
 constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kSpreadMs = HeldSignals::kSpread.count() / kMs;
-constexpr auto kAll = HeldSignals::kAllAnswered;
+constexpr auto kAll = HeldSignals::kAllReplied;
 constexpr Delivery kToAll{.number = SIGTERM, .to_whole_group = true};
 constexpr Delivery kToFirst{.number = SIGTERM, .to_whole_group = false};
 
@@ -20,8 +20,8 @@ sys::Signal term_from(pid_t sender) {
 
 // The witnesses answer at once.
 std::vector<Delivery> settled(HeldSignals& held, std::int64_t now_ms) {
-  const auto question = held.question(now_ms * kMs);
-  return held.settle(now_ms * kMs, question.value_or(kAll), true);
+  const auto query = held.query(now_ms * kMs);
+  return held.settle(now_ms * kMs, query.value_or(kAll), true);
 }
 
 TEST(HeldSignals, OursAloneIsForTheFirstProcess) {
@@ -63,13 +63,13 @@ TEST(HeldSignals, WhatTheJobHasIsNotPassedOn) {
 TEST(HeldSignals, AWitnessMayAnswerLate) {
   HeldSignals held(kWe);
   held.hold(term_from(kScheduler), 0);
-  EXPECT_EQ(held.question(kSpreadMs * kMs), 1);
+  EXPECT_EQ(held.query(kSpreadMs * kMs), 1);
   EXPECT_TRUE(held.settle(500 * kMs, 0, true).empty());
   held.note(WitnessedGroup::Jobs, term_from(kScheduler), 600 * kMs);
   EXPECT_TRUE(held.settle(600 * kMs, 1, true).empty());
 
   held.hold(term_from(kScheduler), 2000 * kMs);
-  EXPECT_EQ(held.question((2000 + kSpreadMs) * kMs), 2);
+  EXPECT_EQ(held.query((2000 + kSpreadMs) * kMs), 2);
   EXPECT_EQ(held.next_ns(), (3000 + kSpreadMs) * kMs);
   EXPECT_TRUE(held.settle(3000 * kMs, 1, true).empty());
   EXPECT_EQ(held.settle((3000 + kSpreadMs) * kMs, 1, true), std::vector{kToFirst});
@@ -128,7 +128,7 @@ TEST(HeldSignals, TwoAtOnceOfOneSenderAreOne) {
 TEST(HeldSignals, WithoutAWitnessInOurGroupAllOfTheJobGetsIt) {
   HeldSignals held(kWe);
   held.hold(term_from(kScheduler), 0);
-  EXPECT_TRUE(held.question(kSpreadMs * kMs));
+  EXPECT_TRUE(held.query(kSpreadMs * kMs));
   EXPECT_EQ(held.settle(kSpreadMs * kMs, kAll, false), std::vector{kToAll});
 }
 

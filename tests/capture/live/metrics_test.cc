@@ -43,22 +43,22 @@ std::string scraped(int port, const std::string& what = "GET /metrics") {
   EXPECT_TRUE(connection) << describe(connection.error());
   const std::string request = what + " HTTP/1.0\r\nHost: localhost\r\n\r\n";
   EXPECT_TRUE(net::send_all(connection->get(), std::as_bytes(std::span(request)), deadline, ""));
-  std::string answer;
+  std::string response;
   std::array<char, 4096> part{};
   for (;;) {
     const auto count =
         net::receive_some(connection->get(), std::as_writable_bytes(std::span(part)), deadline, "");
     if (!count || *count == 0) {
-      return answer;
+      return response;
     }
-    answer.append(part.data(), *count);
+    response.append(part.data(), *count);
   }
 }
 
 // "name{labels}" to value, of what this program adds to the library's own.
-std::map<std::string, double> samples_of(const std::string& answer) {
+std::map<std::string, double> samples_of(const std::string& response) {
   std::map<std::string, double> samples;
-  std::istringstream lines(answer);
+  std::istringstream lines(response);
   for (std::string line; std::getline(lines, line);) {
     if (const std::size_t space = line.rfind(' '); line.starts_with("chokepoint_")) {
       samples[line.substr(0, space)] = std::stod(line.substr(space));
@@ -77,10 +77,10 @@ TEST(Metrics, AreServedByHttpAsTheyWereLastUpdated) {
 
   figures.steps.count = 1121;
   (*metrics)->update(figures);
-  const std::string answer = scraped((*metrics)->port());
-  EXPECT_THAT(answer, HasSubstr("HTTP/1.1 200 OK"));
-  EXPECT_THAT(answer, HasSubstr("# TYPE chokepoint_steps_total counter"));
-  EXPECT_THAT(answer, HasSubstr("chokepoint_steps_total{source=\"marks\"} 1121"));
+  const std::string response = scraped((*metrics)->port());
+  EXPECT_THAT(response, HasSubstr("HTTP/1.1 200 OK"));
+  EXPECT_THAT(response, HasSubstr("# TYPE chokepoint_steps_total counter"));
+  EXPECT_THAT(response, HasSubstr("chokepoint_steps_total{source=\"marks\"} 1121"));
 }
 
 TEST(Metrics, AreAllThatIsServed) {

@@ -1,8 +1,9 @@
+#include "capture/live/otlp.h"
+
 #include <gmock/gmock.h>
 
 #include <protozero/pbf_reader.hpp>
 
-#include "capture/live/metrics.h"
 #include "tests/capture/live/figures.h"
 #include "tests/fakes/http_server.h"
 #include "tests/fakes/manual_clock.h"

@@ -98,22 +98,22 @@ TEST_F(ReaderTest, TellsTheNewestCollectiveOfEachKindAsSoonAsItIsAskedFor) {
                  {word::kPeer, kNone}});
   }
   tick(500);
-  std::vector<record::Collective> asked;
+  std::vector<record::Collective> enqueued;
   const auto see = [&](std::uint64_t process, std::span<const record::Collective> newest) {
     EXPECT_EQ(process, 4711U + kOuter);
-    asked.assign(newest.begin(), newest.end());
+    enqueued.assign(newest.begin(), newest.end());
   };
   reader_.report_enqueued(see);
-  ASSERT_EQ(asked.size(), 1U);
-  EXPECT_EQ(asked[0].number, 6);
-  EXPECT_EQ(asked[0].bytes.value(), 4'000);
-  EXPECT_EQ(asked[0].enqueued_ns.value(), 300 * kMs);
+  ASSERT_EQ(enqueued.size(), 1U);
+  EXPECT_EQ(enqueued[0].number, 6);
+  EXPECT_EQ(enqueued[0].bytes.value(), 4'000);
+  EXPECT_EQ(enqueued[0].enqueued_ns.value(), 300 * kMs);
   EXPECT_TRUE(rows_.empty());
   // The numbers of communicators come round again.
   writer.push(0, Kind::Communicator, 1, {{word::kHash, 9}, {word::kRank, 0}, {word::kRanks, 2}});
   tick(700);
   reader_.report_enqueued(see);
-  EXPECT_TRUE(asked.empty());
+  EXPECT_TRUE(enqueued.empty());
 }
 
 TEST_F(ReaderTest, OfACommunicatorThatWasLeftNothingIsAskedAnyMore) {
@@ -121,16 +121,16 @@ TEST_F(ReaderTest, OfACommunicatorThatWasLeftNothingIsAskedAnyMore) {
   writer.push(0, Kind::Communicator, 1, {{word::kHash, 1}, {word::kRank, 0}, {word::kRanks, 2}});
   exchange(writer, 7);
   tick(500);
-  std::size_t asked = 0;
+  std::size_t enqueued = 0;
   const auto see = [&](std::uint64_t, std::span<const record::Collective> newest) {
-    asked = newest.size();
+    enqueued = newest.size();
   };
   reader_.report_enqueued(see);
-  EXPECT_EQ(asked, 1U);
+  EXPECT_EQ(enqueued, 1U);
   writer.push(0, Kind::Left, 1, {});
   tick(1'000);
   reader_.report_enqueued(see);
-  EXPECT_EQ(asked, 0U);
+  EXPECT_EQ(enqueued, 0U);
 }
 
 TEST_F(ReaderTest, AProcessWithSeveralGpusIsSeveralRanks) {

@@ -103,11 +103,11 @@ TEST(NcclRows, WhoOnlyReceivesCameWhenItTookWhatHadBeenThere) {
 
 TEST(NcclRows, ABeatIsOneMomentWhetherItsBeginIsToldOrNot) {
   Operation operation = all_reduce();
-  const Collective told = beat_of(row_of(operation));
+  const Collective with_begin = beat_of(row_of(operation));
   operation.sent_data_ns = operation.received_data_ns = {};
-  const Collective untold = beat_of(row_of(operation));
-  EXPECT_EQ(told.start_ns, untold.start_ns);
-  EXPECT_EQ(told.start_ns, told.end_ns);
+  const Collective without_begin = beat_of(row_of(operation));
+  EXPECT_EQ(with_begin.start_ns, without_begin.start_ns);
+  EXPECT_EQ(with_begin.start_ns, with_begin.end_ns);
   operation.proxies = 0;  // inside the host alone
   operation.proxy_begin_ns = operation.proxy_end_ns = {};
   EXPECT_EQ(beat_of(row_of(operation)).end_ns, 5 * kMs);
@@ -118,7 +118,7 @@ TEST(NcclRows, ABeatIsOneMomentWhetherItsBeginIsToldOrNot) {
   EXPECT_EQ(beat_of(row_of(operation, clock)).end_ns, 5 * kMs);
 }
 
-TEST(NcclRows, AskedForIsNotArrived) {
+TEST(NcclRows, EnqueuedIsNotArrived) {
   Operation operation = all_reduce();
   operation.proxies = 0;
   operation.proxy_begin_ns = operation.proxy_end_ns = {};

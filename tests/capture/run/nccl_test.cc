@@ -29,12 +29,12 @@ class RunNccl : public record::RecordFolder {
     options.runtime_folder = folder_.path();
     return std::make_unique<Nccl>(
         options, plugin, tree_.root(), clock_, *writer_,
-        Nccl::See{[this](const record::Collective& row) {
-                    ++bins_;
-                    ranks_.push_back(row.rank.value_or(-1));
-                  },
-                  [](std::uint64_t, std::span<const record::Collective>) {},
-                  [](std::optional<std::int64_t>, std::uint64_t, std::int64_t) {}});
+        Nccl::Listeners{[this](const record::Collective& row) {
+                          ++bins_;
+                          ranks_.push_back(row.rank.value_or(-1));
+                        },
+                        [](std::uint64_t, std::span<const record::Collective>) {},
+                        [](std::optional<std::int64_t>, std::uint64_t, std::int64_t) {}});
   }
 
   std::unique_ptr<record::Writer> writer_ = open_writer();
@@ -168,15 +168,15 @@ TEST_F(RunNcclOwner, AWriterThatHasEndedIsLookedForAgain) {
         has_ended ? job::JobProcesses{{.pid = 2007, .rank = {.rank = 2}, .own_pid = 7}}
                   : job::JobProcesses{{.pid = 1007, .rank = {.rank = 1}, .own_pid = 7}});
   });
-  const auto await_looks = [&](int more) {
+  const auto await_samples = [&](int more) {
     for (const int until = looks + more; looks < until;) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   };
-  await_looks(2);
+  await_samples(2);
   has_ended = true;
   clock_.advance(2'000'000'000);
-  await_looks(2);
+  await_samples(2);
   rings.push(0, nccl::Kind::Collective, 1, {{nccl::word::kId, 1}, {nccl::word::kFunction, 1}});
   watched->end();
   EXPECT_THAT(ranks_, ElementsAre(2));
@@ -190,7 +190,7 @@ class RunNcclChoice : public RunNccl {
     nccl::RingWriter rings(std::filesystem::path(watched->environment()[1].second) / "1.nccl");
     rings.file().header.events = choice.word();
     watched->begin([] { return std::make_shared<const job::JobProcesses>(); });
-    while (watched->asked().empty()) {
+    while (watched->requested_events().empty()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     watched->end();
@@ -204,8 +204,9 @@ TEST_F(RunNcclChoice, SaysWhatNcclIsAskedForAndWhy) {
                               .proxies = true,
                               .steps = true,
                               .kernels = true});
-  EXPECT_THAT(watched->asked(), ElementsAre("2.28.9: collectives, their parts on the network; for "
-                                            "a share of the time what these wait for, kernels"));
+  EXPECT_THAT(watched->requested_events(),
+              ElementsAre("2.28.9: collectives, their parts on the network; for "
+                          "a share of the time what these wait for, kernels"));
   EXPECT_THAT(watched->remarks(), IsEmpty());
   writer_->close();
   const auto facts = *open_reader().all<record::Fact>();
@@ -226,9 +227,10 @@ TEST_F(RunNcclChoice, SaysWhyKernelsAreNotSeen) {
 }
 
 TEST_F(RunNcclChoice, WhoAskedForLessKnowsIt) {
-  const auto watched = after({.reason = nccl::Choice::Reason::Asked, .proxies = true});
-  EXPECT_THAT(watched->asked(), ElementsAre("of a version that it does not tell: collectives, "
-                                            "their parts on the network"));
+  const auto watched = after({.reason = nccl::Choice::Reason::Requested, .proxies = true});
+  EXPECT_THAT(watched->requested_events(),
+              ElementsAre("of a version that it does not tell: collectives, "
+                          "their parts on the network"));
   EXPECT_THAT(watched->remarks(), IsEmpty());
 }
 

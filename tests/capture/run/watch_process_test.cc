@@ -59,10 +59,10 @@ class WatchProcessTest : public record::RecordFolder {
             .nccl = false};
   }
   WatchProcess started(const Options& options,
-                       std::chrono::milliseconds open_patience = kOpenPatience) {
+                       std::chrono::milliseconds open_timeout = kOpenTimeout) {
     auto process = WatchProcess::start(
-        options, screen_, root_, real_clock_, [this](std::string_view text) { told_ += text; },
-        open_patience);
+        options, screen_, root_, real_clock_,
+        [this](std::string_view text) { reported_choices_ += text; }, open_timeout);
     EXPECT_TRUE(process);
     pid_ = process->pid();
     return std::move(*process);
@@ -73,7 +73,7 @@ class WatchProcessTest : public record::RecordFolder {
   sys::Root root_ = job_.root();
   sys::SystemClock real_clock_;
   PlainScreen screen_;
-  std::string told_;
+  std::string reported_choices_;
   pid_t pid_ = -1;
 };
 
@@ -86,7 +86,7 @@ TEST_F(WatchProcessTest, WatchesAndSaysSo) {
   watch.take_output({.t_ns = 1, .bytes = "trained\n"});
   const Result<> ended = watch.end(42, kLong);
   ASSERT_TRUE(ended) << describe(ended.error());
-  EXPECT_EQ(told_, "trained\nwatched: n1\n");
+  EXPECT_EQ(reported_choices_, "trained\nwatched: n1\n");
   EXPECT_EQ(session().exit_status, 42);
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path() / "runtime"));
 }

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "base/net/tcp_info.h"
-#include "tests/capture/socket/talk.h"
+#include "tests/capture/socket/socket_pair.h"
 #include "tests/capture/socket/watch_fixture.h"
 #include "tests/capture/source/own_network.h"
 
@@ -49,12 +49,12 @@ TEST_F(LiveSockets, SamplesAreWhatTheSocketItselfTells) {
   in_own_loopback([&] {
     watch();
     const Listener listener;
-    const Talk talk = talk_over(listener);
+    const SocketPair pair = connect_over(listener);
     ASSERT_TRUE(run_until_connections(2));
-    carry(talk, 3'000'000);
+    carry(pair, 3'000'000);
     run_for(std::chrono::milliseconds(100));
-    carry(talk, 100'000);
-    const net::TcpInfo info = *net::read_tcp_info(talk.client.get());
+    carry(pair, 100'000);
+    const net::TcpInfo info = *net::read_tcp_info(pair.client.get());
     record::Reader reader = finished();
     const auto flows = *reader.all<record::Flow>();
     ASSERT_EQ(flows.size(), 1U);
@@ -93,11 +93,11 @@ TEST_F(LiveSockets, BusyOnesAreSampledEvery20Ms) {
   in_own_loopback([&] {
     watch();
     const Listener listener;
-    const Talk talk = talk_over(listener);
+    const SocketPair pair = connect_over(listener);
     ASSERT_TRUE(run_until_connections(2));
     const std::int64_t start_ns = time_.monotonic_ns();
     for (int step = 0; step < 100; ++step) {
-      carry(talk, 10'000);
+      carry(pair, 10'000);
       run_for(std::chrono::milliseconds(10));
     }
     const auto looks = static_cast<std::size_t>((time_.monotonic_ns() - start_ns) / 20'000'000);
@@ -117,8 +117,8 @@ TEST_F(LiveSockets, BothFamiliesAndMappedAddressesAreKnown) {
   in_own_loopback([&] {
     watch();
     const Listener dual("::");
-    const Talk ipv6 = talk_over(dual, "::1");
-    const Talk mapped = talk_over(dual, "127.0.0.1");
+    const SocketPair ipv6 = connect_over(dual, "::1");
+    const SocketPair mapped = connect_over(dual, "127.0.0.1");
     ASSERT_TRUE(run_until_connections(4));
     record::Reader reader = finished();
     const auto flows = *reader.all<record::Flow>();
@@ -136,7 +136,7 @@ TEST_F(LiveSockets, WhatClosesBetweenTwoLooksIsCounted) {
     run_for(std::chrono::milliseconds(300));
     constexpr std::uint64_t kConnections = 50;
     for (std::uint64_t number = 0; number < kConnections; ++number) {
-      carry(talk_over(listener), 100'000);
+      carry(connect_over(listener), 100'000);
     }
     const auto has_all = [&](const Figures& now) {
       return now.sent_bytes >= kConnections * 100'000 && now.connections_ever == 2 * kConnections;
@@ -164,9 +164,9 @@ TEST_F(LiveSockets, SumsKeepWhatClosed) {
     watch();
     const Listener listener;
     {
-      const Talk talk = talk_over(listener);
+      const SocketPair pair = connect_over(listener);
       ASSERT_TRUE(run_until_connections(2));
-      carry(talk, 1'000'000);
+      carry(pair, 1'000'000);
     }
     ASSERT_TRUE(run_until_connections(0));
     EXPECT_EQ(watcher_->figures().sent_bytes, 1'000'000U);
@@ -186,13 +186,13 @@ TEST_F(LiveSockets, OtherProcessesSocketsAreNotTheJobs) {
   in_own_loopback([&] {
     watch();
     const Listener of_job;
-    const Talk of_others = talk_over(of_job);
+    const SocketPair of_others = connect_over(of_job);
     Child job([&](Child& self) {
       const sys::Descriptor mine = connect_to("127.0.0.1", of_job.port());
-      self.say(1);
-      self.hear();
+      self.send_word(1);
+      self.receive_word();
     });
-    job.hear();
+    job.receive_word();
     const sys::Descriptor accepted = of_job.accept();
     processes_ = {
         {.pid = job.pid(), .start_ticks = 2, .start_ns = time_.monotonic_ns(), .record_id = 8}};
@@ -213,11 +213,11 @@ TEST_F(LiveSockets, ASlowReaderShowsAsTheReceiveWindow) {
   in_own_loopback([&] {
     watch();
     const Listener listener;
-    const Talk talk = talk_over(listener);
+    const SocketPair pair = connect_over(listener);
     ASSERT_TRUE(run_until_connections(2));
-    ASSERT_EQ(fcntl(talk.client.get(), F_SETFL, O_NONBLOCK), 0);
+    ASSERT_EQ(fcntl(pair.client.get(), F_SETFL, O_NONBLOCK), 0);
     const std::vector<char> piece(1 << 16);
-    while (send(talk.client.get(), piece.data(), piece.size(), MSG_NOSIGNAL) > 0) {
+    while (send(pair.client.get(), piece.data(), piece.size(), MSG_NOSIGNAL) > 0) {
     }
     EXPECT_TRUE(run_until([](const Figures& now) { return now.shares.receive_window > 0.5; }));
     const Shares shares = watcher_->figures().shares;
@@ -231,19 +231,19 @@ TEST_F(LiveSockets, AConnectionInAnotherNetworkIsThere) {
   in_own_network([&] {
     ip("addr add 10.99.0.1/24 dev near");
     Child job([](Child& self) {
-      self.say(unshare(CLONE_NEWNET) == 0 ? 1 : 0);
-      const std::uint16_t port = self.hear();
+      self.send_word(unshare(CLONE_NEWNET) == 0 ? 1 : 0);
+      const std::uint16_t port = self.receive_word();
       ip("addr add 10.99.0.2/24 dev far");
       ip("link set far up");
       const sys::Descriptor mine = connect_to("10.99.0.1", port);
-      self.say(1);
-      self.hear();
+      self.send_word(1);
+      self.receive_word();
     });
-    ASSERT_EQ(job.hear(), 1);
+    ASSERT_EQ(job.receive_word(), 1);
     ip("link set far netns " + std::to_string(job.pid()));
     const Listener listener("10.99.0.1");
-    job.say(listener.port());
-    job.hear();
+    job.send_word(listener.port());
+    job.receive_word();
     const std::string link =
         std::filesystem::read_symlink("/proc/" + std::to_string(job.pid()) + "/ns/net").string();
     const std::uint64_t network = std::stoull(link.substr(link.find('[') + 1));
@@ -278,12 +278,12 @@ TEST_F(LiveSockets, TwoThousandAreWatched) {
   const rlimit many{.rlim_cur = 4'096, .rlim_max = 4'096};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &many), 0);
   const Listener listener;
-  std::vector<Talk> talks;
-  std::generate_n(std::back_inserter(talks), 1'000, [&] { return talk_over(listener); });
+  std::vector<SocketPair> pairs;
+  std::generate_n(std::back_inserter(pairs), 1'000, [&] { return connect_over(listener); });
   watch();
   ASSERT_TRUE(run_until_connections(2'000));
   for (int round = 0; round < 50; ++round) {
-    std::ranges::for_each(talks, [](const Talk& talk) { carry(talk, 100); });
+    std::ranges::for_each(pairs, [](const SocketPair& pair) { carry(pair, 100); });
     run_for(std::chrono::milliseconds(20));
   }
   record::Reader reader = finished();

@@ -1,7 +1,8 @@
-// Pauses of a job that are no stall, over monitor.cc and rank_watch.cc.
+// Pauses of a job that are no stall: over pause.h.
+#include "capture/stall/pause.h"
+
 #include <gtest/gtest.h>
 
-#include "capture/stall/monitor.h"
 #include "tests/fakes/nanoseconds.h"
 
 namespace chokepoint::capture::stall {
@@ -25,8 +26,8 @@ TEST(PauseOfAJob, MayBeFiveStepsLong) {
   EXPECT_EQ(pause.limit_ns(), 10 * kSecond);
   pause.note_steps(10, 7'000);
   EXPECT_EQ(pause.limit_ns(), 35 * kSecond);
-  EXPECT_EQ(pause.patience_ns(), 210 * kSecond);
-  EXPECT_EQ(pause.attentive_ns(), 29 * kSecond);
+  EXPECT_EQ(pause.working_limit_ns(), 210 * kSecond);
+  EXPECT_EQ(pause.sampling_start_ns(), 29 * kSecond);
 }
 
 TEST(PauseOfAJob, MayBeAsLongAsTheOnesBeforeAndMore) {

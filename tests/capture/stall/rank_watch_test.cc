@@ -1,10 +1,11 @@
+#include "capture/stall/rank_watch.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
 #include <functional>
 
-#include "capture/stall/monitor.h"
 #include "tests/fakes/host_tree.h"
 #include "tests/fakes/nanoseconds.h"
 

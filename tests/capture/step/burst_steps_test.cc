@@ -1,5 +1,6 @@
-// Steps out of bursts of traffic, over traffic_period.cc, period_search.cc and
-// collective_cycle.cc.
+// Steps out of bursts of traffic: over burst_steps.cc, traffic_period.cc and collective_cycle.cc.
+#include "capture/step/burst_steps.h"
+
 #include <gmock/gmock.h>
 
 #include <random>

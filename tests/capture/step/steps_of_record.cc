@@ -20,7 +20,7 @@ namespace {
 using namespace chokepoint;
 using capture::step::Step;
 
-constexpr std::int64_t kLookNs = 2'000'000'000;
+constexpr std::int64_t kSampleIntervalNs = 2'000'000'000;
 
 void tell(const char* source, std::vector<double> each_ms) {
   std::ranges::sort(each_ms);
@@ -38,7 +38,7 @@ double ms_of(const Step& step) {
   return static_cast<double>(step.end_ns - step.start_ns) / 1e6 / static_cast<double>(step.merged);
 }
 
-void tell_recorded(record::Reader& reader) {
+void add_recorded(record::Reader& reader) {
   std::map<record::StepSource, std::vector<double>> sources;
   (void)reader.each<record::Step>([&](const record::Step& step) {
     const std::int64_t busy_ns = step.busy_ns.value_or(step.end_ns - step.start_ns);
@@ -51,7 +51,7 @@ void tell_recorded(record::Reader& reader) {
   }
 }
 
-void tell_collectives(record::Reader& reader) {
+void add_collectives(record::Reader& reader) {
   std::vector<record::Collective> collectives;
   (void)reader.each<record::Collective>(
       [&](const record::Collective& each) { collectives.push_back(each); });
@@ -66,15 +66,15 @@ void tell_collectives(record::Reader& reader) {
   tell("collectives", std::move(each_ms));
 }
 
-void tell_traffic(record::Reader& reader) {
+void add_traffic(record::Reader& reader) {
   std::vector<double> each_ms;
   const auto keep = [&](const Step& step) { each_ms.push_back(ms_of(step)); };
   capture::step::TrafficPeriod traffic;
   std::optional<capture::step::Period> period;
-  std::int64_t looked_ns = 0;
+  std::int64_t sampled_ns = 0;
   (void)reader.each<record::FlowSample>([&](const record::FlowSample& sample) {
-    if (sample.t_ns - looked_ns >= kLookNs) {
-      looked_ns = sample.t_ns;
+    if (sample.t_ns - sampled_ns >= kSampleIntervalNs) {
+      sampled_ns = sample.t_ns;
       period = traffic.estimate(sample.t_ns);
       traffic.report(sample.t_ns, keep);
     }
@@ -98,9 +98,9 @@ int main(int argc, char** argv) {
       return 1;
     }
     std::printf("%s\n", argv[i]);
-    tell_recorded(*reader);
-    tell_collectives(*reader);
-    tell_traffic(*reader);
+    add_recorded(*reader);
+    add_collectives(*reader);
+    add_traffic(*reader);
   }
   return 0;
 }

@@ -24,11 +24,11 @@ class Watched {
     const auto every_ns =
         std::max<std::int64_t>(1'000'000'000, std::llround(pattern.step_ms * kNsPerMs / 3));
     traffic.play(pattern, count, adding(every_ns));
-    look(traffic.now_ns());
+    sample(traffic.now_ns());
   }
   void play_random(double mean_ms, double seconds) {
     traffic.play_random(mean_ms, seconds, adding(1'000'000'000));
-    look(traffic.now_ns());
+    sample(traffic.now_ns());
   }
   void finish() { report(kEnd); }
 
@@ -67,13 +67,13 @@ class Watched {
     return
         [this, every_ns, next = traffic.now_ns()](std::int64_t t_ns, std::uint64_t bytes) mutable {
           if (t_ns >= next) {
-            look(t_ns);
+            sample(t_ns);
             next = t_ns + every_ns;
           }
           period.add(t_ns, bytes);
         };
   }
-  void look(std::int64_t now_ns) {
+  void sample(std::int64_t now_ns) {
     newest = period.estimate(now_ns);
     said += newest ? 1 : 0;
     report(now_ns);
@@ -161,7 +161,7 @@ TEST(TrafficPeriodTest, LayersOfTwoPassesAreNotSteps) {
   TrafficPeriod period;
   std::vector<Step> steps;
   std::int64_t now_ns = 5'000'000'000;
-  std::int64_t looked_ns = now_ns;
+  std::int64_t sampled_ns = now_ns;
   const auto layers = [&](int count, std::int64_t every_ms) {
     for (int layer = 0; layer < count; ++layer, now_ns += every_ms * 1'000'000) {
       for (std::int64_t ms = 0; ms < 4; ++ms) period.add(now_ns + ms * 1'000'000, 400'000);
@@ -170,16 +170,17 @@ TEST(TrafficPeriodTest, LayersOfTwoPassesAreNotSteps) {
   for (int step = 0; step < 100; ++step) {
     layers(8, 14);
     layers(8, 22);
-    if (now_ns - looked_ns >= 2'000'000'000) {
-      looked_ns = now_ns;
+    if (now_ns - sampled_ns >= 2'000'000'000) {
+      sampled_ns = now_ns;
       period.estimate(now_ns);
     }
   }
   period.report(kEnd, [&](const Step& step) { steps.push_back(step); });
   ASSERT_GT(steps.size(), 80U);
-  const auto told = static_cast<double>(steps.size());
-  EXPECT_NEAR(static_cast<double>(steps.back().end_ns - steps.front().start_ns) / told / kNsPerMs,
-              288, 2.88);
+  const auto reported = static_cast<double>(steps.size());
+  EXPECT_NEAR(
+      static_cast<double>(steps.back().end_ns - steps.front().start_ns) / reported / kNsPerMs, 288,
+      2.88);
 }
 
 TEST(TrafficPeriodTest, StallsAndBordersThatWereNotSeenDoNotChangeTheMean) {
@@ -191,13 +192,13 @@ TEST(TrafficPeriodTest, StallsAndBordersThatWereNotSeenDoNotChangeTheMean) {
   }
   watched.finish();
   double sum_ms = 0;
-  std::int64_t told = 0;
+  std::int64_t reported = 0;
   for (const Step& step : watched.steps) {
     sum_ms += static_cast<double>(step.end_ns - step.start_ns) / kNsPerMs;
-    told += step.merged;
+    reported += step.merged;
   }
-  EXPECT_GT(told, 900);
-  EXPECT_NEAR(sum_ms / static_cast<double>(told), watched.traffic.mean_ms(1'000), 0.2);
+  EXPECT_GT(reported, 900);
+  EXPECT_NEAR(sum_ms / static_cast<double>(reported), watched.traffic.mean_ms(1'000), 0.2);
 }
 
 TEST(TrafficPeriodTest, BucketsOfLongStepsAreNotTold) {
@@ -270,7 +271,7 @@ TEST(TrafficPeriodTest, SteadyTrafficAndSilenceHaveNoPeriod) {
   TrafficPeriod period;
   EXPECT_FALSE(period.estimate(1'000'000'000));
   for (std::int64_t t_ns = 0; t_ns < 20'000'000'000; t_ns += 100'000) period.add(t_ns, 1'500);
-  for (int look = 0; look < 9; ++look) EXPECT_FALSE(period.estimate(20'000'000'000));
+  for (int sample = 0; sample < 9; ++sample) EXPECT_FALSE(period.estimate(20'000'000'000));
 }
 
 TEST(TrafficPeriodTest, TimesOutOfOrderAndFarApartAreBorne) {

@@ -42,11 +42,11 @@ TEST(NcclPluginEvents, TheInterfaceStandsInForAVersionThatNobodyTells) {
 }
 
 TEST(NcclPluginEvents, TheEnvironmentOverrides) {
-  expect_choice(choose_events("all", 23102, 7), Reason::Asked, true);
-  expect_choice(choose_events("kernels,steps,proxies", 23102, 7), Reason::Asked, true);
-  expect_choice(choose_events("proxies,steps", 22809, 5), Reason::Asked, false);
+  expect_choice(choose_events("all", 23102, 7), Reason::Requested, true);
+  expect_choice(choose_events("kernels,steps,proxies", 23102, 7), Reason::Requested, true);
+  expect_choice(choose_events("proxies,steps", 22809, 5), Reason::Requested, false);
   const Choice none = choose_events("none", 22809, 5);
-  EXPECT_EQ(none.reason, Reason::Asked);
+  EXPECT_EQ(none.reason, Reason::Requested);
   EXPECT_EQ(plugin::always_of(none), static_cast<std::uint64_t>(kCollectives));
   EXPECT_EQ(plugin::in_windows_of(none), 0U);
 }
@@ -89,7 +89,7 @@ TEST(NcclPluginEvents, AWindowWithoutKernelsSaysSo) {
   const auto records = loaded.records(Kind::Window);
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0][word::kKernels], 0U);
-  EXPECT_EQ(Choice::of(loaded.file()->header.events.load()).reason, Reason::Asked);
+  EXPECT_EQ(Choice::of(loaded.file()->header.events.load()).reason, Reason::Requested);
 }
 
 // A descriptor of version 6 ends before the tag.

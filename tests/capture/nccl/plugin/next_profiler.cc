@@ -6,7 +6,7 @@ namespace {
 
 using namespace chokepoint::capture::nccl::plugin;
 using chokepoint::capture::nccl::test::NextControl;
-using chokepoint::capture::nccl::test::Told;
+using chokepoint::capture::nccl::test::ReceivedCall;
 
 NextControl control;
 
@@ -27,7 +27,7 @@ int join(void** context, std::uint64_t id, int* mask) {
   *context = control.has_context ? &contexts.emplace_back(id) : nullptr;
   *mask = control.mask;
   control.mask_word = mask;
-  control.told.push_back({.what = "init", .number = id, .context = *context});
+  control.received.push_back({.what = "init", .number = id, .context = *context});
   return control.answer;
 }
 
@@ -41,12 +41,13 @@ int join(void** context, std::uint64_t id, int* mask) {
   return join(context, id, mask);
 }
 
-Told told_of(const void* context, const Descriptor& descriptor, std::uint64_t type) {
-  Told told = {.what = "start", .number = type, .context = context, .parent = descriptor.parent};
+ReceivedCall call_of(const void* context, const Descriptor& descriptor, std::uint64_t type) {
+  ReceivedCall received = {
+      .what = "start", .number = type, .context = context, .parent = descriptor.parent};
   if (type == event::kCollective) {
-    told.sequence = descriptor.collective.sequence;
+    received.sequence = descriptor.collective.sequence;
   }
-  return told;
+  return received;
 }
 
 template <bool kIsOld>
@@ -54,37 +55,37 @@ int start(void* context, void** handle, Descriptor* descriptor) {
   const std::uint64_t type = kIsOld ? descriptor->type & 0xff : descriptor->type;
   Event* event = &events.emplace_back(type);
   *handle = event;
-  Told told = told_of(context, *descriptor, type);
-  told.handle = event;
+  ReceivedCall received = call_of(context, *descriptor, type);
+  received.handle = event;
   if (!kIsOld && type == event::kCollective) {
-    told.group = descriptor->collective.group;
+    received.group = descriptor->collective.group;
 #ifdef CHOKEPOINT_NEXT_HAS_7
-    told.tag = descriptor->collective.tag;
+    received.tag = descriptor->collective.tag;
 #endif
   }
   static_cast<Context*>(context)->id += 1;
-  control.told.push_back(told);
+  control.received.push_back(received);
   return 0;
 }
 
 int stop(void* handle) {
   auto* event = static_cast<Event*>(handle);
   ++event->ends;
-  control.told.push_back({.what = "stop", .number = event->type, .handle = handle});
+  control.received.push_back({.what = "stop", .number = event->type, .handle = handle});
   return 0;
 }
 
 int record(void* handle, int state, StateArguments* arguments) {
-  control.told.push_back({.what = "state",
-                          .number = static_cast<std::uint64_t>(state),
-                          .handle = handle,
-                          .sequence = arguments == nullptr ? 0 : arguments->timer});
+  control.received.push_back({.what = "state",
+                              .number = static_cast<std::uint64_t>(state),
+                              .handle = handle,
+                              .sequence = arguments == nullptr ? 0 : arguments->timer});
   static_cast<Event*>(handle)->ends += 0;
   return 0;
 }
 
 int finalize(void* context) {
-  control.told.push_back({.what = "finalize", .context = context});
+  control.received.push_back({.what = "finalize", .context = context});
   static_cast<Context*>(context)->id = 0;
   return 0;
 }

@@ -1,5 +1,5 @@
-// A made-up profiler that a job had set for itself: it believes its handles, as such do, and keeps
-// what it was told. One a process.
+// A made-up profiler that a job had set for itself: it trusts its handles, as such do, and stores
+// the calls that it received. One a process.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace chokepoint::capture::nccl::test {
 
-struct Told {
+struct ReceivedCall {
   std::string what;          // "init", "start", "stop", "state", "finalize"
   std::uint64_t number = 0;  // of init the communicator's id, of start the type, of state the state
   const void* context = nullptr;
@@ -20,12 +20,12 @@ struct Told {
   std::uint64_t sequence = 0;
   std::uint64_t tag = 0;
 
-  bool operator==(const Told&) const = default;
+  bool operator==(const ReceivedCall&) const = default;
 };
 
 // What tests ask of it, by name.
 struct NextControl {
-  std::vector<Told> told;
+  std::vector<ReceivedCall> received;
   int mask = 0;
   int answer = 0;  // of init
   bool has_context = true;

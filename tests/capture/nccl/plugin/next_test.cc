@@ -1,4 +1,5 @@
-// A job's own profiler behind this one: it is told what it would be told alone, in its own handles.
+// A job's own profiler behind this one: it receives the calls that it would receive alone, with its
+// own handles.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
@@ -25,14 +26,14 @@ class NcclPluginNext : public testing::Test {
     control_->mask = static_cast<int>(event::kCollective);
   }
 
-  std::vector<std::string> told() const {
+  std::vector<std::string> received() const {
     std::vector<std::string> names;
-    for (const Told& each : control_->told) {
+    for (const ReceivedCall& each : control_->received) {
       names.push_back(each.what);
     }
     return names;
   }
-  const Told& last() const { return control_->told.back(); }
+  const ReceivedCall& last() const { return control_->received.back(); }
 
   void* library_ = dlopen(CHOKEPOINT_NEXT, RTLD_NOW | RTLD_LOCAL);
   NextControl* control_ = reinterpret_cast<NextControl* (*)()>(dlsym(library_, kNextControl))();
@@ -53,7 +54,7 @@ TEST_F(NcclPluginNext, ItsLifeGoesAlong) {
   EXPECT_EQ(last().handle, its_event);
   loaded.leave(context);
   EXPECT_EQ(last().context, its);
-  EXPECT_THAT(told(), ElementsAre("init", "start", "stop", "finalize"));
+  EXPECT_THAT(received(), ElementsAre("init", "start", "stop", "finalize"));
   EXPECT_THAT(loaded.records(Kind::Collective), SizeIs(1));
 }
 
@@ -71,7 +72,7 @@ TEST_F(NcclPluginNext, WhatItDidNotAskForItIsNotTold) {
   loaded.stop(loaded.start(context, message("Send", 0)));
   loaded.stop(loaded.start(context, proxy(nullptr, 0, true)));
   EXPECT_EQ(loaded.start(context, other(event::kControl)), nullptr);
-  EXPECT_THAT(told(), ElementsAre("init"));
+  EXPECT_THAT(received(), ElementsAre("init"));
 }
 
 TEST_F(NcclPluginNext, WhatOnlyItAskedForGoesThrough) {
@@ -83,7 +84,7 @@ TEST_F(NcclPluginNext, WhatOnlyItAskedForGoesThrough) {
   ASSERT_NE(handle, nullptr);
   loaded.state(handle, static_cast<State>(13), 4);
   loaded.stop(handle);
-  EXPECT_THAT(told(), ElementsAre("init", "start", "state", "stop"));
+  EXPECT_THAT(received(), ElementsAre("init", "start", "state", "stop"));
   EXPECT_THAT(loaded.records(), SizeIs(before));
 }
 
@@ -124,7 +125,7 @@ TEST_F(NcclPluginNext, NonsenseStopsHere) {
   void* context = loaded.join();
   void* whole = loaded.start(context, collective(1));
   loaded.stop(whole);
-  const std::size_t before = control_->told.size();
+  const std::size_t before = control_->received.size();
   loaded.stop(whole);
   loaded.state(whole, State::SendWait);
   loaded.stop(control_);
@@ -133,7 +134,7 @@ TEST_F(NcclPluginNext, NonsenseStopsHere) {
   loaded.leave(context);
   loaded.leave(context);
   loaded.stop(open);
-  EXPECT_THAT(control_->told, SizeIs(before + 2));
+  EXPECT_THAT(control_->received, SizeIs(before + 2));
   EXPECT_EQ(last().what, "finalize");
 }
 
@@ -154,7 +155,7 @@ TEST_F(NcclPluginNext, OneThatFailsHasNoPartInTheCommunicator) {
   void* context = loaded.join();
   loaded.stop(loaded.start(context, collective(1)));
   loaded.leave(context);
-  EXPECT_THAT(told(), ElementsAre("init"));
+  EXPECT_THAT(received(), ElementsAre("init"));
   EXPECT_THAT(loaded.records(Kind::Collective), SizeIs(1));
 }
 
@@ -163,7 +164,7 @@ TEST_F(NcclPluginNext, OneWithoutAContextIsNotFinalised) {
   control_->has_context = false;
   Loaded loaded(settings_);
   loaded.leave(loaded.join());
-  EXPECT_THAT(told(), ElementsAre("init"));
+  EXPECT_THAT(received(), ElementsAre("init"));
 }
 
 TEST_F(NcclPluginNext, ItWorksWithoutUs) {
@@ -174,7 +175,7 @@ TEST_F(NcclPluginNext, ItWorksWithoutUs) {
   EXPECT_EQ(loaded.mask(), static_cast<int>(event::kCollective));
   loaded.stop(loaded.start(context, collective(1)));
   loaded.leave(context);
-  EXPECT_THAT(told(), ElementsAre("init", "start", "stop", "finalize"));
+  EXPECT_THAT(received(), ElementsAre("init", "start", "stop", "finalize"));
 }
 
 TEST_F(NcclPluginNext, VersionSixFindsVersionFive) {
@@ -183,7 +184,7 @@ TEST_F(NcclPluginNext, VersionSixFindsVersionFive) {
   loaded.six().init(&context, 1, &loaded.mask(), nullptr, 1, 1, 0, nullptr);
   loaded.stop(loaded.start(context, collective(1)));
   EXPECT_EQ(loaded.start(context, other(event::kCopyCollective)), nullptr);
-  EXPECT_THAT(told(), ElementsAre("init", "start", "stop"));
+  EXPECT_THAT(received(), ElementsAre("init", "start", "stop"));
 }
 
 TEST_F(NcclPluginNext, VersionSevenFindsVersionFiveAndKeepsTheNewKindsFromIt) {
@@ -218,9 +219,9 @@ TEST_F(NcclPluginNext, VersionSevenTellsVersionSevenAll) {
     void* handle = nullptr;
     loaded.seven().start(context, &handle, &each);
     EXPECT_NE(handle, nullptr);
-    EXPECT_EQ(control.told.back().number, each.type);
+    EXPECT_EQ(control.received.back().number, each.type);
   }
-  EXPECT_EQ(control.told.at(1).tag, 17U);
+  EXPECT_EQ(control.received.at(1).tag, 17U);
 }
 
 TEST_F(NcclPluginNext, VersionFourTellsVersionFour) {
@@ -229,7 +230,7 @@ TEST_F(NcclPluginNext, VersionFourTellsVersionFour) {
   loaded.four().init(&context, &loaded.mask(), nullptr, 9, 1, 1, 0, nullptr);
   EXPECT_EQ(last().number, 9U);
   loaded.stop(loaded.start(context, collective(1)));
-  EXPECT_THAT(told(), ElementsAre("init", "start", "stop"));
+  EXPECT_THAT(received(), ElementsAre("init", "start", "stop"));
 }
 
 std::string& logged() {

@@ -54,8 +54,8 @@ TEST(NcclPluginWindow, BeginsWithAllOfTheFirstSecondsUnlessTold) {
   EXPECT_TRUE(window.is_on(3 * kSecond, 30 * kSecond - 1));
   EXPECT_FALSE(window.is_on(3 * kSecond, 30 * kSecond));
   EXPECT_TRUE(window.is_on(8 * kSecond, 30 * kSecond));
-  for (const char* told : {"0", "1/8"}) {
-    EXPECT_FALSE(window_of(told).is_on(3 * kSecond, 0)) << told;
+  for (const char* given : {"0", "1/8"}) {
+    EXPECT_FALSE(window_of(given).is_on(3 * kSecond, 0)) << given;
   }
 }
 

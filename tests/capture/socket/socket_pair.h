@@ -1,4 +1,4 @@
-// Real TCP sockets for tests: two ends that talk, in whatever network namespace the thread is in.
+// Real TCP sockets for tests: both ends of a connection, in the network namespace of the thread.
 #pragma once
 
 #include <sys/types.h>
@@ -25,18 +25,18 @@ class Listener {
   std::uint16_t port_ = 0;
 };
 
-struct Talk {
+struct SocketPair {
   sys::Descriptor client;
   sys::Descriptor server;
 };
 
 // `send_bytes`: of the client's buffer; 0: as the system has it.
 sys::Descriptor connect_to(const std::string& address, std::uint16_t port, int send_bytes = 0);
-Talk talk_over(const Listener& listener, const std::string& address = "127.0.0.1",
-               int send_bytes = 0);
+SocketPair connect_over(const Listener& listener, const std::string& address = "127.0.0.1",
+                        int send_bytes = 0);
 
 // Sends and receives all of it, in pieces that fit.
-void carry(const Talk& talk, std::size_t bytes);
+void carry(const SocketPair& pair, std::size_t bytes);
 
 // Another process, which does its part and then stays until the end of the test. It has what this
 // one has open. Parts wait for each other by words through pipes.
@@ -52,8 +52,8 @@ class Child {
   pid_t pid() const { return pid_; }
   void kill();
 
-  void say(std::uint16_t word) const;
-  std::uint16_t hear() const;
+  void send_word(std::uint16_t word) const;
+  std::uint16_t receive_word() const;
 
  private:
   pid_t pid_ = 0;

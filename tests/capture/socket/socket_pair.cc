@@ -1,4 +1,4 @@
-#include "tests/capture/socket/talk.h"
+#include "tests/capture/socket/socket_pair.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -85,20 +85,20 @@ sys::Descriptor connect_to(const std::string& address, std::uint16_t port, int s
   return client;
 }
 
-Talk talk_over(const Listener& listener, const std::string& address, int send_bytes) {
-  Talk talk;
-  talk.client = connect_to(address, listener.port(), send_bytes);
-  talk.server = listener.accept();
-  return talk;
+SocketPair connect_over(const Listener& listener, const std::string& address, int send_bytes) {
+  SocketPair pair;
+  pair.client = connect_to(address, listener.port(), send_bytes);
+  pair.server = listener.accept();
+  return pair;
 }
 
-void carry(const Talk& talk, std::size_t bytes) {
+void carry(const SocketPair& pair, std::size_t bytes) {
   std::vector<char> piece(std::min<std::size_t>(bytes, 16'384));
   while (bytes > 0) {
     const std::size_t next = std::min(bytes, piece.size());
-    must(send(talk.client.get(), piece.data(), next, MSG_NOSIGNAL) == static_cast<ssize_t>(next),
+    must(send(pair.client.get(), piece.data(), next, MSG_NOSIGNAL) == static_cast<ssize_t>(next),
          "send");
-    must(recv(talk.server.get(), piece.data(), next, MSG_WAITALL) == static_cast<ssize_t>(next),
+    must(recv(pair.server.get(), piece.data(), next, MSG_WAITALL) == static_cast<ssize_t>(next),
          "recv");
     bytes -= next;
   }
@@ -136,11 +136,11 @@ void Child::kill() {
   }
 }
 
-void Child::say(std::uint16_t word) const {
+void Child::send_word(std::uint16_t word) const {
   must(write(out_.get(), &word, sizeof(word)) == sizeof(word), "write");
 }
 
-std::uint16_t Child::hear() const {
+std::uint16_t Child::receive_word() const {
   std::uint16_t word = 0;
   must(read(in_.get(), &word, sizeof(word)) == sizeof(word), "read");
   return word;

@@ -1,17 +1,5 @@
-// By how much one clock differs from another over time, out of how long packets seemed to take. The
-// quickest packets of each way waited nowhere, and so bound the difference:
-//
-//   time at the second less time at the first
-//     ·   ·      ·      ·         packets there: what they took is added
-//       ·    ··     ·      ·
-//     ─────────────────────────   no packet there lies below
-//     - - - - - - - - - - - - -   the offset: the middle, if the way there is as long as that back
-//     ─────────────────────────   no packet back lies above
-//        ·     ·    ··    ·       packets back: what they took is taken off
-//     ·     ·     ·     ·     ·
-//
-// The line in the widest corridor is taken, its slope the drift; where no straight corridor is
-// wide, because a clock's rate was changed, a broken one. The width is the unloaded round trip.
+#include "analysis/timeline/offset_band.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -20,22 +8,23 @@
 #include <span>
 #include <vector>
 
-#include "analysis/timeline/clock_link.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-// The quickest packets of one way, a few for each part of the run, bound how far two clocks are
-// apart. A slope is how much more a packet seems to take a nanosecond later, because of the clocks
-// alone.
+// The quickest packets of one direction, a few for each part of the run, bound how far two clocks
+// are apart. A slope is how much more a packet seems to take a nanosecond later, because of the
+// clocks alone.
 
+// Values of docs/internals/clocks.md, "How packets show the offset"; the numbers of parts and
+// searches are judgements.
 constexpr std::size_t kPartsForSlope = 32;
 constexpr std::size_t kPacketsOfPart = 4;
 constexpr std::size_t kMinSlopes = 3;
-constexpr std::size_t kMinForOutliers = 8;
-constexpr std::size_t kOutliers = 20;      // one packet in so many may be one
-constexpr double kMinOutlierGapNs = 50e3;  // below the next one
+constexpr std::size_t kMinFloorForOutliers = 8;
+constexpr std::size_t kPacketsPerOutlier = 20;  // one packet in so many may be one
+constexpr double kMinOutlierGapNs = 50e3;       // below the next one
 constexpr double kMinOutlierGapRatio = 2;  // likewise, to the usual distance above the next one
 
 // The quickest of each part, outliers included.
@@ -84,7 +73,7 @@ std::optional<std::size_t> alone(const std::vector<OneWayDelay>& floor, double s
   return levels[0].second;
 }
 
-// The usual slope between the quickest packets of all parts, of the one way and of the other;
+// The usual slope between the quickest packets of all parts, of the one direction and of the other;
 // 0 where there are too few.
 double usual_slope(const OneWayDelays& delays) {
   std::vector<double> slopes;
@@ -99,8 +88,8 @@ double usual_slope(const OneWayDelays& delays) {
 std::vector<OneWayDelay> floor_of(const std::vector<OneWayDelay>& delays, double slope,
                                   double length_ns, std::size_t parts) {
   std::vector<OneWayDelay> floor = quickest(delays, slope, length_ns, parts);
-  for (std::size_t left = floor.size() / kOutliers + 1; left > 0; --left) {
-    if (floor.size() < kMinForOutliers) break;
+  for (std::size_t left = floor.size() / kPacketsPerOutlier + 1; left > 0; --left) {
+    if (floor.size() < kMinFloorForOutliers) break;
     const std::optional<std::size_t> outlier = alone(floor, slope);
     if (!outlier) break;
     floor.erase(floor.begin() + static_cast<std::ptrdiff_t>(*outlier));
@@ -126,7 +115,7 @@ Delays from_until(Delays delays, double begin_ns, double end_ns) {
   return {begin, std::max(begin, end)};
 }
 
-// The quickest packets of both ways in one span of time.
+// The quickest packets of both directions in one span of time.
 struct Floors {
   Delays there = {};
   Delays back = {};
@@ -139,11 +128,11 @@ struct Floors {
 struct Line {
   double slope = 0;
   double offset_ns = 0;  // at t_ns 0
-  double width_ns = 0;   // of the corridor, as far as it has this slope
+  double width_ns = 0;   // of the band, as far as it has this slope
   double at(double t_ns) const { return offset_ns + slope * t_ns; }
 };
 
-// A piece of the corridor through which one straight line leads.
+// A piece of the band through which one straight line leads.
 struct Piece {
   double begin_ns = 0;
   double end_ns = 0;
@@ -152,11 +141,11 @@ struct Piece {
   bool has_slope = false;  // else the line is level: there are too few packets
 };
 
-constexpr std::size_t kMinForSlope = 4;
-constexpr double kMinDriftSpan = 1e9;  // ns; a shorter span shows no drift
+constexpr std::size_t kMinFloorForSlope = 4;
+constexpr double kMinDriftSpanNs = 1e9;  // ns; a shorter span shows no drift
 constexpr double kMaxSlope = 600e-6;
-constexpr int kSearches = 40;
-constexpr double kGolden = 0.6180339887498949;
+constexpr int kSlopeSearches = 40;
+constexpr double kGoldenRatio = 0.6180339887498949;
 
 Line wider(const Line& one, const Line& other) {
   return one.width_ns >= other.width_ns ? one : other;
@@ -170,17 +159,17 @@ Line line_of(const Floors& floors, double slope) {
 
 // The width is the minimum of many linear functions of the slope, so it has one maximum.
 Line widest(const Floors& floors, double from, double to) {
-  Line low = line_of(floors, to - kGolden * (to - from));
-  Line high = line_of(floors, from + kGolden * (to - from));
-  for (int i = 0; i < kSearches; ++i) {
+  Line low = line_of(floors, to - kGoldenRatio * (to - from));
+  Line high = line_of(floors, from + kGoldenRatio * (to - from));
+  for (int i = 0; i < kSlopeSearches; ++i) {
     if (low.width_ns >= high.width_ns) {
       to = high.slope;
       high = low;
-      low = line_of(floors, to - kGolden * (to - from));
+      low = line_of(floors, to - kGoldenRatio * (to - from));
     } else {
       from = low.slope;
       low = high;
-      high = line_of(floors, from + kGolden * (to - from));
+      high = line_of(floors, from + kGoldenRatio * (to - from));
     }
   }
   return wider(low, high);
@@ -188,10 +177,10 @@ Line widest(const Floors& floors, double from, double to) {
 
 // Whether so many of the quickest packets, over so long, show how clocks drift.
 bool shows_drift(double length_ns, std::size_t floor) {
-  return length_ns >= kMinDriftSpan && floor >= kMinForSlope;
+  return length_ns >= kMinDriftSpanNs && floor >= kMinFloorForSlope;
 }
 
-// With the line in the widest corridor. `floors` may hold more than this span's.
+// With the line in the widest band. `floors` may hold more than this span's.
 Piece piece_of(double begin_ns, double end_ns, const Floors& floors) {
   Piece piece{.begin_ns = begin_ns, .end_ns = end_ns, .floors = floors};
   piece.has_slope = shows_drift(end_ns - begin_ns, floors.least());
@@ -199,12 +188,12 @@ Piece piece_of(double begin_ns, double end_ns, const Floors& floors) {
   return piece;
 }
 
-// If a clock's rate was changed, no straight corridor is wide: it is broken into pieces in which
+// If a clock's rate was changed, no straight band is wide: it is broken into pieces in which
 // one is.
 
-constexpr std::size_t kMinOfPiece = 12;  // quickest packets of each way
-constexpr double kMinGainOfBend = 20e3;  // ns by which the corridor must get wider
-constexpr int kMaxBends = 4;             // nested
+constexpr std::size_t kMinFloorOfPiece = 12;  // quickest packets of each direction
+constexpr double kMinGainOfBendNs = 20e3;     // ns by which the band must get wider
+constexpr int kMaxBends = 4;                  // nested
 constexpr int kBorderSearches = 8;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
@@ -213,7 +202,7 @@ struct Halves {
   Piece second = {};
   double width_ns() const { return std::min(first.line.width_ns, second.line.width_ns); }
   bool are_enough() const {
-    return std::min(first.floors.least(), second.floors.least()) >= kMinOfPiece;
+    return std::min(first.floors.least(), second.floors.least()) >= kMinFloorOfPiece;
   }
 };
 
@@ -237,10 +226,10 @@ double min_gain_of_bend(const Floors& floors) {
   std::vector<double> off;
   add_roughness(floors.there, off);
   add_roughness(floors.back, off);
-  return std::max(kMinGainOfBend, math::median(off).value_or(0));
+  return std::max(kMinGainOfBendNs, math::median(off).value_or(0));
 }
 
-// At the border where both halves have the widest corridors: the later it is, the narrower is the
+// At the border where both halves have the widest bands: the later it is, the narrower is the
 // first half's and the wider the second's.
 std::optional<Halves> best_halves(const Piece& piece) {
   std::optional<Halves> best;
@@ -256,7 +245,7 @@ std::optional<Halves> best_halves(const Piece& piece) {
   return best;
 }
 
-// A bend shows in both halves: each of them has a wider corridor than both together. A queue that
+// A bend shows in both halves: each of them has a wider band than both together. A queue that
 // lasts through one of them widens only that one, and does not make it more exact.
 void add_pieces(const Piece& piece, int bends, std::vector<Piece>& pieces) {
   const std::optional<Halves> best = bends > 0 ? best_halves(piece) : std::nullopt;
@@ -275,7 +264,7 @@ std::vector<Piece> broken_at_bends(const Piece& piece) {
   return pieces;
 }
 
-constexpr std::size_t kParts = 128;
+constexpr std::size_t kPartsForFloor = 128;
 constexpr std::size_t kPartsForNoise = 16;
 
 // Where two pieces meet: where their lines cross, if that is near their border.
@@ -333,15 +322,15 @@ double noise_of(double length_ns, const std::vector<Piece>& pieces) {
 
 }  // namespace
 
-std::optional<Corridor> widest_corridor(const OneWayDelays& delays) {
+std::optional<OffsetBand> widest_band(const OneWayDelays& delays) {
   if (delays.there.empty() || delays.back.empty()) return {};
   const double slope = usual_slope(delays);
-  const auto there = floor_of(delays.there, slope, delays.length_ns, kParts);
-  const auto back = floor_of(delays.back, -slope, delays.length_ns, kParts);
+  const auto there = floor_of(delays.there, slope, delays.length_ns, kPartsForFloor);
+  const auto back = floor_of(delays.back, -slope, delays.length_ns, kPartsForFloor);
   const std::vector<Piece> pieces = broken_at_bends(piece_of(0, delays.length_ns, {there, back}));
-  Corridor result{.middle = knots_of(pieces, delays.length_ns),
-                  .noise_ns = noise_of(delays.length_ns, pieces),
-                  .has_drift = pieces.front().has_slope};
+  OffsetBand result{.middle = knots_of(pieces, delays.length_ns),
+                    .noise_ns = noise_of(delays.length_ns, pieces),
+                    .has_drift = pieces.front().has_slope};
   for (const Piece& piece : pieces) {
     result.width_ns = std::max(result.width_ns, std::abs(piece.line.width_ns));
     result.is_closed = result.is_closed || piece.line.width_ns < 0;
@@ -349,19 +338,19 @@ std::optional<Corridor> widest_corridor(const OneWayDelays& delays) {
   return result;
 }
 
-std::optional<Corridor> half_corridor(const OneWayDelays& delays, double round_trip_ns) {
+std::optional<OffsetBand> one_way_band(const OneWayDelays& delays, double round_trip_ns) {
   const bool is_there = !delays.there.empty();
   const auto& seen = is_there ? delays.there : delays.back;
   if (seen.empty()) return {};
   const double sign = is_there ? 1 : -1;
   const bool has_drift = shows_drift(delays.length_ns, seen.size());
   const double slope = has_drift ? usual_slope(delays) : 0;
-  const auto floor = floor_of(seen, sign * slope, delays.length_ns, kParts);
+  const auto floor = floor_of(seen, sign * slope, delays.length_ns, kPartsForFloor);
   const double offset_ns = sign * (least(floor, sign * slope) - round_trip_ns / 2);
   const double end_ns = delays.length_ns + 1;
-  return Corridor{.middle = {{0, offset_ns}, {end_ns, offset_ns + slope * end_ns}},
-                  .width_ns = round_trip_ns,
-                  .has_drift = has_drift};
+  return OffsetBand{.middle = {{0, offset_ns}, {end_ns, offset_ns + slope * end_ns}},
+                    .width_ns = round_trip_ns,
+                    .has_drift = has_drift};
 }
 
 }  // namespace chokepoint::analysis

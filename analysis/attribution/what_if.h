@@ -1,0 +1,17 @@
+// What a step would gain if a cause cost half, of the accounts that take enough of the step: the
+// run replayed with the shares of each step's exchanges and computing that they have. Pure; any
+// thread.
+#pragma once
+
+#include <vector>
+
+#include "analysis/attribution/diagnose.h"
+#include "analysis/attribution/step_accounts.h"
+
+namespace chokepoint::analysis {
+
+// Empty where the record does not permit a replay.
+std::vector<WhatIf> what_ifs_of(const RunData& run, const Inquiry& inquiry,
+                                const std::vector<StepAccounts>& steps);
+
+}  // namespace chokepoint::analysis
