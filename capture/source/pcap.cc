@@ -25,6 +25,12 @@ std::optional<ByteOrder> order_of(const std::uint8_t* head) {
   return std::nullopt;
 }
 
+// What a crash or a full disk left: billions of packets without a byte.
+bool is_hole(const std::uint8_t* head) {
+  return std::all_of(head, head + kPcapPacketHeadBytes,
+                     [](std::uint8_t byte) { return byte == 0; });
+}
+
 class PcapFormat final : public Format {
  public:
   PcapFormat(ByteOrder order, std::uint32_t magic, Interface interface)
@@ -46,16 +52,17 @@ class PcapFormat final : public Format {
     const packet::LinkType link_type = interfaces_.front().link_type;
     const std::uint8_t* at = bytes.data();
     const std::uint8_t* const end = at + bytes.size();
+    const std::size_t head_bytes = packet_head_bytes_;
     Consumed consumed;
     batch.frames.reserve(kBatchFrames);
-    while (batch.frames.size() < kBatchFrames) {
-      consumed.wanted = packet_head_bytes_;
-      if (static_cast<std::size_t>(end - at) < packet_head_bytes_) {
+    for (std::size_t room = kBatchFrames - batch.frames.size(); room > 0; --room) {
+      const auto left = static_cast<std::size_t>(end - at);
+      if (left < head_bytes) {
+        consumed.wanted = head_bytes;
         break;
       }
       const std::size_t captured = load<std::uint32_t>(at + 8, Order);
-      // A hole that a crash or a full disk left: billions of packets without a byte.
-      if (std::all_of(at, at + kPcapPacketHeadBytes, [](std::uint8_t byte) { return byte == 0; })) {
+      if (captured == 0 && is_hole(at)) {
         consumed.broken = "has zeros in place of a packet";
         break;
       }
@@ -63,21 +70,21 @@ class PcapFormat final : public Format {
         consumed.broken = "claims a packet of " + std::to_string(captured) + " bytes";
         break;
       }
-      consumed.wanted += captured;
-      if (static_cast<std::size_t>(end - at) < consumed.wanted) {
+      const std::size_t packet_bytes = head_bytes + captured;
+      if (left < packet_bytes) {
+        consumed.wanted = packet_bytes;
         break;
       }
       batch.frames.push_back(
           {.time_ns = load<std::uint32_t>(at, Order) * kSecondNs +
                       std::int64_t{load<std::uint32_t>(at + 4, Order)} * unit_ns_,
-           .data = at + packet_head_bytes_,
+           .data = at + head_bytes,
            .captured_bytes = static_cast<std::uint32_t>(captured),
            .frame_bytes =
                std::max(load<std::uint32_t>(at + 12, Order), static_cast<std::uint32_t>(captured)),
            .interface = 0,
            .link_type = link_type});
-      at += consumed.wanted;
-      consumed.wanted = 0;
+      at += packet_bytes;
     }
     consumed.bytes = static_cast<std::size_t>(at - bytes.data());
     return consumed;
