@@ -206,10 +206,7 @@ void Decoder::look_inside(Walk walk, Packet& packet) {
   }
 }
 
-void Decoder::decode(const Frame& frame, Packet& packet) {
-  if (read_ordinary(frame, packet)) {
-    return;
-  }
+void Decoder::decode_any(const Frame& frame, Packet& packet) {
   begin(frame, packet);
   Walk walk(frame);
   walk.made_up = made_up_bytes(frame.link_type);

@@ -64,6 +64,12 @@ class Fragments {
   std::array<Set, kSets> sets_{};
 };
 
+// Ethernet, IPv4 or IPv6 without options or fragments, TCP without options but padded timestamps,
+// all of it captured and without contradiction: every field of `packet` is set as the Decoder
+// would, in one step. False: any other frame, and `packet` means nothing. Implemented by
+// ordinary.cc.
+bool read_ordinary(const Frame& frame, Packet& packet);
+
 class Decoder {
  public:
   explicit Decoder(Tunnels tunnels = {}) : tunnels_(tunnels) {}
@@ -71,9 +77,14 @@ class Decoder {
   // Sets every field of `packet`, except SACK blocks beyond their count, and `roce` of other kinds.
   // If the content of a tunnel is no IP packet, or was cut before its ports, `packet` is the outer
   // one.
-  void decode(const Frame& frame, Packet& packet);
+  void decode(const Frame& frame, Packet& packet) {
+    if (!read_ordinary(frame, packet)) {
+      decode_any(frame, packet);
+    }
+  }
 
  private:
+  void decode_any(const Frame& frame, Packet& packet);
   Kind decode_ip(Walk& walk, Network network, Packet& packet);
   Kind decode_first_piece(Walk& walk, const Piece& piece, Packet& packet);
   Kind decode_later_piece(const Walk& walk, const Piece& piece, Packet& packet);

@@ -4,9 +4,9 @@
 //     ─ read_tcp, read_udp, read_roce ─▶ payload
 //     ─ enter_tunnel ─▶ IP header inside the tunnel
 //
-// read_ordinary() reads the most frequent frames in one step. Implemented by ordinary.cc, link.cc,
-// ip.cc and transport.cc, called by the decoder. Pure functions: they read no byte beyond what was
-// captured, and move the walk.
+// The most frequent frames do not get here: ordinary.cc reads them in one step. Implemented by
+// link.cc, ip.cc and transport.cc, called by the decoder. Pure functions: they read no byte beyond
+// what was captured, and move the walk.
 #pragma once
 
 #include <algorithm>
@@ -95,13 +95,6 @@ struct Walk {
     return true;
   }
 };
-
-// ---- The whole of most frames (ordinary.cc)
-
-// Ethernet, IPv4 or IPv6 without options or fragments, TCP without options but padded timestamps,
-// all of it captured and without contradiction: every field of `packet` is set, as the functions
-// below would, except SACK blocks and `roce`. False: any other frame, and `packet` means nothing.
-bool read_ordinary(const Frame& frame, Packet& packet);
 
 // ---- Link and tunnel (link.cc)
 

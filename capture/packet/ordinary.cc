@@ -2,6 +2,7 @@
 // many instructions: each header's length is checked against what is captured and what is left.
 #include <algorithm>
 
+#include "capture/packet/decoder.h"
 #include "capture/packet/headers.h"
 
 namespace chokepoint::capture::packet {
