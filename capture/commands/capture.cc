@@ -406,9 +406,11 @@ class CaptureCommand final : public cli::Command {
   }
 
   Result<observer::Settings> settings() const {
-    observer::Settings settings{.limits = {.flows = static_cast<std::size_t>(flows_)},
-                                .most_frames = static_cast<std::uint64_t>(count_),
-                                .most_time = duration_};
+    const bool is_course_kept = series_ || !record_.folder.empty();
+    observer::Settings settings{
+        .limits = {.flows = static_cast<std::size_t>(flows_), .keep_series = is_course_kept},
+        .most_frames = static_cast<std::uint64_t>(count_),
+        .most_time = duration_};
     TRY(const packet::Tunnels tunnels, tunnels_named(tunnels_));
     settings.tunnels = tunnels;
     settings.threads = threads_ > 0 ? static_cast<std::size_t>(threads_) : usual_threads(source_);

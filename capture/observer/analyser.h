@@ -50,7 +50,9 @@ class Analyser {
     } else {
       traffic_bins_.take(seen.slot, packet.time_ns, packet.frame_bytes);
       if (packet.kind == packet::Kind::Tcp && packet.payload_bytes > 0) {
-        marks_.take(packet, seen);
+        if (listener_ != nullptr) {
+          marks_.take(packet, seen);
+        }
         if (packet.payload_bytes > seen.new_from) {
           gloo_.take(packet, seen);
         }
@@ -69,7 +71,7 @@ class Analyser {
   const Others& others() const { return others_; }
   const CaptureProgress& progress() const { return progress_; }
   TrafficBins& traffic_bins() { return traffic_bins_; }
-  FlowMarks& marks() { return marks_; }
+  FlowMarks& marks() { return marks_; }              // none without a listener
   std::int64_t time_ns() const { return time_ns_; }  // of the newest packet; 0 before the first
   ThreadTasks& tasks() { return tasks_; }
 
