@@ -15,8 +15,6 @@
 
 namespace chokepoint::capture::flow {
 
-constexpr std::uint32_t kNoSlot = 0xffffffff;
-
 // Holds the flows, one per slot, in chunks that never move, in the order in which they were last
 // active. The order is kept to about a tenth of a second, so that busy flows are not reordered with
 // every packet.
@@ -25,44 +23,36 @@ class Pool {
   std::uint32_t make();
   void remove(std::uint32_t slot);
 
-  Flow& operator[](std::uint32_t slot) { return entry(slot).flow; }
-  const Flow& operator[](std::uint32_t slot) const { return entry(slot).flow; }
+  Flow& operator[](std::uint32_t slot) {
+    return chunks_[slot >> kChunkBits][slot & ((1U << kChunkBits) - 1)];
+  }
+  const Flow& operator[](std::uint32_t slot) const {
+    return chunks_[slot >> kChunkBits][slot & ((1U << kChunkBits) - 1)];
+  }
 
   // `flow` is the one in this slot.
   void touch(Flow& flow, std::uint32_t slot, std::int64_t time_ns) {
     const std::int64_t tick = time_ns >> kTickBits;
     if (flow.tick != tick) {
       flow.tick = tick;
-      unlink(entry(slot));
-      link_newest(slot);
+      unlink(flow);
+      link_newest(flow, slot);
     }
   }
 
   std::size_t size() const { return size_; }
   std::uint32_t oldest() const { return oldest_; }
   // The flow that was active next after this one; kNoSlot after the newest.
-  std::uint32_t newer(std::uint32_t slot) const { return entry(slot).newer; }
+  std::uint32_t newer(std::uint32_t slot) const { return (*this)[slot].newer; }
 
  private:
   static constexpr int kTickBits = 27;
   static constexpr std::uint32_t kChunkBits = 6;
 
-  struct Entry {
-    Flow flow{};
-    std::uint32_t older = kNoSlot;
-    std::uint32_t newer = kNoSlot;
-  };
+  void unlink(const Flow& gone);
+  void link_newest(Flow& linked, std::uint32_t slot);
 
-  Entry& entry(std::uint32_t slot) {
-    return chunks_[slot >> kChunkBits][slot & ((1U << kChunkBits) - 1)];
-  }
-  const Entry& entry(std::uint32_t slot) const {
-    return chunks_[slot >> kChunkBits][slot & ((1U << kChunkBits) - 1)];
-  }
-  void unlink(const Entry& gone);
-  void link_newest(std::uint32_t slot);
-
-  std::vector<std::unique_ptr<Entry[]>> chunks_;
+  std::vector<std::unique_ptr<Flow[]>> chunks_;
   std::vector<std::uint32_t> free_;
   std::uint32_t oldest_ = kNoSlot;
   std::uint32_t newest_ = kNoSlot;
@@ -75,7 +65,7 @@ class Pool {
 // searched, which is a chain of dependent loads. Ends are compared by value, as keys in the table.
 class Recent {
  public:
-  struct CachedFlow {
+  struct alignas(packet::kCacheLine) CachedFlow {
     Flow* flow = nullptr;
     std::uint32_t slot = 0;
     std::uint32_t direction = 0;  // of the flow's half that sends from these ends
@@ -183,21 +173,25 @@ constexpr std::uint8_t kCongestionExperienced = 3;  // ECN
 void count_volume(Half& half, const packet::Packet& packet, const Keeping& keeping) {
   const auto wire = packet::on_the_wire(packet, half.segment.bytes());
   Tally& tally = half.tally;
-  tally.first_ns = tally.frames == 0 ? packet.time_ns : tally.first_ns;
-  tally.last_ns = tally.frames == 0 ? packet.time_ns : std::max(tally.last_ns, packet.time_ns);
-  const std::uint32_t marks = packet.congestion_bits == kCongestionExperienced ? 1 : 0;
+  if (tally.frames == 0) [[unlikely]] {
+    tally.first_ns = tally.last_ns = packet.time_ns;
+  }
+  tally.last_ns = std::max(tally.last_ns, packet.time_ns);
+  const bool is_marked = packet.congestion_bits == kCongestionExperienced;
+  if (is_marked) [[unlikely]] {
+    ++tally.congestion_marks;
+  }
   ++tally.frames;
   tally.packets += wire.segments;
   tally.bytes += wire.bytes;
   tally.frame_bytes += packet.frame_bytes;
   tally.payload_bytes += packet.payload_bytes;
-  tally.congestion_marks += marks;
   if (keeping.series) {
     Bin& bin = made(half.series, keeping.budget).at(packet.time_ns);
     bin.packets += wire.segments;
     bin.bytes += wire.bytes;
     bin.payload_bytes += packet.payload_bytes;
-    bin.congestion_marks += marks;
+    bin.congestion_marks += is_marked ? 1 : 0;
   }
 }
 
@@ -235,38 +229,37 @@ std::uint32_t Pool::make() {
   std::uint32_t slot = made_;
   if (free_.empty()) {
     if ((made_ & ((1U << kChunkBits) - 1)) == 0) {
-      chunks_.push_back(std::make_unique<Entry[]>(std::size_t{1} << kChunkBits));
+      chunks_.push_back(std::make_unique<Flow[]>(std::size_t{1} << kChunkBits));
     }
     ++made_;
   } else {
     slot = free_.back();
     free_.pop_back();
   }
-  link_newest(slot);
+  link_newest((*this)[slot], slot);
   ++size_;
   return slot;
 }
 
 void Pool::remove(std::uint32_t slot) {
-  Entry& gone = entry(slot);
+  Flow& gone = (*this)[slot];
   unlink(gone);
-  const std::uint32_t generation = gone.flow.generation + 1;
-  gone.flow = Flow{};
-  gone.flow.generation = generation;
+  const std::uint32_t generation = gone.generation + 1;
+  gone = Flow{};
+  gone.generation = generation;
   free_.push_back(slot);
   --size_;
 }
 
-void Pool::unlink(const Entry& gone) {
-  (gone.older == kNoSlot ? oldest_ : entry(gone.older).newer) = gone.newer;
-  (gone.newer == kNoSlot ? newest_ : entry(gone.newer).older) = gone.older;
+void Pool::unlink(const Flow& gone) {
+  (gone.older == kNoSlot ? oldest_ : (*this)[gone.older].newer) = gone.newer;
+  (gone.newer == kNoSlot ? newest_ : (*this)[gone.newer].older) = gone.older;
 }
 
-void Pool::link_newest(std::uint32_t slot) {
-  Entry& linked = entry(slot);
+void Pool::link_newest(Flow& linked, std::uint32_t slot) {
   linked.older = newest_;
   linked.newer = kNoSlot;
-  (newest_ == kNoSlot ? oldest_ : entry(newest_).newer) = slot;
+  (newest_ == kNoSlot ? oldest_ : (*this)[newest_].newer) = slot;
   newest_ = slot;
 }
 

@@ -22,17 +22,19 @@ struct Retransmissions {
   std::uint64_t spurious = 0;  // had arrived already: by DSACK, or acknowledged before
 };
 
-// Of one direction.
+// Of one direction. What changes with every packet is the first cache line.
 struct Tally {
   std::uint64_t packets = 0;        // segments, as the wire carried them
   std::uint64_t frames = 0;         // as the tap had them: super-frames count once
   std::uint64_t bytes = 0;          // on the wire, Ethernet header included, no FCS
   std::uint64_t frame_bytes = 0;    // of the frames
   std::uint64_t payload_bytes = 0;  // of all packets, retransmissions included
-  std::uint64_t unique_bytes = 0;   // of the stream: each byte once
-  std::uint64_t congestion_marks = 0;
-  std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
+  std::uint64_t unique_bytes = 0;         // of TCP's stream: each byte once
+  std::uint64_t max_in_flight_bytes = 0;  // of TCP
+
+  std::int64_t first_ns = 0;
+  std::uint64_t congestion_marks = 0;
 
   // From here on TCP only; of RoCE what Noted says.
   std::uint64_t retransmitted_packets = 0;
@@ -49,7 +51,6 @@ struct Tally {
   std::uint64_t dsack_acks = 0;
   std::uint64_t zero_windows = 0;  // times this side's window was closed
   std::uint64_t window_full = 0;   // times this side had filled the peer's window
-  std::uint64_t max_in_flight_bytes = 0;
   std::uint64_t busy_periods = 0;
 };
 

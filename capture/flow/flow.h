@@ -18,10 +18,11 @@
 
 namespace chokepoint::capture::flow {
 
+inline constexpr std::uint32_t kNoSlot = 0xffffffff;
+
 // What identifies a flow: both ends, ordered so that both directions have the same key, and the
 // protocol. The hash is keyed with a secret, so that a crafted capture cannot put all flows in one
 // place. A value.
-
 struct Key {
   packet::Address low{};
   packet::Address high{};
@@ -86,7 +87,7 @@ inline constexpr std::int64_t kUnansweredIdleNs = 200'000'000;
 // How long a direction had data outstanding, and what it waited for: the time between two packets
 // counts for the state after the first. A clock that steps back adds nothing. Most packets leave
 // the state as it is: then only the time is noted, and counted with the next change.
-class Activity {
+class alignas(packet::kCacheLine) Activity {
  public:
   struct State {
     bool is_busy = false;            // data is outstanding
@@ -188,59 +189,62 @@ inline bool is_known(const Opening& opening) {
 
 // One direction of a flow: what was counted, where its stream stands, and what the other side said
 // about it. Details that only some flows need are made when they do.
-struct Half {
+//
+// A capture of many flows waits for memory, so fields that are used together stand in one cache
+// line: of a packet in order the first lines of `tally`, `stream`, `segment` and `activity`; of
+// the half that it acknowledges `stream` alone, until the acknowledgement is a new one.
+struct alignas(packet::kCacheLine) Half {
   Tally tally{};
 
-  // The stream this side sends.
-  bool is_begun = false;     // origin and next mean something
-  bool is_answered = false;  // the other side acknowledged something of it
-  bool is_finished = false;  // its FIN was seen
-  bool has_sent = false;     // data, SYN or FIN of it was seen
-  std::uint32_t origin = 0;  // sequence number of position 0
-  Position next = 0;         // behind the highest byte sent
-  Position acked = 0;        // the other side has everything below
+  // ---- The stream this side sends
+  alignas(packet::kCacheLine) bool is_begun = false;  // origin and next mean something
+  bool is_answered = false;                           // the other side acknowledged something of it
+  bool is_finished = false;                           // its FIN was seen
+  bool has_sent = false;                              // data, SYN or FIN of it was seen
+  std::uint32_t origin = 0;                           // sequence number of position 0
+  Position next = 0;                                  // behind the highest byte sent
+  Position acked = 0;                                 // the other side has everything below
   // Segments below give no round trip: it is not known which transmission was acknowledged.
   Position retransmitted_until = std::numeric_limits<Position>::min();
-  SegmentSize segment{};
-  Opening opening{};
-
-  // What the other side said about it.
-  std::uint32_t duplicate_acks = 0;  // in a row, without progress
-  std::int64_t heard_ns = 0;         // when the other side last sent anything
-  std::int64_t sent_ns = 0;          // when this side last sent data
-  bool is_in_timeout = false;
-  bool is_in_recovery = false;  // by what the receiver reported
-  Position recovery_point = 0;  // what had been sent when either began
+  std::int64_t heard_ns = 0;  // when the other side last sent anything
+  std::int64_t sent_ns = 0;   // when this side last sent data
+  Position edge = 0;          // the other side's window ends here
   bool is_edge_known = false;
-  Position edge = 0;            // the other side's window ends here
-  bool is_peer_closed = false;  // its window is 0
-  bool is_full = false;         // this side has filled the window
-
+  bool is_peer_closed = false;  // the other side's window is 0
+  bool is_full = false;         // this side has filled it
   // The window that this side advertises.
-  std::uint16_t last_window = 0;  // as in the last header
-  std::uint32_t max_window = 0;   // the largest outside of a SYN
   bool is_closed = false;         // it is 0
-  bool used_sack = false;
-  bool has_sent_probe = false;  // one byte against a closed window, not counted as sent
-
+  std::uint16_t last_window = 0;  // as in the last header
   // Its IP IDs show the order of sending if they rise: id_trust > 0.
   std::uint16_t last_ip_id = 0;
-  std::int8_t id_trust = 0;
 
+  // ---- Its segments
+  SegmentSize segment{};
+  std::int8_t id_trust = 0;
+  bool is_in_timeout = false;
+  bool is_in_recovery = false;  // by what the receiver reported
+  bool used_sack = false;
+  bool has_sent_probe = false;  // one byte against a closed window, not counted as sent
   // A round ends when what was sent at its beginning is acknowledged.
   Position round_mark = 0;
   std::uint64_t round_peak = 0;
-
-  Activity activity{};
-  Copies copies{};
-
   std::unique_ptr<SentLog> sent = nullptr;
   std::unique_ptr<Loss> loss = nullptr;
+
+  // ---- What it waits for
+  Activity activity{};
+
+  // ---- What the other side said about it
+  Position recovery_point = 0;       // what had been sent when a timeout or recovery began
+  std::uint32_t duplicate_acks = 0;  // in a row, without progress
+  std::uint32_t max_window = 0;      // of this side, the largest outside of a SYN
+  Opening opening{};
   std::unique_ptr<Spread> rtt = nullptr;
   std::unique_ptr<Spread> timestamp_rtt = nullptr;
   std::unique_ptr<Spread> rounds = nullptr;
   std::unique_ptr<Echoes> echoes = nullptr;
   std::unique_ptr<Series> series = nullptr;
+  Copies copies{};
 
   Position outstanding() const { return next - acked; }
   Position sacked_bytes() const { return loss ? loss->sacked.bytes() : 0; }
@@ -251,16 +255,21 @@ struct Half {
 };
 
 struct Flow {
-  Key key{};
-  packet::Ends ends{};  // source is a
-  packet::Kind kind = packet::Kind::Tcp;
+  // The pool's: when it was last moved to the newest, its neighbours in that order, and what
+  // differs when the slot has another flow.
+  std::int64_t tick = 0;
+  std::uint32_t older = kNoSlot;
+  std::uint32_t newer = kNoSlot;
+  std::uint32_t generation = 0;
+
   std::uint32_t interface = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::int64_t tick = 0;         // of the pool: when it was last moved to the newest
-  std::uint32_t generation = 0;  // of the pool: differs when the slot has another flow
+  packet::Kind kind = packet::Kind::Tcp;
   bool is_reset = false;
   bool is_low_a = false;  // a is the lower end of the key
+  Key key{};
+  packet::Ends ends{};  // source is a
   std::array<Half, 2> halves{};
 
   // Which half sent this packet.

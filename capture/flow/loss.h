@@ -63,9 +63,8 @@ struct Hole {
   Range range{};
   std::int64_t opened_ns = 0;
   std::uint32_t timestamp = 0;  // of the packet behind the hole
-  std::uint16_t ip_id = 0;      // of the same
+  std::uint16_t ip_id = 0;      // of the same; 0: it has none
   bool has_timestamp = false;
-  bool has_ip_id = false;
 };
 
 // If there are too many, the oldest is dropped.

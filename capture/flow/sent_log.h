@@ -78,7 +78,10 @@ class SentLog {
   Share share_;
 };
 
-inline bool has_id(const packet::Packet& packet) { return packet.has_ip_id && packet.ip_id != 0; }
+// 0: it has none.
+inline std::uint16_t id_of(const packet::Packet& packet) {
+  return packet.has_ip_id ? packet.ip_id : std::uint16_t{0};
+}
 
 // Recognises a packet that was seen already: the network copied it, or the capture did (two
 // interfaces, a bond and its slave). A sender gives every packet its own IP ID, so the same ID with
@@ -89,12 +92,13 @@ class Copies {
  public:
   // True if this packet is among the remembered ones; else it is remembered.
   bool saw(const packet::Packet& packet) {
-    const bool is_marked = has_id(packet);
+    const std::uint16_t id = id_of(packet);
+    const bool is_marked = id != 0;
     const std::uint64_t numbers =
         std::uint64_t{packet.tcp.sequence} << 32 | packet.tcp.acknowledgement;
     const std::uint64_t rest = std::uint64_t{packet.payload_bytes} << 32 |
                                std::uint64_t{packet.tcp.window} << 16 |
-                               (is_marked ? packet.ip_id : packet.tcp.timestamp & 0xffff);
+                               (is_marked ? id : packet.tcp.timestamp & 0xffff);
     for (const Mark& each : recent_) {
       if (each.numbers == numbers && each.rest == rest &&
           (is_marked || each.interface != packet.interface)) {

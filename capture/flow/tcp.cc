@@ -53,9 +53,11 @@ void begin(Half& half, const packet::Packet& packet) {
 Range range_of(const Half& half, const packet::Packet& packet) {
   const packet::Tcp& tcp = packet.tcp;
   const Position begin = unwrap(tcp.sequence, half.origin, half.next);
-  const Position length = Position{packet.payload_bytes} + (tcp.has(packet::kSyn) ? 1 : 0) +
-                          (tcp.has(packet::kFin) ? 1 : 0);
-  return {begin, begin + length};
+  Position end = begin + packet.payload_bytes;
+  if ((tcp.flags & (packet::kSyn | packet::kFin)) != 0) [[unlikely]] {
+    end += (tcp.has(packet::kSyn) ? 1 : 0) + (tcp.has(packet::kFin) ? 1 : 0);
+  }
+  return {begin, end};
 }
 
 // Keep-alives and zero-window probes, which look like data that was acknowledged, or like one byte
@@ -96,11 +98,14 @@ void settle(Half& half, std::int64_t now, const Keeping& keeping) {
     }
   }
   half.is_full = is_full;
-  half.tally.busy_periods += half.activity.move(
+  const bool begins_to_be_busy = half.activity.move(
       now, {.is_busy = half.has_sent && (half.outstanding() > 0 || !half.is_answered),
             .is_window_limited = is_full,
             .is_window_closed = half.is_peer_closed,
             .is_unanswered = !half.is_answered});
+  if (begins_to_be_busy) {
+    ++half.tally.busy_periods;
+  }
 }
 
 void note_in_flight(Half& half, std::int64_t now, const Keeping& keeping) {
@@ -125,24 +130,19 @@ void stamp(Half& half, const Half& other, const packet::Packet& packet, const Ke
 
 Placed take_stream(Half& half, Half& other, const packet::Packet& packet, Range range,
                    const Keeping& keeping) {
-  const Position payload_begin = range.begin + (packet.tcp.has(packet::kSyn) ? 1 : 0);
   if (!half.has_sent && !half.opening.is_seen) {
     half.next = std::max(half.next, range.begin);
   }
   half.has_sent = true;
-  const Segment segment{.packet = packet,
-                        .range = range,
-                        .on_wire = packet::on_the_wire(packet, half.segment.bytes()).segments,
-                        .payload_begin = payload_begin};
-  const std::uint64_t copies = half.tally.duplicates;
-  const Position fresh = take_data(half, other, segment, keeping);
+  const Taken taken = take_data(half, other, packet, range, keeping);
   half.is_finished |= packet.tcp.has(packet::kFin);
-  half.tally.unique_bytes +=
-      static_cast<std::uint64_t>(std::min<Position>(fresh, packet.payload_bytes));
+  const auto fresh =
+      static_cast<std::uint32_t>(std::min<Position>(taken.fresh, packet.payload_bytes));
+  half.tally.unique_bytes += fresh;
   note_in_flight(half, packet.time_ns, keeping);
-  const auto old = static_cast<std::uint32_t>(
-      std::clamp<Position>(Position{packet.payload_bytes} - fresh, 0, packet.payload_bytes));
-  return {.offset = payload_begin, .new_from = old, .is_copy = half.tally.duplicates > copies};
+  return {.offset = payload_begin(packet, range),
+          .new_from = packet.payload_bytes - fresh,
+          .is_copy = taken.is_copy};
 }
 
 }  // namespace

@@ -35,15 +35,18 @@ inline bool begins_another(const Flow& flow, unsigned direction, const packet::P
          is_of_another(flow, direction, packet);
 }
 
-// A packet of `half`, and what is derived from it once.
-struct Segment {
-  const packet::Packet& packet;
-  Range range{};              // SYN and FIN take a position each
-  std::uint32_t on_wire = 1;  // how many segments the wire carried
-  Position payload_begin = 0;
+// Where the payload begins in the range of a packet, in which a SYN is the first.
+inline Position payload_begin(const packet::Packet& packet, Range range) {
+  return range.begin + (packet.tcp.has(packet::kSyn) ? 1 : 0);
+}
+
+// What a packet was.
+struct Taken {
+  Position fresh = 0;    // so many of its positions were not seen before
+  bool is_copy = false;  // the very same packet was seen before
 };
 
-// Data, SYN or FIN: range is not empty. Returns how many bytes of the range were not seen before.
+// Data, SYN or FIN, which take a position each: the range is not empty.
 //
 //        acked            next
 //   ───────┼────────────────┼────────▶ position
@@ -55,7 +58,8 @@ struct Segment {
 //   first
 //                             transmission was lost before the tap
 //   below next, seen before   a copy of the same packet, or retransmitted
-Position take_data(Half& half, const Half& other, const Segment& segment, const Keeping& keeping);
+Taken take_data(Half& half, const Half& other, const packet::Packet& packet, Range range,
+                const Keeping& keeping);
 
 // `packet` came from `from`, has the ACK flag, and acknowledges what `half` sent. True if it
 // changed what is outstanding, or the window.

@@ -11,6 +11,14 @@
 namespace chokepoint::capture::flow {
 namespace {
 
+// A packet of `half`, and what is derived from it once.
+struct Segment {
+  const packet::Packet& packet;
+  Range range{};              // SYN and FIN take a position each
+  std::uint32_t on_wire = 1;  // how many segments the wire carried
+  Position payload_begin = 0;
+};
+
 // What caused a retransmission: see cause_of().
 enum class Cause : std::uint8_t { Fast, Timeout, Probe, Unknown };
 
@@ -72,15 +80,15 @@ constexpr std::int8_t kMaxIdTrust = 32;
 // How long the network delays a packet at most, if the round trip is not known.
 constexpr std::int64_t kUsualReorderingNs = 3'000'000;
 
-void follow_ids(Half& half, const packet::Packet& packet) {
-  if (!has_id(packet)) {
+void follow_ids(Half& half, std::uint16_t id) {
+  if (id == 0) {
     return;
   }
-  const auto step = static_cast<std::uint16_t>(packet.ip_id - half.last_ip_id);
+  const auto step = static_cast<std::uint16_t>(id - half.last_ip_id);
   const bool is_rising = step > 0 && step < kMaxIdStep;
   half.id_trust = static_cast<std::int8_t>(
       std::clamp(half.id_trust + (is_rising ? 1 : -4), -int{kMaxIdTrust}, int{kMaxIdTrust}));
-  half.last_ip_id = packet.ip_id;
+  half.last_ip_id = id;
 }
 
 Hole hole_before(const Half& half, const Segment& segment) {
@@ -88,9 +96,8 @@ Hole hole_before(const Half& half, const Segment& segment) {
   return {.range = {half.next, segment.range.begin},
           .opened_ns = packet.time_ns,
           .timestamp = packet.tcp.timestamp,
-          .ip_id = packet.ip_id,
-          .has_timestamp = packet.tcp.has(packet::kHasTimestamps),
-          .has_ip_id = has_id(packet)};
+          .ip_id = id_of(packet),
+          .has_timestamp = packet.tcp.has(packet::kHasTimestamps)};
 }
 
 std::int64_t shortest_path(const Half& half, const Half& other) {
@@ -106,8 +113,9 @@ std::int64_t shortest_path(const Half& half, const Half& other) {
 // Whether the segment that fills the hole was sent after the packet behind the hole.
 bool was_sent_later(const Half& half, const Half& other, const Hole& hole, const Segment& segment) {
   const packet::Packet& packet = segment.packet;
-  if (half.id_trust > 0 && hole.has_ip_id && has_id(packet)) {
-    return static_cast<std::int16_t>(packet.ip_id - hole.ip_id) > 0;
+  const std::uint16_t id = id_of(packet);
+  if (half.id_trust > 0 && hole.ip_id != 0 && id != 0) {
+    return static_cast<std::int16_t>(id - hole.ip_id) > 0;
   }
   if (hole.has_timestamp && packet.tcp.has(packet::kHasTimestamps) &&
       packet.tcp.timestamp != hole.timestamp) {
@@ -129,8 +137,9 @@ bool is_copy(Half& half, const Half& other, const Segment& segment) {
   if (before == nullptr) {
     return false;
   }
-  if (has_id(packet) && before->ip_id != 0) {
-    return before->ip_id == packet.ip_id && before->begin() == segment.range.begin;
+  const std::uint16_t id = id_of(packet);
+  if (id != 0 && before->ip_id != 0) {
+    return before->ip_id == id && before->begin() == segment.range.begin;
   }
   return before->begin() == segment.range.begin && before->end == segment.range.end &&
          before->checksum == packet.tcp.checksum && !is_reported(half, segment.range) &&
@@ -199,17 +208,17 @@ void take_retransmission(Half& half, const Half& other, const Segment& segment, 
   }
 }
 
-// The part below the highest byte sent. Returns how much of it had not been seen here.
-Position take_old(Half& half, const Half& other, const Segment& segment, Range old,
-                  const Keeping& keeping) {
+// The part below the highest byte sent.
+Taken take_old(Half& half, const Half& other, const Segment& segment, Range old,
+               const Keeping& keeping) {
   if (old.end == segment.range.end && is_copy(half, other, segment)) {
     ++half.tally.duplicates;
-    return 0;
+    return {.is_copy = true};
   }
   const Hole* hole = half.loss ? half.loss->holes.find(old) : nullptr;
   if (hole == nullptr) {
     take_retransmission(half, other, segment, old, false, keeping);
-    return 0;
+    return {};
   }
   const bool is_again = was_sent_later(half, other, *hole, segment);
   const Position filled = half.loss->holes.fill(old);
@@ -221,40 +230,57 @@ Position take_old(Half& half, const Half& other, const Segment& segment, Range o
       made(half.series, keeping.budget).at(segment.packet.time_ns).out_of_order += segment.on_wire;
     }
   }
-  return filled;
+  return {.fresh = filled};
 }
 
-void take_new(Half& half, const Segment& segment, const Keeping& keeping) {
-  const packet::Packet& packet = segment.packet;
-  if (segment.range.begin > half.next) {
-    made(half.loss, keeping.budget).holes.open(hole_before(half, segment));
-  }
-  const Position begin = std::max(segment.range.begin, half.next);
-  half.next = segment.range.end;
+// The part [begin, end of the segment), beyond all that was sent before.
+void take_new(Half& half, const packet::Packet& packet, Range range, const Keeping& keeping) {
+  const std::uint16_t id = id_of(packet);
+  half.next = range.end;
+  half.sent_ns = packet.time_ns;
   made(half.sent, keeping.budget)
-      .add({.end = segment.range.end,
+      .add({.end = range.end,
             .time_ns = packet.time_ns,
-            .length = static_cast<std::uint32_t>(segment.range.end - begin),
-            .ip_id = has_id(packet) ? packet.ip_id : std::uint16_t{0},
+            .length = static_cast<std::uint32_t>(range.bytes()),
+            .ip_id = id,
             .checksum = packet.tcp.checksum},
            half.is_answered);
-  follow_ids(half, packet);
-  half.sent_ns = packet.time_ns;
+  follow_ids(half, id);
+}
+
+// Not what was to come next.
+Taken take_out_of_turn(Half& half, const Half& other, const Segment& segment,
+                       const Keeping& keeping) {
+  Taken taken;
+  const Range old{segment.range.begin, std::min(segment.range.end, half.next)};
+  if (old.bytes() > 0) {
+    taken = take_old(half, other, segment, old, keeping);
+  }
+  const Range fresh{std::max(segment.range.begin, half.next), segment.range.end};
+  if (fresh.bytes() > 0) {
+    if (fresh.begin > half.next) {
+      made(half.loss, keeping.budget).holes.open(hole_before(half, segment));
+    }
+    taken.fresh += fresh.bytes();
+    take_new(half, segment.packet, fresh, keeping);
+  }
+  return taken;
 }
 
 }  // namespace
 
-Position take_data(Half& half, const Half& other, const Segment& segment, const Keeping& keeping) {
-  Position fresh = 0;
-  const Range old{segment.range.begin, std::min(segment.range.end, half.next)};
-  if (old.bytes() > 0) {
-    fresh += take_old(half, other, segment, old, keeping);
+Taken take_data(Half& half, const Half& other, const packet::Packet& packet, Range range,
+                const Keeping& keeping) {
+  if (range.begin == half.next) [[likely]] {
+    take_new(half, packet, range, keeping);
+    return {.fresh = range.bytes()};
   }
-  if (segment.range.end > half.next) {
-    fresh += segment.range.end - std::max(segment.range.begin, half.next);
-    take_new(half, segment, keeping);
-  }
-  return fresh;
+  return take_out_of_turn(half, other,
+                          {.packet = packet,
+                           .range = range,
+                           .on_wire = packet::on_the_wire(packet, half.segment.bytes()).segments,
+                           .payload_begin = payload_begin(packet, range)},
+                          keeping);
 }
 
 }  // namespace chokepoint::capture::flow
