@@ -11,8 +11,9 @@ namespace chokepoint::capture::observer {
 
 namespace {
 
-// Enough that a short delay of one thread does not delay the other.
-constexpr std::uint32_t kBatches = 8;
+// Enough that a short delay of one thread does not delay the other; more would pass through a cache
+// further away.
+constexpr std::uint32_t kBatches = 4;
 
 flow::Limits share_of(flow::Limits limits, std::size_t analysers) {
   limits.flows = std::max<std::size_t>(limits.flows / analysers, 1);
@@ -42,9 +43,6 @@ void PacketBatch::decode(packet::Decoder& decoder, std::size_t analysers) {
   }
   for (std::size_t i = 0; i < count; ++i) {
     decoder.decode(batch.frames[i], packets[i]);
-  }
-  if (analysers < 2) {
-    return;
   }
   owners.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -140,27 +138,33 @@ bool Observer::inspect(const std::function<void(const Analyser& analyser)>& look
 void Observer::read_and_analyse() {
   Analyser& analyser = *analysers_.front();
   source::Batch batch;
-  packet::Packet packet;
   for (bool more = true; more;) {
     more = read(batch);
-    for (const packet::Frame& frame : batch.frames) {
-      decoder_.decode(frame, packet);
-      analyser.take(packet);
-    }
-    for (const source::Drop& drop : batch.drops) {
-      analyser.take(drop);
-    }
+    decode_and_analyse(batch, analyser);
     analyser.end_batch();
   }
   analyser.finish();
   end_thread();
 }
 
+void Observer::decode_and_analyse(const source::Batch& batch, Analyser& analyser) {
+  packet::Packet packet;
+  for (const packet::Frame& frame : batch.frames) {
+    decoder_.decode(frame, packet);
+    analyser.take(packet);
+  }
+  for (const source::Drop& drop : batch.drops) {
+    analyser.take(drop);
+  }
+}
+
 void Observer::read_for_others() {
   for (bool more = true; more;) {
     PacketBatch& packets = relay_->fill();
     more = read(packets.batch);
-    packets.decode(decoder_, analysers_.size());
+    if (analysers_.size() > 1) {
+      packets.decode(decoder_, analysers_.size());
+    }
     relay_->give();
   }
   relay_->close();
@@ -169,23 +173,31 @@ void Observer::read_for_others() {
 
 void Observer::analyse(std::size_t index) {
   Analyser& analyser = *analysers_[index];
-  const bool is_alone = analysers_.size() == 1;
   while (const PacketBatch* packets = relay_->next(index)) {
-    for (std::size_t i = 0; i < packets->batch.frames.size(); ++i) {
-      if (is_alone || packets->owners[i] == index) {
-        analyser.take(packets->packets[i]);
-      }
-    }
-    if (index == 0) {
-      for (const source::Drop& drop : packets->batch.drops) {
-        analyser.take(drop);
-      }
+    if (analysers_.size() == 1) {
+      decode_and_analyse(packets->batch, analyser);
+    } else {
+      analyse_own(*packets, index);
     }
     relay_->release(index);
     analyser.end_batch();
   }
   analyser.finish();
   end_thread();
+}
+
+void Observer::analyse_own(const PacketBatch& packets, std::size_t index) {
+  Analyser& analyser = *analysers_[index];
+  for (std::size_t i = 0; i < packets.batch.frames.size(); ++i) {
+    if (packets.owners[i] == index) {
+      analyser.take(packets.packets[i]);
+    }
+  }
+  if (index == 0) {
+    for (const source::Drop& drop : packets.batch.drops) {
+      analyser.take(drop);
+    }
+  }
 }
 
 void Observer::end_thread() {

@@ -2,8 +2,11 @@
 // `run` both use it.
 //
 //   one thread:   read ─ decode ─ analyse, a packet at a time
-//   two threads:  read ─ decode ──(batches, bounded)──▶ analyse
-//   N threads:    as two, flows spread over N − 1 analysers by their ends
+//   two threads:  read ──(batches, bounded)──▶ decode ─ analyse
+//   N threads:    read ─ decode ──(batches)──▶ analyse, flows spread over N − 1 analysers by ends
+//
+// A packet is larger than the frame it is made of: one that two threads pass on costs more than it
+// takes to decode it, so the reader decodes only for several.
 //
 // Batches go back to the reader when they are analysed, so nothing is allocated per batch and a
 // reader that is too fast waits. The threads are the observer's own; start(), inspect() and join()
@@ -36,15 +39,14 @@ namespace chokepoint::capture::observer {
 // connections use another UDP port in each direction, so only their hosts count.
 std::size_t spread(const packet::Packet& packet, std::size_t analysers);
 
-// What the reading thread hands to the analysers: a batch of frames and the packets decoded from
-// them, in the same order. Packets point into the batch's bytes, so both travel and return
-// together. Made once, filled again and again.
+// What the reading thread hands to the analysers: a batch of frames and, for several analysers, the
+// packets decoded from them, in the same order. Packets point into the batch's bytes, so both
+// travel and return together. Made once, filled again and again.
 struct PacketBatch {
   source::Batch batch = {};
   std::vector<packet::Packet> packets = {};  // as many as frames, or more: never shrunk
-  std::vector<std::uint8_t> owners = {};     // the analyser of each, if there are several
+  std::vector<std::uint8_t> owners = {};     // the analyser of each
 
-  // `analysers` 1: `owners` stays empty.
   void decode(packet::Decoder& decoder, std::size_t analysers);
 };
 
@@ -106,6 +108,9 @@ class Observer {
   void read_and_analyse();
   void read_for_others();
   void analyse(std::size_t index);
+  void decode_and_analyse(const source::Batch& batch, Analyser& analyser);
+  // Of these packets the analyser's own.
+  void analyse_own(const PacketBatch& packets, std::size_t index);
   void end_thread();
 
   // Reads one batch; false after the last.
