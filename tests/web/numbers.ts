@@ -13,8 +13,8 @@ export interface Shown {
 
 function find(document: object, pointer: string): Ref {
   const keys = pointer.split("/").slice(1);
-  return new Ref(document).at(
-    ...keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~")),
+  return new Ref(document).along(
+    keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~")),
   );
 }
 
