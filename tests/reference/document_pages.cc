@@ -150,6 +150,87 @@ class FieldTable {
   std::map<std::string, std::string> seen_;
 };
 
+// "Report" of "chokepoint.report/1" and of "report.schema.json".
+std::string type_name(std::string_view document) {
+  if (document.starts_with("chokepoint.")) {
+    document.remove_prefix(std::string_view("chokepoint.").size());
+  }
+  std::string name;
+  bool is_first = true;
+  document = document.substr(0, std::min(document.find(".schema.json"), document.find('/')));
+  for (const char letter : document) {
+    if (letter == '.' || letter == '-') {
+      is_first = true;
+    } else {
+      name += is_first && letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A')
+                                                         : letter;
+      is_first = false;
+    }
+  }
+  return name;
+}
+
+// A schema as a type of TypeScript.
+std::string typescript_of(const Json& schema, int indent);
+
+std::string typescript_object(const Json& schema, int indent) {
+  if (schema.value("additionalProperties", Json()).is_object()) {
+    return "{ readonly [key: string]: " + typescript_of(schema["additionalProperties"], indent) +
+           " }";
+  }
+  const Json required = schema.value("required", Json::array());
+  const Json properties = schema.value("properties", Json::object());
+  const auto margin = [](int width) { return std::string(static_cast<std::size_t>(width), ' '); };
+  std::string lines;
+  for (const auto& [name, inner] : properties.items()) {
+    const bool is_certain = std::ranges::find(required, Json(name)) != required.end();
+    lines += fmt::format("{}readonly {}{}: {};\n", margin(indent + 2), name, is_certain ? "" : "?",
+                         typescript_of(inner, indent + 2));
+  }
+  return "{\n" + lines + margin(indent) + "}";
+}
+
+std::string typescript_list(const std::string& items) {
+  const bool is_one = !items.contains(" | ") && !items.starts_with("readonly");
+  return is_one ? "readonly " + items + "[]" : "readonly (" + items + ")[]";
+}
+
+std::string typescript_of(const Json& schema, int indent) {
+  if (const Json file = document_in(schema); !file.is_null()) {
+    return type_name(file.get<std::string>()) + (schema.contains("anyOf") ? " | null" : "");
+  }
+  std::vector<std::string> types;
+  if (schema.contains("const")) {
+    types.push_back(schema["const"].dump());
+  } else if (schema.contains("enum")) {
+    std::ranges::transform(schema["enum"], std::back_inserter(types),
+                           [](const Json& name) { return name.dump(); });
+  } else {
+    const Json type = schema["type"].is_array() ? schema["type"] : Json::array({schema["type"]});
+    for (const Json& each : type) {
+      types.push_back(each == "array"     ? typescript_list(typescript_of(schema["items"], indent))
+                      : each == "object"  ? typescript_object(schema, indent)
+                      : each == "integer" ? "number"
+                                          : each.get<std::string>());
+    }
+  }
+  return fmt::format("{}", fmt::join(types, " | "));
+}
+
+// With those within it, in the order in which they are found.
+void add_documents(const Json& schema, std::vector<std::string>& names) {
+  if (const Json file = document_in(schema);
+      file.is_string() &&
+      std::ranges::find(names, type_name(file.get<std::string>())) == names.end()) {
+    names.push_back(type_name(file.get<std::string>()));
+  }
+  for (const Json& each : schema) {
+    if (each.is_object()) {
+      add_documents(each, names);
+    }
+  }
+}
+
 Json without_head(const Json& schema) {
   Json parts = schema;
   for (const char* each : {"schema", "host", "started_at", "host_facts"}) {
@@ -218,6 +299,25 @@ std::string fields_page(const std::vector<Schema>& schemas) {
                         each.content["title"].get<std::string>(), each.file,
                         each.content["description"].get<std::string>(),
                         FieldTable().of(without_head(each.content)));
+  }
+  return page;
+}
+
+std::string types_page(const std::vector<Schema>& schemas,
+                       const std::vector<std::string_view>& titles) {
+  std::string page =
+      "// Made by scripts/reference from the sources, as docs/reference/schemas are.\n";
+  std::vector<std::string> names;
+  std::ranges::transform(titles, std::back_inserter(names), type_name);
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    for (const Schema& each : schemas) {
+      if (type_name(each.content["title"].get<std::string>()) == names[at]) {
+        add_documents(each.content["properties"], names);
+        page += fmt::format("\nexport interface {} {}\n", names[at],
+                            typescript_object(each.content, 0));
+        break;
+      }
+    }
   }
   return page;
 }

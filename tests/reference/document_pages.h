@@ -52,4 +52,9 @@ Schema test_schema() {
 // docs/reference/fields.md
 std::string fields_page(const std::vector<Schema>& schemas);
 
+// web/src/document/documents.ts: the types of the documents of these titles, and of those within
+// them.
+std::string types_page(const std::vector<Schema>& schemas,
+                       const std::vector<std::string_view>& titles);
+
 }  // namespace chokepoint::reference

@@ -1,8 +1,9 @@
-// Writes the pages of docs/reference from the tables in the sources, or checks that they are what
-// the tables say: a row that is added without its page is a test that fails.
+// Writes the pages of docs/reference, and the types of the documents that web/ draws, from the
+// tables in the sources, or checks that they are what the tables say: a row that is added without
+// its page is a test that fails.
 //
-//   reference FOLDER            write FOLDER's pages
-//   reference --check FOLDER    exit code 1 where a page differs, with its name
+//   reference TREE            write the tree's pages
+//   reference --check TREE    exit code 1 where a page differs, with its name
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -315,19 +316,23 @@ std::string content_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-int run(const std::filesystem::path& folder, bool is_check) {
+int run(const std::filesystem::path& tree, bool is_check) {
   const std::vector<Schema> schemas = described_documents();
-  std::vector<std::pair<std::string, std::string>> pages{{"record.md", record_page()},
-                                                         {"series.md", series_page()},
-                                                         {"causes.md", causes_page()},
-                                                         {"traps.md", traps_page()},
-                                                         {"fields.md", fields_page(schemas)}};
+  const std::string folder = "docs/reference/";
+  std::vector<std::pair<std::string, std::string>> pages{
+      {folder + "record.md", record_page()},
+      {folder + "series.md", series_page()},
+      {folder + "causes.md", causes_page()},
+      {folder + "traps.md", traps_page()},
+      {folder + "fields.md", fields_page(schemas)},
+      {"web/src/document/documents.ts",
+       types_page(schemas, {"chokepoint.report/1", "chokepoint.preflight/1"})}};
   for (const Schema& each : schemas) {
-    pages.emplace_back(each.file, each.content.dump(2) + "\n");
+    pages.emplace_back(folder + each.file, each.content.dump(2) + "\n");
   }
   int different = 0;
   for (const auto& [name, text] : pages) {
-    const auto path = folder / name;
+    const auto path = tree / name;
     if (content_of(path) == text) {
       continue;
     }
@@ -348,7 +353,7 @@ int run(const std::filesystem::path& folder, bool is_check) {
 int main(int count, char** arguments) {
   const bool is_check = count == 3 && std::string_view(arguments[1]) == "--check";
   if (count != 2 && !is_check) {
-    fmt::print(stderr, "usage: reference [--check] FOLDER\n");
+    fmt::print(stderr, "usage: reference [--check] TREE\n");
     return 2;
   }
   return chokepoint::reference::run(arguments[count - 1], is_check);

@@ -1,4 +1,5 @@
 // Where the time of a step goes: the mean step, and each one.
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { h } from "../element/h";
 import { note, section } from "../element/parts";
@@ -22,7 +23,7 @@ function steerable(chart: HTMLElement, range: TimeRange): HTMLElement {
   return box;
 }
 
-export function accountingSection(report: Ref, range: TimeRange): HTMLElement {
+export function accountingSection(report: Ref<Report>, range: TimeRange): HTMLElement {
   const accounting = report.at("accounting");
   const text = { id: "accounting", title: "Where the time of a step goes" };
   if (!accounting.isKnown) {

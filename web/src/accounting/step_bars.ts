@@ -1,4 +1,5 @@
 // The steps as stacked bars over time: what a chart needs of the document. Pure.
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import type { Column } from "../timeline/columns";
 import type { Span } from "../timeline/time_range";
@@ -14,7 +15,7 @@ export interface Bars {
   readonly sums: number[][]; // over the accounts so far
 }
 
-export function barsOf(accounting: Ref): Bars {
+export function barsOf(accounting: Ref<Report["accounting"]>): Bars {
   const steps = accounting.at("steps");
   const start = steps.at("start_s").numbers.map((each) => each ?? NaN);
   const ms = steps.at("ms").items.map((each) => each.numbers.map((value) => value ?? 0));

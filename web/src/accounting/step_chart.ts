@@ -4,6 +4,7 @@ import type { Account } from "./accounts";
 import { canvasFill } from "./pattern";
 import { barsOf, dataOf, leastOf, type Bars } from "./step_bars";
 import { swatch } from "./total_bar";
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { h } from "../element/h";
 import { moment } from "../format/times";
@@ -67,7 +68,7 @@ function caption(bars: Bars, all: Ref): string {
 
 const hint = "point at a step to read it; drag to come closer";
 
-export function stepChart(accounting: Ref, all: Ref, range: TimeRange): HTMLElement | null {
+export function stepChart(accounting: Ref<Report["accounting"]>, all: Ref, range: TimeRange): HTMLElement | null {
   const bars = barsOf(accounting);
   if (bars.start.length === 0) {
     return null;

@@ -1,4 +1,5 @@
 // The mean step as one bar. The table beside it says the same in words and numbers.
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { h } from "../element/h";
 import { cell } from "../element/shown";
@@ -13,7 +14,7 @@ export interface Share {
   readonly share: number | null;
 }
 
-export function sharesOf(accounting: Ref): Share[] {
+export function sharesOf(accounting: Ref<Report["accounting"]>): Share[] {
   const totals = accounting.at("total_ms_per_step");
   const sum = totals.numbers.reduce<number>((all, each) => all + (each ?? 0), 0);
   return accounting.at("accounts").texts.map((id, index) => {

@@ -1,4 +1,5 @@
 // What the page knows of a flow, by the place it has in the document.
+import type { Report } from "./documents";
 import type { Ref } from "./ref";
 
 export interface End {
@@ -47,7 +48,7 @@ function flowOf(ref: Ref, index: number): Flow {
   };
 }
 
-export const flowsOf = (report: Ref): Flow[] => report.at("flows").items.map(flowOf);
+export const flowsOf = (report: Ref<Report>): Flow[] => report.at("flows").items.map(flowOf);
 
 export function largest(flows: readonly Flow[], count: number): number[] {
   return [...flows]

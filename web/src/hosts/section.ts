@@ -1,4 +1,5 @@
 // Each host: how data leave it, and what of its settings matters.
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { h, type Child } from "../element/h";
 import { folded, note, section } from "../element/parts";
@@ -94,7 +95,7 @@ function hostPart(host: Ref, paths: readonly Ref[]): HTMLElement {
   );
 }
 
-export function hostsSection(report: Ref): HTMLElement {
+export function hostsSection(report: Ref<Report>): HTMLElement {
   const hosts = report.at("hosts").items;
   const paths = report.at("paths").items;
   return section(

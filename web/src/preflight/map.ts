@@ -97,7 +97,7 @@ class HeatMap {
 }
 
 function remarks({ document }: Scene): Child {
-  return document.at("reduced").isTrue
+  return document.along(["reduced"]).isTrue
     ? note("Figures are rounded to three digits here; the JSON document has all of them.")
     : null;
 }

@@ -1,4 +1,5 @@
 // Which preflight this is, and its verdict.
+import type { Preflight } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { h } from "../element/h";
 import { facts, list, note, section } from "../element/parts";
@@ -6,7 +7,7 @@ import { said, shown } from "../element/shown";
 import { date } from "../format/times";
 import type { Scene } from "./scene";
 
-const isWell = (document: Ref): boolean =>
+const isWell = (document: Ref<Preflight>): boolean =>
   !["CRITICAL", "WARNING"].includes(document.at("verdict").text ?? "");
 
 export function masthead({ document, mesh }: Scene): HTMLElement {

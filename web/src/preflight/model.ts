@@ -1,5 +1,6 @@
 // The mesh of a preflight's document: hosts, and what each way between two of them has. A thousand
 // hosts have a million ways, so figures stay in the lists that the document has. Pure.
+import type { Preflight } from "../document/documents";
 import type { Ref } from "../document/ref";
 import type { Metric } from "./metrics";
 
@@ -30,13 +31,15 @@ export class Mesh {
   private readonly places: Int32Array;
   private readonly lists = new Map<string, List>();
 
-  constructor(readonly document: Ref) {
+  constructor(readonly document: Ref<Preflight>) {
     this.hosts = document.at("hosts").items;
     this.names = this.hosts.map((host, index) => host.at("name").text ?? `host ${index + 1}`);
     this.places = new Int32Array(this.hosts.length ** 2).fill(-1);
     const has = new Set<number>();
-    const [a, b] = ["a", "b"].map((end) => document.at("pairs", end).numbers);
-    a?.forEach((from, index) => this.place(from, b?.[index] ?? null, index, has));
+    const b = document.at("pairs", "b").numbers;
+    document
+      .at("pairs", "a")
+      .numbers.forEach((from, index) => this.place(from, b[index] ?? null, index, has));
     this.shown = this.hosts.map((_, index) => index).filter((index) => has.has(index));
   }
 

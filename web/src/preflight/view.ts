@@ -1,4 +1,5 @@
 // The view "preflight": a whole cluster before a job, what is wrong first.
+import type { Preflight } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { inTurn } from "../element/schedule";
 import { followReading, shell } from "../element/shell";
@@ -18,7 +19,7 @@ const places = [
   { id: "remarks", title: "To know" },
 ];
 
-export function drawPreflight(document: Ref, ready: () => void): void {
+export function drawPreflight(document: Ref<Preflight>, ready: () => void): void {
   const scene = sceneOf(document);
   const { main } = shell("preflight", places);
   main.append(masthead(scene), verdictSection(scene));

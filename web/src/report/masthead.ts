@@ -1,4 +1,5 @@
 // Which run this is.
+import type { Report, Run } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { h, type Child } from "../element/h";
 import { facts, folded } from "../element/parts";
@@ -6,7 +7,7 @@ import { command } from "../element/command";
 import { said, shown } from "../element/shown";
 import { date } from "../format/times";
 
-function labels(summary: Ref): Child {
+function labels(summary: Ref<Run>): Child {
   const entries = summary.at("labels").entries;
   return entries.length === 0
     ? null
@@ -18,25 +19,25 @@ function labels(summary: Ref): Child {
 }
 
 // The last part of the folder's name is what people call the run.
-export function runName(report: Ref): string {
+export function runName(report: Ref<Report>): string {
   const parts = (report.at("run").text ?? "a run").split("/").filter(Boolean);
   const last = parts[parts.length - 1] ?? "a run";
   return last === "records" && parts.length > 1 ? `${parts[parts.length - 2]}` : last;
 }
 
-function when(report: Ref): Child {
+function when(report: Ref<Report>): Child {
   const origin = report.at("timeline", "origin").text;
   return origin === null
     ? "not measured"
     : h("time", { attributes: { datetime: origin } }, date(origin));
 }
 
-function nodes(summary: Ref): Child {
+function nodes(summary: Ref<Run>): Child {
   const names = summary.at("nodes").items.map((node) => node.at("name").text ?? "");
   return names.length === 0 ? "not measured" : names.join(", ");
 }
 
-export function masthead(report: Ref): HTMLElement {
+export function masthead(report: Ref<Report>): HTMLElement {
   const summary = report.at("summary");
   const steps = summary.at("steps");
   const volume = summary.at("volume");

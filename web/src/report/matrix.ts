@@ -1,4 +1,5 @@
 // Who talks to whom: rows send, columns receive; the more, the darker.
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { h, type Child } from "../element/h";
 import { scrollBox } from "../element/parts";
@@ -24,7 +25,7 @@ function square(bytes: Ref, speed: Ref, most: number, label: string, isSelf: boo
   );
 }
 
-export function matrixTable(matrix: Ref): Child {
+export function matrixTable(matrix: Ref<Report["matrix"]>): Child {
   const names = matrix.at("names").items;
   const bytes = matrix.at("bytes");
   if (names.length === 0) {

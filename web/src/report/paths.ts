@@ -1,5 +1,6 @@
 // What each path could carry by everything that is known of it, what a probe carried before the run,
 // and what the job reached.
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { h, type Child } from "../element/h";
 import { facts, folded, note, section } from "../element/parts";
@@ -199,7 +200,7 @@ function ceilingsTable(rows: readonly Ref[]): Child {
   }).element;
 }
 
-export function pathsSection(report: Ref): HTMLElement {
+export function pathsSection(report: Ref<Report>): HTMLElement {
   const probes = report.at("probes").items;
   const ceilings = report.at("diagnosis", "ceilings").items;
   const whole = report.at("recorded_probes").items;

@@ -1,4 +1,5 @@
 // What was not measured and why; and where every number comes from.
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { h } from "../element/h";
 import { facts, list, note, section } from "../element/parts";
@@ -7,7 +8,7 @@ import { date } from "../format/times";
 import { groupName } from "../timeline/panels";
 import { Table } from "../table/table";
 
-export function missingSection(report: Ref): HTMLElement {
+export function missingSection(report: Ref<Report>): HTMLElement {
   const items = report.at("missing").items;
   return section(
     { id: "missing", title: "What was not measured, and why" },
@@ -47,7 +48,7 @@ class Sources {
   }
 }
 
-function sourcesOf(report: Ref): Source[] {
+function sourcesOf(report: Ref<Report>): Source[] {
   const sources = new Sources();
   const each = (list: Ref, what: (item: Ref) => string) =>
     list.items.forEach((item) => sources.add(what(item), item.at("source")));
@@ -69,7 +70,7 @@ function sourcesOf(report: Ref): Source[] {
   return sources.rows;
 }
 
-export function sourcesSection(report: Ref): HTMLElement {
+export function sourcesSection(report: Ref<Report>): HTMLElement {
   const table = new Table<Source>({
     label: "sources",
     rows: sourcesOf(report),

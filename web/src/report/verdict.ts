@@ -1,4 +1,5 @@
 // The verdict: in one sentence what holds the job back, what that costs, and what to do.
+import type { Diagnosis, Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { command } from "../element/command";
 import { h, type Child } from "../element/h";
@@ -74,7 +75,7 @@ function against(verdict: Ref): Child {
     : h("p", "disproof", h("b", {}, "Against it: "), said(ref), ". The confidence is lowered by it.");
 }
 
-function tested(diagnosis: Ref): Child {
+function tested(diagnosis: Ref<Diagnosis>): Child {
   const sentence = diagnosis.at("confirmation", "sentence");
   return sentence.text === null
     ? null
@@ -97,7 +98,7 @@ function other(verdict: Ref): HTMLElement {
   return folded(summary, ...details(verdict));
 }
 
-export function verdictSection(report: Ref): HTMLElement {
+export function verdictSection(report: Ref<Report>): HTMLElement {
   const diagnosis = report.at("diagnosis");
   const verdict = diagnosis.at("verdict");
   const others = diagnosis.at("others").items;

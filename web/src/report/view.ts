@@ -1,6 +1,7 @@
 // The view "report": all of one run, the verdict first.
 import { accountingSection } from "../accounting/section";
 import { flowsOf } from "../document/flow";
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { inTurn } from "../element/schedule";
 import { followReading, shell } from "../element/shell";
@@ -24,7 +25,7 @@ const places = [
   { id: "sources", title: "Sources" },
 ];
 
-export function drawReport(report: Ref, ready: () => void): void {
+export function drawReport(report: Ref<Report>, ready: () => void): void {
   const { main } = shell(runName(report), places);
   main.append(masthead(report), verdictSection(report));
   const flows = flowsOf(report);

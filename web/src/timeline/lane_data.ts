@@ -1,4 +1,5 @@
 // The rows of the lanes: what each rank was doing when. Pure.
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 
 export interface Lane {
@@ -49,14 +50,14 @@ function ofRank(ref: Ref): Lane {
   };
 }
 
-function windowLane(timeline: Ref): Lane[] {
+function windowLane(timeline: Ref<Report["timeline"]>): Lane[] {
   const windows = timeline.at("windows").items;
   const start = windows.map((each) => each.at("start_s").number ?? NaN);
   const end = windows.map((each) => each.at("end_s").number ?? NaN);
   return windows.length > 0 ? [{ ...bare, label: "full detail", kind: "windows", start, end }] : [];
 }
 
-export function lanesOf(timeline: Ref, isShown: (node: string) => boolean): Lane[] {
+export function lanesOf(timeline: Ref<Report["timeline"]>, isShown: (node: string) => boolean): Lane[] {
   const steps = timeline.at("steps");
   const communicating = timeline.at("communicating");
   const run: Lane[] = [

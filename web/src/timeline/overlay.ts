@@ -1,5 +1,6 @@
 // What lies over every chart of the timeline: the moments of evidence and events.
 import type uPlot from "uplot";
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { colourOf } from "../chart/charts";
 
@@ -11,7 +12,7 @@ export interface Moment {
   readonly isEvidence: boolean;
 }
 
-export function momentsOf(report: Ref): Moment[] {
+export function momentsOf(report: Ref<Report>): Moment[] {
   return report.at("moments").items.flatMap((ref, index) => {
     const start = ref.at("start_s").number;
     const moment = {

@@ -1,6 +1,7 @@
 // The timeline over all nodes.
 import type { Flow } from "../document/flow";
 import { largest } from "../document/flow";
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { h } from "../element/h";
 import { folded, note, section } from "../element/parts";
@@ -16,14 +17,14 @@ import { toolbar } from "./toolbar";
 import { TrackGroups } from "./track_groups";
 
 // Somewhat more than the run, so that what stands at its ends can be seen.
-export function rangeOf(timeline: Ref): TimeRange {
+export function rangeOf(timeline: Ref<Report["timeline"]>): TimeRange {
   const from = timeline.at("start_s").number ?? 0;
   const to = timeline.at("end_s").number ?? from + 1;
   const width = Math.max(to - from, 1e-3);
   return new TimeRange({ from: from - width * 0.005, to: to + width * 0.005 });
 }
 
-export function selectionOf(report: Ref, flows: readonly Flow[]): Selection {
+export function selectionOf(report: Ref<Report>, flows: readonly Flow[]): Selection {
   const timeline = report.at("timeline");
   const named = timeline.at("nodes").items.map((node) => node.at("name").text ?? "");
   const tracks = timeline.at("tracks").items.map((track) => track.at("flow").number);
@@ -43,7 +44,7 @@ const help =
   "0 shows all. Ctrl with the wheel, or two fingers, zoom too.";
 
 export interface Parts {
-  readonly report: Ref;
+  readonly report: Ref<Report>;
   readonly range: TimeRange;
   readonly selection: Selection;
   readonly flows: readonly Flow[];

@@ -1,5 +1,6 @@
 // The charts of all tracks, by group; drawn anew when other nodes or flows are chosen.
 import type { Flow } from "../document/flow";
+import type { Report } from "../document/documents";
 import type { Ref } from "../document/ref";
 import { h } from "../element/h";
 import { looksOf, familiesOf } from "./colours";
@@ -27,7 +28,7 @@ export class TrackGroups {
   private readonly closed = new Set<string>();
 
   constructor(
-    timeline: Ref,
+    timeline: Ref<Report["timeline"]>,
     private readonly scene: Scene,
   ) {
     this.tracks = timeline.at("tracks").items.map(trackOf);
