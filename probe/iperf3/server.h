@@ -2,8 +2,8 @@
 // another test fills the path, of iperf3's or of another kind, is refused as busy. Connections that
 // send nothing, or what is no cookie, stay with the acceptor and delay no test.
 //
-//   serve() ── acceptor's thread ── ClientQueue::arrive ──► a client, or a stream of the client that
-//          │                                               is served
+//   serve() ── acceptor's thread ── ClientQueue::arrive ──► a client, or a stream of the
+//          │                                               client that is served
 //          └── test's thread ── ClientQueue::next_client ── ServerSession
 //
 // UDP is sent only to the address of the client's control connection, and there only to the ports

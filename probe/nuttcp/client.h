@@ -22,8 +22,8 @@ struct TcpTest {
   tcp::Trial test;  // the server's half as far as nuttcp reports it
 };
 
-// One direction at a time. nuttcp reports all streams together; it takes a block from each in turn, so
-// each is given an equal share.
+// One direction at a time. nuttcp reports all streams together; it takes a block from each in turn,
+// so each is given an equal share.
 Result<TcpTest> run_tcp(const ClientOptions& options, const tcp::Parameters& parameters,
                         const tcp::Watcher& watcher);
 

@@ -98,7 +98,7 @@ Seen by_sockets(std::int64_t speed_mbps, const std::string& threads) {
           .host = host_with_port("eth0", speed_mbps)};
 }
 
-TEST(NcclWay, IsByTheInterfaceThatItsLogNames) {
+TEST(NcclDataPath, IsByTheInterfaceThatItsLogNames) {
   const DataPath data_path =
       data_path_of(by_sockets(10000, "NET/Socket: Using 2 threads and 3 sockets per thread"));
   EXPECT_EQ(data_path.transport, "socket");
@@ -109,7 +109,7 @@ TEST(NcclWay, IsByTheInterfaceThatItsLogNames) {
   EXPECT_EQ(data_path.better, "");
 }
 
-TEST(NcclWay, IsNotKnownWhereThereIsNoLog) {
+TEST(NcclDataPath, IsNotKnownWhereThereIsNoLog) {
   const DataPath data_path =
       data_path_of({.connections = {bootstrap()}, .host = host_with_port("eth0", 10000)});
   EXPECT_EQ(data_path.transport, "");
@@ -117,7 +117,7 @@ TEST(NcclWay, IsNotKnownWhereThereIsNoLog) {
   EXPECT_EQ(data_path.sockets_per_peer, std::nullopt);
 }
 
-TEST(NcclWay, OfOneSocketIsTooFewForAFastLink) {
+TEST(NcclDataPath, OfOneSocketIsTooFewForAFastLink) {
   EXPECT_THAT(data_path_of(by_sockets(100000, "")).better, HasSubstr("NCCL_SOCKET_NTHREADS=4"));
   EXPECT_THAT(data_path_of(by_sockets(10000, "")).better, IsEmpty());
   EXPECT_THAT(
@@ -126,13 +126,13 @@ TEST(NcclWay, OfOneSocketIsTooFewForAFastLink) {
       IsEmpty());
 }
 
-TEST(NcclWay, BySocketsBesideAnActiveRdmaDeviceIsAFallBack) {
+TEST(NcclDataPath, BySocketsBesideAnActiveRdmaDeviceIsAFallBack) {
   Seen seen = by_sockets(10000, "");
   seen.rdma = {active_device()};
   EXPECT_THAT(data_path_of(seen).better, HasSubstr("mlx5_0 is an active RDMA device"));
 }
 
-TEST(NcclWay, WithoutGpuDirectPassesTheHostsMemory) {
+TEST(NcclDataPath, WithoutGpuDirectPassesTheHostsMemory) {
   Seen seen{.log = read_log("NET/IB : Using [0]mlx5_0:1/RoCE\nChannel 0 : 0 -> 1 via NET/IB/0")};
   EXPECT_EQ(data_path_of(seen).interface, "mlx5_0");
   EXPECT_EQ(data_path_of(seen).transport, "ib");
@@ -141,7 +141,7 @@ TEST(NcclWay, WithoutGpuDirectPassesTheHostsMemory) {
   EXPECT_THAT(data_path_of(seen).better, IsEmpty());
 }
 
-TEST(NcclWay, OfASharedGpuIsNoMeasure) {
+TEST(NcclDataPath, OfASharedGpuIsNoMeasure) {
   Seen seen = by_sockets(100000, "");
   seen.shares_gpu = true;
   EXPECT_THAT(data_path_of(seen).better, HasSubstr("share a GPU"));
