@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/control/limits.h"
-#include "base/math/units.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::probe {
@@ -15,11 +14,21 @@ namespace chokepoint::probe {
 // The longest measurement of this host alone, which no server's limits bound.
 inline constexpr std::chrono::hours kMaxLocalTime{1};
 
+// "10 ms", "1 h": of a bound, which is whole in some unit.
+inline std::string bound_text(std::chrono::nanoseconds bound) {
+  using namespace std::chrono;
+  return bound % hours(1) == nanoseconds(0)     ? fmt::format("{} h", bound / hours(1))
+         : bound % seconds(1) == nanoseconds(0) ? fmt::format("{} s", bound / seconds(1))
+         : bound % milliseconds(1) == nanoseconds(0)
+             ? fmt::format("{} ms", bound / milliseconds(1))
+             : fmt::format("{} µs", bound / microseconds(1));
+}
+
 inline Result<> check_at_least(const std::string& flag, std::chrono::nanoseconds value,
                                std::chrono::nanoseconds least) {
   return value >= least ? Result<>{}
                         : fail(ErrorKind::Usage, "", flag,
-                               fmt::format("must be {} or more", math::format_duration(least)));
+                               fmt::format("must be {} or more", bound_text(least)));
 }
 
 // Of the time between two reports.
@@ -38,8 +47,8 @@ inline Result<> check_local_time(const std::string& flag, std::chrono::nanosecon
   return time >= least && time <= kMaxLocalTime
              ? Result<>{}
              : fail(ErrorKind::Usage, "", flag,
-                    fmt::format("must be from {} to {}", math::format_duration(least),
-                                math::format_duration(kMaxLocalTime)));
+                    fmt::format("must be from {} to {}", bound_text(least),
+                                bound_text(kMaxLocalTime)));
 }
 
 }  // namespace chokepoint::probe
