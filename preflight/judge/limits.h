@@ -26,12 +26,17 @@ struct HostRate {
 // From which of doctor's statuses on a check is a finding of the preflight, too.
 enum class DoctorTaken : std::uint8_t { Nothing, Critical, Warning };
 
+// Of the rate that a path should reach: below the first it is slow, below the second very slow.
+// Pages colour by these, findings by the user's limits.
+inline constexpr double kDefaultLinkShare = 0.8;
+inline constexpr double kDefaultLinkCriticalShare = 0.5;
+
 // Shares are of 1, percents of 100. limits_text() describes each.
 struct Limits {
   std::optional<double> link_rate_mbps = {};
   std::vector<HostRate> host_rates = {};  // the first that matches counts
-  double link_share = 0.8;
-  double link_critical_share = 0.5;
+  double link_share = kDefaultLinkShare;
+  double link_critical_share = kDefaultLinkCriticalShare;
   double link_peer_share = 0.5;
   double link_steady_share = 0.7;
   double link_few_share = 0.2;

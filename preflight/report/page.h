@@ -9,6 +9,7 @@
 
 #include "base/cli/context.h"
 #include "preflight/judge/judge.h"
+#include "preflight/judge/limits.h"
 #include "preflight/task/measured.h"
 
 namespace chokepoint::preflight {
@@ -45,10 +46,9 @@ struct HeatMap {
   }
 };
 
-// Below kFairShare a way is coloured as slow, below kPoorShare as very slow. They are the default
-// limits link.share and link.critical_share.
-inline constexpr float kFairShare = 0.8F;
-inline constexpr float kPoorShare = 0.5F;
+// Below the first share a path is coloured as slow, below the second as very slow.
+inline constexpr auto kFairShare = static_cast<float>(kDefaultLinkShare);
+inline constexpr auto kPoorShare = static_cast<float>(kDefaultLinkCriticalShare);
 
 // Of at most `most` hosts, those with the worst ways, in the order in which they were given.
 HeatMap heat_map(const Measured& measured, std::size_t most);

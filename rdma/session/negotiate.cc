@@ -37,8 +37,6 @@ namespace {
 using perf::Metric;
 using perf::Plan;
 
-constexpr int kDefaultDepth = 128;
-constexpr int kDefaultReceiveDepth = 512;
 constexpr int kDefaultModeration = 100;
 // Larger messages take so long that a completion of each one costs nothing.
 constexpr std::uint32_t kMaxModeratedBytes = 8192;

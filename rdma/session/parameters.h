@@ -42,6 +42,10 @@ inline constexpr std::uint32_t kLargestMessage = std::uint32_t{1} << 30;
 inline constexpr std::uint32_t kAtomicBytes = 8;
 using documents::kMaxFlowLabel;
 
+// Requests of a queue pair where the user chooses none; devices that hold fewer get fewer.
+inline constexpr int kDefaultDepth = 128;
+inline constexpr int kDefaultReceiveDepth = 512;
+
 struct Parameters {
   verbs::Operation operation = verbs::Operation::Write;
   perf::Metric metric = perf::Metric::Bandwidth;

@@ -152,12 +152,10 @@ class ServerTest {
 // Each queue pair sends from, receives into and checks against memory of its own, beside its
 // queues.
 std::int64_t most_memory_of(const Parameters& parameters) {
-  constexpr std::int64_t kUsualDepth = 128;
-  constexpr std::int64_t kUsualReceiveDepth = 512;
   constexpr std::int64_t kEntryBytes = 256;
   const auto largest = std::int64_t{*std::ranges::max_element(parameters.sizes)};
-  const std::int64_t entries = parameters.depth.value_or(kUsualDepth) +
-                               parameters.receive_depth.value_or(kUsualReceiveDepth);
+  const std::int64_t entries = parameters.depth.value_or(kDefaultDepth) +
+                               parameters.receive_depth.value_or(kDefaultReceiveDepth);
   return parameters.queue_pairs * (3 * largest + entries * kEntryBytes);
 }
 
