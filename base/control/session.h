@@ -1,4 +1,4 @@
-// A client that was let in, as the server sees it: its control channel and the data connections
+// A client that was admitted, as the server sees it: its control channel and the data connections
 // that the acceptor hands over. The session's thread uses all of it; arrived() alone is called by
 // the acceptor's thread.
 #pragma once

@@ -81,7 +81,7 @@ class ClientEnd : public TestEnd {
   Result<> look(net::Deadline& deadline) final;
   bool is_done() const final { return result_ && has_ended(); }
 
-  // By the user: what was measured until then is collected all the same.
+  // By the user: what was measured until then is still collected.
   bool is_interrupted() const { return is_interrupted_; }
   // Once it is done.
   const Json& result() const { return *result_; }

@@ -85,7 +85,7 @@ Result<> TestQueue::check(const Demand& demand) const {
   return {};
 }
 
-// Who came earlier and waits for room alone is counted, too: else small tests would pass it
+// An earlier test that waits only for room is counted, too: else small tests would pass it
 // forever.
 bool TestQueue::has_room_for(const Entry& entry) const {
   std::int64_t threads = entry.test.demand.threads;

@@ -58,7 +58,7 @@ int status_in(std::string_view answer) {
 
 constexpr int kFirstError = 300;
 
-// Who refuses a request need not read it to its end, and resets the connection then.
+// A server that refuses a request need not read it to its end, and then resets the connection.
 bool is_refusal(std::string_view answer) {
   return answer.contains(kHeadEnd) && status_in(answer) >= kFirstError;
 }

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kPartMode = 0640;
 
-// Who wrote a record when, of which there is one.
+// Which session wrote a record, and when.
 std::string identity_of(const fs::path& file) {
   const Result<Reader> reader = Reader::open(file);
   if (!reader || reader->sessions().empty()) {

@@ -1,5 +1,5 @@
 // Work that may hang (a name server, a driver that wakes its devices) done on a thread of its own,
-// so that its caller waits no longer than it wants to. Work that is late goes on and its result is
+// so that its caller waits no longer than it wants to. Late work continues, and its result is
 // thrown away; what it needs must therefore be owned by it.
 #pragma once
 

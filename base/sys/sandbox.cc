@@ -201,7 +201,7 @@ Result<> limit_calls(const Sandbox& sandbox) {
     return fail(ErrorKind::Unsupported, kGiveUp, "system calls", "the filter cannot be made");
   }
   const int status = seccomp_load(filter.get());
-  // A kernel or container without filters: the rest was given up all the same.
+  // A kernel or container without filters: the rest is still given up.
   const bool has_none = status == -EINVAL || status == -ENOSYS;
   return status == 0 || has_none ? Result<>() : fail(from_errno(-status, kGiveUp, "system calls"));
 }

@@ -23,7 +23,7 @@ struct Sandbox {
 };
 
 // Where the user cannot be changed (a user namespace that has only one), capabilities and calls are
-// given up all the same. An error if a thread keeps what is given up here.
+// still given up. An error if a thread keeps what is given up here.
 Result<> enter_sandbox(const Sandbox& sandbox);
 
 // Whether the file gives capabilities to whoever may start it, and this process may.

@@ -205,7 +205,7 @@ Result<> PreflightCommand::check_launch(const Conduct& made) const {
   return {};
 }
 
-// Who wants it quick wants an end to it, too, whatever hosts and links do.
+// A quick preflight also ends in time, whatever hosts and links do.
 milliseconds PreflightCommand::own_limit(const Conduct& made) const {
   return quick_ ? made.appear + kQuick : milliseconds(0);
 }

@@ -168,7 +168,7 @@ class ProbeQuicCommand final : public cli::Command {
     return parameters;
   }
 
-  // Where it fails, what QUIC carried is known all the same.
+  // Where it fails, what QUIC carried is still known.
   static void compare(control::Client& client, QuicMeasured& measured, const cli::Context& context,
                       int interrupt) {
     const Result<> done =

@@ -64,7 +64,7 @@ constexpr int kForeignBacklog = 256;
 // Of all tests together; but one test may always have all the streams that are granted, each way.
 constexpr std::int64_t kMaxThreads = 1024;
 
-// A host without IPv6 serves IPv4 all the same.
+// A host without IPv6 still serves IPv4.
 bool is_family_missing(const Error& error) {
   return error.kind == ErrorKind::Unsupported || error.kind == ErrorKind::Unreachable;
 }

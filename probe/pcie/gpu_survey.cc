@@ -111,7 +111,7 @@ class GpuSurvey {
   }
 
   // A container may allow neither the node's memory nor its processors. Then other memory is used
-  // for the near node, so that the GPU's link is measured all the same; the far one is not
+  // for the near node, so that the GPU's link is still measured; the far one is not
   // measured.
   Result<sys::Pages> take(const std::optional<Node>& node) {
     if (!node || (outcome_.anywhere && node->number == outcome_.near_node)) {

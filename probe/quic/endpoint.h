@@ -58,7 +58,7 @@ class Endpoint {
            const Identity* identity);
 
   Result<> connect(const Expected& server, const Ticket* ticket);
-  // A server's connection for a packet that a Gate has let in.
+  // A server's connection for a packet that a Gate has accepted.
   Result<> accept(Packet first, const Opening& opening);
   // A packet of the peer that has arrived at another socket.
   Result<> take_in(Packet packet);

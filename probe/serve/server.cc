@@ -286,7 +286,7 @@ void Server::attach(const control::Attachment& attachment, sys::Descriptor fd) {
   }
 }
 
-// Who is in stays in.
+// Clients that were admitted stay.
 void Server::look_for_keys() {
   const auto news =
       options_.key_folder ? options_.key_folder->news(context_.clock.monotonic_ns()) : std::nullopt;
