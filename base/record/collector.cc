@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kPartMode = 0640;
 
-// Which session wrote a record, and when.
+// Identifies a record by its first session: boot, start and node.
 std::string identity_of(const fs::path& file) {
   const Result<Reader> reader = Reader::open(file);
   if (!reader || reader->sessions().empty()) {
