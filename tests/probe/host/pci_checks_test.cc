@@ -1,9 +1,10 @@
 // PCI links on whole hosts: base/checks/pci_checks.cc as doctor asks it.
 #include "base/checks/pci_checks.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/fakes/golden.h"
+#include "tests/fakes/page.h"
 #include "tests/probe/host/checked.h"
 
 namespace chokepoint::probe {
@@ -13,7 +14,6 @@ using checks::check_pci_bandwidth;
 using checks::check_pci_errors;
 using checks::check_pci_link;
 using checks::check_pci_shared;
-using testing::HasSubstr;
 
 host::PciLink link_of(double speed, int width) { return {.speed_gts = speed, .width = width}; }
 
@@ -42,25 +42,31 @@ TEST(PciChecks, ACardThatWantsGen4x16InAGen3x8SlotIsCritical) {
   const Checks checks = checked_fixture("e810-gen3-x8");
   const Check bandwidth = find_check(checks, "pci.bandwidth", "enp3s0np0");
   EXPECT_EQ(bandwidth.status, Status::Critical);
-  EXPECT_THAT(bandwidth.found, HasSubstr("57.6 Gb/s over 8 GT/s x8 at 0000:03:00.0"));
-  EXPECT_THAT(bandwidth.wanted, HasSubstr("100 Gb/s"));
-  EXPECT_THAT(bandwidth.next_step, HasSubstr("8 GT/s x16 or 16 GT/s x8"));
   const Check link = find_check(checks, "pci.link", "enp3s0np0");
   EXPECT_EQ(link.status, Status::Warning);
-  EXPECT_THAT(link.wanted, HasSubstr("16 GT/s x16"));
   EXPECT_EQ(find_check(checks, "pci.bandwidth", "eno1").status, Status::Pass);
+}
+
+TEST(PciChecks, PictureOfANarrowSlotAndOfANarrowSwitch) {
+  for (const auto& [fixture, port] :
+       {std::pair("e810-gen3-x8", "enp3s0np0"), std::pair("switch-x4", "ens1np0")}) {
+    Checks told = checked_fixture(fixture);
+    std::erase_if(told, [port = std::string(port)](const Check& check) {
+      return check.subject != port || !check.id.starts_with("pci.");
+    });
+    EXPECT_GOLDEN(std::string("doctor_pci_") + fixture,
+                  fakes::page_of([&](const cli::Context& context) {
+                    checks::print_page(context, told, true);
+                  }));
+  }
 }
 
 TEST(PciChecks, ANarrowHopAboveTheCardIsNamed) {
   const Checks checks = checked_fixture("switch-x4");
   const Check link = find_check(checks, "pci.link", "ens1np0");
   EXPECT_EQ(link.status, Status::Warning);
-  EXPECT_THAT(link.found, HasSubstr("16 GT/s x4 at 0000:41:00.0"));
-  EXPECT_THAT(link.next_step, HasSubstr("lspci -vv -s 0000:41:00.0"));
   const Check bandwidth = find_check(checks, "pci.bandwidth", "ens1np0");
   EXPECT_EQ(bandwidth.status, Status::Critical);
-  EXPECT_THAT(bandwidth.found, HasSubstr("0000:41:00.0"));
-  EXPECT_THAT(find_check(checks, "pci.errors", "ens1np0").found, HasSubstr("4711 corrected"));
 }
 
 struct SlotCase {
@@ -96,10 +102,10 @@ TEST(PciChecks, BandwidthIsJudgedAgainstTheLineRate) {
 TEST(PciChecks, ASmallPayloadCostsBandwidth) {
   host::Nic nic = port_on(110'000, 8, 16);
   EXPECT_EQ(only(check_pci_bandwidth, nic).status, Status::Pass);
-  EXPECT_THAT(only(check_pci_bandwidth, nic).found, HasSubstr("256 bytes assumed"));
+  EXPECT_NE(only(check_pci_bandwidth, nic).found.find("256 bytes assumed"), std::string::npos);
   nic.pci->path.back().payload_bytes = 128;
   EXPECT_EQ(only(check_pci_bandwidth, nic).status, Status::Warning);
-  EXPECT_THAT(only(check_pci_bandwidth, nic).found, testing::Not(HasSubstr("assumed")));
+  EXPECT_EQ(only(check_pci_bandwidth, nic).found.find("assumed"), std::string::npos);
 }
 
 TEST(PciChecks, ASlotBelowTheCardIsNoAlarmWhereItSuffices) {
@@ -113,7 +119,7 @@ TEST(PciChecks, ALinkThatTrainedDownIsAWarningEvenWhereItSuffices) {
   const Check check =
       only(check_pci_link, port_in_slot(10'000, link_of(8, 4), link_of(8, 8), link_of(8, 8)));
   EXPECT_EQ(check.status, Status::Warning);
-  EXPECT_THAT(check.next_step, HasSubstr("reseat"));
+  EXPECT_NE(check.next_step.find("reseat"), std::string::npos);
 }
 
 TEST(PciChecks, APortWithoutALinkRaisesNoAlarm) {
@@ -139,7 +145,7 @@ TEST(PciChecks, TwoPortsOfOneCardShareItsLink) {
   network.nics[1].pci->path.back().address = "0000:01:00.1";
   const Check check = only(check_pci_shared, network, network.nics[0]);
   EXPECT_EQ(check.status, Status::Info);
-  EXPECT_THAT(check.wanted, HasSubstr("200 Gb/s"));
+  EXPECT_TRUE(check.wanted.starts_with("200 Gb/s")) << check.wanted;
   network.nics[1].carrier = false;
   Checks checks;
   check_pci_shared(network, network.nics[0], checks);
@@ -160,7 +166,7 @@ TEST(PciChecks, ErrorsAreJudgedByTheirKindAndNumber) {
   EXPECT_EQ(only(check_pci_errors, nic).status, Status::Warning);
   errors = {.correctable = 0, .nonfatal = 1, .fatal = 0};
   EXPECT_EQ(only(check_pci_errors, nic).status, Status::Warning);
-  EXPECT_THAT(only(check_pci_errors, nic).found, HasSubstr("0000:00:01.0"));
+  EXPECT_NE(only(check_pci_errors, nic).found.find("0000:00:01.0"), std::string::npos);
 }
 
 }  // namespace

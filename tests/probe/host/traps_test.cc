@@ -2,14 +2,15 @@
 #include "base/checks/traps.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
 #include "probe/host/checks.h"
+#include "tests/fakes/golden.h"
 #include "tests/fakes/host_tree.h"
+#include "tests/fakes/page.h"
 #include "tests/probe/host/checked.h"
 
 namespace chokepoint::probe {
@@ -17,8 +18,6 @@ namespace {
 
 using checks::kTraps;
 using checks::Trap;
-using testing::AllOf;
-using testing::HasSubstr;
 
 fakes::HostTree host_with(std::string_view trap) {
   return fakes::HostTree::from_fixture(fmt::format("trap-{}", trap));
@@ -42,17 +41,19 @@ Check seen(std::string_view trap, std::string_view check) {
   return worst_of(examined(host_with(trap)), check);
 }
 
-TEST(Traps, AreSeenByTheirChecksOnTheirHosts) {
-  std::size_t tried = 0;
+TEST(Traps, PictureOfEachOnItsHost) {
+  Checks told;
   for (const Trap& trap : kTraps) {
     if (trap.command == "doctor") {
-      ++tried;
-      const Check check = seen(trap.name, trap.check);
-      EXPECT_GE(check.status, Status::Warning) << trap.name;
-      EXPECT_FALSE(check.next_step.empty()) << trap.name;
+      told.push_back(seen(trap.name, trap.check));
+      EXPECT_GE(told.back().status, Status::Warning) << trap.name;
+      EXPECT_FALSE(told.back().next_step.empty()) << trap.name;
     }
   }
-  EXPECT_GE(tried, 9U);
+  EXPECT_GE(told.size(), 9U);
+  EXPECT_GOLDEN("doctor_traps", fakes::page_of([&](const cli::Context& context) {
+                  checks::print_page(context, told, true);
+                }));
 }
 
 TEST(Traps, AreNotSeenOnHostsThatAreWell) {
@@ -65,15 +66,18 @@ TEST(Traps, AreNotSeenOnHostsThatAreWell) {
 }
 
 TEST(Traps, OfOtherHostsAreNotSeen) {
-  for (const Trap& trap : kTraps) {
-    for (const Trap& other : kTraps) {
+  for (const Trap& other : kTraps) {
+    if (other.command != "doctor") {
+      continue;
+    }
+    const Checks checks = examined(host_with(other.name));
+    for (const Trap& trap : kTraps) {
       // Of a port whose halves are not both in use each has a slot of half its rate.
       const bool is_one = trap.check == other.check ||
                           (trap.name == "half-rate-slot" && other.name == "port-as-two");
-      if (trap.command != "doctor" || other.command != "doctor" || is_one) {
+      if (trap.command != "doctor" || is_one) {
         continue;
       }
-      const Checks checks = examined(host_with(other.name));
       EXPECT_TRUE(std::ranges::none_of(checks,
                                        [&](const Check& check) {
                                          return check.id == trap.check &&
@@ -84,22 +88,9 @@ TEST(Traps, OfOtherHostsAreNotSeen) {
   }
 }
 
-TEST(HalfRateSlot, IsToldWithWhatTheSlotCarries) {
-  const Check check = seen("half-rate-slot", "pci.bandwidth");
-  EXPECT_EQ(check.status, Status::Critical);
-  EXPECT_THAT(check.found, HasSubstr("115.2 Gb/s over 32 GT/s x4"));
-  EXPECT_EQ(check.wanted, "200 Gb/s of the port");
-}
-
-TEST(PortAsTwo, IsToldWithTheHalfThatIsNotUsed) {
+TEST(PortAsTwo, IsToldOnceAndOfTheHalfThatIsNotUsed) {
   const Checks checks = examined(host_with("port-as-two"));
-  const Check check = find_check(checks, "nic.halves", "enP2p1s0f0np0");
-  EXPECT_EQ(check.status, Status::Warning);
-  EXPECT_THAT(check.found,
-              AllOf(HasSubstr("one port with enp1s0f0np0"), HasSubstr("115.2 Gb/s by each"),
-                    HasSubstr("enP2p1s0f0np0 is without an address")));
-  EXPECT_THAT(check.next_step, AllOf(HasSubstr("dev enP2p1s0f0np0"),
-                                     HasSubstr("NCCL_IB_HCA=roceP2p1s0f0,rocep1s0f0")));
+  EXPECT_EQ(find_check(checks, "nic.halves", "enP2p1s0f0np0").status, Status::Warning);
   EXPECT_EQ(std::ranges::count(checks, "nic.halves", &Check::id), 1) << "the other port is down";
 }
 
@@ -123,19 +114,13 @@ TEST(PortAsTwo, IsSeenWhereNcclIsToldOfOneHalf) {
   tree.write("/proc/self/environ", "NCCL_IB_HCA=rocep1s0f0");
   const Check check = worst_of(examined(tree), "nic.halves");
   EXPECT_EQ(check.status, Status::Warning);
-  EXPECT_THAT(check.found, HasSubstr("NCCL_IB_HCA=rocep1s0f0"));
+  EXPECT_NE(check.found.find("NCCL_IB_HCA=rocep1s0f0"), std::string::npos);
   tree.write("/proc/self/environ", "NCCL_IB_HCA==rocep1s0f0:1,roceP2p1s0f0:1");
   EXPECT_EQ(worst_of(examined(tree), "nic.halves").status, Status::Pass);
   tree.write("/proc/self/environ", "NCCL_IB_HCA=roce");
   EXPECT_EQ(worst_of(examined(tree), "nic.halves").status, Status::Pass) << "a prefix of both";
   tree.write("/proc/self/environ", "NCCL_IB_HCA=^roceP2");
   EXPECT_EQ(worst_of(examined(tree), "nic.halves").status, Status::Warning);
-}
-
-TEST(BondOneMember, IsToldWithTheShareOfIt) {
-  const Check check = seen("bond-one-member", "nic.bond");
-  EXPECT_THAT(check.found, HasSubstr("hash layer2, eth0 sent 100 % of all since boot"));
-  EXPECT_THAT(check.next_step, HasSubstr("bond0 type bond xmit_hash_policy layer3+4"));
 }
 
 TEST(BondOneMember, IsNotSeenWhereTheHashSpreadsOrLittleWasSent) {
@@ -154,13 +139,7 @@ TEST(BondOneMember, IsToldOfFewFlowsWhereTheHashIsRight) {
   tree.write("/sys/class/net/bond0/bonding/xmit_hash_policy", "layer3+4 1");
   const Check check = worst_of(examined(tree), "nic.bond");
   EXPECT_EQ(check.status, Status::Warning);
-  EXPECT_THAT(check.next_step, HasSubstr("NCCL_NSOCKS_PERTHREAD"));
-}
-
-TEST(NoPeerToPeer, NamesTheBridgesThatRedirect) {
-  const Check check = seen("no-peer-to-peer", "gpu.peer-path");
-  EXPECT_EQ(check.found, "ACS redirects them at 0000:02:00.0, 0000:02:01.0");
-  EXPECT_THAT(check.next_step, HasSubstr("setpci -s 0000:02:00.0"));
+  EXPECT_NE(check.next_step.find("NCCL_NSOCKS_PERTHREAD"), std::string::npos);
 }
 
 TEST(NoPeerToPeer, IsNotSeenByWhoMayNotReadTheBridges) {
@@ -170,10 +149,8 @@ TEST(NoPeerToPeer, IsNotSeenByWhoMayNotReadTheBridges) {
   }
   const Check check = worst_of(examined(tree), "gpu.peer-path");
   EXPECT_EQ(check.status, Status::Pass);
-  EXPECT_THAT(check.found, HasSubstr("without root"));
+  EXPECT_NE(check.found.find("without root"), std::string::npos);
 }
-
-TEST(SmallShm, IsToldWithItsSize) { EXPECT_EQ(seen("small-shm", "memory.shared").found, "64 MiB"); }
 
 TEST(SmallShm, IsSeenWhereItIsFullOrNotThere) {
   const auto shared = [](std::vector<host::Mount> mounts) {
@@ -193,23 +170,10 @@ TEST(SmallShm, IsSeenWhereItIsFullOrNotThere) {
   EXPECT_EQ(shared({}).id, "none") << "not read";
 }
 
-TEST(JumboOverTunnel, IsToldWithItsHeaders) {
-  const Check check = seen("jumbo-over-tunnel", "host.mtu-mismatch");
-  EXPECT_EQ(check.found, "flannel.1 9000 and 50 bytes of headers, eth0 9000");
-  EXPECT_EQ(check.next_step, "ip link set flannel.1 mtu 8950");
-}
-
 TEST(JumboOverTunnel, IsNotSeenWhereTheHeadersFit) {
   const fakes::HostTree tree = host_with("jumbo-over-tunnel");
   tree.write("/sys/class/net/flannel.1/mtu", "8950");
   EXPECT_FALSE(has_check(examined(tree), "host.mtu-mismatch"));
-}
-
-TEST(BridgeChosen, IsToldWithTheBridge) {
-  const Check check = seen("bridge-chosen", "names.nccl-interface");
-  EXPECT_EQ(check.status, Status::Warning);
-  EXPECT_THAT(check.found, HasSubstr("br-4f1c2d3e5a6b ends in this host"));
-  EXPECT_EQ(check.next_step, "export NCCL_SOCKET_IFNAME='=eth0'");
 }
 
 TEST(BridgeChosen, IsCriticalWhereItIsTheOnlyOne) {
@@ -223,18 +187,6 @@ TEST(BridgeChosen, IsNotSeenWhereTheBridgeHasAPort) {
   tree.link("/sys/class/net/br-4f1c2d3e5a6b/lower_eth0",
             "../../../pci0000:00/0000:00:01.1/0000:21:00.0/net/eth0");
   EXPECT_EQ(worst_of(examined(tree), "names.nccl-interface").status, Status::Info);
-}
-
-TEST(GidType, IsToldWithTheTypeAndTheRightIndex) {
-  const Check check = seen("gid-type", "rdma.gid-choice");
-  EXPECT_EQ(check.found, "NCCL_IB_GID_INDEX=2: 198.51.100.7, IB/RoCE v1");
-  EXPECT_EQ(check.wanted, "3: 198.51.100.7, RoCE v2");
-}
-
-TEST(ClockDrift, IsToldWithItsRate) {
-  const Check check = seen("clock-drift", "time.drift");
-  EXPECT_EQ(check.found, "-712.4 ppm by /var/lib/chrony/chrony.drift");
-  EXPECT_THAT(check.why, HasSubstr("42.7 ms a minute"));
 }
 
 TEST(ClockDrift, IsOrdinaryUpToAHundredPpm) {
