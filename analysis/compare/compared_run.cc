@@ -26,7 +26,7 @@ constexpr std::array kTraits{
     FigureTraits{"energy_j", "GPU energy", "GPU energy", Unit::Plain, Better::Less, "J"}};
 static_assert(kTraits.size() == kRunFigures);
 
-FigureTraits traits_of(const trials::MainFigure& figure) {
+FigureTraits traits_of(const documents::MainFigure& figure) {
   const std::string_view unit = figure.unit;
   return {.key = figure.key,
           .title = figure.name,
@@ -41,9 +41,9 @@ FigureTraits traits_of(const trials::MainFigure& figure) {
 
 std::vector<FigureTraits> all_traits() {
   std::vector<FigureTraits> traits(kTraits.begin(), kTraits.end());
-  for (std::size_t place = 0; place < trials::kMainFigures.size(); ++place) {
+  for (std::size_t place = 0; place < documents::kMainFigures.size(); ++place) {
     if (is_first_of_its_key(place)) {
-      traits.push_back(traits_of(trials::kMainFigures.at(place)));
+      traits.push_back(traits_of(documents::kMainFigures.at(place)));
     }
   }
   return traits;

@@ -14,15 +14,15 @@
 #include "analysis/attribution/diagnosis.h"
 #include "analysis/load/run_data.h"
 #include "analysis/load/run_summary.h"
+#include "base/documents/main_figures.h"
 #include "base/host/settings.h"
-#include "base/trials/figures.h"
 
 namespace chokepoint::analysis {
 
 // One run as a comparison needs it: its figures and where each came from, its accounts and verdict,
 // and its steps for the tests of noise. A probe's document is such a run, too: without steps and
-// verdict, with the figures that its kind of document declares (base/trials/figures.h). What is not
-// known is empty. Values; pure functions; any thread.
+// verdict, with the figures that its kind of document declares (base/documents/main_figures.h).
+// What is not known is empty. Values; pure functions; any thread.
 
 // The figures by which runs are compared; compared_run.cc has the table of their names, units and
 // which way is better. Behind these follow those of probes' documents, one for each key of their
@@ -49,7 +49,8 @@ constexpr std::size_t kRunFigures = 16;
 
 constexpr bool is_first_of_its_key(std::size_t place) {
   for (std::size_t before = 0; before < place; ++before) {
-    if (std::string_view(trials::kMainFigures[before].key) == trials::kMainFigures[place].key) {
+    if (std::string_view(documents::kMainFigures[before].key) ==
+        documents::kMainFigures[place].key) {
       return false;
     }
   }
@@ -58,7 +59,7 @@ constexpr bool is_first_of_its_key(std::size_t place) {
 
 constexpr std::size_t count_keys() {
   std::size_t count = 0;
-  for (std::size_t place = 0; place < trials::kMainFigures.size(); ++place) {
+  for (std::size_t place = 0; place < documents::kMainFigures.size(); ++place) {
     count += is_first_of_its_key(place) ? 1 : 0;
   }
   return count;
@@ -67,7 +68,7 @@ constexpr std::size_t count_keys() {
 constexpr std::size_t kFigures = kRunFigures + count_keys();
 
 enum class Unit { PerSecond, Factor, Mbps, Bytes, Memory, Milliseconds, Seconds, Plain };
-using trials::Better;
+using documents::Better;
 
 struct FigureTraits {
   const char* key;          // as options and documents name it

@@ -13,9 +13,9 @@
 namespace chokepoint::analysis {
 namespace {
 
+using documents::MainFigure;
+using documents::MainSetting;
 using json::Json;
-using trials::MainFigure;
-using trials::MainSetting;
 
 constexpr std::size_t kMostTrials = 100'000;  // of all variants of one document
 constexpr std::size_t kLongestLabel = 256;
@@ -66,7 +66,7 @@ std::string label_of(const std::string& text) { return text.substr(0, kLongestLa
 
 // Of a setting: texts as they are, numbers and truths as JSON has them; else nothing.
 std::string label_at(const Json& document, std::string_view pointer) {
-  const Json* found = trials::found_at(document, pointer);
+  const Json* found = documents::found_at(document, pointer);
   if (found == nullptr || found->is_null() || found->is_structured()) {
     return "";
   }
@@ -137,16 +137,16 @@ ComparedRun run_of(const Json& document, const TestHead& head, const std::string
   ComparedRun run = common_of(head, name);
   const std::string& schema = head.schema;
   run.labels["probe"] = kind_of(schema);
-  for (const MainSetting& setting : trials::kMainSettings) {
+  for (const MainSetting& setting : documents::kMainSettings) {
     if (const std::string label =
             schema == setting.schema ? label_at(document, setting.pointer) : "";
         !label.empty()) {
       run.labels[setting.key] = label;
     }
   }
-  for (const MainFigure& figure : trials::kMainFigures) {
+  for (const MainFigure& figure : documents::kMainFigures) {
     if (schema == figure.schema) {
-      add_figure(run, figure, trials::number_at(document, figure.pointer));
+      add_figure(run, figure, documents::number_at(document, figure.pointer));
     }
   }
   return run;
@@ -154,10 +154,11 @@ ComparedRun run_of(const Json& document, const TestHead& head, const std::string
 
 // A figure of trials names where it stood in the documents of its probe.
 const MainFigure* figure_named(const documents::TrialsFigure& figure) {
-  const auto* const found = std::ranges::find_if(trials::kMainFigures, [&](const MainFigure& each) {
-    return figure.field == each.pointer && figure.name == each.name;
-  });
-  return found == trials::kMainFigures.end() ? nullptr : found;
+  const auto* const found =
+      std::ranges::find_if(documents::kMainFigures, [&](const MainFigure& each) {
+        return figure.field == each.pointer && figure.name == each.name;
+      });
+  return found == documents::kMainFigures.end() ? nullptr : found;
 }
 
 // A run for each trial of a variant, as many as its figures have values.
@@ -208,7 +209,7 @@ std::unexpected<Error> not_to_compare(const std::string& name, const std::string
 }  // namespace
 
 bool is_comparable(std::string_view schema) {
-  return schema == Fields<documents::Trials>::kSchema || !trials::figures_of(schema).empty();
+  return schema == Fields<documents::Trials>::kSchema || !documents::figures_of(schema).empty();
 }
 
 Result<std::vector<ComparedRun>> runs_of_document(std::string_view text, const std::string& name) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/baseline/baseline.h"
+#include "measure/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/context.h"
 #include "base/net/address.h"

@@ -6,12 +6,12 @@
 
 #include <string>
 
-#include "base/baseline/baseline.h"
 #include "base/checks/check.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/host/inventory.h"
 #include "base/json/codec.h"
+#include "measure/baseline/baseline.h"
 #include "probe/commands/commands.h"
 #include "probe/host/apply_plan.h"
 #include "probe/host/checks.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/baseline/baseline.h"
+#include "measure/baseline/baseline.h"
 #include "probe/collective/launch/rank_service.h"
 #include "probe/latency/responder.h"
 #include "probe/latency/test.h"

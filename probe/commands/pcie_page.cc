@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 
-#include "base/checks/pci_checks.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
+#include "measure/checks/pci_checks.h"
 #include "probe/pcie/findings.h"
 
 namespace chokepoint::probe {

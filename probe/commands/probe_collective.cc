@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/text.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
+#include "measure/baseline/baseline.h"
 #include "probe/collective/communicator.h"
 #include "probe/collective/launch/leader.h"
 #include "probe/collective/launch/placement.h"

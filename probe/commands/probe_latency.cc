@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
@@ -19,7 +18,8 @@
 #include "base/control/test_driver.h"
 #include "base/json/codec.h"
 #include "base/sys/signals.h"
-#include "base/trials/trials.h"
+#include "measure/baseline/baseline.h"
+#include "measure/trials/trials.h"
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
 #include "probe/commands/latency_page.h"
@@ -263,7 +263,7 @@ class ProbeLatencyCommand final : public cli::Command {
 
 cli::CommandFactory latency_command() {
   return trials::repeatable(cli::command<ProbeLatencyCommand>(),
-                            trials::figures_of(trials::schemas::kLatency));
+                            documents::figures_of(documents::schemas::kLatency));
 }
 
 }  // namespace chokepoint::probe

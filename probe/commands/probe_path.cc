@@ -4,13 +4,13 @@
 #include <chrono>
 #include <future>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/control/client.h"
 #include "base/control/deadlines.h"
 #include "base/json/codec.h"
 #include "base/sys/clock.h"
 #include "base/sys/signals.h"
+#include "measure/baseline/baseline.h"
 #include "probe/commands/kinds.h"
 #include "probe/commands/path_page.h"
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/control/client.h"
 #include "base/math/units.h"
 #include "base/sys/process.h"
 #include "base/sys/signals.h"
+#include "measure/baseline/baseline.h"
 #include "probe/commands/kinds.h"
 #include "probe/commands/paths_page.h"
 #include "probe/paths/hops.h"

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/host/cpu.h"
 #include "base/host/inventory.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
-#include "base/trials/trials.h"
+#include "measure/baseline/baseline.h"
+#include "measure/trials/trials.h"
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
 #include "probe/commands/pcie_page.h"
@@ -147,7 +147,7 @@ class ProbePcieCommand final : public cli::Command {
 
 cli::CommandFactory pcie_command() {
   return trials::repeatable(cli::command<ProbePcieCommand>(),
-                            trials::figures_of(trials::schemas::kPcie));
+                            documents::figures_of(documents::schemas::kPcie));
 }
 
 }  // namespace chokepoint::probe

@@ -5,13 +5,13 @@
 
 #include <chrono>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/cli/table.h"
 #include "base/json/codec.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
+#include "measure/baseline/baseline.h"
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
 #include "probe/local/processor.h"

@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
@@ -13,7 +12,8 @@
 #include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
-#include "base/trials/trials.h"
+#include "measure/baseline/baseline.h"
+#include "measure/trials/trials.h"
 #include "probe/commands/directions.h"
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/foreign_peer.h"
@@ -228,7 +228,7 @@ class ProbeQuicCommand final : public cli::Command {
 
 cli::CommandFactory quic_command() {
   return trials::repeatable(cli::command<ProbeQuicCommand>(),
-                            trials::figures_of(trials::schemas::kQuic));
+                            documents::figures_of(documents::schemas::kQuic));
 }
 
 }  // namespace chokepoint::probe

@@ -8,17 +8,17 @@
 #include <utility>
 #include <vector>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
 #include "base/control/deadlines.h"
+#include "base/documents/main_figures.h"
 #include "base/json/codec.h"
 #include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
-#include "base/trials/figures.h"
-#include "base/trials/trials.h"
+#include "measure/baseline/baseline.h"
+#include "measure/trials/trials.h"
 #include "probe/commands/directions.h"
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
@@ -267,7 +267,7 @@ class ProbeRpcCommand final : public cli::Command {
 
 cli::CommandFactory rpc_command() {
   return trials::repeatable(cli::command<ProbeRpcCommand>(),
-                            trials::figures_of(trials::schemas::kRpc));
+                            documents::figures_of(documents::schemas::kRpc));
 }
 
 }  // namespace chokepoint::probe

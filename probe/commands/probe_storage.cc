@@ -9,7 +9,6 @@
 #include <system_error>
 #include <vector>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/cli/table.h"
@@ -17,7 +16,8 @@
 #include "base/math/units.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
-#include "base/trials/trials.h"
+#include "measure/baseline/baseline.h"
+#include "measure/trials/trials.h"
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/kinds.h"
 #include "probe/local/storage.h"
@@ -166,7 +166,7 @@ class ProbeStorageCommand final : public cli::Command {
 
 cli::CommandFactory storage_command() {
   return trials::repeatable(cli::command<ProbeStorageCommand>(),
-                            trials::figures_of(trials::schemas::kStorage));
+                            documents::figures_of(documents::schemas::kStorage));
 }
 
 }  // namespace chokepoint::probe

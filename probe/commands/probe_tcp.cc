@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
@@ -17,7 +16,8 @@
 #include "base/math/units.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
-#include "base/trials/trials.h"
+#include "measure/baseline/baseline.h"
+#include "measure/trials/trials.h"
 #include "probe/commands/directions.h"
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/foreign_peer.h"
@@ -359,7 +359,7 @@ class ProbeTcpCommand final : public cli::Command {
 
 cli::CommandFactory tcp_command() {
   return trials::repeatable(cli::command<ProbeTcpCommand>(),
-                            trials::figures_of(trials::schemas::kTcp));
+                            documents::figures_of(documents::schemas::kTcp));
 }
 
 }  // namespace chokepoint::probe

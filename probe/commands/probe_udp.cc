@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/control/client.h"
 #include "base/json/codec.h"
@@ -15,7 +14,8 @@
 #include "base/net/headers.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
-#include "base/trials/trials.h"
+#include "measure/baseline/baseline.h"
+#include "measure/trials/trials.h"
 #include "probe/commands/directions.h"
 #include "probe/commands/flag_checks.h"
 #include "probe/commands/foreign_peer.h"
@@ -276,7 +276,7 @@ class ProbeUdpCommand final : public cli::Command {
 
 cli::CommandFactory udp_command() {
   return trials::repeatable(cli::command<ProbeUdpCommand>(),
-                            trials::figures_of(trials::schemas::kUdp));
+                            documents::figures_of(documents::schemas::kUdp));
 }
 
 }  // namespace chokepoint::probe

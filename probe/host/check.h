@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/checks/check.h"
-#include "base/checks/pci_checks.h"
+#include "measure/checks/pci_checks.h"
 
 namespace chokepoint::probe {
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "base/checks/rdma_checks.h"
 #include "base/math/units.h"
+#include "measure/checks/rdma_checks.h"
 #include "probe/host/address_checks.h"
 #include "probe/host/cpu_checks.h"
 #include "probe/host/gpu_checks.h"

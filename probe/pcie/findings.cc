@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/checks/pci_checks.h"
+#include "measure/checks/pci_checks.h"
 #include "probe/host/gpu_checks.h"
 
 namespace chokepoint::probe::pcie {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/checks/pci_checks.h"
+#include "measure/checks/pci_checks.h"
 
 namespace chokepoint::probe::pcie {
 namespace {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "base/checks/pci_checks.h"
-#include "base/checks/rdma_checks.h"
 #include "base/cli/output.h"
 #include "base/json/codec.h"
+#include "measure/checks/pci_checks.h"
+#include "measure/checks/rdma_checks.h"
 #include "rdma/commands/commands.h"
 #include "rdma/commands/device_listing.h"
 

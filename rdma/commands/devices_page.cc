@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include "base/checks/check.h"
-#include "base/checks/pci_checks.h"
-#include "base/checks/rdma_checks.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "measure/checks/pci_checks.h"
+#include "measure/checks/rdma_checks.h"
 #include "rdma/commands/device_listing.h"
 
 namespace chokepoint::rdma {

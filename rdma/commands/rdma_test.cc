@@ -8,13 +8,13 @@
 #include <cctype>
 #include <utility>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/text.h"
 #include "base/control/client.h"
 #include "base/sys/number.h"
 #include "base/sys/root.h"
 #include "base/sys/signals.h"
-#include "base/trials/trials.h"
+#include "measure/baseline/baseline.h"
+#include "measure/trials/trials.h"
 #include "rdma/commands/rdma_test_report.h"
 
 namespace chokepoint::rdma {
@@ -462,7 +462,7 @@ Result<cli::ExitCode> RdmaTestCommand::show(const Trial& trial, const control::C
 
 cli::CommandFactory rdma_test_command(Verb verb, session::OpenLibrary open) {
   return trials::repeatable(cli::command<RdmaTestCommand>(verb, std::move(open)),
-                            trials::figures_of(trials::schemas::kRdma));
+                            documents::figures_of(documents::schemas::kRdma));
 }
 
 }  // namespace chokepoint::rdma

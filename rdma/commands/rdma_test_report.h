@@ -7,13 +7,13 @@
 #include <optional>
 #include <string>
 
-#include "base/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
 #include "base/control/client.h"
 #include "base/documents/rdma.h"
 #include "base/documents/rdma_flows.h"
+#include "measure/baseline/baseline.h"
 #include "rdma/fabric/judgement.h"
 #include "rdma/session/flow_sweep.h"
 #include "rdma/session/service.h"

@@ -16,13 +16,14 @@ import sys
 # Part → the parts that its folders may use besides their own.
 PARTS = {
     "base": [],
-    "probe": ["base"],
+    "measure": ["base"],
+    "probe": ["base", "measure"],
     "capture": ["base"],
-    "rdma": ["base"],
+    "rdma": ["base", "measure"],
     "analysis": ["base"],
-    "preflight": ["base"],
-    "main.cc": ["base", "probe", "capture", "rdma", "analysis", "preflight"],
-    "tests": ["base", "probe", "capture", "rdma", "analysis", "preflight"],
+    "preflight": ["base", "measure"],
+    "main.cc": ["base", "measure", "probe", "capture", "rdma", "analysis", "preflight"],
+    "tests": ["base", "measure", "probe", "capture", "rdma", "analysis", "preflight"],
 }
 
 # Foreign headers that one folder alone may include; tests may include anything.

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PARTS = ("base", "probe", "capture", "rdma", "analysis", "preflight", "main.cc")
+PARTS = ("base", "measure", "probe", "capture", "rdma", "analysis", "preflight", "main.cc")
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|'
                    r"(?<!\w)'(?:[^'\\\n]|\\.)*'|#[^\n]*(?:\\\n[^\n]*)*|[{};]", re.DOTALL)
 NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")

@@ -8,7 +8,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("base/record", "base/baseline", "analysis")
+FOLDERS = ("base/record", "measure/baseline", "analysis")
 OPENS = re.compile(r"(?<![\w>])::open\(|[(=]\s*open\(|\b(?:openat|creat|fopen|gzopen)\(|"
                    r"\bcopy_file\(|\bstd::[io]?fstream\b")
 # Each with its reason beside it.

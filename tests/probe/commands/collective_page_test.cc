@@ -1,6 +1,7 @@
+#include "probe/commands/collective_page.h"
+
 #include <gtest/gtest.h>
 
-#include "probe/commands/collective_run.h"
 #include "tests/fakes/golden.h"
 #include "tests/fakes/page.h"
 #include "tests/fakes/page_rows.h"

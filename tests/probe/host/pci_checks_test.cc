@@ -1,5 +1,5 @@
-// PCI links on whole hosts: base/checks/pci_checks.cc as doctor asks it.
-#include "base/checks/pci_checks.h"
+// PCI links on whole hosts: measure/checks/pci_checks.cc as doctor asks it.
+#include "measure/checks/pci_checks.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace chokepoint::trials {
+namespace chokepoint::documents {
 
 enum class Better : std::uint8_t { More, Less, Neither };
 
@@ -201,10 +201,9 @@ struct Figure {
 // Empty for a document that declares none.
 std::vector<Figure> figures_of(std::string_view schema);
 
-using Json = nlohmann::ordered_json;
-
 // Null where the pointer leads nowhere.
-const Json* found_at(const Json& document, std::string_view pointer);
-std::optional<double> number_at(const Json& document, std::string_view pointer);
+const nlohmann::ordered_json* found_at(const nlohmann::ordered_json& document,
+                                       std::string_view pointer);
+std::optional<double> number_at(const nlohmann::ordered_json& document, std::string_view pointer);
 
-}  // namespace chokepoint::trials
+}  // namespace chokepoint::documents

@@ -1,4 +1,4 @@
-#include "base/checks/rdma_checks.h"
+#include "measure/checks/rdma_checks.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

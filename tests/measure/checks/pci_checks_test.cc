@@ -1,4 +1,4 @@
-#include "base/checks/pci_checks.h"
+#include "measure/checks/pci_checks.h"
 
 #include <gmock/gmock.h>
 

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "base/cli/command.h"
+#include "base/documents/main_figures.h"
 #include "base/documents/trials.h"
 #include "base/math/significance.h"
-#include "base/trials/figures.h"
 
 namespace chokepoint::trials {
 
@@ -42,7 +42,7 @@ using End = documents::TrialsEnd;
 struct Trials {
   std::string command = {};  // as it was given, without what repeats it
   std::string varied = {};   // "--congestion"; empty where nothing is
-  std::vector<Figure> figures = {};
+  std::vector<documents::Figure> figures = {};
   std::vector<Variant> variants = {};
   // By variant and figure, a value for each trial that succeeded.
   std::vector<std::vector<Values>> values = {};
@@ -109,6 +109,7 @@ documents::Trials document_of(const Trials& trials);
 void print_page(const cli::Context& context, const Trials& trials);
 
 // `figures`: the first that its documents have decides.
-cli::CommandFactory repeatable(const cli::CommandFactory& command, std::vector<Figure> figures);
+cli::CommandFactory repeatable(const cli::CommandFactory& command,
+                               std::vector<documents::Figure> figures);
 
 }  // namespace chokepoint::trials

@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "base/math/statistics.h"
-#include "base/trials/trials.h"
+#include "measure/trials/trials.h"
 
 namespace chokepoint::trials {
 namespace {

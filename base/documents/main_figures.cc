@@ -1,11 +1,11 @@
-#include "base/trials/figures.h"
+#include "base/documents/main_figures.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
 
-namespace chokepoint::trials {
+namespace chokepoint::documents {
 
 std::vector<Figure> figures_of(std::string_view schema) {
   std::vector<Figure> figures;
@@ -17,8 +17,9 @@ std::vector<Figure> figures_of(std::string_view schema) {
   return figures;
 }
 
-const Json* found_at(const Json& document, std::string_view pointer) {
-  const Json* at = &document;
+const nlohmann::ordered_json* found_at(const nlohmann::ordered_json& document,
+                                       std::string_view pointer) {
+  const nlohmann::ordered_json* at = &document;
   while (!pointer.empty()) {
     pointer.remove_prefix(1);  // the "/"
     const std::size_t end = std::min(pointer.find('/'), pointer.size());
@@ -35,11 +36,11 @@ const Json* found_at(const Json& document, std::string_view pointer) {
   return at;
 }
 
-std::optional<double> number_at(const Json& document, std::string_view pointer) {
-  const Json* found = found_at(document, pointer);
+std::optional<double> number_at(const nlohmann::ordered_json& document, std::string_view pointer) {
+  const nlohmann::ordered_json* found = found_at(document, pointer);
   return found != nullptr && found->is_number() && std::isfinite(found->get<double>())
              ? std::optional(found->get<double>())
              : std::nullopt;
 }
 
-}  // namespace chokepoint::trials
+}  // namespace chokepoint::documents

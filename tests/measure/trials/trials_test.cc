@@ -1,4 +1,4 @@
-#include "base/trials/trials.h"
+#include "measure/trials/trials.h"
 
 #include <gmock/gmock.h>
 

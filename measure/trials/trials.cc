@@ -1,4 +1,4 @@
-#include "base/trials/trials.h"
+#include "measure/trials/trials.h"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -107,7 +107,7 @@ class TrialRunner {
     trials_.host_facts[variant] = facts ? std::optional(*facts) : std::nullopt;
     for (std::size_t figure = 0; figure < trials_.figures.size(); ++figure) {
       trials_.values[variant][figure].push_back(
-          number_at(document, trials_.figures[figure].pointer));
+          documents::number_at(document, trials_.figures[figure].pointer));
     }
   }
 
@@ -162,7 +162,7 @@ class TrialRunner {
 
 class Repeatable final : public cli::Command {
  public:
-  Repeatable(std::unique_ptr<cli::Command> command, std::vector<Figure> figures)
+  Repeatable(std::unique_ptr<cli::Command> command, std::vector<documents::Figure> figures)
       : command_(std::move(command)), figures_(std::move(figures)) {}
 
   cli::Summary summary() const override {
@@ -203,7 +203,7 @@ class Repeatable final : public cli::Command {
   std::vector<Variant> variants() const;
 
   std::unique_ptr<cli::Command> command_;
-  std::vector<Figure> figures_;
+  std::vector<documents::Figure> figures_;
   std::int64_t rounds_ = 0;
   std::vector<std::string> against_;
   std::vector<std::string> setups_;
@@ -304,7 +304,8 @@ Result<cli::ExitCode> Repeatable::run(cli::Context& context) {
 
 }  // namespace
 
-cli::CommandFactory repeatable(const cli::CommandFactory& command, std::vector<Figure> figures) {
+cli::CommandFactory repeatable(const cli::CommandFactory& command,
+                               std::vector<documents::Figure> figures) {
   return [command, figures = std::move(figures)] {
     return std::make_unique<Repeatable>(command(), figures);
   };

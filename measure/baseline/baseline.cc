@@ -1,4 +1,4 @@
-#include "base/baseline/baseline.h"
+#include "measure/baseline/baseline.h"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>

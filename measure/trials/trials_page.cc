@@ -9,7 +9,7 @@
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
-#include "base/trials/trials.h"
+#include "measure/trials/trials.h"
 
 namespace chokepoint::trials {
 namespace {
@@ -27,7 +27,7 @@ std::string p_text(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.2g}
 
 std::string signed_text(double percent) { return fmt::format("{:+.1f} %", percent); }
 
-std::string title_of(const Figure& figure) {
+std::string title_of(const documents::Figure& figure) {
   return figure.unit.empty() ? figure.name : figure.name + " " + figure.unit;
 }
 
@@ -121,7 +121,7 @@ std::string how_it_ended(const Trials& trials) {
 
 std::string single_sentence(const Trials& trials, std::size_t figure) {
   const auto found = estimate(trials.values.front()[figure]);
-  const Figure& what = trials.figures[figure];
+  const documents::Figure& what = trials.figures[figure];
   return found->interval
              ? fmt::format("{}: the mean of {} trials is {} {}, between {} and {} (95 %)",
                            what.name, found->count, number_text(found->mean), what.unit,
@@ -155,7 +155,7 @@ std::string difference_text(const Trials& trials, std::size_t variant, std::size
 }
 
 documents::TrialsFigure described(const Trials& trials, std::size_t variant, std::size_t figure) {
-  const Figure& what = trials.figures[figure];
+  const documents::Figure& what = trials.figures[figure];
   const Values& values = trials.values[variant][figure];
   documents::TrialsFigure described{
       .name = what.name, .unit = what.unit, .field = what.pointer, .values = values};

@@ -1,4 +1,4 @@
-#include "base/trials/figures.h"
+#include "base/documents/main_figures.h"
 
 #include <gmock/gmock.h>
 
@@ -21,7 +21,7 @@
 #include "base/documents/probe_udp.h"
 #include "base/documents/rdma.h"
 
-namespace chokepoint::trials {
+namespace chokepoint::documents {
 namespace {
 
 using testing::IsEmpty;
@@ -148,4 +148,4 @@ TEST(Figures, AreFieldsOfTheirDocuments) {
 }
 
 }  // namespace
-}  // namespace chokepoint::trials
+}  // namespace chokepoint::documents
