@@ -46,7 +46,7 @@ Result<Acceptor> Acceptor::open(std::vector<sys::Descriptor> listeners, Acceptor
                                 AdmissionHandler& handler) {
   sys::Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) {
-    return fail(from_errno(errno, "open the door", "epoll"));
+    return fail(from_errno(errno, "watch listeners", "epoll"));
   }
   Acceptor acceptor(std::move(listeners), std::move(options), handler, std::move(epoll));
   acceptor.next_id_ = kFirstClient;

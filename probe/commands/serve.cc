@@ -188,7 +188,7 @@ Result<> ForeignServers::start(const control::Limits& limits, const sys::Root& r
       "nuttcp", nuttcp_, nuttcp::serve,
       {.test_queue = test_queue, .limits = limits, .root = root, .log = log}));
   return start_one<quic::PerfServerOptions>(
-      "perf door", perf_, quic::serve_perf,
+      "perf acceptor", perf_, quic::serve_perf,
       {.test_queue = test_queue, .limits = limits, .root = root, .log = log});
 }
 
