@@ -148,9 +148,7 @@ class ProbeQuicCommand final : public cli::Command {
     TRY(const Direction direction, direction_of(send_, receive_, both_));
     TRY(check_time(time_));
     TRY(check_interval(interval_));
-    constexpr std::uint64_t kMinWindow = 4096;
-    constexpr std::uint64_t kMaxWindow = std::uint64_t{1} << 40;
-    if (window_.count < kMinWindow || window_.count > kMaxWindow) {
+    if (window_.count < quic::kMinWindowBytes || window_.count > quic::kMaxWindowBytes) {
       return fail(ErrorKind::Usage, "", "--window", "must be 4 KiB to 1 TiB");
     }
     quic::Parameters parameters{.direction = direction,

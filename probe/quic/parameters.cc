@@ -9,7 +9,6 @@ namespace chokepoint {
 template <>
 struct Fields<probe::quic::Parameters> {
   using P = probe::quic::Parameters;
-  static constexpr double kMaxWindow = 1ULL << 40;
   static constexpr std::tuple kList{
       field("direction", &P::direction),
       field("streams", &P::streams, "each way, all of one connection").between(1, 1024),
@@ -17,7 +16,7 @@ struct Fields<probe::quic::Parameters> {
       field("interval_ns", &P::interval).between(control::kMinIntervalNs, control::kMaxTestNs),
       field("congestion", &P::congestion),
       field("window_bytes", &P::window_bytes, "of a stream and of the connection")
-          .between(4096, kMaxWindow),
+          .between(probe::quic::kMinWindowBytes, probe::quic::kMaxWindowBytes),
       field("segmentation", &P::segmentation, "UDP_SEGMENT and UDP_GRO"),
       field("pace_bits_per_s", &P::pace_bits_per_s, "each way, all streams")
           .between(control::kMinPaceBitsPerS, control::kMaxBitsPerS),

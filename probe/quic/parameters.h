@@ -16,6 +16,10 @@ namespace chokepoint::probe::quic {
 
 using control::Direction;
 
+// Of a stream and of the connection.
+inline constexpr std::uint64_t kMinWindowBytes = 4096;
+inline constexpr std::uint64_t kMaxWindowBytes = std::uint64_t{1} << 40;
+
 struct Parameters {
   Direction direction = Direction::Send;
   int streams = 1;  // each way, all of one connection
