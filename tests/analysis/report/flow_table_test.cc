@@ -182,7 +182,7 @@ TEST_F(FlowTableOf, PassesHostileNamesOn) {
 }
 
 TEST_F(FlowTableOf, WritesNullForWhatIsUnknown) {
-  const cli::Json flow = json::to_json(table().flows).at(0);
+  const json::Json flow = json::to_json(table().flows).at(0);
   EXPECT_TRUE(flow["b_to_a"]["payload_bytes"].is_null());
   EXPECT_TRUE(flow["a_to_b"]["limited_by"].is_null());
   EXPECT_TRUE(flow["rtt_ms"].is_null());

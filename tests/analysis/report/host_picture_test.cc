@@ -65,7 +65,7 @@ class HostPictureOf : public testing::Test {
 TEST_F(HostPictureOf, IsOneANodeEvenWithoutFacts) {
   made_.host("b");
   EXPECT_EQ(host_pictures(made_.data).size(), 2);
-  const cli::Json document = json::to_json(host_pictures(made_.data))[0];
+  const json::Json document = json::to_json(host_pictures(made_.data))[0];
   EXPECT_TRUE(document["kernel"].is_null());
   EXPECT_TRUE(document["doctor"].is_null());
   EXPECT_TRUE(document["interfaces"][0]["sent_bytes"].is_null());
@@ -212,7 +212,7 @@ TEST_F(HostPictureOf, ShowsWhatDoctorFoundLast) {
   ASSERT_EQ(picture().doctor->size(), 1);
   EXPECT_EQ(picture().doctor->at(0).id, "nic.mtu");
   EXPECT_EQ(picture().doctor->at(0).wanted, "");
-  const cli::Json check = json::to_json(std::vector{picture()})[0]["doctor"][0];
+  const json::Json check = json::to_json(std::vector{picture()})[0]["doctor"][0];
   EXPECT_EQ(check["status"], "WARNING");
   EXPECT_TRUE(check["wanted"].is_null());
 }
