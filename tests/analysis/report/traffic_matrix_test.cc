@@ -72,7 +72,8 @@ TEST(TrafficMatrixOf, OfManyPeersNamesThoseThatCarriedMost) {
 
 TEST(TrafficMatrixOf, LeavesWhatIsUnknownEmpty) {
   const FlowTable table{.flows = {line("a", "b", std::nullopt, 0)}};
-  const json::Json document = json::to_json(traffic_matrix(run_of({"a", "b"}), table, std::nullopt));
+  const json::Json document =
+      json::to_json(traffic_matrix(run_of({"a", "b"}), table, std::nullopt));
   EXPECT_EQ(document["bytes"].dump(), "[[null,null],[0,null]]");
   EXPECT_EQ(document["throughput_mbps"].dump(), "[[null,null],[null,null]]");
 }
