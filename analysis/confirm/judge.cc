@@ -79,10 +79,10 @@ std::optional<LostPackets> lost_in(const std::string& document, bool is_whole) {
     }
   };
   if (measured) {
-    add(measured->ways.send);
+    add(measured->by_direction.send);
   }
   if (measured && is_whole) {
-    add(measured->ways.receive);
+    add(measured->by_direction.receive);
   }
   return packets.sent > 0 ? std::optional(packets) : std::nullopt;
 }
