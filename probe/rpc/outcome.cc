@@ -155,12 +155,15 @@ std::optional<Verdict> outliers(const Facts& facts) {
   if (latency.mean - latency.median < kMinOutlierShare * latency.mean) {
     return std::nullopt;
   }
+  const std::uint64_t lost = facts.at.requests.retransmits + facts.at.answers.retransmits;
   return Verdict{
       Limit::Outliers,
       fmt::format("few calls that took very long{}: they made the mean {} out of a "
-                  "median of {}, and nothing was retransmitted; other traffic on the "
+                  "median of {}, and {}; other traffic on the "
                   "path or other programs on the hosts' processors do that",
-                  facts.on_path(), math::format_ms(latency.mean), math::format_ms(latency.median))};
+                  facts.on_path(), math::format_ms(latency.mean), math::format_ms(latency.median),
+                  lost == 0 ? std::string("nothing was retransmitted")
+                            : fmt::format("{} retransmitted segments are too few for that", lost))};
 }
 
 // Of what a program writes in parts, or several messages at once, a small segment waits until the
