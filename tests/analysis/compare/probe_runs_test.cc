@@ -100,9 +100,9 @@ documents::TrialsVariant variant_of(const char* name, const TrialValues& mbps) {
 
 Result<std::vector<ComparedRun>> runs_of_trials(std::vector<documents::TrialsVariant> variants,
                                                 const std::string& file) {
-  json::Json document = {{"schema", Fields<documents::Trials>::kSchema}, {"host", "a"}};
+  chokepoint::json::Json document = {{"schema", Fields<documents::Trials>::kSchema}, {"host", "a"}};
   document.update(
-      json::to_json(documents::Trials{.command = "probe tcp b", .variants = std::move(variants)}));
+      chokepoint::json::to_json(documents::Trials{.command = "probe tcp b", .variants = std::move(variants)}));
   return runs_of_document(document.dump(), file);
 }
 

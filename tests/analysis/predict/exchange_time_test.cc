@@ -57,8 +57,8 @@ documents::CollectiveSize size_of(std::uint64_t bytes, std::optional<double> us)
 }
 
 std::string text_of(const documents::Collective& measured) {
-  json::Json document = {{"schema", Fields<documents::Collective>::kSchema}};
-  document.update(json::to_json(measured));
+  chokepoint::json::Json document = {{"schema", Fields<documents::Collective>::kSchema}};
+  document.update(chokepoint::json::to_json(measured));
   return document.dump();
 }
 
