@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "measure/baseline/baseline.h"
 #include "base/cli/command.h"
 #include "base/cli/context.h"
 #include "base/net/address.h"
 #include "base/sys/error.h"
+#include "measure/baseline/baseline.h"
 #include "preflight/agents/agents.h"
 #include "preflight/coordinator/coordinator.h"
 #include "preflight/judge/limits.h"

@@ -73,8 +73,7 @@ class PingProber final : public path::Prober {
                           .test = test_,
                           .sequence = sequence_of(flow_.flow, probe.sequence),
                           .sent_ns = clock_->monotonic_ns()});
-    if (const int code =
-            send_with_ttl(flow_.socket, target_.address.family(), packet, probe.ttl)) {
+    if (const int code = send_with_ttl(flow_.socket, target_.address.family(), packet, probe.ttl)) {
       return fail(from_errno(code, "send", target_.text()));
     }
     return {};

@@ -101,8 +101,8 @@ documents::TrialsVariant variant_of(const char* name, const TrialValues& mbps) {
 Result<std::vector<ComparedRun>> runs_of_trials(std::vector<documents::TrialsVariant> variants,
                                                 const std::string& file) {
   chokepoint::json::Json document = {{"schema", Fields<documents::Trials>::kSchema}, {"host", "a"}};
-  document.update(
-      chokepoint::json::to_json(documents::Trials{.command = "probe tcp b", .variants = std::move(variants)}));
+  document.update(chokepoint::json::to_json(
+      documents::Trials{.command = "probe tcp b", .variants = std::move(variants)}));
   return runs_of_document(document.dump(), file);
 }
 
