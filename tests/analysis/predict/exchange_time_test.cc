@@ -48,7 +48,7 @@ TEST(Collectives, BandwidthsAsNcclTestsCountsThem) {
   EXPECT_DOUBLE_EQ(bus_factor(Collective::Broadcast, 4), 1);
 }
 
-documents::CollectiveSize size_of(std::uint64_t bytes, std::optional<double> us) {
+documents::CollectiveSize size_taking(std::uint64_t bytes, std::optional<double> us) {
   documents::CollectiveSize size{.bytes = bytes};
   if (us) {
     size.time_us = {.min = *us, .median = *us, .p99 = *us, .max = *us, .mean = *us, .count = 9};
@@ -67,7 +67,7 @@ Curve measured_curve() {
       text_of({.backend = "gloo",
                .collective = "all-reduce",
                .ranks = 2,
-               .sizes = {size_of(3000, 4000), size_of(1000, 2000), size_of(5000, {})},
+               .sizes = {size_taking(3000, 4000), size_taking(1000, 2000), size_taking(5000, {})},
                .alpha_us = 1000,
                .beta_mbps = 8}),
       "c.json");
@@ -149,7 +149,7 @@ TEST(Curve, SaysWhatItCannotUse) {
         with([](auto& measured) { measured.beta_mbps = -8; }),
         with([](auto& measured) { measured.collective = "broadcast"; }),
         with([](auto& measured) { measured.ranks = 1; }),
-        with([](auto& measured) { measured.sizes = {size_of(1'000'000'000, 0.1)}; })}) {
+        with([](auto& measured) { measured.sizes = {size_taking(1'000'000'000, 0.1)}; })}) {
     const Result<Curve> curve = parse_curve(text, "c.json");
     ASSERT_FALSE(curve) << text;
     EXPECT_THAT(describe(curve.error()), testing::HasSubstr("c.json"));
