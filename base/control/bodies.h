@@ -27,20 +27,6 @@ struct TextForm<control::Mac> {
 
 namespace chokepoint::control {
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
 using documents::if_measured;
-
-template <class T, class Body>
-Json list_body(const std::vector<T>& list, Body body) {
-  Json json = Json::array();
-  for (const T& each : list) {
-    json.push_back(body(each));
-  }
-  return json;
-}
 
 }  // namespace chokepoint::control

@@ -16,8 +16,8 @@
 namespace chokepoint::host {
 
 // From these shares of a core's time on, in percent, nothing is left of it: of what a core does for
-// everybody, interrupts included, and of what one thread has. Chosen on hosts whose rate rose no
-// more with another stream; a thread is descheduled now and then, hence its lower share.
+// everybody, interrupts included, and of what one thread has. A judgement: a thread is descheduled
+// now and then, hence its lower share.
 inline constexpr double kFullCorePercent = 92;
 inline constexpr double kFullThreadPercent = 88;
 

@@ -206,9 +206,9 @@ struct alignas(packet::kCacheLine) Half {
   Position acked = 0;                                 // the other side has everything below
   // Segments below give no round trip: it is not known which transmission was acknowledged.
   Position retransmitted_until = std::numeric_limits<Position>::min();
-  std::int64_t heard_ns = 0;  // when the other side last sent anything
-  std::int64_t sent_ns = 0;   // when this side last sent data
-  Position edge = 0;          // the other side's window ends here
+  std::int64_t peer_sent_ns = 0;  // when the other side last sent anything
+  std::int64_t sent_ns = 0;       // when this side last sent data
+  Position edge = 0;              // the other side's window ends here
   bool is_edge_known = false;
   bool is_peer_closed = false;  // the other side's window is 0
   bool is_full = false;         // this side has filled it

@@ -376,7 +376,7 @@ bool take_answer(Half& half, Half& from, const packet::Packet& packet, const Kee
   if (acked > half.next + kMaxAhead) {
     return false;
   }
-  half.heard_ns = packet.time_ns;
+  half.peer_sent_ns = packet.time_ns;
   take_echo(half, packet, keeping);
   const bool is_news = acked > half.acked || !half.is_answered;
   if (is_news) {

@@ -63,7 +63,7 @@ Cause cause_of(const Half& half, const Half& other, Range range, std::int64_t ti
   if (half.is_in_timeout && range.begin < half.recovery_point) {
     return Cause::Timeout;
   }
-  const std::int64_t silence = time_ns - std::max(half.heard_ns, half.sent_ns);
+  const std::int64_t silence = time_ns - std::max(half.peer_sent_ns, half.sent_ns);
   if (silence >= kShortestTimerNs + tap_to_sender_ns(other)) {
     return Cause::Timeout;
   }

@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "base/checks/check.h"
-#include "base/control/bodies.h"
 #include "base/json/codec.h"
 #include "base/json/schema.h"
 #include "base/page/page.h"
@@ -170,7 +169,10 @@ Json document_of(const cli::Context& context, const Measured& measured,
   add("program", "plan", "seed", "sampled", "interrupted", "duration_s", "left_out");
   document["verdict"] = name_of(judgement.verdict);
   document["sentence"] = sentence_of(measured, judgement);
-  document["checks"] = control::list_body(judgement.findings, json_of_finding);
+  Json& checks = document["checks"] = Json::array();
+  for (const auto& finding : judgement.findings) {
+    checks.push_back(json_of_finding(finding));
+  }
   add("hosts");
   document["names"] = json_of_names(measured.hosts);
   document["expected_from"] =
