@@ -142,11 +142,15 @@ Result<Store> Store::open(const std::filesystem::path& path, const Limits& limit
   return store;
 }
 
-Result<> Store::write(const Batch& batch, const std::vector<Entity>& also, std::int64_t session,
-                      std::int64_t now_ns, std::int64_t shift_ns) {
+Result<> Store::make_room() {
   for (bool more = true; more && bytes() > limits_.max_bytes;) {
     TRY(more, fold_heaviest());
   }
+  return {};
+}
+
+Result<> Store::write(const Batch& batch, const std::vector<Entity>& also, std::int64_t session,
+                      std::int64_t now_ns, std::int64_t shift_ns) {
   const auto write_all = [&]() -> Result<> {
     TRY(bound_log());
     TRY(database_.run("BEGIN IMMEDIATE"));

@@ -50,6 +50,9 @@ class Store {
   static Result<Store> open(const std::filesystem::path& path, const Limits& limits,
                             bool has_locks = true);
 
+  // Folds until the file is within its bound, however long it takes.
+  Result<> make_room();
+
   // Times of samples are moved by shift_ns; `session` has been seen at now_ns. `also` is written
   // after the batch.
   Result<> write(const Batch& batch, const std::vector<Entity>& also, std::int64_t session,

@@ -116,11 +116,14 @@ class Writer::Core {
   bool collect_samples();
   bool collect_entities();
   void note_refused();
+  void note_given_up();
   void note_limit(std::vector<Entity>& entities);
   void anchor_clock();
   bool is_due() const;
   std::chrono::milliseconds commit_interval() const;
   void commit();
+  bool write_batch();
+  void tidy();
   void count_written();
   void fall_back(const Error& error);
   void finish();
@@ -267,6 +270,7 @@ void Writer::Core::round() {
   collect_entities();
   moved_bytes_ = (batch_.samples.size() - before) * sizeof(Word);
   note_refused();
+  note_given_up();
   anchor_clock();
   if (is_due()) {
     commit();
@@ -325,6 +329,9 @@ void Writer::Core::note_refused() {
     refused = std::exchange(refused_entities_, 0);
   }
   losses_.note("entities", reason(), refused, now_ns());
+}
+
+void Writer::Core::note_given_up() {
   losses_.note("oldest detail", "limit", static_cast<std::uint64_t>(store_->take_forgotten()),
                now_ns());
 }
@@ -352,17 +359,31 @@ bool Writer::Core::is_due() const {
 }
 
 void Writer::Core::commit() {
-  const std::vector<Entity> events =
-      losses_.events(session_.id, [this] { return next_id_.fetch_add(1); });
-  const Result<> written = store_->write(batch_, events, session_.id, now_ns(), session_.shift_ns);
+  if (write_batch()) {
+    tidy();
+  }
+}
+
+bool Writer::Core::write_batch() {
+  Result<> written = store_->make_room();
+  note_given_up();
+  if (written) {
+    const std::vector<Entity> events =
+        losses_.events(session_.id, [this] { return next_id_.fetch_add(1); });
+    written = store_->write(batch_, events, session_.id, now_ns(), session_.shift_ns);
+  }
   last_commit_ = Steady::now();
   if (!written) {
     fall_back(written.error());
-    return;
+    return false;
   }
   trouble_.reset();
   losses_.settle(now_ns());
   count_written();
+  return true;
+}
+
+void Writer::Core::tidy() {
   if (const Result<> tidied = store_->tidy(); !tidied) {
     fall_back(tidied.error());
   }
@@ -404,7 +425,8 @@ void Writer::Core::finish() {
   note_refused();
   session_.end_ns = session_.seen_ns = now_ns();
   batch_.entities.emplace_back(session_);
-  commit();
+  // Without tidy(): nothing would count what it gives up.
+  write_batch();
   if (trouble_) {
     give_up_rest();
   }
