@@ -250,6 +250,20 @@ double count_between(std::span<const Span> settled) {
          static_cast<double>(length_ns(settled));
 }
 
+std::vector<bool> follows_settled(const StepLine& steps) {
+  std::vector<bool> follows;
+  std::size_t place = 0;  // in `all`, of which the settled ones are a part
+  std::size_t before = steps.all.size();
+  for (const Span& step : steps.settled) {
+    while (place < steps.all.size() && steps.all[place].start_ns < step.start_ns) {
+      ++place;
+    }
+    follows.push_back(place == before + 1);
+    before = place;
+  }
+  return follows;
+}
+
 StepLine choose_steps(const RunData& run, const Clocks& clocks) {
   StepLine line = line_of(best_of(run), clocks);
   if (line.source.value_or(StepSource::Traffic) == StepSource::Traffic) {

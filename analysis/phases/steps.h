@@ -24,6 +24,9 @@ struct StepLine {
 // How many lie between the first of them and the last, with those of which no samples were read.
 double count_between(std::span<const Span> settled);
 
+// By settled step: whether the step just before it is settled, too.
+std::vector<bool> follows_settled(const StepLine& steps);
+
 StepLine choose_steps(const RunData& run, const Clocks& clocks);
 
 // Until when a record that has no end is complete: its newest steps are written before what was

@@ -17,18 +17,36 @@ constexpr double kMaxReplayError = 0.05;
 constexpr std::size_t kMinReplaySteps = 3;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// From the end of the first settled step's moments to that of the last one's, so that each step
-// between is whole. `t_ns_of` a moment's place.
+struct StepsLength {
+  double ms = 0;
+  double steps = 0;
+};
+
+// From the end of a settled step's moments to that of the next one's, so that each step is whole.
+// Of a long record only some steps were read: nothing is known of those between them. `t_ns_of` a
+// moment's place.
 template <class TimeOf>
-double length_ms_between(const RunGraph& graph, const TimeOf& t_ns_of) {
-  double first_ns = -kNever;
-  double last_ns = -kNever;
+StepsLength length_of_steps(const RunGraph& graph, const std::vector<bool>& follows,
+                            const TimeOf& t_ns_of) {
+  std::vector<double> ends_ns(follows.size(), -kNever);
   for (std::size_t place = 0; place < graph.moments.size(); ++place) {
-    const std::size_t step = graph.moments[place].step;
-    if (step == 0) first_ns = std::max(first_ns, t_ns_of(place));
-    if (step != kNowhere) last_ns = std::max(last_ns, t_ns_of(place));
+    if (const std::size_t step = graph.moments[place].step; step != kNowhere) {
+      ends_ns[step] = std::max(ends_ns[step], t_ns_of(place));
+    }
   }
-  return std::isfinite(first_ns) && last_ns > first_ns ? (last_ns - first_ns) / 1e6 : 0;
+  StepsLength length;
+  std::optional<std::size_t> before;
+  for (std::size_t step = 0; step < follows.size(); ++step) {
+    if (!follows[step]) before.reset();
+    if (!std::isfinite(ends_ns[step])) continue;
+    if (before) {
+      ends_ns[step] = std::max(ends_ns[step], ends_ns[*before]);
+      length.ms += (ends_ns[step] - ends_ns[*before]) / 1e6;
+      length.steps += static_cast<double>(step - *before);
+    }
+    before = step;
+  }
+  return length;
 }
 
 bool is_path_changed(const PathProfile& path) { return path.rate_mbps || path.rtt_ms || path.loss; }
@@ -57,22 +75,24 @@ std::optional<Replay> Replay::of(const GraphInput& input, const MeasuredPath& pa
   replay.path_ = path;
   replay.work_ms_ = input.phases.exchange_work_ms;
   replay.step_ms_ = input.phases.step_ms;
-  replay.steps_ = count_between(input.steps.settled) - 1;
+  replay.follows_ = follows_settled(input.steps);
   replay.source_ = std::make_shared<const Source>(
       Source{input.exchanges, input.meetings, input.steps, input.phases});
-  replay.length_ms_ = length_ms(
+  replay.length_ms_ = replay.length_ms(
       replay.graph_, [](const Arc& arc, std::size_t) { return static_cast<double>(arc.ns); });
-  const double wanted_ms = length_ms_between(replay.graph_, [&](std::size_t place) {
-    return static_cast<double>(replay.graph_.moments[place].t_ns);
-  });
-  if (wanted_ms <= 0 || std::abs(replay.length_ms_ - wanted_ms) > kMaxReplayError * wanted_ms) {
+  const StepsLength recorded = length_of_steps(
+      replay.graph_, replay.follows_,
+      [&](std::size_t place) { return static_cast<double>(replay.graph_.moments[place].t_ns); });
+  replay.steps_ = recorded.steps;
+  if (recorded.ms <= 0 ||
+      std::abs(replay.length_ms_ - recorded.ms) > kMaxReplayError * recorded.ms) {
     return std::nullopt;
   }
   return replay;
 }
 
 double Replay::length_ms(const RunGraph& graph,
-                         const std::function<double(const Arc&, std::size_t step)>& ns_of) {
+                         const std::function<double(const Arc&, std::size_t step)>& ns_of) const {
   std::vector<double> times(graph.moments.size(), 0);
   for (const std::size_t place : graph.order) {
     const GraphMoment& moment = graph.moments[place];
@@ -82,7 +102,7 @@ double Replay::length_ms(const RunGraph& graph,
     }
     times[place] = moment.arcs.empty() ? static_cast<double>(moment.t_ns) : t_ns;
   }
-  return length_ms_between(graph, [&](std::size_t place) { return times[place]; });
+  return length_of_steps(graph, follows_, [&](std::size_t place) { return times[place]; }).ms;
 }
 
 double Replay::step_ms_of(double length_ms, double unchanged_ms) const {

@@ -71,9 +71,9 @@ class Replay {
 
  private:
   Replay() = default;
-  // From the end of the first settled step to that of the last one.
-  static double length_ms(const RunGraph& graph,
-                          const std::function<double(const Arc&, std::size_t step)>& ns_of);
+  // Of the settled steps together, but for the first one of each run of them.
+  double length_ms(const RunGraph& graph,
+                   const std::function<double(const Arc&, std::size_t step)>& ns_of) const;
   // Where the unchanged run's length by the same rules is this.
   double step_ms_of(double length_ms, double unchanged_ms) const;
   std::optional<RunGraph> graph_with(const Buckets& buckets) const;
@@ -91,9 +91,10 @@ class Replay {
   std::shared_ptr<const Source> source_ = {};
   RunGraph graph_;
   MeasuredPath path_;
-  double work_ms_ = 0;  // of the processors for exchanges, a step
-  double steps_ = 0;    // after the first
-  double step_ms_ = 0;  // as measured
+  double work_ms_ = 0;              // of the processors for exchanges, a step
+  std::vector<bool> follows_ = {};  // by settled step: the one before it is settled, too
+  double steps_ = 0;                // that length_ms() is the length of
+  double step_ms_ = 0;              // as measured
   double length_ms_ = 0;
 };
 

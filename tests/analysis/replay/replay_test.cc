@@ -44,6 +44,11 @@ class ReplayTest : public testing::Test {
   std::optional<Replay> replay(const Exchanges& exchanges, double step_ms,
                                const MeasuredPath& path = {}) {
     steps_.settled = steps_.all = steps_ms(kSteps, step_ms, 1000);
+    return replay_of_steps(exchanges, step_ms, path);
+  }
+
+  std::optional<Replay> replay_of_steps(const Exchanges& exchanges, double step_ms,
+                                        const MeasuredPath& path = {}) {
     phases_.source = PhaseSource::Library;
     phases_.step_ms = step_ms;
     const std::vector<Meeting> meetings = meetings_of(exchanges);
@@ -69,6 +74,26 @@ TEST_F(ReplayTest, WithoutTheLateRankAStepIsShorterByItsLateness) {
   const auto recorded = replay(run.exchanges(), run.step_ms());
   EXPECT_NEAR(*recorded->step_ms({.late_times = 0}), 100, 1e-6);
   EXPECT_NEAR(*recorded->step_ms({.late_times = 0.5}), 110, 1e-6);
+}
+
+// Of a long record only some steps are read, and a gain is that of these.
+TEST_F(ReplayTest, StepsOfWhichNothingWasReadLendNoGain) {
+  TwoRanks run;
+  Exchanges exchanges = run.exchanges();
+  const auto is_unread = [&](std::int64_t t_ns) {
+    const double step = (static_cast<double>(t_ns) / 1e6 - 1000) / run.step_ms();
+    return step > 4 && step <= 8;
+  };
+  for (auto& of_rank : exchanges) {
+    std::erase_if(of_rank, [&](const Exchange& one) { return is_unread(one.end_ns); });
+  }
+  steps_.all = steps_ms(kSteps, run.step_ms(), 1000);
+  steps_.settled = steps_.all;
+  std::erase_if(steps_.settled, [&](const Span& step) { return is_unread(step.end_ns); });
+  ASSERT_EQ(steps_.settled.size(), 8U);
+  const auto recorded = replay_of_steps(exchanges, run.step_ms());
+  ASSERT_TRUE(recorded);
+  EXPECT_NEAR(*recorded->step_ms({.late_times = 0}), 100, 1e-6);
 }
 
 TEST_F(ReplayTest, AFullLinkTwiceAsFastHalvesTheExchange) {
