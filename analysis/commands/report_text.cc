@@ -183,15 +183,16 @@ std::vector<Section> recorded_of(const Report& report) {
 }
 
 double bytes_of(const FlowLine& flow) {
-  return static_cast<double>(flow.ways[0].bytes.value_or(0) + flow.ways[1].bytes.value_or(0));
+  return static_cast<double>(flow.directions[0].bytes.value_or(0) +
+                             flow.directions[1].bytes.value_or(0));
 }
 
 // Of both directions, as far as they are known.
 std::string retransmitted_text(const FlowLine& flow) {
   std::optional<double> sum;
-  for (const FlowWay& way : flow.ways) {
-    if (way.retransmitted_packets) {
-      sum = sum.value_or(0) + static_cast<double>(*way.retransmitted_packets);
+  for (const FlowDirection& direction : flow.directions) {
+    if (direction.retransmitted_packets) {
+      sum = sum.value_or(0) + static_cast<double>(*direction.retransmitted_packets);
     }
   }
   return sum ? number_text(*sum) : kUnknown;
@@ -222,8 +223,9 @@ Section flows_of(const Report& report) {
     };
     const auto rtt = flow->rtt_ms();
     section.table.rows.push_back(
-        {end(flow->sides[0]), end(flow->sides[1]), or_unknown(real(flow->ways[0].bytes), "bytes"),
-         or_unknown(real(flow->ways[1].bytes), "bytes"), retransmitted_text(*flow),
+        {end(flow->sides[0]), end(flow->sides[1]),
+         or_unknown(real(flow->directions[0].bytes), "bytes"),
+         or_unknown(real(flow->directions[1].bytes), "bytes"), retransmitted_text(*flow),
          rtt ? math::format_ms(rtt->median) : or_unknown(flow->min_rtt_ms, "ms")});
   }
   return section;

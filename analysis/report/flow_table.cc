@@ -143,29 +143,30 @@ bool has_samples(const DirectionView& view) {
 }
 
 // All but the figures that need the connection's life or what limited it.
-FlowWay flow_way(const RunData& run, const DirectionView& view) {
+FlowDirection flow_direction(const RunData& run, const DirectionView& view) {
   const Totals totals(run, view);
-  FlowWay way{.bytes = totals.sent(&FlowTotal::bytes),
-              .payload_bytes = totals.sent(&FlowTotal::payload_bytes),
-              .packets = totals.sent(&FlowTotal::packets),
-              .retransmitted_packets = totals.sent(&FlowTotal::retransmitted_packets),
-              .fast_retransmissions = totals.sent(&FlowTotal::fast_retransmissions),
-              .timeout_retransmissions = totals.sent(&FlowTotal::timeout_retransmissions),
-              .out_of_order = totals.arrived(&FlowTotal::out_of_order),
-              .duplicate_acks = totals.sent(&FlowTotal::duplicate_acks),
-              .zero_windows = totals.sent(&FlowTotal::zero_windows),
-              .window_full = totals.sent(&FlowTotal::window_full),
-              .max_in_flight_bytes = totals.sent(&FlowTotal::max_in_flight_bytes),
-              .max_window_bytes = totals.sent(&FlowTotal::max_window_bytes)};
-  if (!way.payload_bytes) {
-    way.payload_bytes = payload_of_sockets(view);
+  FlowDirection direction{
+      .bytes = totals.sent(&FlowTotal::bytes),
+      .payload_bytes = totals.sent(&FlowTotal::payload_bytes),
+      .packets = totals.sent(&FlowTotal::packets),
+      .retransmitted_packets = totals.sent(&FlowTotal::retransmitted_packets),
+      .fast_retransmissions = totals.sent(&FlowTotal::fast_retransmissions),
+      .timeout_retransmissions = totals.sent(&FlowTotal::timeout_retransmissions),
+      .out_of_order = totals.arrived(&FlowTotal::out_of_order),
+      .duplicate_acks = totals.sent(&FlowTotal::duplicate_acks),
+      .zero_windows = totals.sent(&FlowTotal::zero_windows),
+      .window_full = totals.sent(&FlowTotal::window_full),
+      .max_in_flight_bytes = totals.sent(&FlowTotal::max_in_flight_bytes),
+      .max_window_bytes = totals.sent(&FlowTotal::max_window_bytes)};
+  if (!direction.payload_bytes) {
+    direction.payload_bytes = payload_of_sockets(view);
   }
-  way.max_cwnd_bytes = most_cwnd_bytes(view, totals.sent(&FlowTotal::mss_bytes));
-  way.busy_s = busy_of_sockets(view).or_else([&] { return busy_of_packets(run, view); });
+  direction.max_cwnd_bytes = most_cwnd_bytes(view, totals.sent(&FlowTotal::mss_bytes));
+  direction.busy_s = busy_of_sockets(view).or_else([&] { return busy_of_packets(run, view); });
   if (totals.at_sender() != nullptr) {
-    way.rtt_ms = distribution_in(totals.at_sender()->rtt_ms);
+    direction.rtt_ms = distribution_in(totals.at_sender()->rtt_ms);
   }
-  return way;
+  return direction;
 }
 
 const FlowData* at(const RunData& run, const std::optional<FlowPlace>& place) {
@@ -264,15 +265,14 @@ class TableMaker {
     limits_.resize(run.connections.size());
     for (std::size_t each = 0;
          limit_timeline != nullptr && each < limit_timeline->directions.size(); ++each) {
-      const DirectionLimits& direction = limit_timeline->directions[each];
-      const auto way = static_cast<std::size_t>(direction.view.direction);
-      limits_[direction.view.connection].at(way) = &direction;
+      const DirectionLimits& limits = limit_timeline->directions[each];
+      limits_[limits.view.connection].at(static_cast<std::size_t>(limits.view.direction)) = &limits;
     }
   }
 
   FlowTable make() {
     for (const DirectionView& view : directions_of(run_)) {
-      add_way(view);
+      add_direction(view);
     }
     for (const NodeData& node : run_.nodes) {
       table_.left_out += node.flows.size();
@@ -296,24 +296,24 @@ class TableMaker {
     return line;
   }
 
-  void add_way(const DirectionView& view) {
+  void add_direction(const DirectionView& view) {
     FlowLine& line = table_.flows[view.connection];
     const auto place = static_cast<std::size_t>(view.direction);
     const DirectionLimits* limit_timeline = limits_[view.connection].at(place);
-    FlowWay& way = line.ways.at(place);
-    way = flow_way(run_, view);
+    FlowDirection& direction = line.directions.at(place);
+    direction = flow_direction(run_, view);
     const auto life = life_s(run_, run_.connections[view.connection]);
-    if (way.payload_bytes && life.value_or(0) > 0) {
-      way.throughput_mbps = static_cast<double>(*way.payload_bytes) * 8 / 1e6 / *life;
+    if (direction.payload_bytes && life.value_or(0) > 0) {
+      direction.throughput_mbps = static_cast<double>(*direction.payload_bytes) * 8 / 1e6 / *life;
     }
     if (limit_timeline != nullptr && has_samples(view)) {
-      way.limited_by = limit_timeline->busy;
+      direction.limited_by = limit_timeline->busy;
     }
     const double rtt_us = limit_timeline != nullptr ? limit_timeline->facts.min_rtt_us
                                                     : facts_of(run_, view).min_rtt_us;
     PathPace pace;
     pace.add(view, clocks_);
-    way.busy_mbps = pace.pace(rtt_us / 1e3).mean_mbps;
+    direction.busy_mbps = pace.pace(rtt_us / 1e3).mean_mbps;
     if (rtt_us > 0) {
       line.min_rtt_ms = std::min(line.min_rtt_ms.value_or(rtt_us / 1e3), rtt_us / 1e3);
     }
@@ -321,7 +321,7 @@ class TableMaker {
 
   const RunData& run_;
   const Clocks& clocks_;
-  std::vector<std::array<const DirectionLimits*, 2>> limits_;  // by connection and way
+  std::vector<std::array<const DirectionLimits*, 2>> limits_;  // by connection and direction
   const std::int64_t origin_ns_;
   FlowTable table_;
 };
@@ -347,8 +347,8 @@ std::vector<Peer> peers_of(const RunData& run, const FlowTable& table) {
       if (is_new) {
         peers.push_back({.name = side.name});
       }
-      for (const FlowWay& way : line.ways) {
-        peers[place->second].bytes += static_cast<double>(way.payload_bytes.value_or(0));
+      for (const FlowDirection& direction : line.directions) {
+        peers[place->second].bytes += static_cast<double>(direction.payload_bytes.value_or(0));
       }
     }
   }
@@ -373,7 +373,7 @@ std::optional<std::int64_t> cwnd_bytes(const record::SocketSample& sample,
   return is_known ? std::optional(packets * mss) : std::nullopt;
 }
 
-std::optional<double> FlowWay::retransmitted_percent() const {
+std::optional<double> FlowDirection::retransmitted_percent() const {
   if (!retransmitted_packets || packets.value_or(0) <= 0) {
     return std::nullopt;
   }
@@ -381,9 +381,10 @@ std::optional<double> FlowWay::retransmitted_percent() const {
 }
 
 std::optional<math::Distribution> FlowLine::rtt_ms() const {
-  const bool is_second = ways[1].payload_bytes.value_or(0) > ways[0].payload_bytes.value_or(0);
-  const FlowWay& most = ways.at(is_second ? 1 : 0);
-  return most.rtt_ms ? most.rtt_ms : ways.at(is_second ? 0 : 1).rtt_ms;
+  const bool is_second =
+      directions[1].payload_bytes.value_or(0) > directions[0].payload_bytes.value_or(0);
+  const FlowDirection& most = directions.at(is_second ? 1 : 0);
+  return most.rtt_ms ? most.rtt_ms : directions.at(is_second ? 0 : 1).rtt_ms;
 }
 
 FlowTable flow_table(const RunData& run, const Clocks& clocks, const LimitTimeline* limit_timeline,
@@ -417,7 +418,7 @@ TrafficMatrix traffic_matrix(const RunData& run, const FlowTable& table,
   matrix.throughput_mbps = square<double>(matrix.names.size());
   for (const FlowLine& line : table.flows) {
     for (const std::size_t from : {0U, 1U}) {
-      const auto& payload = line.ways.at(from).payload_bytes;
+      const auto& payload = line.directions.at(from).payload_bytes;
       if (!payload) {
         continue;
       }

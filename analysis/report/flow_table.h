@@ -19,7 +19,7 @@
 
 namespace chokepoint::analysis {
 
-struct FlowWay {
+struct FlowDirection {
   std::optional<std::int64_t> bytes = {};  // on the wire
   std::optional<std::int64_t> payload_bytes = {};
   std::optional<std::int64_t> packets = {};
@@ -58,8 +58,8 @@ struct FlowLine {
   std::optional<double> start_s = {};     // since the origin, on the common clock
   std::optional<double> end_s = {};       // unknown: still open when watching ended, or killed
   std::optional<double> min_rtt_ms = {};  // unloaded, as in the diagnosis
-  std::array<FlowWay, 2> ways = {};       // by Direction
-  std::vector<std::string> seen_by = {};  // nodes
+  std::array<FlowDirection, 2> directions = {};  // by Direction
+  std::vector<std::string> seen_by = {};         // nodes
   std::string source = {};
 
   // Of the direction that carried most, of those whose sender timed its packets.

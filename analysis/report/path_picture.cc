@@ -16,21 +16,21 @@
 namespace chokepoint::analysis {
 namespace {
 
-bool is_between(const ProbedPath& probed, const PathPicture& path, ProbeDirection way) {
-  return probed.is_between(path.from, path.to, way);
+bool is_between(const ProbedPath& probed, const PathPicture& path, ProbeDirection direction) {
+  return probed.is_between(path.from, path.to, direction);
 }
 
-bool is_on(const ProbedPath& probed, const PathPicture& path, ProbeDirection way) {
-  return is_between(probed, path, way) && probed.leads_to(path.addresses, way);
+bool is_on(const ProbedPath& probed, const PathPicture& path, ProbeDirection direction) {
+  return is_between(probed, path, direction) && probed.leads_to(path.addresses, direction);
 }
 
 void add(const ProbedPath& probed, const ProbeDocument& document, PathPicture& path) {
-  for (const ProbeDirection way : {ProbeDirection::Send, ProbeDirection::Receive}) {
-    const auto& mbps = document.direction(way).throughput_mbps;
-    if (!mbps || !is_between(probed, path, way)) {
+  for (const ProbeDirection direction : {ProbeDirection::Send, ProbeDirection::Receive}) {
+    const auto& mbps = document.direction(direction).throughput_mbps;
+    if (!mbps || !is_between(probed, path, direction)) {
       continue;
     }
-    if (is_on(probed, path, way)) {
+    if (is_on(probed, path, direction)) {
       path.probe_mbps = std::max(path.probe_mbps.value_or(0), *mbps);
     } else if (!path.other_way || *mbps > path.other_way->mbps) {
       path.other_way = {.address = probed.address, .mbps = *mbps};
@@ -142,7 +142,7 @@ class PathMaker {
     }
     Sum& sum = sums_[key];
     std::tie(sum.path.from, sum.path.to, sum.path.family) = key;
-    add_traffic(line, line.ways.at(from), sum);
+    add_traffic(line, line.directions.at(from), sum);
     const auto& [a, b] = line.sides;
     add_address(from == 0 ? a.address : b.address, sum.path.family, sum.path.addresses[0]);
     add_address(from == 0 ? b.address : a.address, sum.path.family, sum.path.addresses[1]);
@@ -151,20 +151,20 @@ class PathMaker {
     sum.pace.add(view, clocks_);
   }
 
-  static void add_traffic(const FlowLine& line, const FlowWay& way, Sum& sum) {
-    add_up(sum.path.payload_bytes, way.payload_bytes);
-    if (way.retransmitted_packets && way.packets) {
-      add_up(sum.packets, way.packets);
-      add_up(sum.retransmitted, way.retransmitted_packets);
+  static void add_traffic(const FlowLine& line, const FlowDirection& direction, Sum& sum) {
+    add_up(sum.path.payload_bytes, direction.payload_bytes);
+    if (direction.retransmitted_packets && direction.packets) {
+      add_up(sum.packets, direction.packets);
+      add_up(sum.retransmitted, direction.retransmitted_packets);
     }
-    if (way.limited_by) {
-      sum.limited += *way.limited_by;
+    if (direction.limited_by) {
+      sum.limited += *direction.limited_by;
     }
     sum.path.min_rtt_ms = lesser(sum.path.min_rtt_ms, line.min_rtt_ms);
-    const std::int64_t payload = way.payload_bytes.value_or(0);
-    if (way.rtt_ms && payload > sum.most_payload) {
+    const std::int64_t payload = direction.payload_bytes.value_or(0);
+    if (direction.rtt_ms && payload > sum.most_payload) {
       sum.most_payload = payload;
-      sum.path.median_rtt_ms = way.rtt_ms->median;
+      sum.path.median_rtt_ms = direction.rtt_ms->median;
     }
     for (const std::string& name : line.seen_by) {
       if (std::ranges::find(sum.seen_by, name) == sum.seen_by.end()) {
@@ -248,12 +248,12 @@ class ProbeLines {
   }
 
   std::vector<ProbeLine> make() {
-    for (const ProbeDirection way : {ProbeDirection::Send, ProbeDirection::Receive}) {
-      const PathPicture* path = path_there(way);
+    for (const ProbeDirection direction : {ProbeDirection::Send, ProbeDirection::Receive}) {
+      const PathPicture* path = path_there(direction);
       for (const ComparedFigure& figure : kComparedFigures) {
-        add(figure.what, figure.unit, document_.direction(way).*(figure.of_probe),
+        add(figure.what, figure.unit, document_.direction(direction).*(figure.of_probe),
             path == nullptr ? std::nullopt : path->*(figure.of_job),
-            way == ProbeDirection::Send ? "send" : "receive");
+            direction == ProbeDirection::Send ? "send" : "receive");
       }
     }
     add("least round trip", "ms", document_.least_rtt_ms, least_rtt_of_job(), "");
@@ -262,15 +262,15 @@ class ProbeLines {
 
  private:
   // Null where the job did not use that path.
-  const PathPicture* path_there(ProbeDirection way) const {
+  const PathPicture* path_there(ProbeDirection direction) const {
     const auto found = std::ranges::find_if(
-        paths_, [&](const PathPicture& path) { return is_on(probed_, path, way); });
+        paths_, [&](const PathPicture& path) { return is_on(probed_, path, direction); });
     return found == paths_.end() ? nullptr : &*found;
   }
 
   std::optional<double> least_rtt_of_job() const {
-    for (const ProbeDirection way : {ProbeDirection::Send, ProbeDirection::Receive}) {
-      if (const PathPicture* path = path_there(way); path != nullptr && path->min_rtt_ms) {
+    for (const ProbeDirection direction : {ProbeDirection::Send, ProbeDirection::Receive}) {
+      if (const PathPicture* path = path_there(direction); path != nullptr && path->min_rtt_ms) {
         return path->min_rtt_ms;
       }
     }

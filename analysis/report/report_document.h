@@ -388,16 +388,16 @@ struct Fields<analysis::LimitTimes> {
 };
 
 template <>
-struct Fields<analysis::FlowWay> {
-  using W = analysis::FlowWay;
+struct Fields<analysis::FlowDirection> {
+  using W = analysis::FlowDirection;
   static constexpr std::tuple kList{
       field("bytes", &W::bytes, "on the wire").at_least(0),
       field("payload_bytes", &W::payload_bytes, "of the stream").at_least(0),
       field("packets", &W::packets, "segments").at_least(0),
       field("retransmitted_packets", &W::retransmitted_packets, "of them").at_least(0),
       computed<W>(
-          "retransmitted_percent", [](const W& way) { return way.retransmitted_percent(); },
-          "of the packets")
+          "retransmitted_percent",
+          [](const W& direction) { return direction.retransmitted_percent(); }, "of the packets")
           .between(0, 100),
       field("fast_retransmissions", &W::fast_retransmissions, "the receiver had reported a hole")
           .at_least(0),
@@ -447,9 +447,9 @@ struct Fields<analysis::FlowLine> {
           "of the direction that carried most")
           .at_least(0),
       computed<L>(
-          "a_to_b", [](const L& line) { return line.ways[0]; }, "what a sent"),
+          "a_to_b", [](const L& line) { return line.directions[0]; }, "what a sent"),
       computed<L>(
-          "b_to_a", [](const L& line) { return line.ways[1]; }, "what b sent"),
+          "b_to_a", [](const L& line) { return line.directions[1]; }, "what b sent"),
       field("seen_by", &L::seen_by, "nodes"),
       field("source", &L::source, "the rows that it is made of")};
 };

@@ -167,9 +167,9 @@ std::vector<std::string> only_connection(const FlowLine& flow) {
 TEST(ReportSections, WhatIsUnknownIsNoNumber) {
   FlowLine flow{.sides = {FlowSide{.name = "a"}, FlowSide{.name = "b"}}};
   EXPECT_THAT(only_connection(flow), ElementsAre("a", "b", "–", "–", "–", "–"));
-  flow.ways[1].retransmitted_packets = 0;
+  flow.directions[1].retransmitted_packets = 0;
   EXPECT_EQ(only_connection(flow).at(4), "0");
-  flow.ways[0].retransmitted_packets = 3;
+  flow.directions[0].retransmitted_packets = 3;
   EXPECT_EQ(only_connection(flow).at(4), "3");
 }
 

@@ -32,8 +32,8 @@ class FlowTableOf : public testing::Test {
   FlowTable table(const LimitTimeline* limit_timeline = nullptr) {
     return flow_table(made_.data, fit_clocks(made_.data), limit_timeline, made_.span().start_ns);
   }
-  FlowWay sent(const LimitTimeline* limit_timeline = nullptr) {
-    return table(limit_timeline).flows.at(0).ways[0];
+  FlowDirection sent(const LimitTimeline* limit_timeline = nullptr) {
+    return table(limit_timeline).flows.at(0).directions[0];
   }
   FlowData& at(const char* node) { return made_.node(node).flows.at(0); }
 
@@ -53,11 +53,11 @@ TEST_F(FlowTableOf, TellsWhoAndWhen) {
 }
 
 TEST_F(FlowTableOf, TellsPaceOverItsLifeAndWhileBusy) {
-  const FlowWay way = sent();
-  EXPECT_THAT(way.busy_s, Optional(DoubleNear(1.2, 1e-6)));
-  EXPECT_THAT(way.busy_mbps, Optional(DoubleNear(900, 0.1)));
-  EXPECT_THAT(way.throughput_mbps, Optional(DoubleNear(540 * 2 / 1.999, 0.1)));
-  EXPECT_THAT(way.max_cwnd_bytes, Optional(1'448'000));
+  const FlowDirection direction = sent();
+  EXPECT_THAT(direction.busy_s, Optional(DoubleNear(1.2, 1e-6)));
+  EXPECT_THAT(direction.busy_mbps, Optional(DoubleNear(900, 0.1)));
+  EXPECT_THAT(direction.throughput_mbps, Optional(DoubleNear(540 * 2 / 1.999, 0.1)));
+  EXPECT_THAT(direction.max_cwnd_bytes, Optional(1'448'000));
 }
 
 TEST_F(FlowTableOf, LivesToTheRecordsEndWhereNobodySawItsOwn) {
@@ -65,7 +65,7 @@ TEST_F(FlowTableOf, LivesToTheRecordsEndWhereNobodySawItsOwn) {
   at("b").row.end_ns = {};
   const FlowLine line = table().flows.at(0);
   EXPECT_EQ(line.end_s, std::nullopt);
-  EXPECT_THAT(line.ways[0].throughput_mbps, Optional(DoubleNear(540 * 2 / 1.999, 0.1)));
+  EXPECT_THAT(line.directions[0].throughput_mbps, Optional(DoubleNear(540 * 2 / 1.999, 0.1)));
 }
 
 TEST_F(FlowTableOf, HasNoPaceOverALifeThatNobodyTells) {
@@ -121,7 +121,7 @@ TEST_F(FlowTableOf, TakesNoRoundTripsOutOfAnythingElse) {
 }
 
 TEST_F(FlowTableOf, KnowsNothingOfASilentDirection) {
-  const FlowWay back = table().flows.at(0).ways[1];
+  const FlowDirection back = table().flows.at(0).directions[1];
   EXPECT_EQ(back.payload_bytes, std::nullopt);
   EXPECT_EQ(back.busy_s, std::nullopt);
   EXPECT_EQ(back.retransmitted_percent(), std::nullopt);
@@ -133,10 +133,10 @@ TEST_F(FlowTableOf, IsSeenByOneEndWhereTheOtherLeftNoRecord) {
   const FlowLine line = table().flows.at(0);
   EXPECT_EQ(line.sides[0].name, "10.0.0.1");
   EXPECT_THAT(line.seen_by, ElementsAre("b"));
-  EXPECT_GT(line.ways[0].payload_bytes.value_or(0), 0);
+  EXPECT_GT(line.directions[0].payload_bytes.value_or(0), 0);
   // By packets: the sender's stopwatch is not known.
-  EXPECT_THAT(line.ways[0].busy_s, Optional(DoubleNear(1.2, 0.21)));
-  EXPECT_FALSE(line.ways[0].max_cwnd_bytes);
+  EXPECT_THAT(line.directions[0].busy_s, Optional(DoubleNear(1.2, 0.21)));
+  EXPECT_FALSE(line.directions[0].max_cwnd_bytes);
 }
 
 TEST_F(FlowTableOf, DoesNotTakeAPartForTheWhole) {
@@ -167,7 +167,7 @@ TEST_F(FlowTableOf, TellsWhatHeldItBackWhereThatIsKnown) {
       limit_timeline_of(made_.data, fit_clocks(made_.data), std::vector{made_.span()});
   ASSERT_TRUE(sent(&limit_timeline).limited_by);
   EXPECT_NEAR((*sent(&limit_timeline).limited_by)[Limit::LinkFull], 1.2e9, 5e7);
-  EXPECT_FALSE(table(&limit_timeline).flows.at(0).ways[1].limited_by);
+  EXPECT_FALSE(table(&limit_timeline).flows.at(0).directions[1].limited_by);
 }
 
 TEST_F(FlowTableOf, CountsWhatItLeavesOut) {

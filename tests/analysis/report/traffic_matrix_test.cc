@@ -18,8 +18,8 @@ using testing::SizeIs;
 FlowLine line(const char* a, const char* b, std::optional<std::int64_t> sent,
               std::optional<std::int64_t> received = {}) {
   FlowLine made{.sides = {FlowSide{.name = a}, FlowSide{.name = b}}};
-  made.ways[0].payload_bytes = sent;
-  made.ways[1].payload_bytes = received;
+  made.directions[0].payload_bytes = sent;
+  made.directions[1].payload_bytes = received;
   return made;
 }
 
