@@ -67,7 +67,7 @@ struct Collective {
   int ranks = 1;
   std::size_t hosts = 0;
   std::string launcher = {};
-  DataPath way = {};  // rank 0's
+  DataPath data_path = {};  // rank 0's
   std::vector<CollectiveSize> sizes = {};
   std::optional<double> alpha_us = {};
   std::optional<double> beta_mbps = {};
@@ -175,7 +175,7 @@ struct Fields<documents::Collective> {
       field("hosts", &C::hosts, "that the ranks are on"),
       field("launcher", &C::launcher,
             "who started the ranks: torchrun, mpirun, srun or chokepoint"),
-      spread(&C::way),
+      spread(&C::data_path),
       field("sizes", &C::sizes, "from the smallest on").up_to_items(1000),
       field("alpha_us", &C::alpha_us, "fit: time of an operation of no bytes"),
       field("beta_mbps", &C::beta_mbps, "fit: what each further byte takes, as 10^6 bit/s")

@@ -59,15 +59,15 @@ std::string head_of(const Collective& measured) {
   std::string text = fmt::format(
       "{} of {} by {}, {} on {}", measured.collective, name_of(measured.type), measured.backend,
       counted(measured.members.size(), "rank"), counted(measured.hosts, "host"));
-  const documents::DataPath& way = measured.way;
-  for (const std::string& each : {way.library, way.transport, way.interface, way.family}) {
+  const documents::DataPath& path = measured.data_path;
+  for (const std::string& each : {path.library, path.transport, path.interface, path.family}) {
     text += each.empty() ? "" : ", " + cli::printable(each);
   }
-  if (way.channels) {
-    text += ", " + counted(static_cast<std::size_t>(*way.channels), "channel");
+  if (path.channels) {
+    text += ", " + counted(static_cast<std::size_t>(*path.channels), "channel");
   }
-  if (way.sockets_per_peer) {
-    text += ", " + counted(static_cast<std::size_t>(*way.sockets_per_peer), "socket") + " a peer";
+  if (path.sockets_per_peer) {
+    text += ", " + counted(static_cast<std::size_t>(*path.sockets_per_peer), "socket") + " a peer";
   }
   return text;
 }

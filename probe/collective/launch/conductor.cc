@@ -273,7 +273,7 @@ documents::Collective document_of(const Plan& plan, const Outcome& outcome) {
   shown.alpha_us = fitted.alpha_us;
   shown.beta_mbps = fitted.beta_mbps;
   if (!outcome.data_paths.empty()) {
-    shown.way = outcome.data_paths.front();
+    shown.data_path = outcome.data_paths.front();
   }
   std::set<std::string> hosts;
   for (std::size_t at = 0; at < outcome.members.size(); ++at) {

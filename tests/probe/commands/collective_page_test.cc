@@ -17,12 +17,12 @@ CollectiveMeasured reduced_sizes() {
           .collective = "all-reduce",
           .ranks = 2,
           .hosts = 1,
-          .way = {.library = "libgloo",
-                  .transport = "tcp",
-                  .interface = "eth0",
-                  .family = "ipv4",
-                  .channels = 2,
-                  .sockets_per_peer = 1},
+          .data_path = {.library = "libgloo",
+                        .transport = "tcp",
+                        .interface = "eth0",
+                        .family = "ipv4",
+                        .channels = 2,
+                        .sockets_per_peer = 1},
           .sizes = {{.bytes = 1024,
                      .elements = 256,
                      .time_us = math::Distribution{.min = 90,
@@ -78,7 +78,7 @@ TEST(CollectivePage, ALineIsFittedOnlyWhereBothItsFiguresAreKnown) {
 
 TEST(CollectivePage, HostileNamesDoNotMoveTheCursor) {
   CollectiveMeasured measured = reduced_sizes();
-  measured.document.way.interface = "eth\x1b[2J0";
+  measured.document.data_path.interface = "eth\x1b[2J0";
   measured.advice = {"\x1b[2J"};
   EXPECT_EQ(page_of_collective(measured).find('\x1b'), std::string::npos);
 }
