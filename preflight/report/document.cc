@@ -21,15 +21,6 @@ namespace {
 
 using cli::Json;
 
-Json json_of_finding(const Finding& finding) {
-  Json json = json::to_json(finding.check);
-  json["place"] = name_of(finding.place);
-  json["hosts"] = finding.hosts;
-  json["ways"] = finding.paths;
-  json["evidence"] = json::to_json(finding.evidence);
-  return json;
-}
-
 template <class T>
 Json schema_within() {
   Json schema = json::schema_of<T>();
@@ -48,20 +39,6 @@ Json name_schema(const char* text) {
 
 Json list_schema(const char* text, Json items) {
   return {{"description", text}, {"type", "array"}, {"items", std::move(items)}};
-}
-
-Json schema_of_finding() {
-  const Json host = {{"type", "integer"}, {"minimum", 0}};
-  Json schema = schema_within<checks::Check>();
-  Json& parts = schema["properties"];
-  parts["place"] = name_schema<Place>("what kind of place is at fault");
-  parts["hosts"] = list_schema("those at fault, by their places in `hosts`", host);
-  parts["ways"] = list_schema("that suffer: [from, to]", list_schema("two hosts", host));
-  parts["evidence"] = list_schema("the figures that it rests on", schema_within<Evidence>());
-  for (const char* name : {"place", "hosts", "ways", "evidence"}) {
-    schema["required"].push_back(name);
-  }
-  return schema;
 }
 
 constexpr std::array kNotDrawn{"retransmitted_percent",
@@ -169,10 +146,7 @@ Json document_of(const cli::Context& context, const Measured& measured,
   add("program", "plan", "seed", "sampled", "interrupted", "duration_s", "left_out");
   document["verdict"] = name_of(judgement.verdict);
   document["sentence"] = sentence_of(measured, judgement);
-  Json& checks = document["checks"] = Json::array();
-  for (const auto& finding : judgement.findings) {
-    checks.push_back(json_of_finding(finding));
-  }
+  document["checks"] = json::to_json(judgement.findings);
   add("hosts");
   document["names"] = json_of_names(measured.hosts);
   document["expected_from"] =
@@ -187,7 +161,7 @@ Json document_schema() {
   Json& parts = schema["properties"];
   parts["verdict"] = name_schema<checks::Status>("the worst status of all checks");
   parts["sentence"] = {{"description", "the verdict in words"}, {"type", "string"}};
-  parts["checks"] = list_schema("the worst first", schema_of_finding());
+  parts["checks"] = list_schema("the worst first", schema_within<Finding>());
   parts["names"] = schema_of_names();
   parts["expected_from"] = {{"description", "what `expected_share` is a share of"},
                             {"type", "string"},

@@ -137,6 +137,14 @@ struct SharedAnswer {
   std::vector<HostIndex> by = {};
 };
 
+PathEnds ends_of(const std::vector<std::pair<HostIndex, HostIndex>>& paths) {
+  PathEnds ends;
+  for (const auto& [from, to] : paths) {
+    ends.push_back({from, to});
+  }
+  return ends;
+}
+
 }  // namespace
 }  // namespace chokepoint::preflight
 
@@ -163,13 +171,8 @@ std::unexpected<Error> malformed(std::string_view subject, std::string_view reas
   return fail(ErrorKind::Malformed, "read preflight", subject, reason);
 }
 
-PathEnds ends_of(const CutResult& cut) {
-  PathEnds ends;
-  for (const auto& [from, to] : cut.paths) {
-    ends.push_back({from, to});
-  }
-  return ends;
-}
+PathEnds ends_of(const CutResult& cut) { return ends_of(cut.paths); }
+PathEnds ends_of(const Finding& finding) { return ends_of(finding.paths); }
 
 cli::Json json_of(const Figure& figure) {
   constexpr float kWhole = 1 << 24;  // up to here each whole number is a float of its own

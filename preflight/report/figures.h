@@ -12,6 +12,7 @@
 #include "base/cli/output.h"
 #include "base/control/message.h"
 #include "base/sys/error.h"
+#include "preflight/judge/judge.h"
 #include "preflight/report/finding_text.h"
 #include "preflight/task/measured.h"
 
@@ -81,6 +82,7 @@ inline constexpr std::size_t kMaxFlowsOfMember = 256;
 
 using PathEnds = std::vector<std::vector<HostIndex>>;  // [[from, to], …]
 PathEnds ends_of(const CutResult& cut);
+PathEnds ends_of(const Finding& finding);
 
 }  // namespace chokepoint::preflight
 
@@ -122,7 +124,9 @@ struct Fields<preflight::CutResult> {
   static constexpr std::tuple kList{
       field("left", &C::left, "the hosts of one group").or_default(),
       field("right", &C::right, "the hosts of the other group").or_default(),
-      computed<C>("ways", preflight::ends_of, "who sent to whom at the same time"),
+      computed<C>(
+          "ways", [](const C& cut) { return preflight::ends_of(cut); },
+          "who sent to whom at the same time"),
       field("together_mbps", &C::together_mbps, "Mb/s, all ways added up, while all were on")
           .between(0, kMaxMbps),
       field("alone_mbps", &C::alone_mbps, "the same ways, each tested by itself, added up")
@@ -176,6 +180,18 @@ struct Fields<preflight::CollectiveResult> {
       field("bus_mbps", &C::bus_mbps, "bus bandwidth, Mb/s").between(0, kMax),
       field("time_us", &C::time_us, "the median of its operations, microseconds").between(0, kMax),
       field("error", &C::error, "why it came to nothing")};
+};
+
+template <>
+struct Fields<preflight::Finding> {
+  using F = preflight::Finding;
+  static constexpr std::tuple kList{
+      spread(&F::check), field("place", &F::place, "what kind of place is at fault"),
+      field("hosts", &F::hosts, "those at fault, by their places in `hosts`"),
+      computed<F>(
+          "ways", [](const F& finding) { return preflight::ends_of(finding); },
+          "that suffer: [from, to]"),
+      field("evidence", &F::evidence, "the figures that it rests on")};
 };
 
 // Without `names` and `pairs`, which stand for many values each: json_of_names, json_of_pairs.
