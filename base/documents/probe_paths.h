@@ -176,7 +176,7 @@ struct Fields<documents::PathsDirection> {
       field("sent", &D::sent, "packets of all flows"), field("lost", &D::lost, "of them"),
       field("loss_percent", &D::loss_percent, "null where nothing was sent").between(0, 100),
       field("dropped_by_sockets", &D::dropped_by_sockets,
-            "by the receiving host's own sockets, for want of room"),
+            "by the receiving host's own sockets, which were full"),
       field("detectable_loss_percent", &D::detectable_loss_percent,
             "the smallest loss of one of expected.members, above the others', that would have been "
             "found with 99 %; null: none")

@@ -90,12 +90,12 @@ void compare_flows_of(RunningPreflight& progress, BundleResult& bundle) {
   };
   const Effort& effort = progress.wanted.effort;
   if (!compare(TaskKind::Flows, effort.flows, effort.flows + kRouters + kTaskCost)) {
-    progress.leave_out(doing + " were not compared, for want of time");
+    progress.leave_out(doing + " were not compared because time ran out");
     return;
   }
   if (bundle.bad.empty() && !bundle.verdict.empty() &&
       !compare(TaskKind::Rates, effort.rates, effort.rates * 3 / 2 + kTaskCost)) {
-    progress.leave_out(doing + " were not compared by TCP, for want of time");
+    progress.leave_out(doing + " were not compared by TCP because time ran out");
   }
 }
 
@@ -132,7 +132,7 @@ void test_again(RunningPreflight& progress, const Advisers& advisers) {
   const std::size_t all = paths.size();
   const std::size_t most = progress.wanted.effort.most_suspects;
   if (all > most) {
-    progress.leave_out(fmt::format("{} of {} ways that looked slow were not tested again, alone",
+    progress.leave_out(fmt::format("{} of {} paths that looked slow were not tested again, alone",
                                    all - most, all));
     paths.resize(most);
   }
@@ -149,7 +149,7 @@ void test_again(RunningPreflight& progress, const Advisers& advisers) {
     if (!run_step(progress, fmt::format("suspects again, alone, {} of {}", i + 1, paths.size()),
                   each, std::move(job))) {
       progress.leave_out(
-          fmt::format("{} of {} suspect ways were not tested again, for want of time",
+          fmt::format("{} of {} suspect paths were not tested again because time ran out",
                       paths.size() - i, paths.size()));
       return;
     }

@@ -142,7 +142,7 @@ std::string counted(std::string_view what, std::size_t number, const Rounds& rou
 void leave_out_from(RunningPreflight& progress, std::string_view what, std::size_t number,
                     const Rounds& rounds) {
   if (!progress.is_over()) {
-    progress.leave_out(fmt::format("{}: rounds {} to {} of {}, for want of time (--time-limit)",
+    progress.leave_out(fmt::format("{}: rounds {} to {} of {}, because time ran out (--time-limit)",
                                    what, number + 1, rounds.schedule.rounds,
                                    rounds.schedule.rounds));
   }
@@ -158,7 +158,7 @@ void report_untested_paths(RunningPreflight& progress) {
   }
   if (paths > 0) {
     progress.leave_out(fmt::format(
-        "throughput on {} ways, where large packets vanish or a test did not end", paths));
+        "throughput on {} paths, where large packets vanish or a test did not end", paths));
   }
 }
 

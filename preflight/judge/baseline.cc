@@ -145,7 +145,7 @@ void report_worse(JudgeContext& context, const std::vector<Change>& changes,
     Finding finding = finding_of(context.input, one, "baseline.worse",
                                  grade_of(context.input.limits(), medians.now, medians.before));
     finding.check.found = fmt::format("{} on {}", compared.words(medians.now),
-                                      counted(one.paths.size(), "way", "ways"));
+                                      counted(one.paths.size(), "path", "paths"));
     finding.check.wanted = compared.words(medians.before) + ", as the last time";
     finding.evidence = {{compared.name, medians.now, compared.unit, compared.source},
                         {"the last time", medians.before, compared.unit, "baseline"}};
@@ -248,7 +248,7 @@ void judge_baseline(JudgeContext& context) {
   const std::vector<double> shares = shares_of(changes_of_rates(context));
   if (!shares.empty() && !context.has("baseline.worse", Status::Warning)) {
     context.pass("baseline.worse", fmt::format("{} as the last time: {:+.1f} % in the middle",
-                                               counted(shares.size(), "way", "ways"),
+                                               counted(shares.size(), "path", "paths"),
                                                100 * (math::median(shares).value_or(1) - 1)));
   }
 }

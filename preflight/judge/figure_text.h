@@ -16,7 +16,7 @@ std::string names_of(const ClusterInput& input, std::span<const HostIndex> hosts
 // "from gpu0 to gpu1"
 std::string words_for(const ClusterInput& input, const DirectedPath& path);
 std::string rate_words(double mbps);
-// "1 way", "3 ways"
+// "1 path", "3 paths"
 std::string counted(std::size_t number, std::string_view one, std::string_view many);
 
 // "gpu3 eth0, sending", "from gpu0 to gpu1", "gpu0, gpu1 and gpu2, gpu3"

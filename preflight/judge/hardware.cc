@@ -225,7 +225,7 @@ void judge_rdma(JudgeContext& context) {
   }
   if (located.empty() && !tested.empty()) {
     context.pass("rdma.rate",
-                 counted(tested.size(), "way reaches its rate", "ways reach their rate"));
+                 counted(tested.size(), "path reaches its rate", "paths reach their rate"));
   }
 }
 

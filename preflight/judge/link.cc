@@ -80,7 +80,7 @@ std::string found_words(const Summary& summary, std::size_t paths) {
   if (paths == 1) {
     return rate_words(summary.slowest);
   }
-  return fmt::format("{} on {} ways, {} to {}", rate_words(summary.median), paths,
+  return fmt::format("{} on {} paths, {} to {}", rate_words(summary.median), paths,
                      rate_words(summary.slowest), rate_words(summary.fastest));
 }
 
@@ -130,7 +130,7 @@ void report_rate_passed(JudgeContext& context) {
   }
   if (well > 0) {
     context.pass("link.rate",
-                 fmt::format("{} of {} reach their rate", counted(well, "way", "ways"), known));
+                 fmt::format("{} of {} reach their rate", counted(well, "path", "paths"), known));
   }
 }
 

@@ -90,7 +90,7 @@ void report_loss(JudgeContext& context, const FaultLocation& location) {
       context.input, location, "link.loss",
       count.percent() >= limits.loss_critical_percent ? Status::Critical : Status::Warning);
   finding.check.found = fmt::format("{:.3g} %: {} of {} packets on {}", count.percent(), count.lost,
-                                    count.sent, counted(location.paths.size(), "way", "ways"));
+                                    count.sent, counted(location.paths.size(), "path", "paths"));
   finding.check.wanted = fmt::format("{} % at most, with nothing else on", limits.loss_percent);
   add_evidence(context.input, location.paths, finding);
   context.explain(location.paths);
@@ -118,7 +118,7 @@ void judge_loss(JudgeContext& context) {
       all.lost += path.lost;
     }
     context.pass("link.loss", fmt::format("{} of {} packets lost on {}", all.lost, all.sent,
-                                          counted(tested.size(), "way", "ways")));
+                                          counted(tested.size(), "path", "paths")));
   }
 }
 

@@ -146,7 +146,7 @@ void judge_mtus(JudgeContext& context) {
   }
   if (context.findings.size() == before && !tested.empty()) {
     context.pass("link.mtu", fmt::format("{} of {} carry what both ends have",
-                                         counted(tested.size(), "way", "ways"), tested.size()));
+                                         counted(tested.size(), "path", "paths"), tested.size()));
   }
 }
 

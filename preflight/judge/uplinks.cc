@@ -120,9 +120,10 @@ void add_rounds(const JudgeContext& context, const Crossing& crossing, Finding& 
   }
   const auto paths = static_cast<double>(crossing.slow.size());
   finding.check.status = grade_of(context.input.limits(), sum, wanted);
-  finding.check.found = fmt::format("{} a way on the average of {} ways, while others are at it",
-                                    rate_words(sum / paths), crossing.slow.size());
-  finding.check.wanted = fmt::format("{} a way, as alone", rate_words(wanted / paths));
+  finding.check.found =
+      fmt::format("{} a path on the average of {} paths, while others are under load",
+                  rate_words(sum / paths), crossing.slow.size());
+  finding.check.wanted = fmt::format("{} a path, as alone", rate_words(wanted / paths));
 }
 
 // All hosts may be namespaces of one machine: its processors are short before any link is.
@@ -268,7 +269,7 @@ void judge_sharing(JudgeContext& context) {
   Finding finding =
       finding_of(context.input, location, "link.shared", many ? Status::Warning : Status::Info);
   finding.check.found = fmt::format("{} of {} reach their rate only with nothing else on",
-                                    counted(location.paths.size(), "way", "ways"), known);
+                                    counted(location.paths.size(), "path", "paths"), known);
   finding.check.wanted = "the same while other pairs are at it";
   finding.check.why = "no two groups of hosts explain it: the switch itself, or a busy host";
   context.add(std::move(finding));

@@ -244,7 +244,7 @@ void Windows::run() {
   }
   if (held_.empty() && looked_at_ > 0) {
     context_.pass("path.window", fmt::format("no buffer holds back any of {}",
-                                             counted(looked_at_, "way", "ways")));
+                                             counted(looked_at_, "path", "paths")));
   }
 }
 

@@ -304,7 +304,8 @@ void print_heat_map(const cli::Context& context, const Measured& measured) {
     print_line(context, std::move(line));
   }
   if (map.left_out > 0) {
-    fmt::print(context.out, "… and {} hosts more, of which no more ways stand out\n", map.left_out);
+    fmt::print(context.out, "… and {} hosts more, of which no more paths stand out\n",
+               map.left_out);
   }
   print_legend(context, look, ExpectedRates(measured).is_by_links());
   context.out << '\n';

@@ -71,9 +71,9 @@ std::string loss(const Measured& measured) {
   if (tested == 0) {
     return {};
   }
-  return lossy == 0 ? fmt::format("none on {}", counted(tested, "way", "ways"))
+  return lossy == 0 ? fmt::format("none on {}", counted(tested, "path", "paths"))
                     : fmt::format("on {} of {}, {:.2g} % at most ({})", lossy,
-                                  counted(tested, "way", "ways"), most, worst);
+                                  counted(tested, "path", "paths"), most, worst);
 }
 
 std::string largest_packets(const Measured& measured) {
@@ -88,7 +88,7 @@ std::string largest_packets(const Measured& measured) {
   for (const auto& [mtu, count] : paths) {
     if (sizes++ < kMaxMtus) {
       text += fmt::format("{}{:.0f} bytes on {}", text.empty() ? "" : ", ", mtu,
-                          counted(count, "way", "ways"));
+                          counted(count, "path", "paths"));
     }
   }
   return text + (sizes > kMaxMtus ? fmt::format(", and {} sizes more", sizes - kMaxMtus) : "");
@@ -120,7 +120,7 @@ std::string rdma(const Measured& measured) {
   }
   std::ranges::sort(known);
   return fmt::format("{} at the median of {}, {} at least", rate(known[known.size() / 2]),
-                     counted(known.size(), "way", "ways"), rate(known.front()));
+                     counted(known.size(), "path", "paths"), rate(known.front()));
 }
 
 std::string cut_in_words(const Measured& measured, const CutResult& cut) {

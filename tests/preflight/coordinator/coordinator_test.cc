@@ -204,7 +204,7 @@ TEST(Lead, no_more_suspects_than_there_is_time_for) {
             return std::vector<coordinator::Pair>(50, coordinator::Pair{2, 0});
           }});
   ASSERT_EQ(measured.left_out.size(), 1U);
-  EXPECT_EQ(measured.left_out[0], "44 of 50 ways that looked slow were not tested again, alone");
+  EXPECT_EQ(measured.left_out[0], "44 of 50 paths that looked slow were not tested again, alone");
 }
 
 // Each of them would take its whole bound.

@@ -131,8 +131,8 @@ TEST(Summary, SaysEachInALine) {
       summary_of(cluster.measured),
       ElementsAre(
           Pair("round trip", "80.0 µs at the median of 21 pairs, 80.6 µs at most (gpu1 and gpu2)"),
-          Pair("loss", "on 6 of 42 ways, 0.55 % at most (gpu3 to gpu0)"),
-          Pair("packet", "9000 bytes on 42 ways"),
+          Pair("loss", "on 6 of 42 paths, 0.55 % at most (gpu3 to gpu0)"),
+          Pair("packet", "9000 bytes on 42 paths"),
           Pair("clocks", "at most 3.40 µs apart (gpu1 and gpu5)"),
           Pair("cut",
                "gpu4 to gpu7 | gpu0 to gpu3: 20.3 Gb/s together, 37.6 Gb/s one by one "
