@@ -51,7 +51,7 @@ def arguments():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("endurance.json"))
     parser.add_argument("chokepoint", type=pathlib.Path)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     asked.chokepoint = asked.chokepoint.resolve()
     asked.parts = asked.parts or [*PARTS]
     return asked
