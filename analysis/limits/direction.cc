@@ -17,31 +17,6 @@
 namespace chokepoint::analysis {
 namespace {
 
-// Thresholds of "Limits" in docs/internals/attribution.md.
-// Share of packets retransmitted: more than any network loses by itself.
-constexpr double kMinLossShare = 0.0005;
-// Share of packets lost: more than a queue that overflows now and then makes.
-constexpr double kMinPolicedLossShare = 0.02;
-constexpr double kMinLostPerWindow = 0.5;  // lost packets a congestion window, on long paths
-// Quantile taken as the least: single shorter round trips are misreadings.
-constexpr double kFloorQuantile = 0.01;
-// Median bin to the 95th percentile, by arrivals at the receiver.
-constexpr double kMinSteadyBins = 0.55;
-// Likewise of an interface, of which more readings are whole.
-constexpr double kMinSteadyLine = 0.85;
-constexpr std::size_t kMinReadings = 5;
-constexpr double kMinShareOfReadings = 0.5;  // of the readings while something was under way
-constexpr double kMinCoreWaitShare = 0.2;  // share of the time in which some task waits for a core
-constexpr double kMinDataBytes = 3000;     // bytes of a bin, to count as one in which data pass
-constexpr double kMinQueuedShare = 0.75;   // of such bins, with a queue: it lies before a link
-// Likewise, where the queue leaves at the link's rate.
-constexpr double kMinQueuedShareAtOneRate = 0.45;
-constexpr double kMaxRateSpread = 0.25;  // relative; two rates closer than this are one rate
-// A window that fell within this time of a loss fell by it.
-constexpr std::int64_t kMaxFallAfterLossNs = 500'000'000;
-constexpr int kMinFallsByLoss = 2;         // of the congestion window, after losses
-constexpr double kMaxRttDeviation = 0.75;  // of the kernel's mean round trip
-
 // "4096 16384 4194304": the last is the maximum.
 std::optional<double> last_number(std::string_view text) {
   const std::size_t space = text.find_last_of(" \t");
@@ -183,7 +158,7 @@ double usual_rtt_us(const std::vector<const SocketSample*>& busy) {
   return math::median(rtts).value_or(0);
 }
 
-bool is_crowded(const NodeData& node) { return core_wait_share(node) > kMinCoreWaitShare; }
+bool is_crowded(const NodeData& node) { return core_wait_share(node) > kMinCrowdedShare; }
 
 // What leaves a queue does so at the link's rate: a round trip is as long as what is in flight
 // takes at the rate of the fullest bins. An acknowledgement that waits for a processor is late
@@ -204,7 +179,7 @@ bool is_late_by_host(const RunData& run, const DirectionView& view, const Direct
   std::vector<double> of_bins;    // bytes a microsecond
   std::vector<double> of_queues;  // likewise
   for (const FlowSample& sample : view.at_sender->packets.at(side_of(view))) {
-    if (sample.rtt_us.known() && figure(sample.payload_bytes) > kMinDataBytes) {
+    if (sample.rtt_us.known() && figure(sample.payload_bytes) > kMinPassingBytes) {
       of_bins.push_back(figure(sample.payload_bytes) * 1e3 /
                         static_cast<double>(std::max<std::int64_t>(sample.bin_ns, 1)));
       if (is_queued(figure(sample.rtt_us), facts.min_rtt_us)) {

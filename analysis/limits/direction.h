@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/limits/thresholds.h"
 #include "analysis/load/run_data.h"
 
 namespace chokepoint::analysis {
@@ -54,8 +55,7 @@ struct DirectionFacts {
   std::optional<double> send_buffer_bytes = {};  // as far as the system lets it grow
 };
 
-inline constexpr std::int64_t kRecovery = 3;     // congestion_state from here on (TCP_CA_Recovery)
-inline constexpr double kBulkBytes = 48 * 1024;  // in flight: more than a small message
+inline constexpr std::int64_t kRecovery = 3;  // congestion_state from here on (TCP_CA_Recovery)
 // A receiver acknowledges every second full packet at least: RFC 9293, section 3.8.6.3.
 inline constexpr double kDelayedAckPackets = 2;
 

@@ -10,19 +10,8 @@ namespace {
 
 using record::SocketSample;
 
-// Thresholds of "Limits" in docs/internals/attribution.md.
-constexpr double kMinReceiveWindowUsed = 0.8;  // share of the announced window that is in flight
-constexpr std::int64_t kMinBytes = 100;        // of a bin; bins with fewer are ignored
 // In flight, of packets of 1500 bytes.
 constexpr double kDelayedAckBytes = 1500 * kDelayedAckPackets;
-// Share of the congestion window that is in flight.
-constexpr double kMinCongestionWindowUsed = 0.7;
-constexpr double kMinBufferUsed = 0.75;  // share of the send buffer that is in flight
-// From here on a sender may be slow to find its pace again after a pause.
-constexpr double kMinLongRoundTripUs = 2000;
-constexpr std::int64_t kMinCellNs = 20'000'000;  // sockets are read as often
-// Mean over all rows, at most: a damaged row may claim to have lasted for years.
-constexpr double kMaxMeanCellsOfRow = 64;
 
 Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
   const double in_flight = figure(sample.max_in_flight_bytes);
@@ -287,7 +276,7 @@ std::vector<LimitedSpan> limits_of_packets(const std::vector<record::FlowSample>
   own.min_rtt_us = lesser_rtt_us(facts.min_rtt_us, static_cast<double>(least_rtt_us(samples)));
   std::vector<LimitedSpan> spans;
   for (const record::FlowSample& sample : samples) {
-    if (sample.payload_bytes.value_or(0) > kMinBytes) {
+    if (sample.payload_bytes.value_or(0) > kMinBinBytes) {
       LimitedSpan span{.span = {sample.t_ns - sample.bin_ns, sample.t_ns}};
       span.times[limit_of(sample, own)] = static_cast<double>(sample.bin_ns);
       spans.push_back(span);

@@ -6,11 +6,6 @@
 namespace chokepoint::analysis {
 namespace {
 
-constexpr std::int64_t kPaceCellNs = 10'000'000;  // samples of packets are as long
-constexpr std::int64_t kPeakCells = 10;
-constexpr std::int64_t kMinCoarseSampleNs = 500'000'000;
-constexpr double kMinShareOfFullest = 0.01;  // of the fullest cell; cells with less are ignored
-
 std::int64_t pace_cell_of(std::int64_t t_ns) {
   return t_ns >= 0 ? t_ns / kPaceCellNs : (t_ns - kPaceCellNs + 1) / kPaceCellNs;
 }

@@ -28,6 +28,7 @@
 #include "analysis/confirm/saved_tests.h"
 #include "analysis/confirm/tests.h"
 #include "analysis/export/export_document.h"
+#include "analysis/limits/thresholds.h"
 #include "analysis/live/live_run.h"
 #include "analysis/load/run_summary.h"
 #include "analysis/report/report_document.h"
@@ -257,6 +258,20 @@ std::string traps_page() {
   return page;
 }
 
+std::string thresholds_page() {
+  std::string page = fmt::format(
+      "# Thresholds of limits\n{}\nBy these the limits of a direction of a connection are told "
+      "([attribution.md](attribution.md)); `analysis/limits/limits.def` has them. *Chosen*: on "
+      "drawn plays of the lab.\n\n| threshold | value | unit | bounds | source |\n"
+      "|---|---|---|---|---|\n",
+      kMade);
+  for (const analysis::Threshold& each : analysis::kThresholds) {
+    page += fmt::format("| `{}` | {} | {} | {} | {} |\n", each.name, each.value, each.unit,
+                        cell(each.bounds), each.source);
+  }
+  return page;
+}
+
 json::Json live_schema() {
   json::Json node = json::schema_of<analysis::LiveNode>();
   const json::Json dialect = node["$schema"];
@@ -324,6 +339,7 @@ int run(const std::filesystem::path& tree, bool is_check) {
       {folder + "series.md", series_page()},
       {folder + "causes.md", causes_page()},
       {folder + "traps.md", traps_page()},
+      {"docs/internals/thresholds.md", thresholds_page()},
       {folder + "fields.md", fields_page(schemas)},
       {"web/src/document/documents.ts",
        types_page(schemas, {"chokepoint.report/1", "chokepoint.preflight/1"})}};
