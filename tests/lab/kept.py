@@ -19,5 +19,7 @@ def play(one, folder, build, is_watched=True, player=Player, more=None):
 
 
 def truth(one, result):
-    return {"name": one.name, "truth": one.truth, "fault": one.fault, "steps_ms": result.steps_ms,
-            "exit_statuses": result.statuses, "counters": result.counters, "spent": result.spent}
+    return {"name": one.name, "truth": one.truth, "fault": one.fault,
+            "job": {"shape": one.job.shape, "ranks": len(one.ranks) * one.job.ranks_a_host},
+            "steps_ms": result.steps_ms, "exit_statuses": result.statuses,
+            "counters": result.counters, "spent": result.spent}

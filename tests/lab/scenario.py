@@ -43,6 +43,11 @@ class Job:
     options: dict = dataclasses.field(default_factory=dict)
     is_interleaved: bool = False  # ranks 0, 2, … on the first of two hosts
 
+    @property
+    def shape(self):
+        """How its ranks work together, in a word."""
+        return self.options.get("shape") or self.options.get("pattern") or self.program
+
 
 @dataclasses.dataclass
 class Expected:
