@@ -60,6 +60,12 @@ def off(told, true):
     return None if told is None or not true else (told - true) / true
 
 
+def between(verdict):
+    """The lost time's interval, where one is told."""
+    ends = [verdict.get("lost_low_ms"), verdict.get("lost_high_ms")]
+    return None if None in ends else ends
+
+
 def judged(chokepoint, case):
     """A plain document: what was true, what was told, and what is right about it."""
     document, failure, seconds = answer(chokepoint, case.records)
@@ -72,6 +78,7 @@ def judged(chokepoint, case):
         "told": {"class": verdict["class"], "cause": verdict.get("cause"),
                  "where": {name: value for name, value in where.items() if value is not None},
                  "lost_ms": verdict.get("lost_ms_per_step"),
+                 "lost_between": between(verdict),
                  "share_percent": verdict.get("share_percent"),
                  "confidence": verdict.get("confidence")},
         "class_right": right,
