@@ -26,6 +26,8 @@ import picking  # noqa: E402
 import recordings  # noqa: E402
 import rows  # noqa: E402
 import store  # noqa: E402
+import tables  # noqa: E402
+import verdicts  # noqa: E402
 from rows import Refused  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
@@ -190,6 +192,19 @@ class Picked(InAFolder):
         self.assertEqual(sorted(store.kind_of(case) for case in chosen),
                          ["far", "healthy", "healthy", "late"])
         self.assertEqual(len(picking.picked(self.folder, "*-far", [], 4)), 1)
+
+
+class Judged(InAFolder):
+    def test_first_steps_are_judged_where_the_fault_was_there(self):
+        (self.folder / "early").mkdir()
+        for fault, is_judged in (({"kind": "link"}, True), ({"kind": "cut", "from_s": 2}, False)):
+            case = recordings.Recording(self.folder, "p", {**TRUTH, "fault": fault})
+            self.assertEqual("early" in verdicts.records_of(case), is_judged)
+
+    def test_an_interval_holds_the_true_lost_time_or_not(self):
+        for between, does in (([30, 50], True), ([30, 39], False), (None, None)):
+            self.assertIs(tables.holds({"told": {"lost_between": between}, "class_right": True,
+                                        "lost": {"true": 40}}), does)
 
 
 def line(play="p", record="whole", told="lan-loss", **changed):

@@ -60,12 +60,12 @@ def write(file, lines):
 
 def lost_of_one(before, after):
     """What was right of a play and is no more."""
-    if before.is_class_right and not after.is_class_right:
+    if after.is_alarm and not before.is_alarm:
+        yield f"{after.told} is an alarm, and the play is healthy"
+    elif before.is_class_right and not after.is_class_right:
         yield f"the class {before.told} was right, {after.told} is not"
     elif before.is_place_right and after.is_place_right is False:
         yield "the place was right and is not"
-    if after.is_alarm and not before.is_alarm:
-        yield f"{after.told} is an alarm, and the play is healthy"
 
 
 def within_by_kind(lines, kinds):

@@ -47,8 +47,9 @@ def off_of_step(found):
 
 
 def records_of(case):
-    return [record for record in RECORDS
-            if record != EARLY or (case.folder / judging.EARLY).is_dir()]
+    """Without those of the first steps where there are none, or the fault came after them."""
+    has_early = (case.folder / judging.EARLY).is_dir() and not case.begins_late
+    return [record for record in RECORDS if record != EARLY or has_early]
 
 
 def all_of(corpus, plays, program):
