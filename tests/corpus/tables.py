@@ -7,7 +7,7 @@ import report
 import verdicts
 
 COLUMNS = ("plays", "class right", "place right", "lost within 15 %", "within 10 %",
-           "off, in % of the step: median, 90 %, most", "alarms")
+           "off, in % of the step: median, most", "alarms")
 INTERVAL = "true lost time in the interval told"
 MISSES = ("play", "record", "true", "told", "lost ms true, told")
 
@@ -27,8 +27,8 @@ def holds(found):
 
 def off(group):
     spread = figures.spread([one["off_of_step"] for one in group])
-    return ", ".join(report.percent(spread[word]) for word in ("median", "p90", "max")) if (
-        spread) else report.ABSENT
+    return ", ".join(report.percent(spread[word]) for word in ("median", "max")) if spread else (
+        report.ABSENT)
 
 
 def cells(group, has_intervals):
