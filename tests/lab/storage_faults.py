@@ -1,10 +1,11 @@
 """Faults of what ranks read and write: files of a file system of the lab's own (slow_files.py), or
-of a disk."""
+of a disk, or objects of a store (store.py)."""
 
 import contextlib
 import os
 import pathlib
 import subprocess
+import sys
 import time
 
 import cgroups
@@ -15,13 +16,15 @@ from host_faults import OfTheRank
 from processes import tree_of
 
 PROGRAM = pathlib.Path(__file__).parent / "slow_files.py"
+STORE = pathlib.Path(__file__).parent / "store.py"
+STORE_PORT = 9000
 HAS_FUSE = "import importlib.util, sys; sys.exit(importlib.util.find_spec('fusepy') is None)"
 LEAST_DISK = 32_000_000  # for the file system itself
 MOUNT_S = 10
 
 
 class SlowFiles(Fault):
-    """Of `ranks`, or of all: `mbps` and `latency_ms`; see slow_files.py."""
+    """Of `ranks`, or of all: `mbps` and `latency_ms`, of files or of what a store has for them."""
 
     def begin(self, jobs):
         self.set_speed(f"{self.words.get('mbps', 0)} {self.words.get('latency_ms', 0)}")
@@ -73,17 +76,32 @@ class SlowDisk(OfTheRank):
 
 
 @contextlib.contextmanager
-def data_of(folder, ranks, words):
+def data_of(stage, folder, ranks, words):
     """Files for each rank, in folder/rank-0 and so on: of a file system of the lab's own, or where
-    `words` say so on a disk."""
+    `words` say so on a disk or in a store."""
+    folders = [folder / f"rank-{number}" for number in range(ranks)]
     with contextlib.ExitStack() as stack:
         if words.get("on") == "disk":
-            yield [stack.enter_context(disk_of_files(folder / f"rank-{number}", words))
-                   for number in range(ranks)]
+            yield [stack.enter_context(disk_of_files(each, words)) for each in folders]
+        elif words.get("on") == "store":
+            yield stored(stage, folders, words)
         else:
             python = python_with_fuse()
-            yield [stack.enter_context(mounted(python, folder / f"rank-{number}", words))
-                   for number in range(ranks)]
+            yield [stack.enter_context(mounted(python, each, words)) for each in folders]
+
+
+def stored(stage, folders, words):
+    """The switch has a store; the folders say how fast it answers."""
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "speed").write_text(f"0 {words.get('latency_ms', 0)}")
+    words = [sys.executable, "-B", STORE, STORE_PORT, folders[0].parent, words["kb"] * 1000]
+    stage.hosts[stage.scenario.switch].serve(words, STORE_PORT)
+    return folders
+
+
+def store_address(stage):
+    return f"{stage.end(stage.scenario.switch).ipv4}:{STORE_PORT}"
 
 
 @contextlib.contextmanager

@@ -99,7 +99,7 @@ class Player:
             yield
             return
         ranks = len(self.scenario.ranks) * job.ranks_a_host
-        with storage_faults.data_of(self.files, ranks, job.data) as self.stage.data:
+        with storage_faults.data_of(self.stage, self.files, ranks, job.data) as self.stage.data:
             yield
 
     def watch(self, jobs):
@@ -155,9 +155,9 @@ class Player:
         name = self.scenario.job.program
         if name in BY_TORCH:
             return [python_with_torch(), "-B", BY_TORCH[name]]
-        if name == "nccl":
-            return [sys.executable, "-B", NCCL_RANK, "--program", nccl_stand_in(),
-                    "--addresses", ",".join(addresses)]
+        if name in ("nccl", "grid"):
+            stand_in = ["--grid", nccl_grid()] if name == "grid" else ["--program", nccl_stand_in()]
+            return [sys.executable, "-B", NCCL_RANK, *stand_in, "--addresses", ",".join(addresses)]
         return [trainer()]
 
     def launched(self, host, program, addresses):
@@ -192,6 +192,8 @@ class Player:
             own |= {"marks": True}
         if job.data:
             own |= {"data": self.files}
+            if job.data.get("on") == "store":
+                own |= {"store": storage_faults.store_address(self.stage)}
         file = self.options / host
         file.write_text("".join(f"{word}\n" for name, value in
                                 {**own, **job.options, **self.fault.options()}.items()
