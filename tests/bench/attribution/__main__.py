@@ -1,5 +1,5 @@
 """usage: attribution [--repetitions N] [--only GLOB] [--limit N] [--seed N] [--out DIR] CHOKEPOINT
-       attribution --draw N --seed S [--of-input] [--out DIR] CHOKEPOINT
+       attribution --draw N --seed S [--of KIND[,KIND…]] [--out DIR] CHOKEPOINT
        attribution --diagnose-only DIR [--only GLOB] [--without WHAT] CHOKEPOINT
        attribution --list CHOKEPOINT
 
@@ -10,12 +10,13 @@ divided by their names into the half on which thresholds are chosen and the half
 --without judges records from which something was taken: the library's collectives, all packets,
 all of sockets, the host's counters, or every node but the first. Another --seed is another order,
 and, but for 0, somewhat other strengths. --draw plays N jobs, wires and faults that a seed draws from
-ranges instead (draw.py), once each; --of-input such of what ranks read and write. --report FILE.json gets everything, and the tables a file
-.md beside it. Nothing fails by what is measured.
+ranges instead (draw.py), once each; --of only these kinds, by the names of draw.KINDS. --report FILE.json
+gets everything, and the tables a file .md beside it. Nothing fails by what is measured.
 """
 
 import argparse
 import fnmatch
+import functools
 import json
 import os
 import pathlib
@@ -35,6 +36,14 @@ import report  # noqa: E402
 import strengths  # noqa: E402
 
 
+def kinds(text):
+    unknown = set(text.split(",")) - set(draw.NAMES)
+    if unknown:
+        raise argparse.ArgumentTypeError(
+            f"no such kind: {', '.join(sorted(unknown))}; there are {', '.join(draw.NAMES)}")
+    return text.split(",")
+
+
 def arguments():
     parser = argparse.ArgumentParser(prog="attribution", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -44,7 +53,8 @@ def arguments():
     parser.add_argument("--limit", type=int, help="so many scenarios, of all kinds first")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--draw", type=int, metavar="N")
-    parser.add_argument("--of-input", action="store_true", help="draw what is read and written")
+    parser.add_argument("--of", type=kinds, default=draw.NAMES, metavar="KIND[,KIND…]",
+                        help="draw these alone")
     parser.add_argument("--out", type=pathlib.Path, default="build/bench/attribution")
     parser.add_argument("--play-only", action="store_true", help="judge nothing")
     parser.add_argument("--diagnose-only", type=pathlib.Path, metavar="DIR")
@@ -55,10 +65,6 @@ def arguments():
     asked = parser.parse_args()
     asked.chokepoint = os.path.abspath(asked.chokepoint)
     return asked
-
-
-def draws(asked):
-    return draw.plays(asked.seed, asked.draw, draw.input_play if asked.of_input else draw.play)
 
 
 def judged(asked, case):
@@ -93,7 +99,8 @@ def say(text):
 
 
 def chosen(asked):
-    named = draws(asked) if asked.draw else strengths.every(asked.seed)
+    named = (draw.plays(asked.seed, asked.draw, functools.partial(draw.play, of=asked.of))
+             if asked.draw else strengths.every(asked.seed))
     return [(base, one) for base, one in named
             if fnmatch.fnmatch(one.name, asked.only)]
 

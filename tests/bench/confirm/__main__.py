@@ -3,10 +3,9 @@
        confirm --beside PAIRS [--percent P] [--seconds S] [--report FILE.json] CHOKEPOINT
 
 How often `chokepoint diagnose --confirm` is right: plays jobs, wires and faults that a seed draws, as
-`attribution --draw` does (every fourth of what ranks read and write), and has each verdict tested on
-the job's hosts once the job is over. Of the faults that can end, half are over by then. A confirmed
-verdict is right where class and place are and the fault is there; one that is not confirmed, where
-either is wrong or the fault is over. The same with a copy of the records that holds nothing of packets,
+`attribution --draw` does, and has each verdict tested on the job's hosts once the job is over. Of the
+faults that can end, half are over by then. A confirmed verdict is right where class and place are and
+the fault is there; one that is not confirmed, where either is wrong or the fault is over. The same with a copy of the records that holds nothing of packets,
 sockets and connections, as where a host lets nobody look at them: its verdict is unknown, and the
 tests are to find the cause. --judge-only judges what lies in DIR already. FILE.json gets
 everything, a file .md beside it the tables. --beside measures instead what tests of a running job cost
@@ -36,7 +35,6 @@ import lacking  # noqa: E402
 import recordings  # noqa: E402
 import report  # noqa: E402
 
-INPUT_EVERY = 4
 SPARE_MB = 800  # of a disk, for what a test of storage writes
 CAN_END = ("link", "competing", "slow-files", "slow-disk")
 HAS_ENDED = ("cut", "flap")
@@ -67,8 +65,7 @@ def arguments():
 
 
 def drawn(seed, number):
-    make = draw.input_play if number % INPUT_EVERY == INPUT_EVERY - 1 else draw.play
-    one = make(seed, number)
+    one = draw.play(seed, number)
     if one.job.data:
         one.job.data |= {"spare_mb": SPARE_MB}
     return one
