@@ -1,11 +1,6 @@
 #include "capture/step/marks.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -20,35 +15,10 @@
 #include "base/record/names.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/number.h"
-#include "base/sys/root.h"
+#include "capture/step/marks_socket.h"
 
 namespace chokepoint::capture::step {
 namespace {
-
-// nullopt if the path is longer than the 107 bytes that a Unix socket's address holds.
-std::optional<sockaddr_un> address_of(const std::filesystem::path& path) {
-  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-  const std::string& text = path.native();
-  if (text.empty() || text.size() >= sizeof address.sun_path) {
-    return std::nullopt;
-  }
-  std::memcpy(address.sun_path, text.data(), text.size());
-  return address;
-}
-
-const sockaddr* generic(const sockaddr_un& address) {
-  return reinterpret_cast<const sockaddr*>(&address);
-}
-
-sys::Descriptor open_socket() {
-  return sys::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
-
-// Makes the kernel attach the sender's pid to each message (SO_PASSCRED).
-bool passes_credentials(const sys::Descriptor& socket) {
-  constexpr int kOn = 1;
-  return setsockopt(socket.get(), SOL_SOCKET, SO_PASSCRED, &kOn, sizeof kOn) == 0;
-}
 
 constexpr std::size_t kMaxNameBytes = 64;
 
@@ -117,105 +87,9 @@ class MarkSteps {
   std::map<int, Begun> begun_;  // by rank; -1: not known
 };
 
-namespace fs = std::filesystem;
-
-constexpr std::string_view kPrefix = "chokepoint-marks-";
-constexpr const char* kSocketName = "marks";
-
-// The folder itself, if it is this user's own and no other user can change what is in it. Every
-// user may write to a temporary folder: another one may have put a link there, or a folder with a
-// link in it, that leads to a file of this user.
-sys::Descriptor own_folder(const fs::path& path) {
-  sys::Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat status{};
-  const bool is_own = folder && ::fstat(folder.get(), &status) == 0 &&
-                      status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-  return is_own ? std::move(folder) : sys::Descriptor();
-}
-
-bool has_own_socket(const sys::Descriptor& folder) {
-  struct stat status{};
-  return ::fstatat(folder.get(), kSocketName, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISSOCK(status.st_mode) && status.st_uid == ::geteuid();
-}
-
-// True for a socket that is bound but has no listener; one that is just being made has no file yet.
-bool is_left_over(const sys::Descriptor& folder) {
-  // The folder that was checked, whatever has its name by now.
-  const fs::path checked = "/proc/self/fd/" + std::to_string(folder.get());
-  const auto address = address_of(checked / kSocketName);
-  const sys::Descriptor probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  return has_own_socket(folder) && address && probe &&
-         connect(probe.get(), generic(*address), sizeof *address) != 0 && errno == ECONNREFUSED;
-}
-
-// rmdir() follows no link, and removes no folder that has anything else in it.
-void remove_folder(const sys::Descriptor& folder, const fs::path& path) {
-  ::unlinkat(folder.get(), kSocketName, 0);
-  ::rmdir(path.c_str());
-}
-
-void remove_left_overs(const fs::path& below) {
-  sys::for_each_named(below, kPrefix, [](const fs::path& path) {
-    if (const sys::Descriptor folder = own_folder(path); folder && is_left_over(folder)) {
-      remove_folder(folder, path);
-    }
-  });
-}
-
-Result<fs::path> make_folder(const fs::path& below) {
-  std::string name = (below / kPrefix).string() + "XXXXXX";
-  if (!address_of(name + "/" + kSocketName)) {
-    return fail(ErrorKind::Unsupported, "listen for marks", below.string(),
-                "too long for the path of a socket", "set TMPDIR to a shorter path");
-  }
-  remove_left_overs(below);
-  if (mkdtemp(name.data()) == nullptr) {
-    Error error = from_errno(errno, "listen for marks", below.string());
-    error.next_step = "set TMPDIR to a folder that can be written to";
-    return fail(std::move(error));
-  }
-  return name;
-}
-
-// The folder with the socket for the job's marks: of this process alone, removed with its owner.
-// Folders that killed processes left behind are removed, too.
-class MarksFolder {
- public:
-  // Below `below`; if the socket's path gets too long or nothing can be made there, below /tmp or
-  // /dev/shm.
-  static Result<MarksFolder> make(const fs::path& below) {
-    Result<fs::path> folder = make_folder(below);
-    for (const char* other : {"/tmp", "/dev/shm"}) {
-      if (Result<fs::path> instead = folder ? folder : make_folder(other); instead) {
-        return MarksFolder(*instead);
-      }
-    }
-    return fail(folder.error());
-  }
-
-  MarksFolder(MarksFolder&& other) noexcept
-      : path_(std::exchange(other.path_, {})), folder_(std::move(other.folder_)) {}
-  MarksFolder& operator=(MarksFolder&&) = delete;
-
-  ~MarksFolder() {
-    if (folder_) {
-      remove_folder(folder_, path_);
-    }
-  }
-
-  fs::path socket() const { return path_ / kSocketName; }
-
- private:
-  explicit MarksFolder(fs::path path) : path_(std::move(path)), folder_(own_folder(path_)) {}
-  fs::path path_;
-  sys::Descriptor folder_;
-};
-
 constexpr std::size_t kMaxMarksPerCall = 16'384;
 // Of the 1,024 descriptors that a process has by default; who comes later waits in the backlog.
 constexpr std::size_t kMaxConnections = 512;
-constexpr int kBacklog = 4'096;  // at most net.core.somaxconn
 constexpr std::size_t kMaxMarkBytes = 512;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kEventsPerSecond = 50;
@@ -286,13 +160,8 @@ std::string detail_of(const Mark& mark, std::optional<int> rank) {
 
 class ListeningMarks final : public Marks {
  public:
-  ListeningMarks(MarksFolder folder, sys::Descriptor socket, const sys::Clock& clock,
-                 record::Writer& writer)
-      : folder_(std::move(folder)),
-        path_(folder_.socket()),
-        socket_(std::move(socket)),
-        clock_(clock),
-        writer_(writer) {}
+  ListeningMarks(MarksSockets sockets, const sys::Clock& clock, record::Writer& writer)
+      : sockets_(std::move(sockets)), clock_(clock), writer_(writer) {}
 
   ~ListeningMarks() override {
     if (refused_ > 0) {
@@ -304,7 +173,7 @@ class ListeningMarks final : public Marks {
     }
   }
 
-  const std::filesystem::path& path() const override { return path_; }
+  const std::filesystem::path& path() const override { return sockets_.path(); }
 
   bool take(const job::JobProcesses& processes, const OnStep& on_step) override {
     accept_waiting();
@@ -328,12 +197,11 @@ class ListeningMarks final : public Marks {
   // their sockets.
   void accept_waiting() {
     while (connections_.size() < kMaxConnections) {
-      sys::Descriptor connection(
-          ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (!connection || !passes_credentials(connection)) {
+      std::optional<sys::Descriptor> connection = sockets_.accept();
+      if (!connection) {
         return;
       }
-      connections_.push_back(std::move(connection));
+      connections_.push_back(std::move(*connection));
     }
   }
 
@@ -393,9 +261,7 @@ class ListeningMarks final : public Marks {
         .t_ns = t_ns, .kind = "mark", .subject = mark.name, .detail = detail_of(mark, rank)});
   }
 
-  MarksFolder folder_;
-  std::filesystem::path path_;
-  sys::Descriptor socket_;
+  MarksSockets sockets_;
   std::vector<sys::Descriptor> connections_;
   const sys::Clock& clock_;
   record::Writer& writer_;
@@ -404,16 +270,6 @@ class ListeningMarks final : public Marks {
   std::int64_t refused_ = 0;
   std::array<char, kMaxMarkBytes> bytes_ = {};
 };
-
-Result<sys::Descriptor> bind_marks(const std::filesystem::path& path) {
-  const std::optional<sockaddr_un> address = address_of(path);
-  sys::Descriptor socket = open_socket();
-  const bool is_bound = address && socket && passes_credentials(socket) &&
-                        bind(socket.get(), generic(*address), sizeof *address) == 0 &&
-                        ::listen(socket.get(), kBacklog) == 0;
-  return is_bound ? Result<sys::Descriptor>(std::move(socket))
-                  : fail(from_errno(errno, "listen for marks", path.string()));
-}
 
 }  // namespace
 
@@ -445,14 +301,9 @@ std::string text_of(const Mark& mark) {
 }
 
 Result<> send_mark(const std::filesystem::path& socket, const Mark& mark) {
-  const std::optional<sockaddr_un> address = address_of(socket);
-  if (!address) {
-    return fail(ErrorKind::Malformed, "", socket.string(), "too long for the path of a socket");
-  }
-  const sys::Descriptor sender = open_socket();
+  TRY(const sys::Descriptor sender, connect_to_marks(socket));
   const std::string text = text_of(mark);
-  if (!sender || connect(sender.get(), generic(*address), sizeof *address) != 0 ||
-      send(sender.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0) {
+  if (::send(sender.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0) {
     return fail(from_errno(errno, "", socket.string()));
   }
   return {};
@@ -460,9 +311,8 @@ Result<> send_mark(const std::filesystem::path& socket, const Mark& mark) {
 
 Result<std::unique_ptr<Marks>> Marks::listen(const std::filesystem::path& below,
                                              const sys::Clock& clock, record::Writer& writer) {
-  TRY(MarksFolder folder, MarksFolder::make(below));
-  TRY(sys::Descriptor socket, bind_marks(folder.socket()));
-  return std::make_unique<ListeningMarks>(std::move(folder), std::move(socket), clock, writer);
+  TRY(MarksSockets sockets, MarksSockets::listen(below));
+  return std::make_unique<ListeningMarks>(std::move(sockets), clock, writer);
 }
 
 }  // namespace chokepoint::capture::step

@@ -1,5 +1,6 @@
 // Marks from inside the job: messages on connections (SOCK_SEQPACKET) to a Unix socket whose path
-// the job finds in CHOKEPOINT_MARKS. A sender never waits, and never fails without a receiver.
+// the job finds in CHOKEPOINT_MARKS, or to the name that marks_socket.h describes. A sender never
+// waits, and never fails without a receiver.
 //
 //   process of the job                       $CHOKEPOINT_MARKS        the watch, 4 times a second
 //   connect()             ────────────────▶ backlog           ─────▶ accept(): up to 512

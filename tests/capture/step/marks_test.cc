@@ -1,3 +1,4 @@
+// And marks_socket.h: what arrives there are marks.
 #include "capture/step/marks.h"
 
 #include <gmock/gmock.h>
@@ -6,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -287,6 +289,51 @@ TEST_F(MarksTest, TheFolderIsNobodyElsesAndGoes) {
   EXPECT_EQ(folder.parent_path(), folder_.path());
   marks.reset();
   EXPECT_FALSE(fs::exists(folder));
+}
+
+// As of a job in a chroot, which lacks the folder.
+TEST_F(MarksTest, WithoutTheFolderTheyArriveByName) {
+  const fs::path path = marks->path();
+  fs::rename(path.parent_path(), folder_.path() / "elsewhere");
+  after(10, {.name = "step"});
+  after(20, {.name = "step", .rank = 1});
+  after(30, {.name = "step"});
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].end_ns - seen[0].start_ns, 50 * kMs);
+  marks.reset();
+  const Result<> nowhere = send_mark(path, {.name = "step"});
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code, ENOENT) << "why the path did not lead to it";
+}
+
+// Everybody can connect to a name, but only to folders that let them in.
+TEST_F(MarksTest, OfOtherUsersNoneArrivesByName) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "needs root, to be another user";
+  }
+  constexpr int kMany = 3'000;  // more than are closed in one look
+  const std::string flood =
+      "import os, socket, sys\n"
+      "os.setresuid(65533, 65533, 65533)\n"
+      "for _ in range(" +
+      std::to_string(kMany) +
+      "):\n"
+      "    stranger = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)\n"
+      "    stranger.connect(b'\\0' + os.environb[b'CHOKEPOINT_MARKS'])\n"
+      "    stranger.send(b'evaluation')\n";
+  auto strangers =
+      sys::Process::start({.command = {"python3", "-c", flood},
+                           .environment = {{std::string(kMarksVariable), marks->path().string()}}});
+  ASSERT_TRUE(strangers) << describe(strangers.error());
+  EXPECT_EQ(strangers->wait()->code, 0);
+  fs::rename(marks->path().parent_path(), folder_.path() / "elsewhere");
+  send({.name = "own"});
+  const std::ptrdiff_t before = open_descriptors();
+  for (int look = 0; look < 4; ++look) take();
+  EXPECT_EQ(open_descriptors(), before);
+  const auto kept = events();
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].subject, "own");
 }
 
 TEST_F(MarksTest, WhatTheKilledLeftIsTakenAway) {
