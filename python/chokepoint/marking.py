@@ -1,6 +1,7 @@
 """Marks from inside a job: messages on a connection to the Unix socket that CHOKEPOINT_MARKS
 names, as capture/step/marks.h describes them. Nothing here raises, and nothing waits: a mark that
-the connection has no room for is lost, and without a listener a mark does nothing.
+the connection has no room for is lost, and without a listener a mark does nothing, but for one line
+on standard error where there should be one.
 
 Any thread may call, also in a forked child. There is no lock, because a lock that another thread
 holds during fork() stays locked in the child. Instead, what belongs together is one object that is
@@ -56,7 +57,12 @@ class _Sender:
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _ROOM_BYTES)
-        self.socket.connect(path)
+        try:
+            self.socket.connect(path)
+        except OSError:
+            # In a chroot or a container without that folder: the network namespace has the name.
+            if self.socket.connect_ex(b"\0" + path) != 0:
+                raise
 
     def __del__(self):
         try:
@@ -78,6 +84,7 @@ class _Link:
 
 
 _link = None
+_has_said = False
 _next_number = 0
 _ended_ns = None  # when the newest step ended, if that is known and no step has begun since
 
@@ -103,13 +110,28 @@ def _look(now_ns):
     if sender is None and path:
         try:
             sender = _Sender(path)
-        except (OSError, ValueError):
-            pass  # nobody listens, or the value is no path of a socket
+        except (OSError, ValueError) as error:  # nobody listens, or this is no path of a socket
+            if before is None and not find_rank(os.environ):
+                _say_that_none_arrives(path, error)
     rank = find_rank(os.environ) if sender else None
     link = _Link(path, sender, b"" if rank is None else b" rank=%d" % rank,
                  now_ns + _LOOK_AGAIN_NS)
     _link = link
     return link
+
+
+def _say_that_none_arrives(path, error):
+    """Once, by the rank that speaks for the others, or by a process that is none."""
+    global _has_said
+    if not _has_said:
+        _has_said = True
+        try:
+            why = getattr(error, "strerror", None) or error
+            sys.stderr.write(f"chokepoint: no step marks: {os.fsdecode(path)}: {why}; a job in a "
+                             "container needs that folder, or the network namespace of "
+                             "'chokepoint run'\n")
+        except Exception:  # no standard error, or nobody reads it
+            pass
 
 
 def _send(link, text):

@@ -13,14 +13,16 @@ MARK = re.compile(r"(?P<name>\S+)(?: (?P<number>\d+))?(?: samples=(?P<samples>\d
 class Listener:
     """A context: CHOKEPOINT_MARKS names its socket meanwhile."""
 
-    def __init__(self, path=None):
+    def __init__(self, path=None, by_name=False):
+        """`by_name`: the path leads nowhere, as in a chroot, and the socket has its name alone."""
+        self.by_name = by_name
         self.folder = tempfile.TemporaryDirectory()
         self.path = path or os.path.join(self.folder.name, "marks")
 
     def __enter__(self):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        self.socket.bind(self.path)
+        self.socket.bind("\0" + self.path if self.by_name else self.path)
         self.socket.listen(128)
         self.connections = []
         os.environ["CHOKEPOINT_MARKS"] = self.path

@@ -108,6 +108,12 @@ class WhatArrives(Marking):
                 for _ in chokepoint.steps(1 / each for each in (1, 0)):
                     pass
 
+    def test_they_arrive_by_name_where_the_folder_is_missing(self):
+        with Listener(by_name=True) as listener:
+            with chokepoint.step():
+                pass
+            self.assertEqual(listener.said(), ["step 0"])
+
 
 class Ranks(Marking):
     CASES = ({}, {"RANK": "3"}, {"RANK": "x", "SLURM_PROCID": "2"}, {"RANK": "-1"}, {"RANK": ""},
@@ -162,6 +168,22 @@ class WhereNobodyListens(Marking):
         before = self.descriptors()
         self.marked()
         self.assertEqual(self.descriptors(), before)
+
+    def test_one_line_says_so(self):
+        script = ("import os, chokepoint\nfor _ in range(3): chokepoint.mark()\n"
+                  "if os.fork() == 0: chokepoint.mark()\nelse: os.wait()")
+        for environment, lines in (({}, 0), ({"CHOKEPOINT_MARKS": "/nowhere/marks"}, 1),
+                                   ({"CHOKEPOINT_MARKS": "/nowhere/marks", "RANK": "0"}, 1),
+                                   ({"CHOKEPOINT_MARKS": "/nowhere/marks", "RANK": "3"}, 0)):
+            with self.subTest(environment):
+                said = subprocess.run([sys.executable, "-c", script], check=True, timeout=60,
+                                      env={**os.environ, **environment}, capture_output=True,
+                                      text=True).stderr
+                self.assertEqual(said.count("/nowhere/marks: No such file or directory"), lines)
+                self.assertEqual(len(said.splitlines()), lines, said)
+        said = run("import sys, chokepoint\nsys.stderr = None\nchokepoint.mark()",
+                   CHOKEPOINT_MARKS="/nowhere/marks")
+        self.assertEqual(said, "")
 
     def test_values_that_name_no_socket(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <string_view>
 
@@ -13,15 +14,21 @@
 namespace chokepoint::trainer {
 namespace {
 
-int connected_to(std::string_view path) {
+// `before`: zero bytes in front of the path, which make a name of it that needs no file.
+bool connects(int made, std::string_view path, std::size_t before) {
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
   if (path.size() >= sizeof address.sun_path) {
-    return -1;
+    return false;
   }
-  path.copy(address.sun_path, path.size());
-  const int made = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  path.copy(&address.sun_path[before], path.size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + path.size());
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what connect() takes.
-  if (connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  return connect(made, reinterpret_cast<const sockaddr*>(&address), size) == 0;
+}
+
+int connected_to(std::string_view path) {
+  const int made = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (!connects(made, path, 0) && !connects(made, path, 1)) {
     close(made);
     return -1;
   }

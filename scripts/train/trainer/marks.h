@@ -1,5 +1,6 @@
 // Tells chokepoint, where it watches, that a step begins: a message to the socket that
-// CHOKEPOINT_MARKS names. Never waits, and never fails where nobody listens. One thread.
+// CHOKEPOINT_MARKS names, as a path or, without its folder, as a name. Never waits, and never fails
+// where nobody listens. One thread.
 #pragma once
 
 namespace chokepoint::trainer {
