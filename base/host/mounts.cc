@@ -1,5 +1,6 @@
 #include "base/host/mounts.h"
 
+#include <fmt/format.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -166,6 +167,30 @@ const Mount* mount_of(std::span<const Mount> mounts, std::string_view path) {
         (found == nullptr || mount.point.size() >= found->point.size())) {
       found = &mount;
     }
+  }
+  return found;
+}
+
+const Mount* ProcessMounts::of(std::string_view file) const {
+  if (root_folder.empty()) {
+    return mount_of(mounts, file);
+  }
+  return is_below(file, root_folder) ? mount_of(mounts, file.substr(root_folder.size())) : nullptr;
+}
+
+std::string mounts_folder_of(const sys::Root& root, pid_t pid) {
+  const std::string folder = fmt::format("/proc/{}", pid);
+  const auto namespace_of = root.link_target(folder + "/ns/mnt");
+  return namespace_of && namespace_of == root.link_target("/proc/self/ns/mnt") ? "/proc/self"
+                                                                               : folder;
+}
+
+ProcessMounts mounts_of_process(const sys::Root& root, pid_t pid) {
+  const std::string folder = mounts_folder_of(root, pid);
+  ProcessMounts found{.mounts = mounts_in(root.text(folder + "/mountinfo").value_or(""))};
+  if (folder != "/proc/self") {
+    const std::string root_folder = root.link_target(folder + "/root").value_or("/");
+    found.root_folder = root_folder == "/" ? "" : root_folder;
   }
   return found;
 }

@@ -2,6 +2,8 @@
 // Reads under the given root only; pure otherwise; any thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -43,6 +45,23 @@ void append_facts(std::span<const Mount> mounts, Facts& facts);
 
 // The one that a path without symbolic links lies on; nullptr of none.
 const Mount* mount_of(std::span<const Mount> mounts, std::string_view path);
+
+// What another process's files lie on. Their paths in /proc/PID/fd are as this process sees them,
+// but the mounts in /proc/PID/mountinfo as that one does: only those below its root folder, by
+// paths from there.
+//
+//   in this mount namespace, also in a chroot    own mounts, paths as they are
+//   in another one, as of a container            its mounts, paths from its root folder on
+struct ProcessMounts {
+  std::vector<Mount> mounts = {};
+  std::string root_folder = {};  // that paths begin with; empty: none
+
+  const Mount* of(std::string_view file) const;
+};
+
+ProcessMounts mounts_of_process(const sys::Root& root, pid_t pid);
+// The folder in /proc whose mountinfo and mountstats have them: "/proc/self" or "/proc/17".
+std::string mounts_folder_of(const sys::Root& root, pid_t pid);
 
 struct Disk {
   std::string name = {};  // "nvme0n1", also of its partitions

@@ -111,7 +111,7 @@ std::optional<FirstThread::SystemCall> FirstThread::system_call(const sys::Root&
 }
 
 std::optional<ThreadSample> FirstThread::sample(const sys::Root& root,
-                                                const std::vector<host::Mount>& mounts,
+                                                const host::ProcessMounts& mounts,
                                                 std::string& buffer) {
   const std::optional<char> found = state(buffer);
   if (!found) {
@@ -133,7 +133,7 @@ std::optional<ThreadSample> FirstThread::sample(const sys::Root& root,
 }
 
 std::optional<ThreadDetail> FirstThread::inspect(const sys::Root& root,
-                                                 const std::vector<host::Mount>& mounts,
+                                                 const host::ProcessMounts& mounts,
                                                  std::string& buffer) {
   const std::optional<ThreadSample> found = sample(root, mounts, buffer);
   const std::optional<char> letter = found ? state(buffer) : std::nullopt;
@@ -158,12 +158,12 @@ std::string FirstThread::file_of(const sys::Root& root,
   return root.link_target(fmt::format("/proc/{}/fd/{}", pid_, *call->first)).value_or("");
 }
 
-ThreadSample FirstThread::of_files(const sys::Root& root, const std::vector<host::Mount>& mounts,
+ThreadSample FirstThread::of_files(const sys::Root& root, const host::ProcessMounts& mounts,
                                    std::string_view waits_in) const {
   const std::optional<SystemCall> call = system_call(root);
   const bool is_write = has_prefix_in(waits_in, kWriteWaits) || (call && writes(call->number));
   const std::string file = file_of(root, call);
-  const host::Mount* mount = file.empty() ? nullptr : host::mount_of(mounts, file);
+  const host::Mount* mount = file.empty() ? nullptr : mounts.of(file);
   return {.doing = is_write ? Doing::Writes : Doing::Reads,
           .mount = mount == nullptr ? "?" : mount->point};
 }

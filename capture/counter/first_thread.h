@@ -44,9 +44,9 @@ class FirstThread {
   FirstThread(const sys::Root& root, pid_t pid);
 
   // nullopt where the process has gone.
-  std::optional<ThreadSample> sample(const sys::Root& root, const std::vector<host::Mount>& mounts,
+  std::optional<ThreadSample> sample(const sys::Root& root, const host::ProcessMounts& mounts,
                                      std::string& buffer);
-  std::optional<ThreadDetail> inspect(const sys::Root& root, const std::vector<host::Mount>& mounts,
+  std::optional<ThreadDetail> inspect(const sys::Root& root, const host::ProcessMounts& mounts,
                                       std::string& buffer);
 
  private:
@@ -60,7 +60,7 @@ class FirstThread {
   std::optional<char> state(std::string& buffer);
   std::optional<SystemCall> system_call(const sys::Root& root) const;
   std::string file_of(const sys::Root& root, const std::optional<SystemCall>& call) const;
-  ThreadSample of_files(const sys::Root& root, const std::vector<host::Mount>& mounts,
+  ThreadSample of_files(const sys::Root& root, const host::ProcessMounts& mounts,
                         std::string_view waits_in) const;
 
   pid_t pid_;

@@ -70,12 +70,11 @@ class Family {
     std::erase_if(helpers_, [&](const auto& entry) { return entry.second.seen_ns != now_ns; });
   }
 
-  // Of its own view: a container has mounts that the host does not have there.
+  // A container has mounts that the host does not have there.
   void find_mounts(const sys::Root& root, std::int64_t now_ns) {
     if (now_ns >= mounts_ns_) {
       mounts_ns_ = now_ns + kFindAgainNs;
-      mounts_ =
-          host::mounts_in(root.text(fmt::format("/proc/{}/mountinfo", subject_)).value_or(""));
+      mounts_ = host::mounts_of_process(root, waited_.pid);
     }
   }
 
@@ -171,7 +170,7 @@ class Family {
   std::string source_ = "/proc/PID/stat, wchan, syscall";
   FirstThread first_;
   std::map<pid_t, Helper> helpers_;
-  std::vector<host::Mount> mounts_;
+  host::ProcessMounts mounts_;
   std::int64_t mounts_ns_ = 0;
   std::set<std::string> waited_for_;
   std::set<std::pair<std::string, std::string>> begun_;

@@ -193,19 +193,19 @@ class StorageSampler final : public Sampler {
     }
   }
 
-  // As the job's first process sees its mounts: a container has its own.
+  // Of the job's first process: a container has its own mounts.
   void sample_remote(const Moment& moment, Sink& sink) {
     if (moment.processes.empty()) {
       return;
     }
     if (moment.now_ns >= find_ns_) {
       find_ns_ = moment.now_ns + kFindAgainNs;
-      const std::string place = fmt::format("/proc/{}/", moment.processes.front().pid);
-      const std::string mounts = root_.text(place + "mountinfo").value_or("");
+      const std::string place = host::mounts_folder_of(root_, moment.processes.front().pid);
+      const std::string mounts = root_.text(place + "/mountinfo").value_or("");
       has_remote_ = std::ranges::any_of(host::mounts_in(mounts), [](const host::Mount& mount) {
         return mount.type.starts_with("nfs");
       });
-      source_ = place + "mountstats";
+      source_ = place + "/mountstats";
     }
     if (!has_remote_) {
       return;

@@ -67,8 +67,7 @@ std::vector<std::string> frames_in(std::string_view stack) {
 RankWatch::RankWatch(const sys::Root& root, const job::JobProcess& rank)
     : process_(rank),
       first_{.thread = counter::FirstThread(root, rank.pid)},
-      mounts_(
-          host::mounts_in(root.text(fmt::format("/proc/{}/mountinfo", rank.pid)).value_or(""))) {}
+      mounts_(host::mounts_of_process(root, rank.pid)) {}
 
 void RankWatch::note(Thread& thread, Doing doing, std::int64_t now_ns) {
   if (thread.since_ns == 0 || thread.doing != doing) {

@@ -57,7 +57,7 @@ class RankWatch {
   job::JobProcess process_;
   Thread first_;
   std::map<pid_t, Thread> helpers_;
-  std::vector<host::Mount> mounts_;
+  host::ProcessMounts mounts_;
   std::deque<Traces> samples_;
   std::string buffer_;
 };

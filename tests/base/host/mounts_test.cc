@@ -70,6 +70,41 @@ TEST(Mounts, AreNoneOfLinesThatMakeNoSense) {
   EXPECT_EQ(mounts_in("22 1 8:1 / /a\\04 rw - ext4 /dev/sda rw").front().point, "/a\\04");
 }
 
+constexpr std::string_view kOfTwoProcesses = R"(
+/proc/self/ns/mnt -> mnt:[1]
+/proc/self/mountinfo <<END
+22 1 8:1 / / rw - ext4 /dev/sda1 rw
+23 22 0:44 / /roots rw - nfs4 store:/roots rw
+END
+/proc/17/mountinfo = 30 22 0:22 / /proc rw - proc proc rw
+)";
+
+const Mount* mount_of_file(const fakes::HostTree& tree, const char* file) {
+  static ProcessMounts mounts;
+  mounts = mounts_of_process(tree.root(), 17);
+  return mounts.of(file);
+}
+
+// Its own list begins below its root folder, and so lacks what that lies on.
+TEST(Mounts, OfAProcessInAChrootAreThoseOfThisOne) {
+  const auto tree = fakes::HostTree::from_text(kOfTwoProcesses);
+  tree.link("/proc/17/ns/mnt", "mnt:[1]");
+  tree.link("/proc/17/root", "/roots/forky");
+  EXPECT_EQ(mounts_folder_of(tree.root(), 17), "/proc/self");
+  EXPECT_EQ(mount_of_file(tree, "/roots/forky/data/1")->type, "nfs4");
+  EXPECT_EQ(mount_of_file(tree, "/data/1")->type, "ext4");
+}
+
+TEST(Mounts, OfAProcessInANamespaceOfItsOwnGoByItsRootFolder) {
+  const auto tree = fakes::HostTree::from_text(kOfTwoProcesses);
+  tree.link("/proc/17/ns/mnt", "mnt:[2]");
+  tree.link("/proc/17/root", "/roots/forky");
+  EXPECT_EQ(mounts_folder_of(tree.root(), 17), "/proc/17");
+  EXPECT_EQ(mount_of_file(tree, "/roots/forky/proc/1")->type, "proc");
+  EXPECT_EQ(mount_of_file(tree, "/proc/1"), nullptr) << "opened before it changed its root folder";
+  EXPECT_EQ(mount_of_file(tree, "/roots/forky-2/proc/1"), nullptr);
+}
+
 TEST(Disks, AreTheWholeOnesOfPartitions) {
   const auto tree = fakes::HostTree::from_text(R"(
 /sys/dev/block/259:2 -> ../../devices/pci0/nvme/nvme0/nvme0n1/nvme0n1p2
