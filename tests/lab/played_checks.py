@@ -34,8 +34,10 @@ def record_is_whole(one, result):
     for host, node in nodes.items():
         holds(node["complete"] and node["damage"] is None, f"{host}: not complete: {node}")
         same(node["exit_status"], as_a_shell_tells(result.statuses[host]), f"{host}: exit status")
-        same(node["steps"]["source"], "output", f"{host}: where its steps are from")
-        # A line ends a step; when the first one began nobody has seen.
+        source = "marks" if one.job.output == "marks" else "output"
+        same(node["steps"]["source"], source, f"{host}: where its steps are from")
+        # A line ends a step; when the first one began nobody has seen. A mark begins one; when the
+        # last one ended nobody has.
         own = result.steps[host] - 1
         between(node["steps"]["count"], 0.95 * own, 1.05 * own + 1, f"{host}: steps")
     if is_only_the_jobs(one):

@@ -42,6 +42,7 @@ class Job:
     data: dict | None = None  # files that each rank reads: how many, and kb of each
     options: dict = dataclasses.field(default_factory=dict)
     is_interleaved: bool = False  # ranks 0, 2, … on the first of two hosts
+    is_modern: bool = False  # in a chroot with the PyTorch of today
 
     @property
     def shape(self):
@@ -136,6 +137,9 @@ def job_of(words, first_link):
     data, is_interleaved = words.pop("data", None), words.pop("is_interleaved", False)
     if launcher not in (None, "torchrun", "mpirun") or output not in ("lines", "silent", "marks"):
         raise ValueError(f"no such launcher or output: {launcher}, {output}")
+    is_modern = {None: False, "modern": True}[words.pop("python", None)]
+    if is_modern and (program in ("trainer", "nccl") or launcher == "mpirun"):
+        raise ValueError(f"the chroot has no {program}, or no {launcher}")
     label = words.get("pattern", "dp").upper()
     return Job(program, link, label, family, pinned, ranks_a_host, launcher, output, data, words,
-               is_interleaved)
+               is_interleaved, is_modern)

@@ -17,6 +17,7 @@ import sys
 import time
 
 import baseline
+import chroots
 import faults
 import storage_faults
 from kernel import Skipped
@@ -149,12 +150,24 @@ class Player:
         words = [*pin, *words, f"@{self.options_of(host)}"]
         if self.scenario.job.output != "lines":
             words = ["sh", "-c", TO_A_FILE, "sh", self.unseen / host, *words]
+        if self.scenario.job.is_modern:
+            words = [*self.chroot(host, addresses), *words]
+            more = more | chroots.MODERN
         return words, environment | more
+
+    def chroot(self, host, addresses):
+        """The fault says what names lead to, or they lead to where the job runs."""
+        names = [] if self.fault.is_by_host_name() else [
+            f"{address} {name}" for address, name in zip(addresses, self.scenario.ranks)]
+        return chroots.inside(chroots.modern(), self.stage.lab, self.stage.hosts[host], names)
+
+    def python(self):
+        return chroots.PYTHON if self.scenario.job.is_modern else python_with_torch()
 
     def program(self, addresses):
         name = self.scenario.job.program
         if name in BY_TORCH:
-            return [python_with_torch(), "-B", BY_TORCH[name]]
+            return [self.python(), "-B", BY_TORCH[name]]
         if name in ("nccl", "grid"):
             stand_in = ["--grid", nccl_grid()] if name == "grid" else ["--program", nccl_stand_in()]
             return [sys.executable, "-B", NCCL_RANK, *stand_in, "--addresses", ",".join(addresses)]
@@ -165,7 +178,7 @@ class Player:
         each, hosts = self.scenario.job.ranks_a_host, len(self.scenario.ranks)
         number = self.scenario.ranks.index(host)
         if self.scenario.job.launcher == "torchrun":
-            return [python_with_torch(), "-B", TORCHRUN, "--nnodes", hosts, "--node_rank", number,
+            return [self.python(), "-B", TORCHRUN, "--nnodes", hosts, "--node_rank", number,
                     "--nproc_per_node", each, "--master_addr", addresses[0],
                     "--master_port", PORT, *program[2:]], {}
         if self.scenario.job.launcher == "mpirun":
@@ -174,7 +187,8 @@ class Player:
                     *program], {}
         if each > 1:
             first = f"{number}+{hosts}" if self.scenario.job.is_interleaved else number * each
-            return [sys.executable, "-B", SEVERAL, first, each, hosts * each, *program], {}
+            python = chroots.PYTHON if self.scenario.job.is_modern else sys.executable
+            return [python, "-B", SEVERAL, first, each, hosts * each, *program], {}
         return program, {"RANK": str(number), "WORLD_SIZE": str(hosts)}
 
     def output(self, host, job):
