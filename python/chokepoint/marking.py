@@ -110,6 +110,8 @@ def _look(now_ns):
     if sender is None and path:
         try:
             sender = _Sender(path)
+        except BlockingIOError:
+            pass  # more connect at once than the listener has room for
         except (OSError, ValueError) as error:  # nobody listens, or this is no path of a socket
             if before is None and not find_rank(os.environ):
                 _say_that_none_arrives(path, error)
