@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "chokepoint-marks-";
 constexpr const char* kSocketName = "marks";
-constexpr int kBacklog = 4'096;       // at most net.core.somaxconn
-constexpr int kMaxStrangers = 1'024;  // closed in one call of accept(): some 5 ms
-constexpr uid_t kNobody = 65'534;     // whom the kernel reports if a user namespace lacks the user
+constexpr int kBacklog = 4'096;     // at most net.core.somaxconn
+constexpr int kMaxRefused = 1'024;  // closed in one call of accept(): some 5 ms
+constexpr uid_t kNobody = 65'534;   // whom the kernel reports if a user namespace lacks the user
 
 struct Address {
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
@@ -183,7 +183,7 @@ MarksSockets::MarksSockets(MarksFolder folder, sys::Descriptor at_path, sys::Des
 
 std::optional<sys::Descriptor> MarksSockets::accept() {
   sys::Descriptor connection = accepted_by(at_path_);
-  for (int strangers = 0; !connection && strangers < kMaxStrangers; ++strangers) {
+  for (int refused = 0; !connection && refused < kMaxRefused; ++refused) {
     sys::Descriptor next = accepted_by(by_name_);
     if (!next) {
       return std::nullopt;
