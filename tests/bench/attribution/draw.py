@@ -120,7 +120,8 @@ def shape(chance, *names, **words):
     if name == "local-sgd":
         job |= {"every": chance.choice((2, 4, 8)), "seconds": LONG}
     if name == "fsdp":
-        job |= {"depth": chance.randint(2, 4), "prefetch": chance.random() < 0.5}
+        job |= {"depth": chance.randint(2, 4), "width": min(job["width"], 512),
+                "prefetch": chance.random() < 0.5}
     if chance.random() < 0.5:
         job["compute_ms"] = round(between(chance, 40, 150))
     return short(job)
@@ -347,9 +348,9 @@ def starved(chance):
 
 
 def competing(chance):
-    """The job alone uses the link for a part of its step."""
+    """The job alone uses the link for a part of its step; a faster one would take the processors."""
     job = any_job(chance, "dp", "pp", "ddp", "shape", "shape")
-    rate = rate_that_takes(job, computing_ms(job) * between(chance, 0.3, 1), 100, 1000)
+    rate = rate_that_takes(job, computing_ms(job) * between(chance, 0.3, 1), 100, 500)
     udp = {"udp_mbps": round(rate * chance.uniform(0.6, 0.85))} if chance.random() < 0.5 else {}
     _, from_, to = ends(chance)
     return {"topology": topology(chance, ["a", "b"], rate_mbps=rate), "job": job,
