@@ -10,6 +10,7 @@
 #include "analysis/phases/overlap.h"
 #include "analysis/phases/pipeline.h"
 #include "base/math/statistics.h"
+#include "base/math/training_pass.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -44,6 +45,75 @@ std::map<std::int64_t, double> allowed_ns(const std::vector<std::vector<StageCom
   }
   return sums_ns;
 }
+
+// A stage whose usual message takes so many times what the other stages' computing lets expect is
+// late at each of them: a judgement, as stages do not compute exactly alike.
+constexpr double kMinSlowStage = 1.5;
+
+// What a stage would compute for a message if it were as quick as the others: for a micro-batch all
+// stages compute about as long, forward and backward.
+class OtherStages {
+ public:
+  OtherStages(const std::vector<std::vector<StageCompute>>& computes, const PipelineEnds& ends)
+      : ends_(ends), usual_(usual_computes(computes)) {
+    for (const std::size_t stage : ends.stages) {
+      if (const std::optional<double> ns = pass_ns(computes[stage], stage)) {
+        passes_ns_[stage] = *ns;
+      }
+    }
+  }
+
+  // nullopt where the stage is about as quick.
+  std::optional<double> allowed_ns(std::size_t stage, const StageCompute& compute) const {
+    std::vector<double> others;
+    for (const auto& [other, ns] : passes_ns_) {
+      if (other != stage) others.push_back(ns);
+    }
+    const std::optional<double> pass = math::median(others);
+    if (!pass || !ends_.stages.contains(stage)) {
+      return std::nullopt;
+    }
+    const double ns = *pass * share_of(stage, compute);
+    return usual_.at(path_of(compute)) > kMinSlowStage * ns ? std::optional(ns) : std::nullopt;
+  }
+
+ private:
+  static DirectedPath path_of(const StageCompute& compute) {
+    return {compute.sent->connection, compute.sent->node, compute.sent->rank};
+  }
+
+  // Of a pass: what was received since the last message may have been passed forward, too.
+  double share_of(std::size_t stage, const StageCompute& compute) const {
+    if (compute.has_received) {
+      return 1;
+    }
+    return stage == ends_.first ? math::kForwardShare : math::kBackwardShare;
+  }
+
+  // Forward and backward: the first stage only sends forward, the last one only backward.
+  std::optional<double> pass_ns(const std::vector<StageCompute>& computes,
+                                std::size_t stage) const {
+    std::map<DirectedPath, double> paths;
+    for (const StageCompute& compute : computes) {
+      paths[path_of(compute)] = usual_.at(path_of(compute));
+    }
+    double sum_ns = 0;
+    for (const auto& [path, ns] : paths) {
+      sum_ns += ns;
+    }
+    const bool is_end = stage == ends_.first || stage == ends_.last;
+    if (sum_ns <= 0 || paths.size() != (is_end ? 1U : 2U)) {
+      return std::nullopt;
+    }
+    return stage == ends_.first  ? sum_ns / math::kForwardShare
+           : stage == ends_.last ? sum_ns / math::kBackwardShare
+                                 : sum_ns;
+  }
+
+  const PipelineEnds& ends_;
+  std::map<DirectedPath, double> usual_;
+  std::map<std::size_t, double> passes_ns_;
+};
 
 // The other end of a message.
 struct OtherEnd {
@@ -354,19 +424,26 @@ class Rounds {
 
 }  // namespace
 
-std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings) {
+std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings,
+                               const Spans& steps) {
   const std::vector<std::vector<StageCompute>> computes = all_computes(exchanges);
   const std::map<std::int64_t, double> allowed = allowed_ns(computes);
+  const std::optional<PipelineEnds> ends = ends_of(exchanges, steps);
+  std::optional<OtherStages> others;
+  if (ends) others.emplace(computes, *ends);
   const auto receivers = receivers_of(exchanges, meetings);
   std::vector<Late> late;
-  for (const auto& of_node : computes) {
-    for (const StageCompute& compute : of_node) {
+  for (std::size_t stage = 0; stage < computes.size(); ++stage) {
+    for (const StageCompute& compute : computes[stage]) {
       const auto receiver = receivers.find(compute.sent);
       if (receiver == receivers.end()) {
         continue;
       }
       const std::int64_t sent_ns = compute.sent->own_ready_ns;
-      const double excess_ns = compute.ns - allowed.at(compute.sent->connection);
+      const double of_stage_ns = allowed.at(compute.sent->connection);
+      const double of_others_ns =
+          others ? others->allowed_ns(stage, compute).value_or(of_stage_ns) : of_stage_ns;
+      const double excess_ns = compute.ns - std::min(of_stage_ns, of_others_ns);
       const double waited_ns =
           static_cast<double>(sent_ns - receiver->second.exchange->own_ready_ns);
       const double lost_ns = std::min(excess_ns, waited_ns);
@@ -400,7 +477,7 @@ std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meet
   }
   const GapOf gaps = gaps_of(lines);
   const Computing computing(exchanges, gaps);
-  std::vector<Late> late = late_senders(exchanges, meetings);
+  std::vector<Late> late = late_senders(exchanges, meetings, steps);
   for (std::size_t number = 0; number < meetings.size(); ++number) {
     const Meeting& meeting = meetings[number];
     if (meeting.size() > 1 && !is_message(at(exchanges, meeting.front()))) {

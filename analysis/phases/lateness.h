@@ -9,7 +9,8 @@
 // lateness. Nor is it if the rank that waited went on computing and waited for nothing.
 //
 // Of a pipeline's messages the sender is late by what it took longer than its stage usually takes,
-// as far as the receiver had been ready for them. Pure; any thread.
+// or, where it takes much longer than the others do at each message, than those take; as far as the
+// receiver had been ready for them. Pure; any thread.
 #pragma once
 
 #include <optional>
@@ -35,8 +36,10 @@ struct Late {
 std::vector<Late> late_arrivals(const Exchanges& exchanges, std::span<const Meeting> meetings,
                                 const Spans& steps, const Worked& worked = {});
 
-// The late stages of a pipeline, by its messages alone.
-std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings);
+// The late stages of a pipeline, by its messages alone. Without steps no stage is compared with the
+// others.
+std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings,
+                               const Spans& steps = {});
 
 // Which rank arrives late if the library's messages are not known: by who sent first. A library
 // that lets no data move before all ranks have arrived (Gloo, MPI's rendezvous) has each rank

@@ -60,14 +60,6 @@ class Needs {
   std::int64_t last_ns_ = 0;
 };
 
-// The ends of the pipeline: the stage that sends first in most steps, and the other one that has
-// a single neighbour.
-struct Ends {
-  std::size_t first = 0;
-  std::size_t last = 0;
-  std::size_t stages = 0;
-};
-
 const Exchange* first_sent_in(const std::vector<Exchange>& exchanges, const Span& step) {
   auto exchange = std::ranges::lower_bound(exchanges, step.start_ns, {}, &Exchange::own_ready_ns);
   for (; exchange != exchanges.end() && exchange->own_ready_ns < step.end_ns; ++exchange) {
@@ -116,40 +108,6 @@ std::set<std::size_t> pipeline_with(std::size_t first,
   return stages;
 }
 
-std::optional<Ends> ends_of(const Exchanges& exchanges, const Spans& steps) {
-  std::vector<std::size_t> begins(exchanges.size(), 0);
-  for (const Span& step : steps) {
-    const Exchange* first = nullptr;
-    std::size_t first_list = 0;
-    for (std::size_t list = 0; list < exchanges.size(); ++list) {
-      const Exchange* sent = first_sent_in(exchanges[list], step);
-      if (sent != nullptr && (first == nullptr || sent->own_ready_ns < first->own_ready_ns)) {
-        first = sent;
-        first_list = list;
-      }
-    }
-    if (first != nullptr) {
-      ++begins[first_list];
-    }
-  }
-  Ends ends;
-  ends.first = static_cast<std::size_t>(std::ranges::max_element(begins) - begins.begin());
-  if (begins.empty() || begins[ends.first] == 0) {
-    return std::nullopt;
-  }
-  const auto neighbours = neighbours_of(exchanges);
-  const std::set<std::size_t> stages = pipeline_with(ends.first, neighbours);
-  ends.stages = stages.size();
-  bool has_last = false;
-  for (const std::size_t list : stages) {
-    if (list != ends.first && neighbours[list].size() == 1) {
-      ends.last = list;
-      has_last = true;
-    }
-  }
-  return has_last ? std::optional(ends) : std::nullopt;
-}
-
 // A first stage that only sends begins a step when all messages of the last one have left.
 std::optional<double> forward_compute_ns(const std::vector<Exchange>& exchanges,
                                          const Spans& steps) {
@@ -189,7 +147,7 @@ std::vector<double> first_computes_ns(const std::vector<Exchange>& exchanges, co
 // How long a stage computes for one micro-batch, forward and backward: seen undisturbed where the
 // last stage turns round, and where the first one ends a step and begins the next. Either may be
 // late, or have more to do there; hardly both.
-std::optional<double> compute_of_batch_ns(const Exchanges& exchanges, const Ends& ends,
+std::optional<double> compute_of_batch_ns(const Exchanges& exchanges, const PipelineEnds& ends,
                                           const Spans& steps) {
   const auto turns =
       math::quantile(first_computes_ns(exchanges[ends.last], steps), kUndisturbedQuantile);
@@ -222,14 +180,49 @@ Messages sent_in(const std::vector<Exchange>& exchanges, const Spans& steps) {
 
 }  // namespace
 
+std::optional<PipelineEnds> ends_of(const Exchanges& exchanges, const Spans& steps) {
+  std::vector<std::size_t> begins(exchanges.size(), 0);
+  for (const Span& step : steps) {
+    const Exchange* first = nullptr;
+    std::size_t first_list = 0;
+    for (std::size_t list = 0; list < exchanges.size(); ++list) {
+      const Exchange* sent = first_sent_in(exchanges[list], step);
+      if (sent != nullptr && (first == nullptr || sent->own_ready_ns < first->own_ready_ns)) {
+        first = sent;
+        first_list = list;
+      }
+    }
+    if (first != nullptr) {
+      ++begins[first_list];
+    }
+  }
+  PipelineEnds ends;
+  ends.first = static_cast<std::size_t>(std::ranges::max_element(begins) - begins.begin());
+  if (begins.empty() || begins[ends.first] == 0) {
+    return std::nullopt;
+  }
+  const auto neighbours = neighbours_of(exchanges);
+  ends.stages = pipeline_with(ends.first, neighbours);
+  bool has_last = false;
+  for (const std::size_t list : ends.stages) {
+    if (list != ends.first && neighbours[list].size() == 1) {
+      ends.last = list;
+      has_last = true;
+    }
+  }
+  return has_last ? std::optional(ends) : std::nullopt;
+}
+
 std::vector<StageCompute> computes_of(const std::vector<Exchange>& exchanges) {
   Needs needs(exchanges);
   std::vector<StageCompute> computes;
   std::int64_t before_ns = 0;
   for (const Exchange* sent : of_kind(exchanges, CollectiveKind::Send)) {
-    const std::int64_t since_ns = std::max(before_ns, needs.met_ns(*sent));
+    const std::int64_t met_ns = needs.met_ns(*sent);
+    const std::int64_t since_ns = std::max(before_ns, met_ns);
     if (since_ns > 0) {
-      computes.push_back({sent, static_cast<double>(sent->own_ready_ns - since_ns)});
+      computes.push_back(
+          {sent, static_cast<double>(sent->own_ready_ns - since_ns), met_ns > before_ns});
     }
     before_ns = sent->own_ready_ns;
   }
@@ -237,7 +230,7 @@ std::vector<StageCompute> computes_of(const std::vector<Exchange>& exchanges) {
 }
 
 std::optional<PipelineView> pipeline_of(const Exchanges& exchanges, const Spans& steps) {
-  const std::optional<Ends> ends = ends_of(exchanges, steps);
+  const std::optional<PipelineEnds> ends = ends_of(exchanges, steps);
   if (!ends || steps.empty()) {
     return std::nullopt;
   }
@@ -247,7 +240,7 @@ std::optional<PipelineView> pipeline_of(const Exchanges& exchanges, const Spans&
   }
   const Messages sent = sent_in(exchanges[ends->first], steps);
   return PipelineView{
-      .stages = static_cast<double>(ends->stages),
+      .stages = static_cast<double>(ends->stages.size()),
       .batches = sent.count / static_cast<double>(steps.size()),
       .batch_compute_ns = *batch_compute_ns,
       .message_bytes = sent.usual_bytes,

@@ -2,7 +2,9 @@
 // and what a step takes without a network. Pure; any thread.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "analysis/phases/exchanges.h"
@@ -27,11 +29,22 @@ std::optional<PipelineView> pipeline_of(const Exchanges& exchanges, const Spans&
 // each, and the filling of the pipeline. nullopt if the messages do not look like a pipeline's.
 std::optional<double> ideal_step_ns(const Exchanges& exchanges, const Spans& steps);
 
+// A pipeline's stages, by the places of their lists. The first is the one that sends first in most
+// steps, the last the other one that has a single neighbour.
+struct PipelineEnds {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  std::set<std::size_t> stages = {};
+};
+
+std::optional<PipelineEnds> ends_of(const Exchanges& exchanges, const Spans& steps);
+
 // A message sent, and how long its sender computed before: since its last message, or since it had
 // received what it needs.
 struct StageCompute {
   const Exchange* sent = nullptr;
   double ns = 0;
+  bool has_received = false;  // what it needs came after its last message
 };
 
 // In the order in which they were sent.

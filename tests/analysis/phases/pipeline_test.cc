@@ -56,6 +56,52 @@ TEST(LateSenders, NameAMiddleStage) {
   EXPECT_GT(of(lost, 1), 3 * (of(lost, 0) + of(lost, 2)));
 }
 
+// Late at each message, so that it usually is: the other stage tells how long one computes.
+TEST(LateSenders, NameAStageThatIsLateAtEachMessage) {
+  constexpr int kSteps = 10;
+  constexpr int kBatches = 6;
+  constexpr double kForward = 10;
+  constexpr double kBackward = 20;
+  constexpr double kLate = 70;
+  for (const double late_ms : {0.0, kLate}) {
+    Exchanges exchanges(2);
+    Spans steps;
+    double at = 1000;
+    const auto pass = [&](std::size_t from, int number, double sent_at, double taken_at) {
+      const double end = std::max(sent_at, taken_at) + 0.1;
+      exchanges[from].push_back(
+          sent({.node = from, .number = number, .ready = sent_at, .end = end}));
+      exchanges[1 - from].push_back(
+          received({.node = 1 - from, .number = number, .ready = taken_at, .end = end}));
+      return end;
+    };
+    for (int step = 0; step < kSteps; ++step) {
+      const double begin = at;
+      double free_0 = at;
+      double free_1 = at;
+      for (int batch = 0; batch < kBatches; ++batch) {
+        free_0 += kForward;
+        free_1 = pass(0, 2 * batch, free_0, free_1) + kForward;
+      }
+      for (int batch = 0; batch < kBatches; ++batch) {
+        free_1 += kBackward + late_ms;
+        free_0 = pass(1, 2 * batch + 1, free_1, free_0) + kBackward;
+      }
+      at = free_0;
+      steps.push_back(span_ms(begin, at));
+    }
+    for (auto& of_stage : exchanges) {
+      std::ranges::sort(of_stage, {}, &Exchange::own_ready_ns);
+    }
+    std::map<std::size_t, double> lost;
+    for (const Late& late : late_senders(exchanges, meetings_of(exchanges), steps)) {
+      lost[late.node] += late.lost_ns / 1e6;
+    }
+    EXPECT_NEAR(of(lost, 1), kSteps * kBatches * late_ms, 0.12 * kSteps * kBatches * kLate);
+    EXPECT_LT(of(lost, 0), 0.05 * kSteps * kBatches * kLate);
+  }
+}
+
 // Two micro-batches a step; the last stage takes the first of them so long after it was sent.
 std::map<std::size_t, double> lost_by_last_stage(double late_ms) {
   Exchanges exchanges(2);
