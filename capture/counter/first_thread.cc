@@ -40,6 +40,10 @@ constexpr std::array<std::string_view, 6> kWriteWaits{
     "jbd2_log_wait", "folio_wait_writeback", "wait_on_page_writeback",
     "balance_dirty", "blkdev_issue_flush",   "file_write_and_wait"};
 
+// Those of poll() and of reading a pipe.
+constexpr std::array<std::string_view, 4> kQueueWaits{"poll_schedule_timeout", "do_poll",
+                                                      "pipe_read", "anon_pipe_read"};
+
 template <std::size_t Count>
 bool has_prefix_in(std::string_view name, const std::array<std::string_view, Count>& beginnings) {
   return std::ranges::any_of(
@@ -129,7 +133,8 @@ std::optional<ThreadSample> FirstThread::sample(const sys::Root& root,
   }
   return ThreadSample{.doing = is_frozen(waits_in)                         ? Doing::Stopped
                                : waits_in.starts_with("hrtimer_nanosleep") ? Doing::Rests
-                                                                           : Doing::Sleeps};
+                                                                           : Doing::Sleeps,
+                      .is_at_queue = has_prefix_in(waits_in, kQueueWaits)};
 }
 
 std::optional<ThreadDetail> FirstThread::inspect(const sys::Root& root,

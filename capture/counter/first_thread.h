@@ -26,6 +26,9 @@ std::string_view name_of(Doing doing);  // "reads"
 struct ThreadSample {
   Doing doing = Doing::Sleeps;
   std::string mount = {};  // of the file; "?" where it is not known which
+  // Sleeps until a pipe, or one of several descriptors, has something to read: as a rank does that
+  // waits at the queue of its loaders. Collectives wait for other threads instead, by a futex.
+  bool is_at_queue = false;
 
   bool is_of_files() const { return doing == Doing::Reads || doing == Doing::Writes; }
 };

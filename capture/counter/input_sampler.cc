@@ -6,8 +6,9 @@
 //          └── its helpers      likewise, each
 //
 // A helper that was ever found at work is a loader. A rank waits for its next batch when its first
-// thread sleeps and none of its loaders does: their queue is empty then. How much of this a step
-// costs is left to the analysis, which knows when the ranks exchanged.
+// thread sleeps and none of its loaders does: their queue is empty then. Loaders may sleep as well,
+// as for a store on another host: then a rank waits when it sleeps at a queue. How much of this a
+// step costs is left to the analysis, which knows when the ranks exchanged.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -109,7 +110,7 @@ class Family {
         ++by_mount[sample.mount];
       }
     }
-    bool all_work() const { return count > 0 && running + waiting >= count; }
+    bool all_work() const { return running + waiting >= count; }
     double percent(int part) const { return count > 0 ? 100.0 * part / count : 0; }
   };
 
@@ -147,7 +148,8 @@ class Family {
     };
     see_by_mount(record::kInputReading, if_doing(Doing::Reads), sink);
     see_by_mount(record::kInputWriting, if_doing(Doing::Writes), sink);
-    const bool waits = first.doing == Doing::Sleeps && loaders.all_work();
+    const bool waits = first.doing == Doing::Sleeps && loaders.count > 0 &&
+                       (loaders.all_work() || first.is_at_queue);
     const double span_s = static_cast<double>(now_ns_ - before_ns_) / 1e9;
     waited_.batch_s += waits ? span_s : 0;
     waited_.read_s += first.doing == Doing::Reads ? span_s : 0;

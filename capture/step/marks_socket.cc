@@ -206,9 +206,11 @@ Result<sys::Descriptor> connect_to_marks(const fs::path& path) {
     return socket;
   }
   Error error = from_errno(errno, "", path.string());
+  const bool is_full = error.code == EAGAIN;  // it is there
   const std::optional<Address> name = address_of(path, Kind::Name);
-  return socket && name && connects(socket, *name) ? Result<sys::Descriptor>(std::move(socket))
-                                                   : fail(std::move(error));
+  return socket && name && !is_full && connects(socket, *name)
+             ? Result<sys::Descriptor>(std::move(socket))
+             : fail(std::move(error));
 }
 
 }  // namespace chokepoint::capture::step

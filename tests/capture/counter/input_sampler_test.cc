@@ -135,6 +135,31 @@ TEST_F(InputSamplerTest, ARankWaitsForItsBatchWhileAllItsLoadersWork) {
   EXPECT_DOUBLE_EQ(mean("input.loaders_waiting_percent", "100 ?"), 50);
 }
 
+// Its loaders have worked, and wait for something remote now.
+TEST_F(InputSamplerTest, ARankThatSleepsAtAQueueWaitsForLoadersThatSleep) {
+  process(101, 100, 3);
+  does(101, 'R');
+  does(100, 'R');
+  look(2);
+  does(101, 'S', "sk_wait_data");
+  for (const char* queue : {"poll_schedule_timeout.constprop.0", "anon_pipe_read"}) {
+    does(100, 'S', queue);
+    look();
+  }
+  does(100, 'S', "futex_wait_queue");
+  look(2);
+  close();
+  EXPECT_THAT(gauges_.values("input.waiting_percent", "100"), ElementsAre(100, 0));
+  EXPECT_DOUBLE_EQ(mean("input.waiting_percent", "100"), 50);
+}
+
+TEST_F(InputSamplerTest, ARankWithoutLoadersWaitsAtAQueueForOthers) {
+  does(100, 'S', "poll_schedule_timeout.constprop.0");
+  look(3);
+  close();
+  EXPECT_THAT(series_, IsEmpty());
+}
+
 TEST_F(InputSamplerTest, ARankThatRunsDoesNotWaitForItsLoaders) {
   process(101, 100, 3);
   does(101, 'R');
