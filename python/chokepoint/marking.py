@@ -59,6 +59,8 @@ class _Sender:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _ROOM_BYTES)
         try:
             self.socket.connect(path)
+        except BlockingIOError:  # it is there, and has no room
+            raise
         except OSError:
             # In a chroot or a container without that folder: the network namespace has the name.
             if self.socket.connect_ex(b"\0" + path) != 0:
