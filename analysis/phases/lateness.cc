@@ -95,7 +95,10 @@ class OtherStages {
                                 std::size_t stage) const {
     std::map<DirectedPath, double> paths;
     for (const StageCompute& compute : computes) {
-      paths[path_of(compute)] = usual_.at(path_of(compute));
+      // The first messages may have been seen before it was known to which connection they belong.
+      if (compute.sent->connection >= 0) {
+        paths[path_of(compute)] = usual_.at(path_of(compute));
+      }
     }
     double sum_ns = 0;
     for (const auto& [path, ns] : paths) {

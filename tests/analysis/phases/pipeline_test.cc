@@ -65,6 +65,13 @@ TEST(LateSenders, NameAStageThatIsLateAtEachMessage) {
   constexpr double kLate = 70;
   for (const double late_ms : {0.0, kLate}) {
     Exchanges exchanges(2);
+    // Of the first messages it may not be known to which connection they belong.
+    for (std::size_t node = 0; node < 2; ++node) {
+      exchanges[node].push_back(
+          received({.node = node, .number = -1, .connection = -1, .ready = 900, .end = 910}));
+      exchanges[node].push_back(
+          sent({.node = node, .number = -1, .connection = -1, .ready = 920, .end = 930}));
+    }
     Spans steps;
     double at = 1000;
     const auto pass = [&](std::size_t from, int number, double sent_at, double taken_at) {
