@@ -1,6 +1,7 @@
 // The rows of limits.def as constants of this namespace, and as a list for docs/reference.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -19,11 +20,11 @@ struct Threshold {
   std::string_view source = {};
 };
 
-inline constexpr Threshold kThresholds[] = {
+inline constexpr auto kThresholds = std::to_array<Threshold>({
 #define CHOKEPOINT_THRESHOLD(name, value, unit, bounds, source) \
   {#name, static_cast<double>(value), unit, bounds, source},
 #include "analysis/limits/limits.def"
 #undef CHOKEPOINT_THRESHOLD
-};
+});
 
 }  // namespace chokepoint::analysis
