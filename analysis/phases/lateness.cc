@@ -20,16 +20,20 @@ using record::CollectiveKind;
 using DirectedPath =
     std::tuple<std::int64_t, std::size_t, std::int64_t>;  // connection, sender: node, rank
 
-std::map<DirectedPath, double> usual_computes(
-    const std::vector<std::vector<StageCompute>>& computes) {
+DirectedPath path_of(const StageCompute& compute) {
+  return {compute.sent->connection, compute.sent->node, compute.sent->rank};
+}
+
+using UsualComputes = std::map<DirectedPath, double>;
+
+UsualComputes usual_computes(const std::vector<std::vector<StageCompute>>& computes) {
   std::map<DirectedPath, std::vector<double>> of_path;
   for (const auto& of_node : computes) {
     for (const StageCompute& compute : of_node) {
-      of_path[{compute.sent->connection, compute.sent->node, compute.sent->rank}].push_back(
-          compute.ns);
+      of_path[path_of(compute)].push_back(compute.ns);
     }
   }
-  std::map<DirectedPath, double> usual;
+  UsualComputes usual;
   for (const auto& [path, all] : of_path) {
     usual[path] = math::median(all).value_or(0);
   }
@@ -38,9 +42,9 @@ std::map<DirectedPath, double> usual_computes(
 
 // By connection: at a pipeline's turn, or when it begins again, a stage computes for both
 // directions.
-std::map<std::int64_t, double> allowed_ns(const std::vector<std::vector<StageCompute>>& computes) {
+std::map<std::int64_t, double> allowed_ns(const UsualComputes& usual) {
   std::map<std::int64_t, double> sums_ns;
-  for (const auto& [path, ns] : usual_computes(computes)) {
+  for (const auto& [path, ns] : usual) {
     sums_ns[std::get<0>(path)] += ns;
   }
   return sums_ns;
@@ -54,34 +58,37 @@ constexpr double kMinSlowStage = 1.5;
 // stages compute about as long, forward and backward.
 class OtherStages {
  public:
-  OtherStages(const std::vector<std::vector<StageCompute>>& computes, const PipelineEnds& ends)
-      : ends_(ends), usual_(usual_computes(computes)) {
+  OtherStages(const std::vector<std::vector<StageCompute>>& computes, const UsualComputes& usual,
+              const PipelineEnds& ends)
+      : usual_(usual), ends_(ends) {
+    std::map<std::size_t, double> passes_ns;
     for (const std::size_t stage : ends.stages) {
       if (const std::optional<double> ns = pass_ns(computes[stage], stage)) {
-        passes_ns_[stage] = *ns;
+        passes_ns[stage] = *ns;
+      }
+    }
+    for (const std::size_t stage : ends.stages) {
+      std::vector<double> others;
+      for (const auto& [other, ns] : passes_ns) {
+        if (other != stage) others.push_back(ns);
+      }
+      if (const std::optional<double> ns = math::median(others)) {
+        expected_pass_ns_[stage] = *ns;
       }
     }
   }
 
   // nullopt where the stage is about as quick.
   std::optional<double> allowed_ns(std::size_t stage, const StageCompute& compute) const {
-    std::vector<double> others;
-    for (const auto& [other, ns] : passes_ns_) {
-      if (other != stage) others.push_back(ns);
-    }
-    const std::optional<double> pass = math::median(others);
-    if (!pass || !ends_.stages.contains(stage)) {
+    const auto pass_ns = expected_pass_ns_.find(stage);
+    if (pass_ns == expected_pass_ns_.end()) {
       return std::nullopt;
     }
-    const double ns = *pass * share_of(stage, compute);
+    const double ns = pass_ns->second * share_of(stage, compute);
     return usual_.at(path_of(compute)) > kMinSlowStage * ns ? std::optional(ns) : std::nullopt;
   }
 
  private:
-  static DirectedPath path_of(const StageCompute& compute) {
-    return {compute.sent->connection, compute.sent->node, compute.sent->rank};
-  }
-
   // Of a pass: what was received since the last message may have been passed forward, too.
   double share_of(std::size_t stage, const StageCompute& compute) const {
     if (compute.has_received) {
@@ -113,9 +120,9 @@ class OtherStages {
                                  : sum_ns;
   }
 
+  const UsualComputes& usual_;
   const PipelineEnds& ends_;
-  std::map<DirectedPath, double> usual_;
-  std::map<std::size_t, double> passes_ns_;
+  std::map<std::size_t, double> expected_pass_ns_;  // by stage, of the others
 };
 
 // The other end of a message.
@@ -430,10 +437,11 @@ class Rounds {
 std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeting> meetings,
                                const Spans& steps) {
   const std::vector<std::vector<StageCompute>> computes = all_computes(exchanges);
-  const std::map<std::int64_t, double> allowed = allowed_ns(computes);
+  const UsualComputes usual = usual_computes(computes);
+  const std::map<std::int64_t, double> allowed = allowed_ns(usual);
   const std::optional<PipelineEnds> ends = ends_of(exchanges, steps);
   std::optional<OtherStages> others;
-  if (ends) others.emplace(computes, *ends);
+  if (ends) others.emplace(computes, usual, *ends);
   const auto receivers = receivers_of(exchanges, meetings);
   std::vector<Late> late;
   for (std::size_t stage = 0; stage < computes.size(); ++stage) {

@@ -261,8 +261,8 @@ std::string traps_page() {
 std::string thresholds_page() {
   std::string page = fmt::format(
       "# Thresholds of limits\n{}\nBy these the limits of a direction of a connection are told "
-      "([attribution.md](attribution.md)); `analysis/limits/limits.def` has them. *Chosen*: on "
-      "drawn plays of the lab.\n\n| threshold | value | unit | bounds | source |\n"
+      "([attribution.md](attribution.md)); `analysis/limits/limits.def` has them. *Chosen*: a "
+      "judgement.\n\n| threshold | value | unit | bounds | source |\n"
       "|---|---|---|---|---|\n",
       kMade);
   for (const analysis::Threshold& each : analysis::kThresholds) {
