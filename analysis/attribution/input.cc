@@ -45,6 +45,7 @@ struct RankWaits {
   ByMount read_ms = {};
   ByMount write_ms = {};
   double loaders_running = 0;
+  double loaders_remote = 0;
   ByMount loaders_waiting = {};
   double loaders = 0;
 
@@ -129,6 +130,9 @@ class NodeWaits {
          [&](RankWaits& waits, const Spans& own, const SeriesData& series) {
            waits.loaders_running += within_ns(series, own) / 1e6 / steps;
          });
+    each(record::kLoadersRemote, [&](RankWaits& waits, const Spans& own, const SeriesData& series) {
+      waits.loaders_remote += within_ns(series, own) / 1e6 / steps;
+    });
     each(record::kLoadersWaiting,
          [&](RankWaits& waits, const Spans& own, const SeriesData& series) {
            waits.loaders_waiting[subject_of(series).mount] += within_ns(series, own) / 1e6 / steps;
@@ -219,7 +223,8 @@ std::string mount_read(const RankWaits& waits) {
 
 bool is_by_files(const RankWaits& waits) {
   return sum_of(waits.read_ms) >= waits.batch_ms ||
-         sum_of(waits.loaders_waiting) >= waits.loaders_running;
+         (sum_of(waits.loaders_waiting) >= waits.loaders_running &&
+          sum_of(waits.loaders_waiting) >= waits.loaders_remote);
 }
 
 // Loaders that wait for files would be no faster with more processors, and the other way round.
@@ -230,6 +235,9 @@ Cause cause_of_input(const DiagnosisInput& input, const RankWaits& waits) {
   }
   if (is_by_files(waits)) {
     return is_remote(node, mount_read(waits)) ? Cause::RemoteFileSystem : Cause::StorageRead;
+  }
+  if (waits.loaders_remote > waits.loaders_running) {
+    return Cause::LoaderRemote;
   }
   return core_wait_share(node) > kMinCoreWaitOfLoaders ? Cause::LoaderProcessor
                                                        : Cause::LoaderCount;
@@ -249,10 +257,13 @@ void add_input_evidence(const DiagnosisInput& input, const RankWaits& waits,
   add("its first thread waited to read from " + name_of(node, mount), sum_of(waits.read_ms),
       "ms a step", record::kInputReading);
   add("loader processes", waits.loaders, "", record::kLoaders);
-  const double at_work = waits.loaders_running + sum_of(waits.loaders_waiting);
+  const double at_work =
+      waits.loaders_running + waits.loaders_remote + sum_of(waits.loaders_waiting);
   if (at_work > 0) {
     add("of their work, on a processor", 100 * waits.loaders_running / at_work, "%",
         record::kLoadersRunning);
+    add("of their work, waiting for a socket or a timer", 100 * waits.loaders_remote / at_work, "%",
+        record::kLoadersRemote);
     add("of their work, waiting for " + name_of(node, most_of(waits.loaders_waiting)),
         100 * sum_of(waits.loaders_waiting) / at_work, "%", record::kLoadersWaiting);
   }

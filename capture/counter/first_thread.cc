@@ -44,6 +44,10 @@ constexpr std::array<std::string_view, 6> kWriteWaits{
 constexpr std::array<std::string_view, 4> kQueueWaits{"poll_schedule_timeout", "do_poll",
                                                       "pipe_read", "anon_pipe_read"};
 
+// Those of receiving from a socket, and of connecting one.
+constexpr std::array<std::string_view, 4> kSocketWaits{
+    "sk_wait_data", "__skb_wait_for_more_packets", "inet_wait_for_connect", "inet_stream_connect"};
+
 template <std::size_t Count>
 bool has_prefix_in(std::string_view name, const std::array<std::string_view, Count>& beginnings) {
   return std::ranges::any_of(
@@ -86,7 +90,7 @@ std::string_view name_of(Doing doing) {
 
 FirstThread::FirstThread(const sys::Root& root, pid_t pid)
     : pid_(pid),
-      stat_(root, fmt::format("/proc/{}/stat", pid)),
+      stat_file_(root, fmt::format("/proc/{}/stat", pid)),
       waits_in_(root, fmt::format("/proc/{}/wchan", pid)) {}
 
 std::optional<FirstThread::SystemCall> FirstThread::system_call_in(std::string_view text) {
@@ -101,12 +105,18 @@ std::optional<FirstThread::SystemCall> FirstThread::system_call_in(std::string_v
       .first = first.starts_with("0x") ? number_in(first.substr(2), 16) : std::nullopt};
 }
 
-std::optional<char> FirstThread::state(std::string& buffer) {
-  const Result<std::string_view> stat = stat_.read(buffer);
-  const std::size_t bracket = stat ? stat->rfind(") ") : std::string_view::npos;
-  return bracket == std::string_view::npos || bracket + 2 >= stat->size()
-             ? std::nullopt
-             : std::optional(stat->at(bracket + 2));
+std::optional<FirstThread::Stat> FirstThread::stat(std::string& buffer) {
+  constexpr std::size_t kWordsBeforeTimes = 10;  // between the state and utime
+  const Result<std::string_view> text = stat_file_.read(buffer);
+  const std::size_t bracket = text ? text->rfind(") ") : std::string_view::npos;
+  if (bracket == std::string_view::npos || bracket + 2 >= text->size()) {
+    return std::nullopt;
+  }
+  Words words(text->substr(bracket + 3));
+  words.skip(kWordsBeforeTimes);
+  const auto user = sys::parse_number<std::uint64_t>(words.next());
+  const auto system = sys::parse_number<std::uint64_t>(words.next());
+  return Stat{.state = text->at(bracket + 2), .cpu_ticks = user.value_or(0) + system.value_or(0)};
 }
 
 std::optional<FirstThread::SystemCall> FirstThread::system_call(const sys::Root& root) const {
@@ -117,35 +127,41 @@ std::optional<FirstThread::SystemCall> FirstThread::system_call(const sys::Root&
 std::optional<ThreadSample> FirstThread::sample(const sys::Root& root,
                                                 const host::ProcessMounts& mounts,
                                                 std::string& buffer) {
-  const std::optional<char> found = state(buffer);
+  const std::optional<Stat> found = stat(buffer);
   if (!found) {
     return std::nullopt;
   }
-  if (*found == 'R' || *found == 'T' || *found == 't') {
-    return ThreadSample{.doing = *found == 'R' ? Doing::Runs : Doing::Stopped};
+  ThreadSample sample{.cpu_ticks = found->cpu_ticks};
+  const char state = found->state;
+  if (state == 'R' || state == 'T' || state == 't') {
+    sample.doing = state == 'R' ? Doing::Runs : Doing::Stopped;
+  } else if (state == 'S' || state == 'D') {
+    add_sleep(root, mounts, state, waits_in_.read(buffer).value_or(""), sample);
   }
-  if (*found != 'S' && *found != 'D') {
-    return ThreadSample{};
+  return sample;
+}
+
+void FirstThread::add_sleep(const sys::Root& root, const host::ProcessMounts& mounts, char state,
+                            std::string_view waits_in, ThreadSample& sample) const {
+  if (is_of_files(state, waits_in)) {
+    return add_files(root, mounts, waits_in, sample);
   }
-  const std::string_view waits_in = waits_in_.read(buffer).value_or("");
-  if (is_of_files(*found, waits_in)) {
-    return of_files(root, mounts, waits_in);
-  }
-  return ThreadSample{.doing = is_frozen(waits_in)                         ? Doing::Stopped
-                               : waits_in.starts_with("hrtimer_nanosleep") ? Doing::Rests
-                                                                           : Doing::Sleeps,
-                      .is_at_queue = has_prefix_in(waits_in, kQueueWaits)};
+  sample.doing = is_frozen(waits_in)                         ? Doing::Stopped
+                 : waits_in.starts_with("hrtimer_nanosleep") ? Doing::Rests
+                                                             : Doing::Sleeps;
+  sample.is_at_queue = has_prefix_in(waits_in, kQueueWaits);
+  sample.is_at_socket = has_prefix_in(waits_in, kSocketWaits);
 }
 
 std::optional<ThreadDetail> FirstThread::inspect(const sys::Root& root,
                                                  const host::ProcessMounts& mounts,
                                                  std::string& buffer) {
   const std::optional<ThreadSample> found = sample(root, mounts, buffer);
-  const std::optional<char> letter = found ? state(buffer) : std::nullopt;
-  if (!letter) {
+  const std::optional<Stat> now = found ? stat(buffer) : std::nullopt;
+  if (!now) {
     return std::nullopt;
   }
-  ThreadDetail close{.sample = *found, .state = *letter};
+  ThreadDetail close{.sample = *found, .state = now->state};
   const std::string_view waits_in = waits_in_.read(buffer).value_or("");
   close.waits_in = waits_in == "0" ? "" : std::string(waits_in);
   if (const auto call = system_call(root)) {
@@ -163,14 +179,14 @@ std::string FirstThread::file_of(const sys::Root& root,
   return root.link_target(fmt::format("/proc/{}/fd/{}", pid_, *call->first)).value_or("");
 }
 
-ThreadSample FirstThread::of_files(const sys::Root& root, const host::ProcessMounts& mounts,
-                                   std::string_view waits_in) const {
+void FirstThread::add_files(const sys::Root& root, const host::ProcessMounts& mounts,
+                            std::string_view waits_in, ThreadSample& sample) const {
   const std::optional<SystemCall> call = system_call(root);
   const bool is_write = has_prefix_in(waits_in, kWriteWaits) || (call && writes(call->number));
   const std::string file = file_of(root, call);
   const host::Mount* mount = file.empty() ? nullptr : mounts.of(file);
-  return {.doing = is_write ? Doing::Writes : Doing::Reads,
-          .mount = mount == nullptr ? "?" : mount->point};
+  sample.doing = is_write ? Doing::Writes : Doing::Reads;
+  sample.mount = mount == nullptr ? "?" : mount->point;
 }
 
 }  // namespace chokepoint::capture::counter

@@ -29,6 +29,8 @@ struct ThreadSample {
   // Sleeps until a pipe, or one of several descriptors, has something to read: as a rank does that
   // waits at the queue of its loaders. Collectives wait for other threads instead, by a futex.
   bool is_at_queue = false;
+  bool is_at_socket = false;    // sleeps until a socket has something for it, or takes it
+  std::uint64_t cpu_ticks = 0;  // that all threads of the process have run, in the kernel's ticks
 
   bool is_of_files() const { return doing == Doing::Reads || doing == Doing::Writes; }
 };
@@ -60,14 +62,23 @@ class FirstThread {
   };
 
   static std::optional<SystemCall> system_call_in(std::string_view text);
-  std::optional<char> state(std::string& buffer);
+  // Of /proc/PID/stat.
+  struct Stat {
+    char state = '?';
+    std::uint64_t cpu_ticks = 0;
+  };
+
+  std::optional<Stat> stat(std::string& buffer);
   std::optional<SystemCall> system_call(const sys::Root& root) const;
   std::string file_of(const sys::Root& root, const std::optional<SystemCall>& call) const;
-  ThreadSample of_files(const sys::Root& root, const host::ProcessMounts& mounts,
-                        std::string_view waits_in) const;
+  // Of a thread in state S or D.
+  void add_sleep(const sys::Root& root, const host::ProcessMounts& mounts, char state,
+                 std::string_view waits_in, ThreadSample& sample) const;
+  void add_files(const sys::Root& root, const host::ProcessMounts& mounts,
+                 std::string_view waits_in, ThreadSample& sample) const;
 
   pid_t pid_;
-  KernelFile stat_;
+  KernelFile stat_file_;
   KernelFile waits_in_;
 };
 

@@ -5,10 +5,11 @@
 //   rank 3 ─── first thread     runs │ sleeps │ waits for a file system, to read or to write
 //          └── its helpers      likewise, each
 //
-// A helper that was ever found at work is a loader. A rank waits for its next batch when its first
-// thread sleeps and none of its loaders does: their queue is empty then. Loaders may sleep as well,
-// as for a store on another host: then a rank waits when it sleeps at a queue. How much of this a
-// step costs is left to the analysis, which knows when the ranks exchanged.
+// A helper that was ever found at work is a loader, and so is one that waits for a socket or a
+// timer, or whose processor time grows. A rank waits for its next batch when its first thread
+// sleeps and none of its loaders does: their queue is empty then. Loaders may sleep as well, as for
+// a store on another host: then a rank waits when it sleeps at a queue. How much of this a step
+// costs is left to the analysis, which knows when the ranks exchanged.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,16 +36,29 @@ constexpr std::int64_t kFindHelpersNs = 500'000'000;  // between searches for ne
 constexpr std::size_t kMaxFamilies = 16;
 constexpr std::size_t kMaxHelpers = 64;  // of one rank
 constexpr std::size_t kMaxEnded = 256;
-constexpr std::size_t kMaxMounts = 8;  // of one rank; what waits for others counts for none
-constexpr double kShareTolerance = 1;  // percent; smaller changes write no row
+constexpr std::size_t kMaxMounts = 8;         // of one rank; what waits for others counts for none
+constexpr std::uint64_t kMinLoaderTicks = 3;  // that a helper runs while it is watched: a judgement
+constexpr double kShareTolerance = 1;         // percent; smaller changes write no row
 
 // By the pid where a process is no rank. A rank may have had several processes.
 using WaitsByRank = std::map<std::pair<std::optional<int>, pid_t>, Figures::Waits>;
 
+// Work that is done elsewhere, for which a loader waits.
+bool is_remote(const ThreadSample& sample) {
+  return sample.is_at_socket || sample.doing == Doing::Rests;
+}
+
 struct Helper {
   FirstThread thread;
   bool is_loader = false;
-  std::int64_t seen_ns = 0;  // when the job last had it
+  std::optional<std::uint64_t> first_ticks = {};  // of its processor time
+  std::int64_t seen_ns = 0;                       // when the job last had it
+
+  void note(const ThreadSample& sample) {
+    first_ticks = first_ticks.value_or(sample.cpu_ticks);
+    is_loader = is_loader || sample.doing == Doing::Runs || sample.is_of_files() ||
+                is_remote(sample) || sample.cpu_ticks >= *first_ticks + kMinLoaderTicks;
+  }
 };
 
 // A rank's first thread and its helpers, and what was found of them.
@@ -87,8 +101,7 @@ class Family {
     Loaders loaders;
     for (auto& [pid, helper] : helpers_) {
       if (const auto sample = helper.thread.sample(root, mounts_, buffer)) {
-        helper.is_loader =
-            helper.is_loader || sample->doing == Doing::Runs || sample->is_of_files();
+        helper.note(*sample);
         loaders.add(helper.is_loader, *sample);
       }
     }
@@ -100,11 +113,13 @@ class Family {
     int count = 0;
     int running = 0;
     int waiting = 0;  // for file systems
+    int remote = 0;
     std::map<std::string, int> by_mount = {};
 
     void add(bool is_loader, const ThreadSample& sample) {
       count += is_loader ? 1 : 0;
       running += sample.doing == Doing::Runs ? 1 : 0;
+      remote += is_remote(sample) ? 1 : 0;
       if (sample.is_of_files()) {
         ++waiting;
         ++by_mount[sample.mount];
@@ -156,6 +171,7 @@ class Family {
     waited_.write_s += first.doing == Doing::Writes ? span_s : 0;
     see(record::kInputWaiting, subject_, waits ? 100 : 0, sink);
     see(record::kLoadersRunning, subject_, loaders.percent(loaders.running), sink);
+    see(record::kLoadersRemote, subject_, loaders.percent(loaders.remote), sink);
     std::map<std::string, double> blocked;
     for (const auto& [mount, count] : loaders.by_mount) {
       blocked[mount] = loaders.percent(count);

@@ -168,6 +168,18 @@ TEST_F(OfInput, LoadersThatComputeNeedProcessorsOrToBeMore) {
   EXPECT_EQ(crowded.verdict.cause, Cause::LoaderProcessor);
 }
 
+TEST_F(OfInput, LoadersThatWaitForWhatIsElsewhereAreTooFew) {
+  for (const char* node : {"a", "b"}) {
+    share(node, record::kInputWaiting, "", 10, 50);
+    share(node, record::kLoadersRunning, "", 10, 50, 5);
+    share(node, record::kLoadersRemote, "", 10, 50, 80);
+  }
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::Input);
+  EXPECT_EQ(found.verdict.cause, Cause::LoaderRemote);
+  EXPECT_EQ(found.verdict.where.mount, "");
+}
+
 TEST_F(OfInput, LoadersThatWaitForFilesAreHeldByThem) {
   for (const char* node : {"a", "b"}) {
     share(node, record::kInputWaiting, "", 10, 50);

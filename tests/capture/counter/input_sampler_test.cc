@@ -28,9 +28,10 @@ class InputSamplerTest : public Watching {
     processes_.push_back({.pid = pid, .parent = parent, .start_ticks = 7, .rank = {.rank = rank}});
   }
   void does(pid_t pid, char state, const std::string& waits_in = "0",
-            const std::string& call = "running") const {
+            const std::string& call = "running", int user_ticks = 0, int system_ticks = 0) const {
     const std::string folder = fmt::format("/proc/{}/", pid);
-    tree_.write(folder + "stat", fmt::format("{} (py (3) x) {} 1 1 1 0 -1", pid, state));
+    tree_.write(folder + "stat", fmt::format("{} (py (3) x) {} 1 1 1 0 -1 0 0 0 0 0 {} {} 0 0", pid,
+                                             state, user_ticks, system_ticks));
     tree_.write(folder + "wchan", waits_in);
     tree_.write(folder + "syscall", call);
   }
@@ -151,6 +152,34 @@ TEST_F(InputSamplerTest, ARankThatSleepsAtAQueueWaitsForLoadersThatSleep) {
   close();
   EXPECT_THAT(gauges_.values("input.waiting_percent", "100"), ElementsAre(100, 0));
   EXPECT_DOUBLE_EQ(mean("input.waiting_percent", "100"), 50);
+}
+
+// A look falls on none of the moments in which they work.
+TEST_F(InputSamplerTest, LoadersAreKnownByWhatTheyWaitForAndByTheirProcessorTime) {
+  for (const pid_t loader : {101, 102, 103, 104}) {
+    process(loader, 100, 3);
+  }
+  does(100, 'S', "poll_schedule_timeout");
+  does(101, 'S', "sk_wait_data");
+  does(102, 'S', "hrtimer_nanosleep");
+  does(103, 'S', "poll_schedule_timeout", "running", 40, 7);
+  does(104, 'S', "poll_schedule_timeout", "running", 40, 7);
+  look(2);
+  does(103, 'S', "poll_schedule_timeout", "running", 41, 9);
+  look(2);
+  close();
+  EXPECT_THAT(gauges_.values("input.waiting_percent", "100"), ElementsAre(100));
+  EXPECT_THAT(gauges_.values("input.loaders", "100"), ElementsAre(2, 3));
+  EXPECT_NEAR(mean("input.loaders_remote_percent", "100"), 75, 10);
+}
+
+TEST_F(InputSamplerTest, HelpersThatOnlyRestAreNoLoaders) {
+  process(101, 100, 3);
+  does(100, 'S', "poll_schedule_timeout");
+  does(101, 'S', "pipe_read", "running", 300, 40);
+  look(3);
+  close();
+  EXPECT_THAT(series_, IsEmpty());
 }
 
 TEST_F(InputSamplerTest, ARankWithoutLoadersWaitsAtAQueueForOthers) {
