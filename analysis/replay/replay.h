@@ -62,6 +62,7 @@ class Replay {
   static std::optional<Replay> of(const GraphInput& input, const MeasuredPath& path);
 
   double step_ms() const { return step_ms_; }
+  const MeasuredPath& path() const { return path_; }
   // nullopt where other buckets or overlap are wanted, and no gradients were recognised, or less
   // loss, and the record does not show what exchanges take without; or another order of ranks, of
   // which it does not show where each was, or that takes a group off the network or on it.

@@ -23,6 +23,8 @@ constexpr double kMaxShareOfLink = 1.06;
 constexpr double kElementBytes = 4;
 constexpr double kMinMbps = 1e-3;  // bounds of the search
 constexpr double kMaxMbps = 1e7;
+// That one thread of Gloo's passes on two virtual processors, both ways: docs/internals/replay.md.
+constexpr double kProcessorMbps = 3200;
 constexpr double kLosslessQuantile = 0.1;  // of similar exchanges: these lost nothing
 // Packets that an exchange loses on average, from which on even the quickest of them have a window
 // that an earlier loss left small.
@@ -119,6 +121,29 @@ double link_mbps(const MeasuredPath& path) {
 // `whole`: what exchanges had together.
 bool is_held_by_link(const MeasuredPath& path, double whole_mbps) {
   return path.is_full && whole_mbps > kMinShareOfLink * link_mbps(path);
+}
+
+// The exchange's own work of the processors, in a step's: what its threads worked, but no more than
+// they take for the bytes at their best. Over a slow link they wake for each packet.
+double work_ms_of(const Transfer& transfer, const PathChange& change, double all_bytes) {
+  const double sent = sent_bytes(transfer);
+  const double worked_ms = all_bytes > 0 ? change.work_ms * change.steps * sent / all_bytes : 0;
+  return std::min(worked_ms, bytes_ms(sent, kProcessorMbps));
+}
+
+// What a full link held goes by its rate, what queued before it included: all but the round trips
+// and the processors' work.
+double after_full_link_ms(const Transfer& transfer, double took_ms, double work_ms, double hidden,
+                          const PathChange& change) {
+  const double rtt_before_ms = change.before.path.rtt_ms.value_or(0);
+  const double rtt_after_ms = change.after.rtt_ms.value_or(rtt_before_ms);
+  const auto fixed_ms = [&](double rtt_ms) {
+    return std::max(0.0, transfer_ms(transfer, rtt_ms, kMaxMbps) - hidden * rtt_ms) + work_ms;
+  };
+  const double held_ms = std::max(0.0, took_ms - fixed_ms(rtt_before_ms));
+  const double link_after = change.after.rate_mbps.value_or(0) * kPayloadOfLine;
+  return took_ms - held_ms + fixed_ms(rtt_after_ms) - fixed_ms(rtt_before_ms) +
+         held_ms * (link_after > 0 ? link_mbps(change.before) / link_after : 1);
 }
 
 // What the path gives to one of `share` connections that have it together, and by the record had
@@ -220,16 +245,18 @@ TransferTimes::TransferTimes(const std::vector<Transfer>& transfers, const PathC
           fitted_mbps(sample.usual, rtt_before_ms, took_ms + hidden * rtt_before_ms);
       const double model_ms =
           transfer_ms(sample.usual, rtt_before_ms, fitted) - hidden * rtt_before_ms;
-      const double work_ms =
-          all_bytes > 0 ? change.work_ms * change.steps * sent_bytes(sample.usual) / all_bytes : 0;
+      const double work_ms = work_ms_of(sample.usual, change, all_bytes);
       const double load = change.loads.empty() || sample.usual.ring == kNowhere
                               ? 1
                               : change.loads[sample.usual.ring];
       const double after_ms =
           transfer_ms(sample.usual, rtt_after_ms, after_mbps(change, fitted, share, load)) -
           hidden * rtt_after_ms;
-      similar.is_held = is_held_by_link(change.before, fitted * share);
-      similar.after_ms = std::max(took_ms + after_ms - model_ms, std::min(work_ms, took_ms));
+      const bool is_by_full_link = change.before.is_full && change.after.rate_mbps && load == 1;
+      similar.is_held = is_by_full_link || is_held_by_link(change.before, fitted * share);
+      similar.after_ms = is_by_full_link
+                             ? after_full_link_ms(sample.usual, took_ms, work_ms, hidden, change)
+                             : std::max(took_ms + after_ms - model_ms, std::min(work_ms, took_ms));
     }
     similar_.push_back(similar);
   }

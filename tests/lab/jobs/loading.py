@@ -85,8 +85,10 @@ class InOrder(torch.utils.data.Sampler):
 
 def batches(folder, asked):
     samples = (Stored if asked.store else Files)(folder, asked)
+    # Python 3.14 would start loaders anew, which import PyTorch for longer than the job lasts.
+    start = "fork" if asked.workers else None
     return iter(DataLoader(samples, batch_size=asked.batch, sampler=InOrder(),
-                           num_workers=asked.workers))
+                           num_workers=asked.workers, multiprocessing_context=start))
 
 
 def stepping(model, folder, asked):
