@@ -5,11 +5,13 @@
 
 #include "analysis/attribution/ceilings.h"
 #include "analysis/attribution/findings.h"
+#include "analysis/attribution/gains.h"
 #include "analysis/attribution/gpu_copies.h"
 #include "analysis/attribution/hosts.h"
 #include "analysis/attribution/input.h"
 #include "analysis/attribution/judgement.h"
 #include "analysis/attribution/network.h"
+#include "analysis/attribution/profile.h"
 #include "analysis/attribution/ranks.h"
 #include "analysis/attribution/rdma.h"
 #include "analysis/attribution/rdma_traffic.h"
@@ -164,11 +166,17 @@ Inquiry examined(const RunData& run, const DiagnoseOptions& options) {
     add_idleness(input, findings);
   }
   add_nccl_waits(input, findings);
+  const std::optional<Replay> replay = Replay::of({.run = run,
+                                                   .clocks = inquiry.clocks,
+                                                   .steps = inquiry.steps,
+                                                   .phases = inquiry.phases,
+                                                   .path = path_of(run, *inquiry.limit_timeline)});
+  measure_gains(input, replay, findings);
   judge(input, std::move(findings), diagnosis);
   add_ranks(input, diagnosis);
   const std::vector<StepAccounts> accounts = step_accounts(run, options, inquiry);
   diagnosis.uncertainty = uncertainty_of(accounts);
-  diagnosis.what_ifs = what_ifs_of(run, inquiry, accounts);
+  diagnosis.what_ifs = what_ifs_of(replay, inquiry, accounts);
   return inquiry;
 }
 

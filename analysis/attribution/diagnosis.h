@@ -116,6 +116,8 @@ struct Verdict {
   Cause cause = Cause::None;
   Where where = {};
   double lost_ms_per_step = 0;
+  double lost_low_ms = 0;  // the interval of it, which holds nine of ten: judgement.cc
+  double lost_high_ms = 0;
   double share_percent = 0;  // of the step
   double confidence = 0;     // 0..1
   std::vector<Evidence> evidence = {};

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 
-#include "analysis/attribution/profile.h"
-#include "analysis/replay/replay.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -51,17 +48,12 @@ CauseShares shares_of(const Accounting& accounting, Account account, const Kinds
 
 }  // namespace
 
-std::vector<WhatIf> what_ifs_of(const RunData& run, const Inquiry& inquiry,
+std::vector<WhatIf> what_ifs_of(const std::optional<Replay>& replay, const Inquiry& inquiry,
                                 const std::vector<StepAccounts>& steps) {
   const auto& accounting = inquiry.diagnosis.accounting;
   if (!accounting || !inquiry.limit_timeline || steps.empty()) {
     return {};
   }
-  const std::optional<Replay> replay = Replay::of({.run = run,
-                                                   .clocks = inquiry.clocks,
-                                                   .steps = inquiry.steps,
-                                                   .phases = inquiry.phases,
-                                                   .path = path_of(run, *inquiry.limit_timeline)});
   const Kinds kinds = kinds_of(*accounting, inquiry.phases);
   std::vector<WhatIf> what_ifs;
   for (std::size_t number = 0; replay && number < kAccounts; ++number) {

@@ -1,5 +1,6 @@
 // The chokepoint.diagnosis/1 document: a diagnosis by its Fields.
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "analysis/attribution/causes.h"
@@ -145,6 +146,9 @@ struct Fields<analysis::Verdict> {
           "sentence", [](const V& verdict) { return sentence_of(verdict); }, "for people"),
       field("where", &V::where, "nodes by name, what is not known null"),
       field("lost_ms_per_step", &V::lost_ms_per_step, "that a change could save").at_least(0),
+      field("lost_low_ms", &V::lost_low_ms, "of nine of ten verdicts no less is lost").at_least(0),
+      field("lost_high_ms", &V::lost_high_ms, "of nine of ten verdicts no more is lost")
+          .at_least(0),
       field("share_percent", &V::share_percent, "of the step").between(0, 100),
       field("confidence", &V::confidence, "a calibrated frequency").between(0, 1),
       field("evidence", &V::evidence, "the most important first"),
@@ -186,6 +190,12 @@ struct Fields<analysis::Diagnosis> {
 }  // namespace chokepoint
 
 namespace chokepoint::analysis {
+namespace {
+
+constexpr std::array kUnknownWithoutSteps{"lost_ms_per_step", "lost_low_ms", "lost_high_ms",
+                                          "share_percent"};
+
+}  // namespace
 
 cli::Json diagnosis_schema() {
   cli::Json schema = json::schema_of<Diagnosis>();
@@ -199,7 +209,7 @@ cli::Json diagnosis_schema() {
     tools.push_back(each.second);
   }
   // Where no step was accounted for, nothing is known to be lost.
-  for (const char* unknown : {"lost_ms_per_step", "share_percent"}) {
+  for (const char* unknown : kUnknownWithoutSteps) {
     parts["verdict"]["properties"][unknown]["type"] = {"number", "null"};
   }
   return schema;
@@ -210,8 +220,9 @@ cli::Json document_of(const cli::Context& context, const Diagnosis& diagnosis) {
   document.update(json::to_json(diagnosis));
   document["verdict"]["sentence"] = sentence_of(diagnosis);
   if (!diagnosis.accounting) {  // what is lost is known only where steps were accounted for
-    document["verdict"]["lost_ms_per_step"] = nullptr;
-    document["verdict"]["share_percent"] = nullptr;
+    for (const char* unknown : kUnknownWithoutSteps) {
+      document["verdict"][unknown] = nullptr;
+    }
   }
   return document;
 }

@@ -263,6 +263,48 @@ double payload_in(const DirectionView& view, const Clocks& clocks, Span common) 
   return bytes;
 }
 
+bool is_a_node(const RunData& run, const std::string& name) {
+  return std::ranges::count(run.nodes, name, &NodeData::name) > 0;
+}
+
+bool is_each_rank_here(const RunData& run) {
+  const auto is_counted = [](const record::Process& process) { return process.world_size.known(); };
+  return absent_ranks(run).empty() && std::ranges::any_of(run.nodes, [&](const NodeData& node) {
+           return std::ranges::any_of(node.processes, is_counted);
+         });
+}
+
+// Which connections the ranks' exchanges may wait for: not copies through memory where others go
+// between hosts; nor, where the library's messages say who exchanges and each rank left a record,
+// those to hosts without a rank, as to a store.
+class Exchanging {
+ public:
+  explicit Exchanging(const RunData& run)
+      : run_(run),
+        is_between_hosts_(!std::ranges::all_of(run.connections, is_within_host)),
+        knows_all_(is_each_rank_here(run) &&
+                   std::ranges::any_of(
+                       run.nodes, [](const NodeData& node) { return !node.collectives.empty(); }) &&
+                   std::ranges::any_of(run.connections, [&](const Connection& connection) {
+                     return is_between_nodes(connection);
+                   })) {}
+
+  bool includes(const Connection& connection) const {
+    return !(is_between_hosts_ && is_within_host(connection)) &&
+           !(knows_all_ && !is_between_nodes(connection) && !is_within_host(connection));
+  }
+
+ private:
+  bool is_between_nodes(const Connection& connection) const {
+    return connection.names[0] != connection.names[1] && is_a_node(run_, connection.names[0]) &&
+           is_a_node(run_, connection.names[1]);
+  }
+
+  const RunData& run_;
+  bool is_between_hosts_;
+  bool knows_all_;
+};
+
 }  // namespace
 
 bool is_within_host(const Connection& connection) {
@@ -310,14 +352,14 @@ LimitTimeline limit_timeline_of(const RunData& run, const Clocks& clocks,
   const std::int64_t width_ns = cell_width_ns(limits, communicating);
   std::map<std::int64_t, std::pair<double, std::size_t>> busiest;
   std::vector<Cells> cells;
-  const bool is_between_hosts = !std::ranges::all_of(run.connections, is_within_host);
+  const Exchanging exchanging(run);
   for (DirectionLimits& direction : limit_timeline.directions) {
     const DirectionView& view = direction.view;
     cells.push_back(cells_of(limits[cells.size()], communicating, width_ns));
     for (const auto& [cell, times] : cells.back()) {
       direction.busy += times;
-      if (is_between_hosts && is_within_host(run.connections[view.connection])) {
-        continue;  // copies through memory hold no wire back
+      if (!exchanging.includes(run.connections[view.connection])) {
+        continue;
       }
       auto& most = busiest[cell];
       most = std::max(most, {times.sum(), cells.size() - 1});

@@ -1,5 +1,5 @@
 """usage: attribution [--repetitions N] [--only GLOB] [--limit N] [--seed N] [--out DIR] CHOKEPOINT
-       attribution --draw N --seed S [--of KIND[,KIND…]] [--out DIR] CHOKEPOINT
+       attribution --draw N --seed S [--of KIND[,KIND…]] [--modern SHARE] [--out DIR] CHOKEPOINT
        attribution --diagnose-only DIR [--only GLOB] [--without WHAT] CHOKEPOINT
        attribution --list CHOKEPOINT
 
@@ -10,8 +10,10 @@ divided by their names into the half on which thresholds are chosen and the half
 --without judges records from which something was taken: the library's collectives, all packets,
 all of sockets, the host's counters, or every node but the first. Another --seed is another order,
 and, but for 0, somewhat other strengths. --draw plays N jobs, wires and faults that a seed draws from
-ranges instead (draw.py), once each; --of only these kinds, by the names of draw.KINDS. --report FILE.json
-gets everything, and the tables a file .md beside it. Nothing fails by what is measured.
+ranges instead (draw.py), once each; --of only these kinds, by the names of draw.KINDS. --modern is the
+share of the jobs of PyTorch that play on the one of today, in the chroot of ./scripts/setup modern;
+without the chroot these are skipped. --report FILE.json gets everything, and the tables a file .md
+beside it. Nothing fails by what is measured.
 """
 
 import argparse
@@ -55,6 +57,8 @@ def arguments():
     parser.add_argument("--draw", type=int, metavar="N")
     parser.add_argument("--of", type=kinds, default=draw.NAMES, metavar="KIND[,KIND…]",
                         help="draw these alone")
+    parser.add_argument("--modern", type=float, default=draw.MODERN, metavar="SHARE",
+                        help="of the jobs of PyTorch, on the one of today")
     parser.add_argument("--out", type=pathlib.Path, default="build/bench/attribution")
     parser.add_argument("--play-only", action="store_true", help="judge nothing")
     parser.add_argument("--diagnose-only", type=pathlib.Path, metavar="DIR")
@@ -99,7 +103,8 @@ def say(text):
 
 
 def chosen(asked):
-    named = (draw.plays(asked.seed, asked.draw, functools.partial(draw.play, of=asked.of))
+    named = (draw.plays(asked.seed, asked.draw, functools.partial(draw.play, of=asked.of,
+                                                               modern=asked.modern))
              if asked.draw else strengths.every(asked.seed))
     return [(base, one) for base, one in named
             if fnmatch.fnmatch(one.name, asked.only)]

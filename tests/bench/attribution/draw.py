@@ -30,6 +30,7 @@ IN_PASSES = ("accumulate", *PIPELINES)
 ONE_WAY = ("dp", "ddp", "accumulate", "flat", "fsdp", "local-sgd")  # as much goes either way
 OUTPUTS = ("silent", "marks")
 TWO = 0.22
+MODERN = 0.3  # of the jobs of PyTorch, on the one of today
 SECONDS = 7
 LONG = 12  # where few steps exchange
 FLOPS_PER_MS = 15_000_000  # of a processor, of which each host has one
@@ -519,13 +520,20 @@ def may_have_lesser(document):
             document["job"]["program"] != "loading")
 
 
-def play(seed, number, of=NAMES):
+def may_be_modern(job):
+    return job["program"] in ("ddp", "shapes", "loading") and job.get("launcher") != "mpirun"
+
+
+def play(seed, number, of=NAMES, modern=MODERN):
+    """`modern`: the share of the jobs of PyTorch that play in the chroot with the PyTorch of today."""
     weights = {kind: weight for kind, weight in KINDS.items() if kind.__name__ in of}
     make = random.Random(f"{seed} {number}").choices(list(weights), list(weights.values()))[0]
     chance = random.Random(f"{seed} {number} {make.__name__}")
     document = make(chance)
     if may_have_lesser(document) and chance.random() < TWO:
         with_lesser(chance, document)
+    if may_be_modern(document["job"]) and random.Random(f"{seed} {number} modern").random() < modern:
+        document["job"]["python"] = "modern"
     document["truth"] = {name: value for name, value in document["truth"].items()
                          if value is not None}
     name = f"draw-{seed}-{number:05}-{make.__name__}"
