@@ -190,9 +190,8 @@ bool is_any_socket_read(const RunData& run) {
 }
 
 // How often such a verdict was right where jobs were played whose truth was known:
-// docs/internals/attribution.md has the draws on which the figures were chosen, and those on which
-// they were held to it. What is missing of the record counts most, then by how much the largest
-// stands out, and of how many steps.
+// docs/internals/attribution.md, "Confidence", has how far it is off. What is missing of the record
+// counts most, then by how much the largest stands out, and of how many steps.
 double confidence_of(const DiagnosisInput& input, double share_percent, double next_percent) {
   const double margin = share_percent > 0 ? std::max(0.0, 1 - next_percent / share_percent) : 0;
   const double above =

@@ -25,7 +25,7 @@ namespace chokepoint::analysis::confirm {
 namespace {
 
 // Thresholds of the rules in tests.def, whose texts name them: judgements, tried by scripts/bench
-// confirm. "Tests of verdicts" in docs/internals/attribution.md explains them.
+// confirm. docs/internals/confirm.md explains them.
 // Rates, in times the job's:
 constexpr double kMaxNoFaster = 1.1;
 constexpr double kMaxSimilarRate = 4.0 / 3;
@@ -56,8 +56,8 @@ constexpr double kMinLossPercent = 0.005;
 constexpr double kMinShareOfJobLoss = 0.5;
 constexpr double kMaxLostOfOpenPath = 0.5;
 
-// By how much tests change the odds of a verdict: docs/internals/attribution.md, "Tests of
-// verdicts". One that is not confirmed is more often a fault that is over than one that never was.
+// By how much tests change the odds of a verdict: docs/internals/confirm.md. One that is not
+// confirmed is more often a fault that is over than one that never was.
 constexpr double kOddsConfirmed = 3;
 constexpr double kOddsNotConfirmed = 0.25;
 constexpr double kMaxConfidence = 0.99;

@@ -11,7 +11,7 @@ inline constexpr double kMinQueueMs = 0.5;
 // How many times the shortest round trip. Of a whole test's median, which single late packets do
 // not move: docs/internals/tcp.md.
 inline constexpr double kTestQueueFactor = 1.3;
-// Of one reading of a moment, by the plays of docs/internals/attribution.md, "Limits".
+// Of one reading of a moment: a judgement, docs/internals/attribution.md, "Limits".
 inline constexpr double kMomentQueueFactor = 1.8;
 
 // False where the shortest one is not known (0).
