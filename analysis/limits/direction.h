@@ -52,6 +52,7 @@ struct DirectionFacts {
   // It, or all that passed the sender's interface with it, was nearly as fast most of the time as
   // at its fastest.
   bool is_steady = false;
+  bool is_at_one_rate = false;  // all that its receiver gets from its sender: arrivals.h
   std::optional<double> send_buffer_bytes = {};  // as far as the system lets it grow
 };
 

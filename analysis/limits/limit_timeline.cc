@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/limits/arrivals.h"
+#include "analysis/limits/exchanging.h"
 #include "analysis/timeline/spans.h"
 
 namespace chokepoint::analysis {
@@ -27,6 +29,10 @@ Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
        in_flight > kMinReceiveWindowUsed * figure(sample.window_bytes))) {
     return Limit::ReceiveWindow;
   }
+  // Packets are seen behind the host's own queue, in which the others may wait.
+  if (facts.is_at_one_rate) {
+    return Limit::LinkFull;
+  }
   return in_flight > kBulkBytes ? Limit::LibraryCredit : Limit::RoundTrip;
 }
 
@@ -41,7 +47,12 @@ bool is_losing(const SocketSample& before, const SocketSample& now) {
 
 // Whether packets are lost because the queue before the link is full.
 bool is_full(const DirectionFacts& facts) {
-  return facts.has_queue_mostly && facts.is_steady && !facts.is_policed;
+  return !facts.is_policed && (facts.is_at_one_rate || (facts.has_queue_mostly && facts.is_steady));
+}
+
+// The window is as small as a queue lets it grow that overflows, and that is too short to show.
+bool is_cut_by_queue(const DirectionFacts& facts) {
+  return facts.is_shrunk_by_loss && facts.is_at_one_rate && !facts.is_policed;
 }
 
 // The receiver announces less than the sender has, and most of that is under way. Half of it is
@@ -73,7 +84,7 @@ Limit limit_with_backlog(const SocketSample& now, const DirectionFacts& facts) {
   }
   const bool is_at_rate = facts.is_steady && facts.has_backlog_mostly;
   const bool is_finding_rate = !is_at_rate && facts.min_rtt_us > kMinLongRoundTripUs;
-  if (has_queue(now, facts) || (!is_window_full && !is_finding_rate)) {
+  if (has_queue(now, facts) || (!is_window_full && !is_finding_rate) || is_cut_by_queue(facts)) {
     return Limit::LinkFull;
   }
   return facts.is_shrunk_by_loss ? Limit::Loss : Limit::CongestionWindow;
@@ -87,6 +98,9 @@ Limit limit_in_flight(const SocketSample& now, const DirectionFacts& facts) {
   if (!is_queue_full && facts.send_buffer_bytes &&
       queued > kMinBufferUsed * *facts.send_buffer_bytes && queued < 2 * *facts.send_buffer_bytes) {
     return Limit::SendBuffer;
+  }
+  if (is_cut_by_queue(facts) && fills_window(now)) {
+    return Limit::LinkFull;
   }
   if (facts.is_shrunk_by_loss && facts.is_lossy && !is_queue_full && fills_window(now)) {
     return Limit::Loss;  // the rest of what went window by window
@@ -263,54 +277,7 @@ double payload_in(const DirectionView& view, const Clocks& clocks, Span common) 
   return bytes;
 }
 
-bool is_a_node(const RunData& run, const std::string& name) {
-  return std::ranges::count(run.nodes, name, &NodeData::name) > 0;
-}
-
-bool is_each_rank_here(const RunData& run) {
-  const auto is_counted = [](const record::Process& process) { return process.world_size.known(); };
-  return absent_ranks(run).empty() && std::ranges::any_of(run.nodes, [&](const NodeData& node) {
-           return std::ranges::any_of(node.processes, is_counted);
-         });
-}
-
-// Which connections the ranks' exchanges may wait for: not copies through memory where others go
-// between hosts; nor, where the library's messages say who exchanges and each rank left a record,
-// those to hosts without a rank, as to a store.
-class Exchanging {
- public:
-  explicit Exchanging(const RunData& run)
-      : run_(run),
-        is_between_hosts_(!std::ranges::all_of(run.connections, is_within_host)),
-        knows_all_(is_each_rank_here(run) &&
-                   std::ranges::any_of(
-                       run.nodes, [](const NodeData& node) { return !node.collectives.empty(); }) &&
-                   std::ranges::any_of(run.connections, [&](const Connection& connection) {
-                     return is_between_nodes(connection);
-                   })) {}
-
-  bool includes(const Connection& connection) const {
-    return !(is_between_hosts_ && is_within_host(connection)) &&
-           !(knows_all_ && !is_between_nodes(connection) && !is_within_host(connection));
-  }
-
- private:
-  bool is_between_nodes(const Connection& connection) const {
-    return connection.names[0] != connection.names[1] && is_a_node(run_, connection.names[0]) &&
-           is_a_node(run_, connection.names[1]);
-  }
-
-  const RunData& run_;
-  bool is_between_hosts_;
-  bool knows_all_;
-};
-
 }  // namespace
-
-bool is_within_host(const Connection& connection) {
-  return connection.ends[0] && connection.ends[1] &&
-         connection.ends[0]->node == connection.ends[1]->node;
-}
 
 std::vector<LimitedSpan> limits_of_packets(const std::vector<record::FlowSample>& samples,
                                            const DirectionFacts& facts) {
@@ -345,8 +312,12 @@ LimitTimeline limit_timeline_of(const RunData& run, const Clocks& clocks,
                                 std::span<const Span> communicating) {
   LimitTimeline limit_timeline;
   std::vector<std::vector<LimitedSpan>> limits;
+  const Arrivals arrivals(run);
   for (const DirectionView& view : directions_of(run)) {
-    limit_timeline.directions.push_back({.view = view, .facts = facts_of(run, view)});
+    DirectionFacts facts = facts_of(run, view);
+    facts.is_at_one_rate = arrivals.are_at_one_rate(view);
+    facts.is_late_by_host = facts.is_late_by_host && !facts.is_at_one_rate;
+    limit_timeline.directions.push_back({.view = view, .facts = facts});
     limits.push_back(common_limits_of(limit_timeline.directions.back(), clocks));
   }
   const std::int64_t width_ns = cell_width_ns(limits, communicating);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/limits/direction.h"
+#include "analysis/limits/exchanging.h"
 #include "analysis/timeline/clocks.h"
 
 namespace chokepoint::analysis {
@@ -35,9 +36,6 @@ struct LimitTimeline {
 // `communicating`: on the common clock; see Phases.
 LimitTimeline limit_timeline_of(const RunData& run, const Clocks& clocks,
                                 std::span<const Span> communicating);
-
-// Both ends are on one node: copies through memory.
-bool is_within_host(const Connection& connection);
 
 // The limits of one direction from packets alone, if the sender's sockets were not seen: what was
 // in flight against the window that the receiver announced, what was retransmitted, and how the
