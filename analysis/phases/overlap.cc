@@ -25,7 +25,9 @@ constexpr double kMaxSpreadRatio = 0.5;  // one spread to the other, to be clear
 constexpr double kMinOfBytesBefore = 0.05;  // of the bytes of the exchange before
 constexpr std::size_t kMinPairs = 8;
 // Of the time in which nothing was under way, that the main thread must work.
-constexpr double kMinProcessorShare = 0.6;
+constexpr double kMinProcessorShare = 0.5;
+constexpr double kMinProcessorShareOfStage =
+    0.6;                                // likewise, in a pipeline, which has its own model
 constexpr double kMinWorkBeside = 0.5;  // of the time beside exchanges, likewise
 
 std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {
@@ -395,10 +397,12 @@ double hidden_ms(const OverlapInput& input) {
     return 0;
   }
   const Work work = is_on_processors(input.run) ? main_work_of(input) : Work{};
-  if (work.ran_ms > kMinProcessorShare * input.alone_ms) {
+  const bool is_pipeline = is_any_message(input.exchanges);
+  const double least = is_pipeline ? kMinProcessorShareOfStage : kMinProcessorShare;
+  if (work.all_ms() > least * input.alone_ms) {
     return std::max(0.0, work.all_ms() - input.alone_ms);
   }
-  if (is_any_message(input.exchanges)) {
+  if (is_pipeline) {
     const auto ideal_ns = ideal_step_ns(input.exchanges, input.steps);
     return ideal_ns ? std::max(0.0, *ideal_ns / 1e6 - input.alone_ms) : 0;
   }
