@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/attribution/findings.h"
+#include "analysis/attribution/judgement.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -277,6 +278,7 @@ class Joiner {
                     .lost_ms_per_step = std::min(lost_ms, step_ms),
                     .confidence = kConfidenceByFiles};
     adopted.share_percent = step_ms > 0 ? 100 * adopted.lost_ms_per_step / step_ms : 0;
+    add_interval(step_ms, adopted);
     adopted.evidence.push_back(
         {fmt::format("another tool names rank {}: {}, {}", *claim.rank, tool, claim.what),
          claim.value, claim.unit, claim.from});

@@ -15,6 +15,7 @@
 #include "analysis/attribution/network.h"
 #include "analysis/attribution/ranks.h"
 #include "analysis/attribution/route.h"
+#include "analysis/limits/exchanging.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -33,7 +34,7 @@ constexpr double kUnseenLatenessFactor = 0.6;
 
 // By which what is lost was off in nine of ten plays of the corpus, docs/internals/attribution.md:
 // of itself, and of the step.
-constexpr double kGainError = 0.10;
+constexpr double kGainError = 0.20;
 constexpr double kGainErrorOfStep = 0.02;
 
 using Words = std::map<std::string, std::string, std::less<>>;
@@ -56,21 +57,6 @@ std::optional<std::string> filled(std::string_view text, const Words& words) {
     at = close + 1;
   }
   return result;
-}
-
-// The direction that the verdict is about: the one between its nodes that was held back longest.
-const DirectionLimits* direction_of(const DiagnosisInput& input, const Where& where) {
-  const DirectionLimits* most = nullptr;
-  double most_ns = -1;
-  for (const DirectionLimits& direction : input.limit_timeline.directions) {
-    const Route route = route_of(input, direction);
-    const double held_ns = direction.held.sum();
-    if (route.from == where.from && route.to == where.to && held_ns > most_ns) {
-      most = &direction;
-      most_ns = held_ns;
-    }
-  }
-  return most;
 }
 
 std::string rate_text(double gbps) {
@@ -140,7 +126,7 @@ Words words_of(const DiagnosisInput& input, const Verdict& verdict) {
   if (verdict.cause == Cause::ProcessCpu) {
     add_consumers(input, verdict, words);
   }
-  const DirectionLimits* direction = direction_of(input, where);
+  const DirectionLimits* direction = main_direction_of(input, where);
   if (direction == nullptr) {
     return words;
   }
@@ -169,8 +155,9 @@ Accounting account_for(const Phases& phases, const Findings& findings) {
 
 // One end's record shows which rank the others wait for, but not why.
 bool is_seen_from_both_ends(const RunData& run) {
-  return std::ranges::all_of(run.connections, [](const Connection& connection) {
-    return connection.ends[0] && connection.ends[1];
+  const Exchanging exchanging(run);
+  return std::ranges::all_of(run.connections, [&](const Connection& connection) {
+    return (connection.ends[0] && connection.ends[1]) || !exchanging.includes(connection);
   });
 }
 
@@ -199,7 +186,7 @@ double confidence_of(const DiagnosisInput& input, double share_percent, double n
   const double steps = std::min(1.0, static_cast<double>(input.steps.settled.size()) /
                                          static_cast<double>(kMinStepsForConfidence));
   const double clear = 0.65 + 0.14 * margin + 0.20 * above;
-  const double seen = 0.6 + 0.4 * steps;
+  const double seen = 0.8 + 0.2 * steps;
   const double source = are_late_ranks_known(input.phases) ? 1 : 0.92;
   const double ends = is_seen_from_both_ends(input.run) ? 1 : 0.5;
   const double sockets = is_any_socket_read(input.run) || input.run.connections.empty() ? 1 : 0.85;
@@ -226,11 +213,11 @@ std::pair<Verdict, double> computing_and_wait(const DiagnosisInput& input, doubl
   return {std::move(verdict), waited_percent};
 }
 
-// A negative gain of few milliseconds is none.
-void add_interval(double step_ms, Verdict& verdict) {
-  const double off_ms = kGainError * verdict.lost_ms_per_step + kGainErrorOfStep * step_ms;
-  verdict.lost_low_ms = std::max(0.0, verdict.lost_ms_per_step - off_ms);
-  verdict.lost_high_ms = std::min(step_ms, verdict.lost_ms_per_step + off_ms);
+// Of these, counters of the hardware show the time itself; of all else it is what a model of the
+// step leaves.
+bool is_counted(VerdictClass verdict) {
+  using enum VerdictClass;
+  return verdict == PcieGpu || verdict == RdmaLoss || verdict == RdmaCongestion;
 }
 
 // Whether even the least that it may cost matters.
@@ -269,6 +256,7 @@ Verdict unknown(const DiagnosisInput& input, const Accounting& accounting,
   Verdict verdict{.lost_ms_per_step = accounting[Account::Other],
                   .share_percent = other_percent(input, accounting),
                   .evidence = std::move(hints)};
+  add_interval(input.phases.step_ms, verdict);
   advise(input, verdict);
   return verdict;
 }
@@ -306,6 +294,13 @@ bool is_outweighed(const DiagnosisInput& input, const Verdict& largest,
 }
 
 }  // namespace
+
+void add_interval(double step_ms, Verdict& verdict) {
+  const double of_step = is_counted(verdict.verdict) ? 0 : kGainErrorOfStep;
+  const double off_ms = kGainError * verdict.lost_ms_per_step + of_step * step_ms;
+  verdict.lost_low_ms = std::max(0.0, verdict.lost_ms_per_step - off_ms);
+  verdict.lost_high_ms = std::min(step_ms, verdict.lost_ms_per_step + off_ms);
+}
 
 void advise(const DiagnosisInput& input, Verdict& verdict) {
   const Words words = words_of(input, verdict);

@@ -313,6 +313,20 @@ Route route_of(const DiagnosisInput& input, const DirectionLimits& direction) {
   return route;
 }
 
+const DirectionLimits* main_direction_of(const DiagnosisInput& input, const Where& where) {
+  const DirectionLimits* most = nullptr;
+  double most_ns = -1;
+  for (const DirectionLimits& direction : input.limit_timeline.directions) {
+    const Route route = route_of(input, direction);
+    const double held_ns = direction.held.sum();
+    if (route.from == where.from && route.to == where.to && held_ns > most_ns) {
+      most = &direction;
+      most_ns = held_ns;
+    }
+  }
+  return most;
+}
+
 std::optional<BetterRoute> better_route(const DiagnosisInput& input,
                                         const DirectionLimits& direction, const Route& route) {
   auto better = better_interface(input, direction.view, route);

@@ -46,6 +46,9 @@ struct Route {
 
 Route route_of(const DiagnosisInput& input, const DirectionLimits& direction);
 
+// The one between these nodes that was held back longest; nullptr of none.
+const DirectionLimits* main_direction_of(const DiagnosisInput& input, const Where& where);
+
 // Another route between the same two nodes that would have carried more: a wider interface, or the
 // other address family if a probe before the job measured that it is faster.
 struct BetterRoute {

@@ -91,10 +91,15 @@ std::string why_text(const Diagnosis& diagnosis) {
 }
 
 std::string confidence_text(const Diagnosis& diagnosis) {
-  std::string text = fmt::format("{:.0f} %", diagnosis.verdict.confidence * 100);
+  const Verdict& verdict = diagnosis.verdict;
+  std::string text = fmt::format("{:.0f} %", verdict.confidence * 100);
   if (diagnosis.confirmation && diagnosis.confirmation->state != Confirmation::State::Open) {
     text += fmt::format(", {:.0f} % without the tests",
                         diagnosis.confirmation->confidence_before * 100);
+  }
+  if (verdict.lost_low_ms > 0 && verdict.verdict != VerdictClass::Unknown) {
+    text += fmt::format("; lost between {} and {} a step", math::format_ms(verdict.lost_low_ms),
+                        math::format_ms(verdict.lost_high_ms));
   }
   if (!diagnosis.missing.empty() && !diagnosis.verdict.evidence.empty()) {
     const std::size_t more = diagnosis.missing.size() - 1;

@@ -414,11 +414,26 @@ TEST_F(Diagnosed, LittleCommunicationIsNoAlarm) {
   EXPECT_GT(found.verdict.share_percent, 90);
 }
 
-TEST_F(Diagnosed, MoreThanALittleIsOne) {
+TEST_F(Diagnosed, WhatSurelyMattersIsOne) {
+  MadeTraffic way = full_link();
+  way.busy_ms = 12;
+  send(way);
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::LanBandwidth);
+  EXPECT_GE(found.verdict.lost_low_ms, 5);
+  EXPECT_LT(found.verdict.lost_low_ms, found.verdict.lost_ms_per_step);
+  EXPECT_GT(found.verdict.lost_high_ms, found.verdict.lost_ms_per_step);
+}
+
+TEST_F(Diagnosed, WhatMayBeLittleIsARunnerUp) {
   MadeTraffic way = full_link();
   way.busy_ms = 8;
   send(way);
-  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanBandwidth);
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::Compute);
+  ASSERT_FALSE(found.others.empty());
+  EXPECT_EQ(found.others.front().verdict, VerdictClass::LanBandwidth);
+  EXPECT_LT(found.others.front().lost_low_ms, 5);
 }
 
 TEST_F(Diagnosed, WhatIsUnexplainedIsTheProcessorsWhereTheJobWaitsForThem) {

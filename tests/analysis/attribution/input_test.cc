@@ -173,6 +173,8 @@ TEST_F(OfInput, LoadersThatWaitForWhatIsElsewhereAreTooFew) {
     share(node, record::kInputWaiting, "", 10, 50);
     share(node, record::kLoadersRunning, "", 10, 50, 5);
     share(node, record::kLoadersRemote, "", 10, 50, 80);
+    made_.gauge(made_.node(node), record::kLoaders,
+                std::to_string(made_.node(node).processes.front().pid), 2);
   }
   const Diagnosis found = diagnosis();
   EXPECT_EQ(found.verdict.verdict, VerdictClass::Input);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/diagnosis.h"
@@ -17,6 +18,8 @@ inline void expect_sound(const Verdict& verdict) {
   EXPECT_GE(verdict.share_percent, 0);
   EXPECT_LE(verdict.share_percent, 100.001);
   EXPECT_TRUE(std::isfinite(verdict.lost_ms_per_step));
+  EXPECT_LE(verdict.lost_low_ms, verdict.lost_ms_per_step);
+  EXPECT_GE(verdict.lost_high_ms, verdict.lost_ms_per_step);
   for (const Evidence& evidence : verdict.evidence) {
     EXPECT_TRUE(!evidence.value || std::isfinite(*evidence.value)) << evidence.what;
     EXPECT_FALSE(evidence.from.empty()) << evidence.what;
@@ -39,7 +42,10 @@ inline void expect_sound(const Verdict& verdict) {
 // A part of each step has an account, all verdicts matter, and the largest is told first.
 inline void expect_sound(const Diagnosis& diagnosis) {
   expect_sound(diagnosis.verdict);
-  double before = diagnosis.verdict.lost_ms_per_step;
+  // Beside computing stands what may cost less than matters.
+  double before = diagnosis.verdict.verdict == VerdictClass::Compute
+                      ? std::numeric_limits<double>::infinity()
+                      : diagnosis.verdict.lost_ms_per_step;
   for (const Verdict& other : diagnosis.others) {
     expect_sound(other);
     EXPECT_GE(other.share_percent, 5);

@@ -196,6 +196,26 @@ TEST_F(ReplayTest, WhatSharedAFullLinkGainsInProportion) {
   EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 70 + 15, 1);
 }
 
+// An exchange of 5 MB each way, of which a link of 2 Gb/s was full that others used, too.
+TEST_F(ReplayTest, WhatHadALittleOfAFullLinkGoesByItsRateToo) {
+  const TwoRanks run{.late_ms = 0, .exchange_ms = 50, .bytes = 1e7};
+  const auto recorded = replay(run.exchanges(), run.step_ms(),
+                               {.path = {.rate_mbps = 2000, .rtt_ms = 0.001}, .is_full = true});
+  ASSERT_TRUE(recorded);
+  const double line_mbps = 4000 * math::kFrameBytes / math::kSegmentBytes;
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 60 + 25, 0.5);
+}
+
+// Threads that wake for each packet of a slow link work for 40 ms; at their best they take 12.5.
+TEST_F(ReplayTest, NoLinkIsFasterThanTheProcessors) {
+  const TwoRanks run{.late_ms = 0, .exchange_ms = 50, .bytes = 1e7};
+  phases_.exchange_work_ms = 40;
+  const auto recorded = replay(run.exchanges(), run.step_ms(),
+                               {.path = {.rate_mbps = 800, .rtt_ms = 0.001}, .is_full = true});
+  ASSERT_TRUE(recorded);
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = 1e6}}), 60 + 12.5, 0.5);
+}
+
 // Both phases of a ring wait for credits of 8 ms each, and yet it took 14 ms: one of the round
 // trips had passed before both ranks were ready. So its data take 6 ms.
 TEST_F(ReplayTest, ARoundTripBeforeAllWereReadyIsNotWaitedFor) {

@@ -74,7 +74,7 @@ class InOrder(torch.utils.data.Sampler):
     """Each rank its own files; the usual sampler would draw up a list of all places."""
 
     def __init__(self):
-        super().__init__(None)
+        """The base class takes another number of arguments in each PyTorch."""
 
     def __iter__(self):
         return iter(range(ENDLESS))
