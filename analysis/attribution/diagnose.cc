@@ -177,6 +177,7 @@ Inquiry examined(const RunData& run, const DiagnoseOptions& options) {
   const std::vector<StepAccounts> accounts = step_accounts(run, options, inquiry);
   diagnosis.uncertainty = uncertainty_of(accounts);
   diagnosis.what_ifs = what_ifs_of(replay, inquiry, accounts);
+  if (replay) diagnosis.critical_path = replay->critical_path(diagnosis.nodes);
   return inquiry;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/attribution/confirmation.h"
+#include "analysis/replay/critical_path.h"
 #include "base/record/samples.h"
 
 namespace chokepoint::analysis {
@@ -158,7 +159,8 @@ struct Diagnosis {
   // Half the width of the 95 % interval of each account's mean, by how the steps differ; what the
   // model of a step is wrong by is not in it.
   std::optional<Accounting> uncertainty = {};
-  std::vector<WhatIf> what_ifs = {};  // empty where the run cannot be replayed
+  std::vector<WhatIf> what_ifs = {};               // empty where the run cannot be replayed
+  std::optional<CriticalPath> critical_path = {};  // likewise
   Verdict verdict = {};
   std::vector<Verdict> others = {};  // the largest first
   std::vector<RankFigures> ranks = {};

@@ -38,6 +38,10 @@ void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagn
 // "lan-bandwidth: the link from a to b is full; 143 of 205 ms a step (70 %)"
 std::string headline_of(const Diagnosis& diagnosis);
 
+// critical_path_page.cc: what decided the step of median length, as a bar for each rank.
+void print_critical_path(std::ostream& out, const cli::Terminal& terminal, const CriticalPath& path,
+                         const std::vector<RankFigures>& ranks);
+
 // "205.0 ms = 143.0 link full + 60.0 computing + 2.0 rest"
 std::string accounting_text(const Accounting& accounting);
 

@@ -122,6 +122,28 @@ struct Fields<analysis::WhatIf> {
 };
 
 template <>
+struct Fields<analysis::PathPart> {
+  using P = analysis::PathPart;
+  static constexpr std::tuple kList{
+      field("kind", &P::kind, "late: computing of a rank that others waited for"),
+      field("rank", &P::rank, "null: not known").at_least(0),
+      field("node", &P::node, "on which it ran").null_if_empty(),
+      field("to_rank", &P::to_rank, "of a transfer that lets another rank go on").at_least(0),
+      field("start_ms", &P::start_ms, "within the step").at_least(0),
+      field("ms", &P::ms, "its length").at_least(0)};
+};
+
+template <>
+struct Fields<analysis::CriticalPath> {
+  using C = analysis::CriticalPath;
+  static constexpr std::tuple kList{
+      field("step", &C::step, "its number, counted from 1").at_least(1),
+      field("length_ms", &C::length_ms, "from the last exchange of the step before to its own")
+          .at_least(0),
+      field("parts", &C::parts, "one after the other; they sum to the length")};
+};
+
+template <>
 struct Fields<analysis::Verdict> {
   using V = analysis::Verdict;
   static std::optional<analysis::Cause> cause(const V& verdict) {
@@ -174,6 +196,8 @@ struct Fields<analysis::Diagnosis> {
             "half of each account's 95 % interval, by how steps differ; null below three steps"),
       field("what_ifs", &D::what_ifs,
             "the run replayed with one account at half; empty where it cannot be"),
+      field("critical_path", &D::critical_path,
+            "what decided the length of the median step; null where the run cannot be replayed"),
       field("verdict", &D::verdict, "the largest part that a change could remove"),
       field("others", &D::others, "runners-up, the largest first"),
       field("ranks", &D::ranks, "by rank"),

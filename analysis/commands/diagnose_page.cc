@@ -453,6 +453,9 @@ void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagn
   if (diagnosis.accounting && !diagnosis.what_ifs.empty()) {
     print_what_ifs(out, terminal, diagnosis);
   }
+  if (diagnosis.critical_path) {
+    print_critical_path(out, terminal, *diagnosis.critical_path, diagnosis.ranks);
+  }
   if (!diagnosis.verdict.evidence.empty()) {
     print_evidence(out, terminal, diagnosis.verdict);
   }

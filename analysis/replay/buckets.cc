@@ -160,17 +160,18 @@ std::vector<std::size_t> BucketPlan::add(const Pass& pass, std::size_t over, dou
                                          double backward_ns, std::int64_t late_ns) {
   Exchanged& exchanged = exchanged_[pass.number];
   const double overlap = builder_.input().buckets.overlap.value_or(1);
+  const std::size_t list = builder_.list_of(over);
   std::vector<std::size_t> ready;
   std::vector<std::size_t> ends;
   for (const double made : exchanged.made) {
     const auto ns = static_cast<std::int64_t>(computing_ns - overlap * backward_ns * (1 - made));
     const std::int64_t t_ns = builder_.t_ns(over) + ns;
-    ready.push_back(builder_.add_moment(t_ns));
+    ready.push_back(builder_.add_moment(list, t_ns));
     builder_.add(
         ready.back(),
         {.from = over, .cost = Cost::Computing, .ns = ns, .late_ns = std::min(late_ns, ns)});
     if (!ends.empty()) builder_.add(ready.back(), {.from = ends.back()});
-    ends.push_back(builder_.add_moment(t_ns));
+    ends.push_back(builder_.add_moment(list, t_ns));
   }
   exchanged.ready.push_back(std::move(ready));
   exchanged.ends.push_back(ends);

@@ -124,7 +124,8 @@ class LineBuilder {
     const std::size_t ready = builder_.ready_of(part);
     const auto pace_ns = static_cast<std::int64_t>(pace_factor_ * gap.pace_ns);
     const std::int64_t issued_ns = builder_.t_ns(issued_) + pace_ns;
-    const std::size_t issued = builder_.add_moment(std::min(issued_ns, gap.exchange->own_ready_ns));
+    const std::size_t issued =
+        builder_.add_moment(list_, std::min(issued_ns, gap.exchange->own_ready_ns));
     builder_.add_since(issued, issued_, Cost::Computing);
     builder_.add(ready, {.from = issued});
     if (const std::size_t free = latest_over(gap.exchange->own_ready_ns); free != kNowhere) {
@@ -322,6 +323,18 @@ double crossings_of(const RankRing& ring) {
     }
   }
   return most;
+}
+
+std::vector<std::size_t> last_moments(const RunGraph& graph, std::size_t steps,
+                                      const std::vector<double>& times_ns) {
+  std::vector<std::size_t> last(steps, kNowhere);
+  for (std::size_t place = 0; place < graph.moments.size(); ++place) {
+    const std::size_t step = graph.moments[place].step;
+    if (step < steps && (last[step] == kNowhere || times_ns[place] > times_ns[last[step]])) {
+      last[step] = place;
+    }
+  }
+  return last;
 }
 
 std::optional<RunGraph> graph_of(const GraphInput& input) {

@@ -38,17 +38,19 @@ struct Arc {
 struct GraphMoment {
   std::int64_t t_ns = 0;        // as recorded
   std::size_t step = kNowhere;  // of the settled ones
+  std::size_t list = 0;         // of the rank's exchanges
   std::vector<Arc> arcs = {};   // it comes when all of these have passed; none: at t_ns
 };
 
-// On which node each rank of a group is, in the order in which a ring passes them.
-struct RingMember {
+// On which node a rank is; -1: not known which rank.
+struct RankPlace {
   std::int64_t rank = -1;
   std::size_t node = 0;
 
-  auto operator<=>(const RingMember&) const = default;
+  auto operator<=>(const RankPlace&) const = default;
 };
-using RankRing = std::vector<RingMember>;
+// The ranks of a group, in the order in which a ring passes them.
+using RankRing = std::vector<RankPlace>;
 
 // Of a ring's ranks on one host, how many send to another host: so many share its link. The host of
 // which that is true of most.
@@ -73,7 +75,13 @@ struct RunGraph {
   std::vector<std::size_t> order = {};  // each after all that it waits for
   std::vector<Transfer> transfers = {};
   std::vector<RankRing> rings = {};
+  std::vector<RankPlace> ranks = {};  // by list
 };
+
+// By settled step, of `steps`, its moment that came last; kNowhere: nothing was exchanged in it.
+// `times_ns`: by moment.
+std::vector<std::size_t> last_moments(const RunGraph& graph, std::size_t steps,
+                                      const std::vector<double>& times_ns);
 
 // Gradients exchanged in other buckets, or behind more or less of the computing.
 struct Buckets {

@@ -77,12 +77,15 @@ Transfer transfer_of(const Exchanges& exchanges, const Meeting& meeting) {
 GraphBuilder::GraphBuilder(const GraphInput& input) : input_(input) {
   std::size_t count = 0;
   for (const auto& of_rank : input.exchanges) {
+    const std::size_t list = base_.size();
     base_.push_back(count);
     count += of_rank.size();
     for (const Exchange& exchange : of_rank) {
-      graph_.moments.push_back({.t_ns = exchange.own_ready_ns});
-      graph_.moments.push_back({.t_ns = exchange.end_ns});
+      graph_.moments.push_back({.t_ns = exchange.own_ready_ns, .list = list});
+      graph_.moments.push_back({.t_ns = exchange.end_ns, .list = list});
     }
+    graph_.ranks.push_back(of_rank.empty() ? RankPlace{}
+                                           : RankPlace{of_rank.front().rank, of_rank.front().node});
   }
   for (const Meeting& meeting : input.meetings) {
     for (const Part part : meeting) {
@@ -109,8 +112,8 @@ void GraphBuilder::add_since(std::size_t to, std::size_t from, Cost cost, std::i
   add(to, {.from = from, .cost = cost, .ns = ns, .late_ns = std::min(late_ns, ns)});
 }
 
-std::size_t GraphBuilder::add_moment(std::int64_t t_ns) {
-  graph_.moments.push_back({.t_ns = t_ns});
+std::size_t GraphBuilder::add_moment(std::size_t list, std::int64_t t_ns) {
+  graph_.moments.push_back({.t_ns = t_ns, .list = list});
   return graph_.moments.size() - 1;
 }
 
@@ -119,7 +122,7 @@ std::size_t GraphBuilder::add_last_of(const std::vector<std::size_t>& moments) {
   for (const std::size_t moment : moments) {
     last_ns = std::max(last_ns, t_ns(moment));
   }
-  const std::size_t last = add_moment(last_ns);
+  const std::size_t last = add_moment(graph_.moments[moments.front()].list, last_ns);
   for (const std::size_t moment : moments) {
     add(last, {.from = moment});
   }
@@ -158,7 +161,7 @@ void GraphBuilder::note_steps() {
 
 void GraphBuilder::drop(Part part) {
   for (const std::size_t moment : {ready_of(part), end_of(part)}) {
-    graph_.moments[moment] = {.t_ns = std::numeric_limits<std::int64_t>::min()};
+    graph_.moments[moment] = {.t_ns = std::numeric_limits<std::int64_t>::min(), .list = part.list};
   }
 }
 

@@ -23,15 +23,16 @@ class GraphBuilder {
   std::size_t ready_of(Part part) const { return 2 * (base_[part.list] + part.place); }
   std::size_t end_of(Part part) const { return ready_of(part) + 1; }
   std::int64_t t_ns(std::size_t moment) const { return graph_.moments[moment].t_ns; }
+  std::size_t list_of(std::size_t moment) const { return graph_.moments[moment].list; }
   // Of an exchange's part, given by its end: the ends of all its ranks' parts.
   std::vector<std::size_t> ends_with(std::size_t end) const;
 
   void add(std::size_t to, const Arc& arc) { graph_.moments[to].arcs.push_back(arc); }
   // Waits for the moment, and for as long after it as recorded; not below 0.
   void add_since(std::size_t to, std::size_t from, Cost cost, std::int64_t late_ns = 0);
-  // A moment of its own, which comes at t_ns.
-  std::size_t add_moment(std::int64_t t_ns);
-  // When the last of these has come.
+  // A moment of its own of that list's rank, which comes at t_ns.
+  std::size_t add_moment(std::size_t list, std::int64_t t_ns);
+  // When the last of these, all of one rank, has come.
   std::size_t add_last_of(const std::vector<std::size_t>& moments);
   std::size_t add_transfer(const Transfer& transfer);
   // Of a collective: the ring that its ranks make.

@@ -139,7 +139,7 @@ class Stage {
       return;
     }
     const std::size_t last = done_ == kNowhere ? end : builder_.add_last_of({done_, end});
-    const std::size_t computed = builder_.add_moment(builder_.t_ns(last) + silent_ns_);
+    const std::size_t computed = builder_.add_moment(list_, builder_.t_ns(last) + silent_ns_);
     builder_.add(computed, {.from = last, .cost = Cost::Computing, .ns = silent_ns_});
     done(computed);
   }
@@ -242,7 +242,7 @@ void add_message(GraphBuilder& builder, Part sent, Part received, std::optional<
     begin_ns = std::max(begin_ns, at(builder.input().exchanges, *before).end_ns);
   }
   begin_ns = std::min(begin_ns, to.end_ns);
-  const std::size_t begin = builder.add_moment(begin_ns);
+  const std::size_t begin = builder.add_moment(sent.list, begin_ns);
   builder.add(begin, {.from = builder.ready_of(sent), .cost = Cost::Propagation, .ns = one_way_ns});
   builder.add(
       begin, {.from = builder.ready_of(received), .cost = Cost::Propagation, .ns = 2 * one_way_ns});
@@ -258,7 +258,7 @@ void add_message(GraphBuilder& builder, Part sent, Part received, std::optional<
   // At the sender it is over when the data have left, a propagation time earlier.
   const std::int64_t leaves_ns =
       std::min(std::max(from.own_ready_ns, to.own_ready_ns + one_way_ns), from.end_ns);
-  const std::size_t leaves = builder.add_moment(leaves_ns);
+  const std::size_t leaves = builder.add_moment(sent.list, leaves_ns);
   builder.add(leaves, {.from = builder.ready_of(sent)});
   builder.add(leaves,
               {.from = builder.ready_of(received), .cost = Cost::Propagation, .ns = one_way_ns});

@@ -23,30 +23,41 @@ struct StepsLength {
 };
 
 // From the end of a settled step's moments to that of the next one's, so that each step is whole.
-// Of a long record only some steps were read: nothing is known of those between them. `t_ns_of` a
-// moment's place.
-template <class TimeOf>
+// Of a long record only some steps were read: nothing is known of those between them.
 StepsLength length_of_steps(const RunGraph& graph, const std::vector<bool>& follows,
-                            const TimeOf& t_ns_of) {
-  std::vector<double> ends_ns(follows.size(), -kNever);
-  for (std::size_t place = 0; place < graph.moments.size(); ++place) {
-    if (const std::size_t step = graph.moments[place].step; step != kNowhere) {
-      ends_ns[step] = std::max(ends_ns[step], t_ns_of(place));
-    }
-  }
+                            const std::vector<double>& times_ns) {
+  const std::vector<std::size_t> last = last_moments(graph, follows.size(), times_ns);
   StepsLength length;
   std::optional<std::size_t> before;
+  double before_ns = 0;
   for (std::size_t step = 0; step < follows.size(); ++step) {
     if (!follows[step]) before.reset();
-    if (!std::isfinite(ends_ns[step])) continue;
+    if (last[step] == kNowhere) continue;
+    double end_ns = times_ns[last[step]];
     if (before) {
-      ends_ns[step] = std::max(ends_ns[step], ends_ns[*before]);
-      length.ms += (ends_ns[step] - ends_ns[*before]) / 1e6;
+      end_ns = std::max(end_ns, before_ns);
+      length.ms += (end_ns - before_ns) / 1e6;
       length.steps += static_cast<double>(step - *before);
     }
     before = step;
+    before_ns = end_ns;
   }
   return length;
+}
+
+// When each moment comes.
+std::vector<double> times_of(const RunGraph& graph,
+                             const std::function<double(const Arc&, std::size_t step)>& ns_of) {
+  std::vector<double> times(graph.moments.size(), 0);
+  for (const std::size_t place : graph.order) {
+    const GraphMoment& moment = graph.moments[place];
+    double t_ns = -kNever;
+    for (const Arc& arc : moment.arcs) {
+      t_ns = std::max(t_ns, times[arc.from] + std::max(0.0, ns_of(arc, moment.step)));
+    }
+    times[place] = moment.arcs.empty() ? static_cast<double>(moment.t_ns) : t_ns;
+  }
+  return times;
 }
 
 bool is_path_changed(const PathProfile& path) { return path.rate_mbps || path.rtt_ms || path.loss; }
@@ -78,11 +89,14 @@ std::optional<Replay> Replay::of(const GraphInput& input, const MeasuredPath& pa
   replay.follows_ = follows_settled(input.steps);
   replay.source_ = std::make_shared<const Source>(
       Source{input.exchanges, input.meetings, input.steps, input.phases});
-  replay.length_ms_ = replay.length_ms(
+  replay.times_ns_ = times_of(
       replay.graph_, [](const Arc& arc, std::size_t) { return static_cast<double>(arc.ns); });
-  const StepsLength recorded = length_of_steps(
-      replay.graph_, replay.follows_,
-      [&](std::size_t place) { return static_cast<double>(replay.graph_.moments[place].t_ns); });
+  replay.length_ms_ = length_of_steps(replay.graph_, replay.follows_, replay.times_ns_).ms;
+  std::vector<double> recorded_ns;
+  for (const GraphMoment& moment : replay.graph_.moments) {
+    recorded_ns.push_back(static_cast<double>(moment.t_ns));
+  }
+  const StepsLength recorded = length_of_steps(replay.graph_, replay.follows_, recorded_ns);
   replay.steps_ = recorded.steps;
   if (recorded.ms <= 0 ||
       std::abs(replay.length_ms_ - recorded.ms) > kMaxReplayError * recorded.ms) {
@@ -93,16 +107,7 @@ std::optional<Replay> Replay::of(const GraphInput& input, const MeasuredPath& pa
 
 double Replay::length_ms(const RunGraph& graph,
                          const std::function<double(const Arc&, std::size_t step)>& ns_of) const {
-  std::vector<double> times(graph.moments.size(), 0);
-  for (const std::size_t place : graph.order) {
-    const GraphMoment& moment = graph.moments[place];
-    double t_ns = -kNever;
-    for (const Arc& arc : moment.arcs) {
-      t_ns = std::max(t_ns, times[arc.from] + std::max(0.0, ns_of(arc, moment.step)));
-    }
-    times[place] = moment.arcs.empty() ? static_cast<double>(moment.t_ns) : t_ns;
-  }
-  return length_of_steps(graph, follows_, [&](std::size_t place) { return times[place]; }).ms;
+  return length_of_steps(graph, follows_, times_of(graph, ns_of)).ms;
 }
 
 double Replay::step_ms_of(double length_ms, double unchanged_ms) const {
@@ -121,14 +126,14 @@ std::optional<std::vector<double>> Replay::loads_in(
     const std::vector<std::int64_t>& rank_order) const {
   std::map<std::int64_t, std::size_t> node_of;
   for (const RankRing& ring : graph_.rings) {
-    for (const RingMember& member : ring) {
+    for (const RankPlace& member : ring) {
       node_of[member.rank] = member.node;
     }
   }
   std::vector<double> loads;
   for (const RankRing& ring : graph_.rings) {
     RankRing other = ring;
-    for (RingMember& member : other) {
+    for (RankPlace& member : other) {
       const bool is_ordered =
           member.rank >= 0 && member.rank < static_cast<std::int64_t>(rank_order.size());
       const auto place = is_ordered

@@ -14,10 +14,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analysis/predict/job_profile.h"
 #include "analysis/predict/wire.h"
+#include "analysis/replay/critical_path.h"
 #include "analysis/replay/graph.h"
 
 namespace chokepoint::analysis {
@@ -69,6 +71,10 @@ class Replay {
   std::optional<double> step_ms(const ReplayChange& change) const;
   // Where these shares of each settled step take `times` as long.
   double step_ms(const std::vector<CauseShares>& shares, double times) const;
+  // Of the unchanged run; see critical_path.h.
+  std::optional<CriticalPath> critical_path(const std::vector<std::string>& nodes) const {
+    return critical_path_of({graph_, times_ns_, source_->steps}, nodes);
+  }
 
  private:
   Replay() = default;
@@ -91,6 +97,7 @@ class Replay {
 
   std::shared_ptr<const Source> source_ = {};
   RunGraph graph_;
+  std::vector<double> times_ns_ = {};  // by moment, of the unchanged run
   MeasuredPath path_;
   double work_ms_ = 0;              // of the processors for exchanges, a step
   std::vector<bool> follows_ = {};  // by settled step: the one before it is settled, too

@@ -483,6 +483,18 @@ TEST_F(Diagnosed, SaysWhatHalfOfEachAccountWouldGain) {
   EXPECT_EQ(of(Account::Straggler).gained_ms, 0);
 }
 
+TEST_F(Diagnosed, ShowsWhatDecidedTheMedianStep) {
+  send(full_link());
+  made_.collectives(60, {0, 20});
+  const auto path = diagnosis().critical_path;
+  ASSERT_TRUE(path);
+  EXPECT_NEAR(path->length_ms, 100, 1);
+  ASSERT_FALSE(path->parts.empty());
+  EXPECT_EQ(path->parts.front().kind, PathKind::Computing);
+  EXPECT_EQ(path->parts.front().node, "b") << "which comes later";
+  EXPECT_EQ(path->parts.back().kind, PathKind::Transfer);
+}
+
 // Steps that are all alike leave little doubt; steps of which every second one waits do.
 TEST_F(Diagnosed, AccountsSayWhatTheyAreUnsureBy) {
   send(full_link());

@@ -51,6 +51,14 @@ TEST(DiagnoseDocument, IsThatOfTheContract) {
   EXPECT_EQ(verdict["advice"].size(), 2U);
   EXPECT_EQ(verdict["advice"][1], "compress gradients");
   EXPECT_EQ(verdict["commands"], Json::array({"chokepoint predict --from DIR --link 1G"}));
+  const Json& path = written["critical_path"];
+  EXPECT_EQ(path["step"], 206);
+  EXPECT_EQ(path["length_ms"], 205.5);
+  ASSERT_EQ(path["parts"].size(), 3U);
+  EXPECT_EQ(path["parts"][1]["kind"], "late");
+  EXPECT_EQ(path["parts"][1]["to_rank"], nullptr);
+  EXPECT_EQ(path["parts"][2]["to_rank"], 0);
+  EXPECT_EQ(path["parts"][2]["start_ms"], 62.5);
   EXPECT_EQ(written["others"][0]["class"], "lan-latency");
   EXPECT_EQ(written["ranks"][1]["waiting_ms"], 1.5);
   EXPECT_EQ(written["missing"].size(), 2U);
@@ -81,6 +89,7 @@ TEST(DiagnoseDocument, WhatIsUnknownIsNull) {
   EXPECT_TRUE(written["steps"]["count"].is_null());
   EXPECT_TRUE(written["steps"]["median_ms"].is_null());
   EXPECT_TRUE(written["accounting_ms_per_step"].is_null());
+  EXPECT_TRUE(written["critical_path"].is_null());
   EXPECT_EQ(written["verdict"]["class"], "unknown");
   for (const char* key : {"cause", "lost_ms_per_step", "share_percent", "disproof"}) {
     EXPECT_TRUE(written["verdict"][key].is_null()) << key;

@@ -186,5 +186,25 @@ TEST(DiagnoseDetails, OfManyRanksThoseThatComputeLongestAreShown) {
   EXPECT_THAT(details, Not(HasSubstr("  63  ")));
 }
 
+std::string path_of(const CriticalPath& path, const std::vector<RankFigures>& ranks) {
+  std::ostringstream out;
+  print_critical_path(out, kNarrow, path, ranks);
+  return out.str();
+}
+
+TEST(CriticalPathPage, OfManyRanksThoseOnThePathAreShown) {
+  const CriticalPath path = *full_link().critical_path;
+  EXPECT_THAT(path_of(path, full_link().ranks), HasSubstr("rank 0 on a"));
+  const std::string of_many = path_of(path, std::vector<RankFigures>(64));
+  EXPECT_THAT(of_many, Not(HasSubstr("rank 0 on")));
+  EXPECT_THAT(of_many, HasSubstr("rank 1 on b"));
+  EXPECT_THAT(of_many, HasSubstr("64 ranks"));
+}
+
+TEST(CriticalPathPage, APartOfARankThatIsNotKnownIsShown) {
+  const CriticalPath path{.step = 3, .length_ms = 10, .parts = {{.ms = 10}}};
+  EXPECT_THAT(path_of(path, {}), HasSubstr("a rank computes for 10.0 ms (100 %)"));
+}
+
 }  // namespace
 }  // namespace chokepoint::analysis

@@ -18,6 +18,18 @@ inline Diagnosis full_link() {
                 .p99_ms = 230.0},
       .accounting = Accounting(),
       .what_ifs = {{.account = Account::Link, .step_ms = 134, .gained_ms = 71.5}},
+      .critical_path =
+          CriticalPath{
+              .step = 206,
+              .length_ms = 205.5,
+              .parts = {{.kind = PathKind::Computing, .rank = 1, .node = "b", .ms = 59},
+                        {.kind = PathKind::Late, .rank = 1, .node = "b", .start_ms = 59, .ms = 3.5},
+                        {.kind = PathKind::Transfer,
+                         .rank = 1,
+                         .node = "b",
+                         .to_rank = 0,
+                         .start_ms = 62.5,
+                         .ms = 143}}},
       .verdict = {.verdict = VerdictClass::LanBandwidth,
                   .cause = Cause::LineRate,
                   .where = {.from = "a", .to = "b"},

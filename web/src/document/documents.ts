@@ -646,6 +646,18 @@ export interface Diagnosis {
     readonly step_ms: number;
     readonly gained_ms: number;
   }[];
+  readonly critical_path: {
+    readonly step: number;
+    readonly length_ms: number;
+    readonly parts: readonly ({
+      readonly kind: "computing" | "late" | "transfer" | "overhead";
+      readonly rank: number | null;
+      readonly node: string | null;
+      readonly to_rank: number | null;
+      readonly start_ms: number;
+      readonly ms: number;
+    })[];
+  } | null;
   readonly verdict: {
     readonly class: "compute" | "straggler" | "input" | "storage" | "stalled" | "lan-bandwidth" | "lan-loss" | "lan-latency" | "wan-bandwidth" | "wan-loss" | "wan-latency" | "receiver-host" | "sender-host" | "pcie-nic" | "pcie-gpu" | "rdma-congestion" | "rdma-loss" | "wrong-path" | "unknown";
     readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "rank-gone" | "rank-missing" | "rank-reported" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "meeting-family" | null;
