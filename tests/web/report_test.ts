@@ -214,10 +214,30 @@ test("it is dark where the system is, and can be turned", async () => {
   assert.equal(await ground(light), darkGround);
 });
 
+test("the critical path has a row for each rank, and an arrow to where it goes on", async () => {
+  const { page } = await opened("small");
+  const path = page.locator("#critical-path");
+  assert.deepEqual(await path.locator(".path-rows li").allInnerTexts(), [
+    "rank 0\nleft",
+    "rank 1\nright",
+  ]);
+  const [row0, row1] = await path.locator(".path-lane").all();
+  const bars = await path.locator(".path-part rect").all();
+  const top = async (one: typeof row0) => (await one?.boundingBox())?.y ?? NaN;
+  assert.equal(bars.length, 4);
+  assert.equal(await top(bars[0]), await top(row1));
+  assert.equal(await top(bars[3]), await top(row0));
+  assert.equal(await path.locator(".path-arrow").count(), 1);
+  const told = await path.locator(".path-drawing > desc").textContent();
+  assert.match(told ?? "", /data are under way from rank 1 on right to rank 0: 183 ms, 65 %/);
+  assert.match(await path.locator(".path-longest li").first().innerText(), /183 ms, 65 %$/);
+});
+
 test("what is unknown is said to be, and is never a zero", async () => {
   const { page } = await opened("empty");
   const facts = await page.locator(".masthead .facts").innerText();
   assert.match(facts, /Steps\s+not measured/);
   assert.doesNotMatch(facts, /\b0\b/);
   assert.match(await page.locator("#accounting").innerText(), /Not measured/);
+  assert.match(await page.locator("#critical-path").innerText(), /Not measured/);
 });

@@ -92,6 +92,28 @@ function late({ nodes, stepMs, text }: Shape): object {
   };
 }
 
+// The second rank is late, and its data reach the first one.
+function criticalPath({ nodes, stepMs, text }: Shape): object {
+  const on = (rank: number) => ({ rank, node: text(nodes[rank] ?? "") });
+  const part = (kind: string, rank: number, from: number, to: number, toRank: number | null) => ({
+    kind,
+    ...on(rank),
+    to_rank: toRank,
+    start_ms: from * stepMs,
+    ms: (to - from) * stepMs,
+  });
+  return {
+    step: 34,
+    length_ms: stepMs,
+    parts: [
+      part("computing", 1, 0, 0.249, null),
+      part("late", 1, 0.249, 0.3, null),
+      part("transfer", 1, 0.3, 0.95, 0),
+      part("overhead", 0, 0.95, 1, null),
+    ],
+  };
+}
+
 export function diagnosis(shape: Shape, head: object): object {
   return {
     ...head,
@@ -108,6 +130,7 @@ export function diagnosis(shape: Shape, head: object): object {
     accounting_ms_per_step: Object.fromEntries(
       accountIds.map((id, index) => [id, accountMs(shape)[index]]),
     ),
+    critical_path: criticalPath(shape),
     verdict: verdict(shape),
     others: [late(shape)],
     ranks: shape.nodes.map((node, rank) => ({

@@ -7,6 +7,7 @@ import { inTurn } from "../element/schedule";
 import { followReading, shell } from "../element/shell";
 import { hostsSection } from "../hosts/section";
 import { rangeOf, selectionOf, timelineSection } from "../timeline/section";
+import { criticalPathSection } from "./critical_path";
 import { flowsSection } from "./flows";
 import { masthead, runName } from "./masthead";
 import { matrixTable } from "./matrix";
@@ -17,6 +18,7 @@ import { verdictSection } from "./verdict";
 const places = [
   { id: "verdict", title: "Verdict" },
   { id: "accounting", title: "Where the time goes" },
+  { id: "critical-path", title: "What decides a step" },
   { id: "timeline", title: "Timeline" },
   { id: "flows", title: "Flows" },
   { id: "hosts", title: "Hosts" },
@@ -33,6 +35,7 @@ export function drawReport(report: Ref<Report>, ready: () => void): void {
   const selection = selectionOf(report, flows);
   const parts: (() => HTMLElement)[] = [
     () => accountingSection(report, range),
+    () => criticalPathSection(report),
     () => timelineSection({ report, range, selection, flows }),
     () => flowsSection(flows, selection, matrixTable(report.at("matrix"))),
     () => hostsSection(report),
