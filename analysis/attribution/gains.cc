@@ -31,14 +31,22 @@ std::optional<ReplayChange> run_without(const DiagnosisInput& input, const Verdi
              : std::nullopt;
 }
 
+// What a stage of a pipeline computes without a message is not seen, nor what NCCL's own work
+// takes: their accounts are surer.
+bool is_measured(const DiagnosisInput& input) {
+  return !input.phases.by_messages &&
+         std::ranges::none_of(input.run.nodes, [](const NodeData& node) {
+           return node.has_collectives_of(record::CollectiveSource::Nccl);
+         });
+}
+
 }  // namespace
 
 void measure_gains(const DiagnosisInput& input, const std::optional<Replay>& replay,
                    Findings& findings) {
   // No more than was seen to wait for it, or what its queue lost.
   const double most_ms = findings.accounting[Account::Link] + findings.accounting[Account::Loss];
-  // What a stage of a pipeline computes without a message is not seen, so its accounts are surer.
-  if (!replay || input.phases.by_messages) return;
+  if (!replay || !is_measured(input)) return;
   for (Verdict& verdict : findings.verdicts) {
     const auto change = run_without(input, verdict, replay->path());
     const auto step_ms = change ? replay->step_ms(*change) : std::nullopt;

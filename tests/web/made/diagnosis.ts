@@ -29,6 +29,8 @@ function verdict({ nodes, stepMs, text }: Shape): object {
     sentence: text(`the link between ${a} and ${b} (both ways) is full`),
     where: { from: a, to: b, direction: null, interface: null, node: null, rank: null },
     lost_ms_per_step: stepMs * 0.51,
+    lost_low_ms: stepMs * 0.388,
+    lost_high_ms: stepMs * 0.632,
     share_percent: 51.2345,
     confidence: 0.95,
     evidence: [
@@ -76,6 +78,8 @@ function late({ nodes, stepMs, text }: Shape): object {
     sentence: text(`rank 0 on ${nodes[0]} arrives late, and the others wait for it`),
     where: { from: null, to: null, direction: null, interface: null, node: nodes[0], rank: 0 },
     lost_ms_per_step: stepMs * 0.042,
+    lost_low_ms: stepMs * 0.0136,
+    lost_high_ms: stepMs * 0.0704,
     share_percent: 4.2,
     confidence: 0.83,
     evidence: [

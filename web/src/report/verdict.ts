@@ -9,7 +9,7 @@ import { evidenceTable } from "../table/evidence";
 
 const isWell = (verdict: Ref): boolean => verdict.at("class").text === "compute";
 
-// "182 ms lost in each step of 281 ms"
+// "182 ms lost in each step of 281 ms, between 140 ms and 224 ms"
 function cost(verdict: Ref, steps: Ref): Child {
   const lost = verdict.at("lost_ms_per_step");
   if (lost.number === null) {
@@ -19,12 +19,17 @@ function cost(verdict: Ref, steps: Ref): Child {
     return null;
   }
   const mean = steps.at("mean_ms");
+  const low = verdict.at("lost_low_ms");
+  const high = verdict.at("lost_high_ms");
   return h(
     "p",
     "cost",
     h("strong", {}, shown(lost, "step_ms")),
     " lost in each step",
     mean.number === null ? null : h("span", {}, " of ", shown(mean, "step_ms")),
+    low.number === null || low.number === 0
+      ? null
+      : h("span", {}, ", between ", shown(low, "step_ms"), " and ", shown(high, "step_ms")),
   );
 }
 
