@@ -1,6 +1,6 @@
-// What a step would gain if a verdict's cause were gone: of a full link, the run replayed over one of
-// its cards' rate, which shows what computing, round trips and processors take then. Of all else,
-// and where the record permits no replay, the account stands. Pure; any thread.
+// What a step would gain if a verdict's cause were gone: of a full link, the run replayed over one
+// of its cards' rate, which shows what computing, round trips and processors take then. Of all
+// else, and where the record permits no replay, the account stands. Pure; any thread.
 #pragma once
 
 #include <optional>
