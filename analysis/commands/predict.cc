@@ -448,6 +448,17 @@ Result<> PredictCommand::choose_link(Predicted& predicted) const {
       "--curve FILE with what 'chokepoint probe collective --json' printed");
 }
 
+void print_prediction(cli::Context& context, const PredictFlags& flags,
+                      const Predicted& predicted) {
+  if (!context.json) {
+    print_page(context, flags, predicted);
+    return;
+  }
+  cli::Json document = cli::document(context, Fields<ShownPrediction>::kSchema);
+  document.update(json::to_json(document_of(flags, predicted)));
+  cli::print(context, document);
+}
+
 Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   if (flags_.is_check) return check_runs(context, flags_);
   TRY(refuse_unused(flags_));
@@ -462,13 +473,7 @@ Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   TRY(add_prediction(predicted));
   TRY(check_upgrades(predicted, money));
   add_alternatives(predicted, money);
-  if (context.json) {
-    cli::Json document = cli::document(context, Fields<ShownPrediction>::kSchema);
-    document.update(json::to_json(document_of(flags_, predicted)));
-    cli::print(context, document);
-  } else {
-    print_page(context, flags_, predicted);
-  }
+  print_prediction(context, flags_, predicted);
   return cli::ExitCode::Done;
 }
 
