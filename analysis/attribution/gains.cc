@@ -44,9 +44,9 @@ bool is_measured(const DiagnosisInput& input) {
 
 void measure_gains(const DiagnosisInput& input, const std::optional<Replay>& replay,
                    Findings& findings) {
+  if (!replay || !is_measured(input)) return;
   // No more than was seen to wait for it, or what its queue lost.
   const double most_ms = findings.accounting[Account::Link] + findings.accounting[Account::Loss];
-  if (!replay || !is_measured(input)) return;
   for (Verdict& verdict : findings.verdicts) {
     const auto change = run_without(input, verdict, replay->path());
     const auto step_ms = change ? replay->step_ms(*change) : std::nullopt;

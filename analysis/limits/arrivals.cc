@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include "base/math/statistics.h"
@@ -55,7 +56,7 @@ bool is_one_rate(const std::vector<Bin>& bins) {
   const std::vector<double> inside = inside_bursts(bins);
   const auto usual = math::median(inside);
   return inside.size() >= kMinArrivalBins &&
-         math::sum_by(inside, [](double bytes) { return bytes; }) >
+         std::reduce(inside.begin(), inside.end()) >
              kMinShareOfArrivals * math::sum_by(bins, &Bin::bytes) &&
          *usual > kMinSteadyLine * *math::quantile(inside, 0.95);
 }

@@ -26,8 +26,8 @@ constexpr double kMinOfBytesBefore = 0.05;  // of the bytes of the exchange befo
 constexpr std::size_t kMinPairs = 8;
 // Of the time in which nothing was under way, that the main thread must work.
 constexpr double kMinProcessorShare = 0.5;
-constexpr double kMinProcessorShareOfStage =
-    0.6;                                // likewise, in a pipeline, which has its own model
+// Likewise in a pipeline, which has a model of its own.
+constexpr double kMinProcessorShareOfStage = 0.6;
 constexpr double kMinWorkBeside = 0.5;  // of the time beside exchanges, likewise
 
 std::vector<StageGap> gaps_of(std::span<const Exchange* const> exchanges) {

@@ -23,7 +23,7 @@ constexpr double kMaxShareOfLink = 1.06;
 constexpr double kElementBytes = 4;
 constexpr double kMinMbps = 1e-3;  // bounds of the search
 constexpr double kMaxMbps = 1e7;
-// That one thread of Gloo's passes on two virtual processors, both ways: docs/internals/replay.md.
+// That the processors pass for an exchange at their best: a judgement, docs/internals/replay.md.
 constexpr double kProcessorMbps = 3200;
 constexpr double kLosslessQuantile = 0.1;  // of similar exchanges: these lost nothing
 // Packets that an exchange loses on average, from which on even the quickest of them have a window
