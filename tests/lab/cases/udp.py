@@ -101,7 +101,8 @@ def measure_a_search_finds_the_narrow_wire(lab):
     hold_together(told)
     # Far less only where the machine is so busy that the sender cannot keep its time.
     between(told["throughput_mbps"], 25, 50 * PAYLOAD / FRAME * 1.005, "of a line of 50 Mb/s")
-    holds(told["loss_percent"] <= 0.1, f"{told['loss_percent']} % lost")
+    # The queue holds 10 ms. A sender that is kept from its processor for longer overfills it once.
+    holds(told["loss_percent"] <= 1, f"{told['loss_percent']} % lost")
     holds(told["limit"] in ("path", "sender"), told["summary"])
     holds(told["search"]["failed_at_mbps"] > told["throughput_mbps"], "what failed is more")
 

@@ -40,9 +40,9 @@ def one_finding(found, kind):
     return found["findings"][0]
 
 
-def names_a_member_that_loses(pair, mode):
+def test_a_member_of_a_lag_by_lacp_that_loses_is_named_with_its_ports(pair):
     a, b = pair
-    with bonded(pair, MEMBERS, mode), served(b), trouble(a, 2, "netem", "loss", "2%"), \
+    with bonded(pair, MEMBERS, LACP), served(b), trouble(a, 2, "netem", "loss", "2%"), \
             ports_over(a, "member2") as ports:
         found = probe(a, b, "--no-trace")
     finding = one_finding(found, "loss")
@@ -51,14 +51,6 @@ def names_a_member_that_loses(pair, mode):
     named = set(finding["source_ports"])
     truth = ports & {flow["source_port"] for flow in found["flows"]}
     holds(named and named <= truth <= named | set(finding["unclear_source_ports"]), (named, truth))
-
-
-def test_a_member_that_loses_is_named_with_its_ports(pair):
-    names_a_member_that_loses(pair, "balance-xor")
-
-
-def test_a_member_of_a_lag_by_lacp_is_named_with_its_ports(pair):
-    names_a_member_that_loses(pair, LACP)
 
 
 def test_the_flow_label_of_a_queue_pair_is_its_source_port(pair):

@@ -10,6 +10,7 @@ from checks import holds, same
 from training import Training
 
 STEP_BYTES, COMPUTE_MS = 400_000, 60
+STEPS = 20
 SMALL = ("--bytes", STEP_BYTES, "--compute-ms", COMPUTE_MS)
 ENDED = {"a": 0, "b": 0}
 
@@ -31,12 +32,11 @@ def near(found, wanted, what, share=0.02, few=3):
     holds(abs(found - wanted) <= max(few, share * wanted), f"{what}: {found}, and not {wanted}")
 
 
-def rate_kbit(pair):
-    """What a training sends over its whole step: how fast emulated machines are depends on
-    the host. A queue of less than that is full whenever the job runs."""
+def unlimited_step_ms(pair):
+    """How fast emulated machines are depends on the host."""
     played = training.play(pair, Training(seconds=4, options=SMALL), pair[0].share / "unlimited")
     same(played.statuses, ENDED, "exit statuses without a limit")
-    return STEP_BYTES * 8 / statistics.median(played.steps_ms["a"])
+    return statistics.median(played.steps_ms["a"])
 
 
 @contextlib.contextmanager
@@ -94,8 +94,11 @@ def test_loss_is_found_and_counters_agree_with_packets(pair):
 
 def test_marked_packets_are_congestion_and_no_loss(pair):
     a, _ = pair
-    with fit_to_be_marked(a), marking_queue(a, rate_kbit(pair) / 2):
-        played = training.play(pair, Training(seconds=8, options=SMALL), a.share / "marked")
+    step_ms = unlimited_step_ms(pair)
+    seconds = max(8, 2 * step_ms / 1000 * STEPS)
+    # Half of what the job sends over its whole step: the queue is full whenever the job runs.
+    with fit_to_be_marked(a), marking_queue(a, STEP_BYTES * 8 / step_ms / 2):
+        played = training.play(pair, Training(seconds=seconds, options=SMALL), a.share / "marked")
     same(played.statuses, ENDED, "exit statuses")
     verdict = diagnosed(pair, played)
     same((verdict["class"], verdict["cause"], verdict["where"]["from"], verdict["where"]["to"]),
