@@ -141,6 +141,11 @@ class Joiner {
       case About::JobEnd:
         job_end(given);
         break;
+      case About::Failure:
+        name_rank(claim, given);
+        break;
+      case About::Setup:
+        break;
     }
     diagnosis_.given.push_back(std::move(given));
   }

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/evidence/failures.h"
+#include "analysis/evidence/nccl_setup.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -447,6 +449,8 @@ std::vector<Claim> claims_of(const std::vector<ToolFile>& all) {
   }
   add_steps(all, claims);
   add_slurm(all, claims);
+  std::ranges::move(claims_of_failures(all), std::back_inserter(claims));
+  std::ranges::move(claims_of_nccl_setup(all), std::back_inserter(claims));
   return claims;
 }
 

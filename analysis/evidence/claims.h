@@ -21,11 +21,26 @@ struct Claim {
     Step,         // how long one takes
     Exposed,      // communication that no computing hides, of a step
     JobEnd,       // how it ended
+    Failure,      // this rank failed first
+    Setup,        // how NCCL connected, where there is a better way
+  };
+  enum class Setup : std::uint8_t {
+    None,
+    Sockets,  // beside RDMA devices
+    VirtualInterface,
+    OneCard,  // of several
+    NoGpuDirect,
+    NoPeerToPeer,
+    Networks,  // not all ranks by the same
+    Versions,
   };
   Tool tool = Tool::Profiler;
   About about = About::Step;
+  Setup setup = Setup::None;
   std::string what = {};  // for people
   std::optional<std::int64_t> rank = {};
+  std::string host = {};        // of Setup
+  std::string interface = {};   // likewise
   std::string collective = {};  // "all_reduce 101"
   std::optional<double> value = {};
   std::string unit = {};

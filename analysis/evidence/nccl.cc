@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/evidence/lines.h"
 #include "analysis/evidence/source.h"
 #include "base/sys/number.h"
 
@@ -126,31 +127,12 @@ class InspectorReader {
 }  // namespace
 
 Result<ToolFile> read_inspector(ByteSource& source, const std::string& file) {
-  constexpr std::size_t kReadBytes = std::size_t{256} << 10;
   InspectorReader reader(file);
-  std::vector<char> piece(kReadBytes);
-  std::string line;
-  bool is_too_long = false;
-  for (std::size_t got = source.read(piece); got > 0; got = source.read(piece)) {
-    for (std::string_view rest(piece.data(), got); !rest.empty();) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      is_too_long = is_too_long || line.size() + end > kMaxLineBytes;
-      if (!is_too_long) {
-        line += rest.substr(0, end);
-      }
-      if (end < rest.size()) {
-        is_too_long ? reader.add_too_long() : reader.add(line);
-        line.clear();
-        is_too_long = false;
-      }
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+  LineReader lines(source, kMaxLineBytes);
+  while (const auto line = lines.next()) {
+    lines.was_cut() ? reader.add_too_long() : reader.add(*line);
   }
-  if (!source.flaw().empty()) {
-    return malformed(file, source.flaw());
-  }
-  is_too_long ? reader.add_too_long() : reader.add(line);
-  return reader.take();
+  return source.flaw().empty() ? reader.take() : malformed(file, source.flaw());
 }
 
 // What NCCL's RAS prints: JSON ("ncclras -f json", from NCCL 2.28 on) and text (ncclras, or

@@ -8,6 +8,7 @@
 
 #include "analysis/evidence/benchmarks.h"
 #include "analysis/evidence/flight_recorder.h"
+#include "analysis/evidence/job_log.h"
 #include "analysis/evidence/nccl.h"
 #include "analysis/evidence/profiler.h"
 #include "analysis/evidence/slurm.h"
@@ -75,8 +76,8 @@ std::optional<Tool> tool_of(std::string_view head) {
 std::unexpected<Error> unknown(const std::string& file) {
   return fail(ErrorKind::Malformed, "", file, "is of no kind that is read here",
               "give dumps of PyTorch's Flight Recorder, traces of its profiler, files of NCCL "
-              "Inspector or RAS, output of sacct -P, sacct --json, nccl-tests or perftest, or a "
-              "document of a probe");
+              "Inspector or RAS, output of sacct -P, sacct --json, nccl-tests or perftest, a "
+              "job's log that tells of a failure, or a document of a probe");
 }
 
 Result<ToolFile> read_whole(Tool tool, ByteSource& source, const std::string& file) {
@@ -100,11 +101,21 @@ Result<ToolFile> read_whole(Tool tool, ByteSource& source, const std::string& fi
   }
 }
 
+// A job's log has no form of its own: it is text, some lines of which tell of a failure.
+Result<ToolFile> read_text(Peeked& source, const std::string& file) {
+  const bool is_text = !source.head().contains('\0');
+  Result<ToolFile> log = is_text ? read_job_log(source, file) : unknown(file);
+  if (log) {
+    return log;
+  }
+  return source.flaw().empty() ? unknown(file) : malformed(file, source.flaw());
+}
+
 Result<ToolFile> read_from(ByteSource& below, const std::string& file) {
   Peeked source(below, kHeadBytes);
   const auto tool = tool_of(source.head());
   if (!tool) {
-    return source.flaw().empty() ? unknown(file) : malformed(file, source.flaw());
+    return read_text(source, file);
   }
   switch (*tool) {
     case Tool::Profiler:

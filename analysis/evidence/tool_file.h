@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ enum class Tool : std::uint8_t {
   Inspector,
   Ras,
   Slurm,
+  JobLog,
   NcclTests,
   Perftest,
   Chokepoint,  // a document of this program
@@ -108,6 +110,56 @@ struct SlurmJob {
   WallSpan span = {};
 };
 
+// A line of a job's log by which something failed.
+struct LogFailure {
+  enum class Kind : std::uint8_t {
+    GpuFault,
+    GpuMemory,
+    HostMemory,
+    Killed,
+    Exception,
+    // These follow from another rank's.
+    CollectiveTimeout,
+    PeerLost,
+    MeetingTimeout,
+    Terminated,
+  };
+  Kind kind = Kind::Exception;
+  std::optional<std::int64_t> rank = {};
+  std::string host = {};
+  std::int64_t in_year_ns = -1;  // since the year began, as most logs have it; -1: unknown
+  std::uint64_t line = 0;
+  std::string text = {};
+
+  bool is_first() const { return kind < Kind::CollectiveTimeout; }  // or may be
+};
+
+// How a rank's process ended, by torchrun's table.
+struct RankEnd {
+  std::int64_t rank = -1;
+  std::string host = {};
+  std::int64_t exit_code = 0;  // negative: a signal
+};
+
+// How a process connected, by NCCL's log.
+struct NcclProcess {
+  std::string host = {};
+  std::optional<std::int64_t> rank = {};
+  std::int64_t ranks = 0;  // of the largest communicator
+  std::string version = {};
+  std::string network = {};                           // "Socket", "IB", a plugin's name
+  std::set<std::string> interfaces = {};              // that sockets may use
+  std::set<std::string> rdma_devices = {};            // that there are
+  std::set<std::string> devices_used = {};            // numbers, of channels over the network
+  std::map<std::string, std::string> variables = {};  // "NCCL_IB_DISABLE": "1"
+  std::int64_t network_channels = 0;
+  std::int64_t direct_channels = 0;  // of these, those from the GPU's memory
+  std::int64_t peer_channels = 0;    // between GPUs of the host
+  std::int64_t memory_channels = 0;  // through the host's memory instead
+  bool is_peer_to_peer_refused = false;
+  bool is_gpu_direct_refused = false;
+};
+
 struct ToolFile {
   Tool tool = Tool::Profiler;
   std::string file = {};
@@ -116,6 +168,9 @@ struct ToolFile {
   std::vector<RasRank> ras = {};
   bool ras_is_clean = false;  // RAS reported every rank and found no difference
   std::vector<SlurmJob> jobs = {};
+  std::vector<LogFailure> failures = {};  // in the order of the file
+  std::vector<RankEnd> ends = {};
+  std::vector<NcclProcess> nccl = {};
   std::vector<GivenProbe> ceilings = {};
   std::vector<std::string> hosts = {};  // that took part in a benchmark, any of which may be a node
   std::vector<std::string> left_out = {};  // for people: what of the file was not read, and why
@@ -137,6 +192,7 @@ struct chokepoint::EnumNames<chokepoint::analysis::Tool> {
                                                              {T::Inspector, "nccl-inspector"},
                                                              {T::Ras, "nccl-ras"},
                                                              {T::Slurm, "slurm"},
+                                                             {T::JobLog, "job-log"},
                                                              {T::NcclTests, "nccl-tests"},
                                                              {T::Perftest, "perftest"},
                                                              {T::Chokepoint, "chokepoint"}});

@@ -61,7 +61,7 @@ TEST(Windows, OfARunThatIsReadInPartAreTheSameMomentsOfAllNodes) {
     node.steps({.count = 200, .length_ms = 500});
     node.counter("nic.sent_bytes", "eth0", {{.ms = 0, .value = 0}, {.ms = 99'000, .value = 1}});
   }
-  const RunData data = run.load({.samples_of_node = 1000});
+  const RunData data = run.load({.samples_of_run = 2000, .fewest_of_node = 100});
   ASSERT_FALSE(data.nodes[0].windows.empty());
   ASSERT_EQ(data.nodes[0].windows.size(), data.nodes[1].windows.size());
   for (std::size_t index = 0; index < data.nodes[0].windows.size(); ++index) {

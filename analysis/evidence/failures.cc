@@ -1,0 +1,179 @@
+#include "analysis/evidence/failures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace chokepoint::analysis {
+namespace {
+
+using Kind = LogFailure::Kind;
+
+constexpr std::int64_t kTerminatedBySignal = -15;  // torchrun ends all others so
+
+struct Told {
+  const LogFailure* failure = nullptr;
+  const ToolFile* file = nullptr;
+};
+
+std::string_view words_of_kind(Kind kind) {
+  switch (kind) {
+    case Kind::GpuFault:
+      return "its GPU failed";
+    case Kind::GpuMemory:
+      return "its GPU's memory was full";
+    case Kind::HostMemory:
+      return "the host's memory was full";
+    case Kind::Killed:
+      return "it was killed or crashed";
+    case Kind::MeetingTimeout:
+      return "ranks did not meet";
+    default:
+      return "it raised an exception";
+  }
+}
+
+class Failures {
+ public:
+  explicit Failures(const std::vector<ToolFile>& all) {
+    for (const ToolFile& file : all) {
+      for (const LogFailure& each : file.failures) {
+        add(each, file);
+      }
+      for (const RankEnd& end : file.ends) {
+        ends_.push_back(end);
+        if (end.rank >= 0) {
+          world_.insert(end.rank);
+        }
+      }
+      files_ += file.tool == Tool::JobLog ? 1 : 0;
+      file_ = file.tool == Tool::JobLog && file_.empty() ? file.file : file_;
+    }
+  }
+
+  std::optional<Claim> first() const {
+    if (const Told own = earliest(); own.failure != nullptr) {
+      return of_failure(own);
+    }
+    if (const RankEnd* end = ended_by_itself()) {
+      return of_end(*end);
+    }
+    if (!waited_.empty()) {
+      return of_waiting();
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void add(const LogFailure& each, const ToolFile& file) {
+    if (each.rank) {
+      world_.insert(*each.rank);
+      failed_.insert(*each.rank);
+    }
+    if (each.is_first()) {
+      first_.push_back({.failure = &each, .file = &file});
+    } else if (each.kind == Kind::CollectiveTimeout || each.kind == Kind::PeerLost) {
+      waited_.push_back({.failure = &each, .file = &file});
+    }
+  }
+
+  // By time where all have one, else as the files have them.
+  Told earliest() const {
+    if (first_.empty()) {
+      return {};
+    }
+    const bool have_times =
+        std::ranges::all_of(first_, [](const Told& each) { return each.failure->in_year_ns >= 0; });
+    return have_times ? *std::ranges::min_element(
+                            first_, {}, [](const Told& each) { return each.failure->in_year_ns; })
+                      : first_.front();
+  }
+
+  // Neither ended by torchrun nor by an error that follows from another rank's.
+  const RankEnd* ended_by_itself() const {
+    const auto found = std::ranges::find_if(ends_, [&](const RankEnd& end) {
+      return end.rank >= 0 && end.exit_code != 0 && end.exit_code != kTerminatedBySignal &&
+             !failed_.contains(end.rank);
+    });
+    return found == ends_.end() ? nullptr : &*found;
+  }
+
+  Claim model() const {
+    return {.tool = Tool::JobLog,
+            .about = Claim::About::Failure,
+            .is_firm = true,
+            .from = files_ > 1 ? fmt::format("{} and {} more", file_, files_ - 1) : file_};
+  }
+
+  std::size_t others(std::optional<std::int64_t> rank) const {
+    return world_.size() - (rank && world_.contains(*rank) ? 1 : 0);
+  }
+
+  std::string followed(std::optional<std::int64_t> rank) const {
+    const std::size_t count = others(rank);
+    return count == 0
+               ? ""
+               : fmt::format("; {} other rank{} ended after it", count, count > 1 ? "s" : "");
+  }
+
+  Claim of_failure(const Told& told) const {
+    const LogFailure& failure = *told.failure;
+    Claim claim = model();
+    claim.rank = failure.rank;
+    claim.what = fmt::format("{} failed first, {}: \"{}\" (line {}){}",
+                             failure.rank ? fmt::format("rank {}", *failure.rank) : "the job",
+                             words_of_kind(failure.kind), failure.text, failure.line,
+                             followed(failure.rank));
+    claim.from = told.file->file;
+    return claim;
+  }
+
+  Claim of_end(const RankEnd& end) const {
+    Claim claim = model();
+    claim.rank = end.rank;
+    const std::string how = end.exit_code < 0 ? fmt::format("by signal {}", -end.exit_code)
+                                              : fmt::format("with exit code {}", end.exit_code);
+    claim.what = fmt::format("rank {}{} ended first, {}{}", end.rank,
+                             end.host.empty() ? "" : " on " + end.host, how, followed(end.rank));
+    return claim;
+  }
+
+  // A rank of the job that tells of no failure, while all others waited for one.
+  Claim of_waiting() const {
+    Claim claim = model();
+    claim.about = Claim::About::MissingRank;
+    std::vector<std::int64_t> silent;
+    std::ranges::set_difference(world_, failed_, std::back_inserter(silent));
+    const LogFailure& first = *waited_.front().failure;
+    claim.is_firm = silent.size() == 1;
+    if (silent.size() == 1) {
+      claim.rank = silent.front();
+      claim.what =
+          fmt::format("{} ranks waited for others in vain, and rank {} tells of nothing: \"{}\"",
+                      failed_.size(), silent.front(), first.text);
+    } else {
+      claim.about = Claim::About::NoneMissing;
+      claim.what =
+          fmt::format("{} ranks waited for others in vain: \"{}\"", failed_.size(), first.text);
+    }
+    return claim;
+  }
+
+  std::vector<Told> first_;
+  std::vector<Told> waited_;
+  std::vector<RankEnd> ends_;
+  std::set<std::int64_t> world_;
+  std::set<std::int64_t> failed_;  // with a line of their own
+  std::size_t files_ = 0;
+  std::string file_;
+};
+
+}  // namespace
+
+std::vector<Claim> claims_of_failures(const std::vector<ToolFile>& all) {
+  const auto first = Failures(all).first();
+  return first ? std::vector{*first} : std::vector<Claim>{};
+}
+
+}  // namespace chokepoint::analysis
