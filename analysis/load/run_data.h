@@ -9,6 +9,7 @@
 // Times are each node's own monotonic clock; timeline/clocks.h makes one clock of them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -117,8 +118,16 @@ struct RunData {
   const FlowData& flow(const FlowPlace& place) const { return nodes[place.node].flows[place.flow]; }
 };
 
+// How many samples are read, of all sample tables together, before windows of them.
 struct LoadLimits {
-  std::size_t samples_of_node = 100'000;  // read of all sample tables together, before windows
+  std::size_t samples_of_node = 100'000;
+  std::size_t samples_of_run = 160'000;  // shared by its nodes
+  std::size_t fewest_of_node = 10'000;   // however many share
+
+  std::size_t of_each(std::size_t nodes) const {
+    const std::size_t share = samples_of_run / std::max<std::size_t>(nodes, 1);
+    return std::min(samples_of_node, std::max(fewest_of_node, share));
+  }
 };
 
 RunData load_run(record::Run& run, const LoadLimits& limits = {});

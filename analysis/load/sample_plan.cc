@@ -219,11 +219,12 @@ class Planner {
  public:
   Planner(record::Run& run, const LoadLimits& limits, const std::vector<NodeData>& nodes)
       : nodes_(nodes), plans_(nodes.size()) {
+    const auto most = static_cast<double>(limits.of_each(nodes.size()));
     for (std::size_t index = 0; index < nodes.size(); ++index) {
       plans_[index].whole = with_slack(nodes[index].span);
       // Behind a cut no moment can be searched.
       if (!run.nodes[index].damage()) {
-        measure(run.nodes[index], index, static_cast<double>(limits.samples_of_node));
+        measure(run.nodes[index], index, most);
       }
     }
   }
