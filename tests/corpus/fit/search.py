@@ -1,0 +1,73 @@
+"""What verdicts of the corpus hang on: each constant multiplied by some factors, all plays judged."""
+
+import collections
+import concurrent.futures
+import os
+
+import verdicts
+
+ASKED = "CHOKEPOINT_FIT"
+ALARM_COSTS = 3
+LEAST_GAIN = 2  # plays: of fewer, chance has as many
+
+
+def points(found):
+    """Of one play: what is right of it."""
+    return (found["class_right"] + (found["place_right"] is True) +
+            (verdicts.within(found, 0.15) is True) - ALARM_COSTS * found["alarm"])
+
+
+def answers(found):
+    """What a user would see change, whether it is right or not."""
+    told = found["told"]
+    return told["class"], tuple(sorted(told["where"].items())), verdicts.within(found, 0.15)
+
+
+class Plays:
+    def __init__(self, program, cases):
+        self.program = program
+        self.cases = cases  # pairs of a recording and its play
+
+    def judged(self, constant=None, factor=1):
+        os.environ[ASKED] = f"{constant.key}={factor}" if constant else ""
+        def one(pair):
+            return verdicts.judged(self.program, *pair, verdicts.WHOLE)
+        with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            return list(pool.map(one, self.cases))
+
+
+class Effect:
+    """Of a constant: judgements by factor, 1 among them."""
+
+    def __init__(self, constant, by_factor):
+        self.constant = constant
+        self.by_factor = by_factor
+        self.base = by_factor[1]
+
+    def changed(self, factor):
+        """How many plays are answered in another way."""
+        return sum(answers(one) != answers(was)
+                   for one, was in zip(self.by_factor[factor], self.base))
+
+    def gain(self, factor):
+        return self.points_of(factor) - self.points_of(1)
+
+    def points_of(self, factor, with_kind=lambda kind: True):
+        return sum(points(one) for one in self.by_factor[factor] if with_kind(one["kind"]))
+
+    def is_without_effect(self):
+        return not any(self.changed(factor) for factor in self.by_factor)
+
+    def gain_across_kinds(self):
+        """Each kind is judged by the factor that is best for all others: what a choice is worth for
+        plays that it was not made by. And the factor that was chosen most."""
+        chosen, gained = collections.Counter(), 0
+        for kind in {one["kind"] for one in self.base}:
+            def others(each, kind=kind):
+                return each != kind
+            best = max(self.by_factor, key=lambda factor: (
+                self.points_of(factor, others), factor == 1))
+            chosen[best] += 1
+            gained += sum(self.points_of(factor, lambda each, kind=kind: each == kind) * sign
+                          for factor, sign in ((best, 1), (1, -1)))
+        return gained, chosen.most_common(1)[0][0]
