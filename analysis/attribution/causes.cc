@@ -98,6 +98,13 @@ std::string rank_of(const Where& where) {
                             : fmt::format("rank {} on {}", *where.rank, where.node);
 }
 
+std::string said_of(const Where& where) {
+  return !where.said.empty()
+             ? where.said
+             : fmt::format("{} has not come to {}, as another tool's files say", rank_of(where),
+                           or_else(where.collective, "a collective"));
+}
+
 }  // namespace
 
 std::string sentence_of(const Verdict& verdict) {
@@ -109,6 +116,7 @@ std::string sentence_of(const Verdict& verdict) {
       fmt::arg("file_system", file_system_of(where)),
       fmt::arg("mount", or_else(where.mount, "a file system")),
       fmt::arg("collective", or_else(where.collective, "a collective")),
+      fmt::arg("said", said_of(where)),
       fmt::arg("receiver", or_else(where.node.empty() ? where.to : where.node, "the receiver")),
       fmt::arg("sender", or_else(where.node.empty() ? where.from : where.node, "the sender")));
 }
@@ -127,7 +135,8 @@ std::string sentence_of(const Diagnosis& diagnosis) {
   const bool is_blind = !diagnosis.accounting && diagnosis.verdict.cause == Cause::None &&
                         diagnosis.verdict.verdict == VerdictClass::Unknown;
   if (is_blind) {
-    return "the records tell too little to say where the time went";
+    return fmt::format("the {} tell too little to say where the time went",
+                       diagnosis.nodes.empty() && !diagnosis.given.empty() ? "files" : "records");
   }
   const bool is_doubtful = diagnosis.verdict.verdict != VerdictClass::Unknown &&
                            diagnosis.verdict.confidence < kMinCertainConfidence;

@@ -59,8 +59,10 @@ struct Where {
   std::string interface = {};  // of `node`
   std::string node = {};
   std::optional<std::int64_t> rank = {};
-  std::string mount = {};       // of a file system on `node`
-  std::string collective = {};  // "all-reduce 641", which a rank is in, or has not come to
+  std::vector<std::int64_t> ranks = {};  // where they are several, with `rank`
+  std::string mount = {};                // of a file system on `node`
+  std::string collective = {};           // "all-reduce 641", which a rank is in, or has not come to
+  std::string said = {};                 // by another tool's files: who waits for whom, a sentence
 };
 
 // A number that a claim rests on, and the rows that it came from: "socket samples of a".

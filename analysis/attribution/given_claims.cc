@@ -14,7 +14,8 @@ namespace {
 
 using About = Claim::About;
 
-// A judgement: how often a verdict by another tool's files alone is right has not been counted.
+// A judgement, where a claim has none of its own: how often such a verdict is right has not been
+// counted.
 constexpr double kConfidenceByFiles = 0.5;
 constexpr double kMinLostOfStep = 0.1;  // a smaller part of the step is not compared
 
@@ -103,7 +104,8 @@ bool is_unattributed(const Verdict& verdict) {
 
 // Such a job was in no stall at its end, whatever a dump shows of it before.
 bool ended_well(const RunData& run) {
-  return std::ranges::all_of(run.nodes, [](const NodeData& node) { return node.exit_status == 0; });
+  return !run.nodes.empty() &&
+         std::ranges::all_of(run.nodes, [](const NodeData& node) { return node.exit_status == 0; });
 }
 
 bool is_of_end(const Verdict& verdict) {
@@ -123,11 +125,22 @@ class Joiner {
                      .from = claim.from};
     switch (claim.about) {
       case About::MissingRank:
+        missing(claim, Cause::RankReported, given);
+        break;
+      case About::Unended:
+        missing(claim, Cause::CallHung, given);
+        break;
+      case About::Cycle:
+        missing(claim, Cause::CallOrder, given);
+        break;
       case About::OtherCall:
-        missing(claim, given);
+        missing(claim, Cause::CallMismatch, given);
         break;
       case About::NoneMissing:
-        compare_none_missing(given);
+        none_missing(claim, given);
+        break;
+      case About::NoneWaits:
+      case About::Waits:
         break;
       case About::LateRank:
         late(claim, given);
@@ -162,23 +175,32 @@ class Joiner {
     }
   }
 
-  void missing(const Claim& claim, GivenClaim& given) {
+  bool gives_verdict(const Claim& claim) const {
+    return claim.is_firm && is_unattributed(diagnosis_.verdict) && !ended_well(run_);
+  }
+
+  void missing(const Claim& claim, Cause cause, GivenClaim& given) {
     Verdict& verdict = diagnosis_.verdict;
     name_rank(claim, given);
-    if (claim.is_firm && claim.rank && is_unattributed(verdict) && !ended_well(run_)) {
-      return adopt(VerdictClass::Stalled, claim, 0);
+    if (claim.rank && gives_verdict(claim)) {
+      return adopt(VerdictClass::Stalled, cause, claim, 0);
     }
     const bool is_about_ranks = verdict.verdict == VerdictClass::Stalled || is_of_end(verdict);
     if (!is_about_ranks || !claim.rank || !verdict.where.rank) {
       return;
     }
-    given.support = *claim.rank == *verdict.where.rank ? Support::For : Support::Against;
+    const bool is_same = *claim.rank == *verdict.where.rank ||
+                         std::ranges::count(claim.ranks, *verdict.where.rank) > 0;
+    given.support = is_same ? Support::For : Support::Against;
     note(given);
   }
 
   // A rank that computes, or hangs in a file system, has not arrived at the collective either.
-  void compare_none_missing(GivenClaim& given) {
+  void none_missing(const Claim& claim, GivenClaim& given) {
     Verdict& verdict = diagnosis_.verdict;
+    if (gives_verdict(claim)) {
+      return adopt(VerdictClass::Stalled, Cause::CallHung, claim, 0);
+    }
     const bool is_of_rank =
         verdict.verdict == VerdictClass::Stalled && verdict.where.rank.has_value();
     if (is_of_rank) {
@@ -197,7 +219,7 @@ class Joiner {
     given.what += fmt::format("; later by {:.3g} {}", claim.value.value_or(0), claim.unit);
     name_rank(claim, given);
     if (matters && is_unattributed(verdict)) {
-      return adopt(VerdictClass::Straggler, claim, lost_ms);
+      return adopt(VerdictClass::Straggler, Cause::RankReported, claim, lost_ms);
     }
     if (verdict.verdict == VerdictClass::Straggler && verdict.where.rank) {
       given.support = *claim.rank == *verdict.where.rank ? Support::For : Support::Against;
@@ -272,21 +294,37 @@ class Joiner {
     }
   }
 
-  void adopt(VerdictClass verdict_class, const Claim& claim, double lost_ms) {
+  // With the beginning of a line that each cause needs (causes.def).
+  static std::string evidence_of(Cause cause, const Claim& claim, const std::string& tool) {
+    const char* begin = cause == Cause::CallHung    ? "another tool shows a call that does not end"
+                        : cause == Cause::CallOrder ? "another tool shows an order that differs"
+                        : cause == Cause::CallMismatch ? "another tool shows calls that differ"
+                                                       : "another tool names";
+    return cause != Cause::RankReported
+               ? fmt::format("{}: {}, {}", begin, tool, claim.what)
+               : fmt::format("{} rank {}: {}, {}", begin, claim.rank.value_or(0), tool, claim.what);
+  }
+
+  void adopt(VerdictClass verdict_class, Cause cause, const Claim& claim, double lost_ms) {
     const std::string tool(chokepoint::name_of(claim.tool));
     const double step_ms = own_step_ms(run_, inquiry_, {}).value_or(claim.step_ms);
     Verdict adopted{.verdict = verdict_class,
-                    .cause = Cause::RankReported,
+                    .cause = cause,
                     .where = {.node = node_of(run_, claim.rank),
                               .rank = claim.rank,
                               .collective = claim.collective},
                     .lost_ms_per_step = std::min(lost_ms, step_ms),
-                    .confidence = kConfidenceByFiles};
+                    .confidence = claim.confidence > 0 ? claim.confidence : kConfidenceByFiles};
+    if (verdict_class == VerdictClass::Stalled) {
+      adopted.where.said = claim.what;
+    }
+    if (claim.ranks.size() > 1) {
+      adopted.where.ranks = claim.ranks;
+    }
     adopted.share_percent = step_ms > 0 ? 100 * adopted.lost_ms_per_step / step_ms : 0;
     add_interval(step_ms, adopted);
     adopted.evidence.push_back(
-        {fmt::format("another tool names rank {}: {}, {}", *claim.rank, tool, claim.what),
-         claim.value, claim.unit, claim.from});
+        {evidence_of(cause, claim, tool), claim.value, claim.unit, claim.from});
     std::ranges::move(diagnosis_.verdict.evidence, std::back_inserter(adopted.evidence));
     const LimitTimeline none;
     analysis::advise({.run = run_,

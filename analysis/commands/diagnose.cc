@@ -18,7 +18,7 @@ class DiagnoseCommand final : public cli::Command {
 
  private:
   std::string folder_;
-  Result<DiagnosedRun> diagnosed();
+  Result<DiagnosedRun> diagnosed(cli::Context& context);
 
   DiagnoseOptions options_;
   ConfirmFlags confirm_;
@@ -47,6 +47,9 @@ cli::Summary DiagnoseCommand::summary() const {
           "confirmation.json; the confidence follows it. For an unknown verdict the tests look "
           "for the cause. A job that still runs is tested only where 'run --allow-probes' on every "
           "node allowed that, within the share that it gives.\n\n"
+          "With --with and without DIR there is no record: the run is what the other tools' files "
+          "say, such as the dumps that a watchdog left of a job that hangs. The newest run here is "
+          "not looked for then.\n\n"
           "The exit code is 0 for any result; with --exit-code it is 3 if a bottleneck was found, "
           "that is for every verdict but 'compute' and 'unknown'.",
       .examples = {
@@ -58,13 +61,18 @@ cli::Summary DiagnoseCommand::summary() const {
            "tested on the job's hosts, each of which runs 'chokepoint serve --key-file KEY'"},
           {"chokepoint diagnose runs/a --with dumps --with sacct.txt --all",
            "beside PyTorch's dumps and Slurm's accounts of the same job"},
+          {"chokepoint diagnose --with dumps",
+           "why a job hangs, by PyTorch's dumps alone: docs/guide/hangs.md"},
           {"chokepoint diagnose runs/a --json", "the same for a script"},
           {"chokepoint diagnose runs/a --exit-code", "is there a bottleneck? exit code 3: yes"}}};
 }
 
 void DiagnoseCommand::define(cli::Flags& flags) {
-  flags.positional("DIR", &folder_,
-                   "the run's folder, or one node's .db file; default: the newest run here", false);
+  flags.positional(
+      "DIR", &folder_,
+      "the run's folder, or one node's .db file; default: the newest run here, or with "
+      "--with no record at all",
+      false);
   flags.group("What to show")
       .toggle("all,a", &all_, "all accounts, evidence, runners-up, ranks, and missing data")
       .toggle("brief", &brief_, "one line: the verdict, or whose records it still needs")
@@ -74,15 +82,23 @@ void DiagnoseCommand::define(cli::Flags& flags) {
   define_confirm(flags, confirm_);
 }
 
-Result<DiagnosedRun> DiagnoseCommand::diagnosed() {
+// Files alone are a run, too: the newest one here may be of another job.
+Result<DiagnosedRun> DiagnoseCommand::diagnosed(cli::Context& context) {
+  if (folder_.empty() && !given_.with.empty()) {
+    if (confirm_.is_wanted) {
+      return fail(ErrorKind::Usage, "", "--confirm", "tests the hosts of a run's record",
+                  "give DIR as well");
+    }
+    return diagnose_files(options_, given_);
+  }
+  TRY(folder_, choose_run(context, "diagnose", folder_));
   return confirm_.is_wanted ? diagnose_unconfirmed(folder_, options_, given_)
                             : diagnose_folder(folder_, options_, given_);
 }
 
 Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
   TRY(check_judging(options_));
-  TRY(folder_, choose_run(context, "diagnose", folder_));
-  TRY(DiagnosedRun run, diagnosed());
+  TRY(DiagnosedRun run, diagnosed(context));
   print_troubles(context, "diagnose", run.troubles);
   bool is_interrupted = false;
   if (confirm_.is_wanted) {

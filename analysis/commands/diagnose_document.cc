@@ -39,7 +39,8 @@ struct Fields<analysis::Where> {
       field("collective", &W::collective, "that a rank is in, or has not come to").null_if_empty(),
       field("interface", &W::interface, "NIC, RDMA port or GPU of `node`").null_if_empty(),
       field("node", &W::node, "the node by itself").null_if_empty(),
-      field("rank", &W::rank, "that arrives late or ended")};
+      field("rank", &W::rank, "that arrives late or ended"),
+      field("ranks", &W::ranks, "where they are several, `rank` among them")};
 };
 
 template <>

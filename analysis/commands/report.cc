@@ -110,19 +110,21 @@ cli::Summary ReportCommand::summary() const {
           "account of every step, a timeline of all nodes, connections, hosts and paths with their "
           "limits, probes compared with the job's throughput, what was not measured, and the "
           "source of every number.\n\n"
+          "With --with and without DIR the run is what the other tools' files say.\n\n"
           "Without -o the page is written to the run's folder as report.html. The file's extension "
           "selects the format: .html, .md (for a ticket), .txt, .json; --format overrides it.",
       .examples = {{"chokepoint report runs/a", "the page runs/a/report.html"},
                    {"chokepoint report runs/a -o a.html", "the page in another file"},
                    {"chokepoint report runs/a --format text", "as text on this terminal"},
                    {"chokepoint report runs/a -o ticket.md", "Markdown for a ticket"},
+                   {"chokepoint report --with dumps", "what PyTorch's dumps say, in report.html"},
                    {"chokepoint report runs/a --json", "the page's data for a script"}}};
 }
 
 void ReportCommand::define(cli::Flags& flags) {
   flags.positional("DIR", &folders_,
                    "a run's folder, or one node's .db file; a page for each; default: the newest "
-                   "run here",
+                   "run here, or with --with no record at all",
                    false);
   flags.group("Output")
       .option("output,o", &output_, "FILE",
@@ -184,6 +186,9 @@ Result<> ReportCommand::check_files() const {
 // In a folder of pages, paths distinguish runs of one name.
 std::string ReportCommand::file_for(const std::string& folder) const {
   const fs::path path = fs::path(folder).lexically_normal();
+  if (output_.empty() && folder.empty()) {
+    return "report.html";
+  }
   if (output_.empty()) {
     return (is_folder_at(path) ? path / "report.html" : fs::path(folder + ".html")).string();
   }
@@ -200,7 +205,8 @@ std::string ReportCommand::file_for(const std::string& folder) const {
 }
 
 Result<> ReportCommand::report(cli::Context& context, const std::string& folder) const {
-  TRY(DiagnosedRun diagnosed, diagnose_folder(folder, options_, given_));
+  TRY(DiagnosedRun diagnosed, folder.empty() ? diagnose_files(options_, given_)
+                                             : diagnose_folder(folder, options_, given_));
   print_troubles(context, "report", diagnosed.troubles);
   const Report report = report_of(diagnosed.records, diagnosed.run, diagnosed.inquiry, options_);
   const bool is_on_screen = output_ == kStandardOutput;
@@ -228,8 +234,11 @@ Result<cli::ExitCode> ReportCommand::run(cli::Context& context) {
   if (folders_.empty()) {
     folders_.emplace_back();
   }
+  // Without a folder, files of other tools are all that there is.
   for (std::string& folder : folders_) {
-    TRY(folder, choose_run(context, "report", folder));
+    if (!folder.empty() || given_.with.empty()) {
+      TRY(folder, choose_run(context, "report", folder));
+    }
   }
   TRY(check(context));
   for (const std::string& folder : folders_) {

@@ -14,6 +14,7 @@
 #include "analysis/confirm/judge.h"
 #include "analysis/confirm/plan.h"
 #include "analysis/confirm/saved_tests.h"
+#include "analysis/evidence/tool_files.h"
 #include "base/cli/output.h"
 #include "base/record/runs.h"
 #include "base/record/schema.h"
@@ -182,23 +183,72 @@ Result<std::vector<std::string>> files_in(const std::string& folder) {
 
 // Files of a folder that are of no known kind are reported, not fatal: a job's folder holds others,
 // too.
-Result<> read_given(const std::string& path, std::vector<ToolFile>& into,
-                    std::vector<Error>& troubles) {
-  std::error_code failed;
-  if (!fs::is_directory(path, failed)) {
-    TRY(ToolFile file, read_tool_file(path));
-    into.push_back(std::move(file));
-    return {};
+Result<std::vector<ToolFile>> read_given(const GivenFiles& given, std::vector<Error>& troubles) {
+  std::vector<ToolFile> files;
+  for (const std::string& file : given.ceilings) {
+    TRY(const std::string text, read_document(file, kMaxGivenBytes));
+    TRY(GivenProbe probe, given_probe(text, file));
+    files.push_back({.tool = Tool::Chokepoint, .file = file, .ceilings = {std::move(probe)}});
   }
-  TRY(const std::vector<std::string> names, files_in(path));
-  for (const std::string& name : names) {
-    if (Result<ToolFile> file = read_tool_file(name)) {
-      into.push_back(*std::move(file));
+  std::vector<std::string> paths;
+  std::vector<bool> is_named;
+  for (const std::string& path : given.with) {
+    std::error_code failed;
+    const bool is_folder = fs::is_directory(path, failed);
+    TRY(const std::vector<std::string> names,
+        is_folder ? files_in(path) : Result<std::vector<std::string>>({path}));
+    paths.insert(paths.end(), names.begin(), names.end());
+    is_named.resize(paths.size(), !is_folder);
+  }
+  std::vector<Result<ToolFile>> read = read_tool_files(paths);
+  for (std::size_t at = 0; at < read.size(); ++at) {
+    if (read[at]) {
+      files.push_back(*std::move(read[at]));
+    } else if (is_named[at]) {
+      return std::unexpected(read[at].error());
     } else {
-      troubles.push_back(file.error());
+      troubles.push_back(read[at].error());
     }
   }
-  return {};
+  return files;
+}
+
+std::string without_digits(std::string_view text) {
+  std::string rest;
+  std::ranges::copy_if(text, std::back_inserter(rest), [](char c) { return c < '0' || c > '9'; });
+  return rest;
+}
+
+// A line for all that have the same reason, with how many these are.
+std::vector<Error> merged(const std::vector<Error>& errors) {
+  std::vector<Error> merged;
+  std::vector<std::string> reasons;
+  std::vector<std::size_t> counts;
+  for (const Error& error : errors) {
+    const std::string reason = without_digits(error.reason);
+    const auto known = std::ranges::find(reasons, reason);
+    if (known != reasons.end()) {
+      ++counts[static_cast<std::size_t>(known - reasons.begin())];
+    } else {
+      reasons.push_back(reason);
+      counts.push_back(1);
+      merged.push_back(error);
+    }
+  }
+  for (std::size_t at = 0; at < merged.size(); ++at) {
+    if (counts[at] > 1) {
+      merged[at].subject = fmt::format("{} files, {} and others", counts[at], merged[at].subject);
+    }
+  }
+  return merged;
+}
+
+// What a record would have shown, where there is none.
+void add_missing_record(Diagnosis& diagnosis) {
+  diagnosis.missing.insert(
+      diagnosis.missing.begin(),
+      "no record of the run: 'chokepoint run' would have shown its steps and the time lost, and "
+      "what hosts, processes and paths did meanwhile");
 }
 
 }  // namespace
@@ -212,20 +262,29 @@ Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOp
 
 Result<DiagnosedRun> diagnose_unconfirmed(const std::string& folder, const DiagnoseOptions& options,
                                           const GivenFiles& given) {
-  std::vector<ToolFile> files;
   std::vector<Error> troubles;
-  for (const std::string& file : given.ceilings) {
-    TRY(const std::string text, read_document(file, kMaxGivenBytes));
-    TRY(GivenProbe probe, given_probe(text, file));
-    files.push_back({.tool = Tool::Chokepoint, .file = file, .ceilings = {std::move(probe)}});
-  }
-  for (const std::string& path : given.with) {
-    TRY(read_given(path, files, troubles));
-  }
+  TRY(std::vector<ToolFile> files, read_given(given, troubles));
   TRY(record::Run records, records_of(folder));
   DiagnosedRun run =
       diagnose_records(std::move(records), name_of_folder(folder), options, std::move(files));
-  std::ranges::move(troubles, std::back_inserter(run.troubles));
+  run.troubles.insert(run.troubles.end(), troubles.begin(), troubles.end());
+  run.troubles = merged(run.troubles);
+  return run;
+}
+
+Result<DiagnosedRun> diagnose_files(const DiagnoseOptions& options, const GivenFiles& given) {
+  std::vector<Error> troubles;
+  TRY(std::vector<ToolFile> files, read_given(given, troubles));
+  if (files.empty()) {
+    return fail(ErrorKind::Malformed, "", fmt::format("{}", fmt::join(given.with, ", ")),
+                "holds no file that is read here",
+                troubles.empty() ? "" : troubles.front().next_step);
+  }
+  DiagnosedRun run =
+      diagnose_records({}, name_of_folder(given.with.front()), options, std::move(files));
+  add_missing_record(run.inquiry.diagnosis);
+  run.troubles.insert(run.troubles.end(), troubles.begin(), troubles.end());
+  run.troubles = merged(run.troubles);
   return run;
 }
 
@@ -235,6 +294,7 @@ DiagnosedRun diagnose_records(record::Run records, const std::string& name,
   result.run = load_run(result.records);
   std::vector<Error> unused;
   given = of_run(result.run, std::move(given), unused);
+  keep_newest_incident(given, unused);
   add_ceilings(result.run, given, unused);
   result.inquiry = inquire(result.run, options);
   hold_against(claims_of(given), result.run, options, result.inquiry);
@@ -264,7 +324,7 @@ void define_given(cli::Flags& flags, GivenFiles& files) {
       .option("with", &files.with, "FILE",
               "what another tool wrote of the same job, or a folder of such files: dumps of "
               "PyTorch's Flight Recorder, traces of its profiler, NCCL Inspector's and RAS's "
-              "output, sacct's, nccl-tests' and perftest's");
+              "output, sacct's, nccl-tests' and perftest's; without DIR the run is what these say");
 }
 
 Result<> check_judging(const DiagnoseOptions& options) {

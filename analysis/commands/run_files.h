@@ -85,6 +85,8 @@ Result<DiagnosedRun> diagnose_folder(const std::string& folder, const DiagnoseOp
 // The same without the tests after the job, whose results are saved beside it.
 Result<DiagnosedRun> diagnose_unconfirmed(const std::string& folder, const DiagnoseOptions& options,
                                           const GivenFiles& given = {});
+// The same of a run of which there is no record: what other tools' files say of it.
+Result<DiagnosedRun> diagnose_files(const DiagnoseOptions& options, const GivenFiles& given);
 // The same of records that are open; `name` is what advised commands call the run's folder.
 DiagnosedRun diagnose_records(record::Run records, const std::string& name,
                               const DiagnoseOptions& options, std::vector<ToolFile> given = {});

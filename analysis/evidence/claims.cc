@@ -1,15 +1,14 @@
 #include "analysis/evidence/claims.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
-#include <tuple>
+#include <map>
 #include <unordered_map>
 
 #include "analysis/evidence/failures.h"
 #include "analysis/evidence/nccl_setup.h"
+#include "analysis/evidence/wait_graph.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -17,21 +16,10 @@ namespace {
 
 using About = Claim::About;
 
-constexpr std::size_t kMaxNamed = 8;  // ranks in a list, files in a source
-
 std::string files_text(const std::vector<const ToolFile*>& files) {
   return files.empty()       ? ""
          : files.size() == 1 ? files.front()->file
                              : fmt::format("{} and {} more", files.front()->file, files.size() - 1);
-}
-
-std::string ranks_text(const std::vector<std::int64_t>& ranks) {
-  const std::vector<std::int64_t> named(
-      ranks.begin(),
-      ranks.begin() + static_cast<std::ptrdiff_t>(std::min(kMaxNamed, ranks.size())));
-  return fmt::format(
-      "{} {}{}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(named, ", "),
-      ranks.size() > named.size() ? fmt::format(" and {} more", ranks.size() - named.size()) : "");
 }
 
 std::vector<const ToolFile*> of_tool(const std::vector<ToolFile>& all, Tool tool) {
@@ -54,163 +42,115 @@ WallSpan span_of(const std::vector<const ToolFile*>& files) {
   return span;
 }
 
-// One process group as all ranks' dumps show it.
-class Group {
- public:
-  void add(std::int64_t rank, const GroupState& state) {
-    GroupState& own = ranks_[rank];
-    if (state.enqueued >= own.enqueued) {
-      own = state;
+// How much a reason of waits is to be believed. Judgements; docs/guide/other-tools.md has what was
+// counted.
+double confidence_in(const WaitReason& reason) {
+  using Kind = WaitReason::Kind;
+  constexpr double kLessWithoutAll = 0.8;  // where dumps are missing, anybody's may be the reason
+  const double of_kind = [&] {
+    switch (reason.kind) {
+      case Kind::Missing:
+      case Kind::Mismatch:
+        return 0.9;
+      case Kind::Cycle:
+      case Kind::Unended:
+        return 0.8;
+      case Kind::Hung:
+        return 0.7;
+      case Kind::WithoutDump:
+        return reason.ranks.size() == 1 ? 0.65 : 0.45;
+      case Kind::Nobody:
+        return 0.0;
     }
-    members_.insert(state.members.begin(), state.members.end());
-  }
-
-  // The first collective that some rank has not completed. It is missed by a rank that has not even
-  // enqueued it, while another has.
-  std::optional<std::int64_t> outstanding() const {
-    std::int64_t first = INT64_MAX;
-    std::int64_t furthest = -1;
-    for (const auto& [rank, state] : ranks_) {
-      first = std::min(first, std::max<std::int64_t>(state.completed, -1) + 1);
-      furthest = std::max(furthest, state.enqueued);
-    }
-    // Numbers begin with 1, or with 0 in older dumps; a number that no rank called is no
-    // collective.
-    first = first == 0 && !is_called(0) ? 1 : first;
-    return ranks_.size() > 1 && furthest >= first ? std::optional(first) : std::nullopt;
-  }
-
-  std::vector<std::int64_t> missing(std::int64_t number) const {
-    std::vector<std::int64_t> ranks;
-    for (const auto& [rank, state] : ranks_) {
-      if (state.enqueued < number) {
-        ranks.push_back(rank);
-      }
-    }
-    return ranks;
-  }
-
-  // Those whose call differs from that of most.
-  std::vector<std::int64_t> unlike(std::int64_t number) const {
-    std::map<std::pair<std::string, std::string>, std::vector<std::int64_t>> calls;
-    for (const auto& [rank, state] : ranks_) {
-      if (const auto call = state.calls.find(number); call != state.calls.end()) {
-        calls[key_of(call->second)].push_back(rank);
-      }
-    }
-    std::vector<std::int64_t> ranks;
-    const auto most =
-        std::ranges::max_element(calls, {}, [](const auto& each) { return each.second.size(); });
-    for (auto each = calls.begin(); each != calls.end(); ++each) {
-      if (each != most) {
-        ranks.insert(ranks.end(), each->second.begin(), each->second.end());
-      }
-    }
-    return ranks;
-  }
-
-  std::string operation(std::int64_t number) const {
-    for (const auto& [rank, state] : ranks_) {
-      const auto call = state.calls.find(number);
-      if (call != state.calls.end() && !call->second.operation.empty()) {
-        return fmt::format("{} {}", call->second.operation, number);
-      }
-    }
-    return fmt::format("collective {}", number);
-  }
-
-  std::size_t size() const { return ranks_.size(); }
-  std::vector<std::int64_t> without_dump() const {
-    std::vector<std::int64_t> ranks;
-    for (const std::int64_t member : members_) {
-      if (!ranks_.contains(member)) {
-        ranks.push_back(member);
-      }
-    }
-    return ranks;
-  }
-
- private:
-  bool is_called(std::int64_t number) const {
-    return std::ranges::any_of(
-        ranks_, [&](const auto& each) { return each.second.calls.contains(number); });
-  }
-
-  // Each rank of these may have its own size, and one that scatters or gathers has no input.
-  static std::pair<std::string, std::string> key_of(const Call& call) {
-    const bool is_of_any_size = call.operation.find("to_all") != std::string::npos ||
-                                call.operation.find("alltoall") != std::string::npos ||
-                                call.operation.find("scatter") != std::string::npos ||
-                                call.operation.find("gather") != std::string::npos ||
-                                call.operation.find("coalesced") != std::string::npos;
-    return {call.operation, is_of_any_size ? "" : call.sizes};
-  }
-
-  std::map<std::int64_t, GroupState> ranks_;
-  std::set<std::int64_t> members_;
-};
-
-void add_group_claims(const std::string& name, const Group& group, const Claim& model,
-                      std::vector<Claim>& claims) {
-  const auto number = group.outstanding();
-  if (!number) {
-    return;
-  }
-  Claim claim = model;
-  claim.collective = group.operation(*number);
-  const std::vector<std::int64_t> missing = group.missing(*number);
-  const std::vector<std::int64_t> unlike = group.unlike(*number);
-  const std::vector<std::int64_t> without = group.without_dump();
-  if (!missing.empty()) {
-    claim.about = About::MissingRank;
-    claim.rank = missing.front();
-    claim.what =
-        fmt::format("{} {} not come to {} of group {}, which others wait in", ranks_text(missing),
-                    missing.size() == 1 ? "has" : "have", claim.collective, name);
-  } else if (!unlike.empty()) {
-    claim.about = About::OtherCall;
-    claim.rank = unlike.front();
-    claim.what = fmt::format("{} called something else than the others as {} of group {}",
-                             ranks_text(unlike), claim.collective, name);
-  } else if (without.empty()) {
-    claim.about = About::NoneMissing;
-    claim.is_firm = false;
-    claim.what = fmt::format("all {} ranks of group {} have come to {}, and it is not over",
-                             group.size(), name, claim.collective);
-  } else {
-    claim.about = About::MissingRank;
-    claim.rank = without.size() == 1 ? std::optional(without.front()) : std::nullopt;
-    claim.is_firm = false;
-    claim.what = fmt::format("all dumps of group {} are in {}, and there is none of {}", name,
-                             claim.collective, ranks_text(without));
-  }
-  claims.push_back(std::move(claim));
+    return 0.0;
+  }();
+  const bool lacks_dumps = reason.kind != Kind::WithoutDump && !reason.without_dump.empty();
+  return lacks_dumps ? kLessWithoutAll * of_kind : of_kind;
 }
 
-void add_flight_recorder(const std::vector<ToolFile>& all, std::vector<Claim>& claims) {
-  constexpr std::size_t kMaxClaims = 16;
-  const auto files = of_tool(all, Tool::FlightRecorder);
-  std::map<std::string, Group> groups;
+About about_of(WaitReason::Kind kind) {
+  using Kind = WaitReason::Kind;
+  switch (kind) {
+    case Kind::Missing:
+    case Kind::WithoutDump:
+      return About::MissingRank;
+    case Kind::Unended:
+      return About::Unended;
+    case Kind::Cycle:
+      return About::Cycle;
+    case Kind::Mismatch:
+      return About::OtherCall;
+    case Kind::Hung:
+      return About::NoneMissing;
+    case Kind::Nobody:
+      break;
+  }
+  return About::NoneWaits;
+}
+
+// What each rank's dumps show; of several of one rank the one that came furthest.
+std::vector<RankState> states_of(const std::vector<const ToolFile*>& files) {
+  std::map<std::int64_t, const RankRecord*> ranks;
+  const auto reached = [](const RankRecord& own) {
+    std::int64_t sum = 0;
+    for (const auto& [name, state] : own.states) {
+      sum += std::min<std::int64_t>(state.enqueued, 1'000'000'000'000);
+    }
+    return sum;
+  };
   for (const ToolFile* each : files) {
     for (const RankRecord& own : each->ranks) {
-      for (const auto& [name, state] : own.states) {
-        if (own.rank) {
-          groups[name].add(*own.rank, state);
-        }
+      if (own.rank) {
+        const RankRecord*& known = ranks[*own.rank];
+        known = known == nullptr || reached(own) > reached(*known) ? &own : known;
       }
     }
   }
-  const Claim model{.tool = Tool::FlightRecorder,
-                    .is_firm = true,
-                    .span = span_of(files),
-                    .from = files_text(files)};
-  std::vector<Claim> found;
-  for (const auto& [name, group] : groups) {
-    add_group_claims(name, group, model, found);
+  std::vector<RankState> states;
+  for (const auto& [rank, own] : ranks) {
+    states.push_back({rank, &own->states, own->leaves_sequence});
   }
-  std::ranges::stable_sort(found, {}, &Claim::about);
-  found.resize(std::min(found.size(), kMaxClaims));
-  std::ranges::move(found, std::back_inserter(claims));
+  return states;
+}
+
+// The reason, and who waits in which group.
+void add_flight_recorder(const std::vector<ToolFile>& all, std::vector<Claim>& claims) {
+  constexpr std::size_t kMaxLines = 64;
+  const auto files = of_tool(all, Tool::FlightRecorder);
+  const std::vector<RankState> states = states_of(files);
+  if (states.size() < 2) {
+    return;
+  }
+  const WaitReason reason = reason_of(states);
+  Claim claim{.tool = Tool::FlightRecorder,
+              .about = about_of(reason.kind),
+              .what = reason.sentence,
+              .ranks = reason.ranks,
+              .collective = reason.call,
+              .unit = "rank",
+              .is_firm = reason.kind != WaitReason::Kind::Nobody,
+              .confidence = confidence_in(reason),
+              .span = span_of(files),
+              .from = files_text(files)};
+  if (!reason.ranks.empty() && reason.kind != WaitReason::Kind::Hung) {
+    claim.rank = reason.ranks.front();
+  }
+  if (reason.kind != WaitReason::Kind::WithoutDump && !reason.without_dump.empty()) {
+    claim.what += fmt::format(" (there is no dump of {})", ranks_text(reason.without_dump));
+  }
+  claims.push_back(claim);
+  for (std::size_t at = 0; at < std::min(kMaxLines, reason.groups.size()); ++at) {
+    claims.push_back({.tool = Tool::FlightRecorder,
+                      .about = About::Waits,
+                      .what = reason.groups[at],
+                      .from = claim.from});
+  }
+  if (reason.groups.size() > kMaxLines) {
+    claims.push_back({.tool = Tool::FlightRecorder,
+                      .about = About::Waits,
+                      .what = fmt::format("{} more", reason.groups.size() - kMaxLines),
+                      .from = claim.from});
+  }
 }
 
 void add_ras(const std::vector<ToolFile>& all, std::vector<Claim>& claims) {
@@ -234,6 +174,7 @@ void add_ras(const std::vector<ToolFile>& all, std::vector<Claim>& claims) {
       Claim claim = model;
       claim.about = About::MissingRank;
       claim.rank = first.rank;
+      claim.ranks = numbers;
       claim.is_firm = first.state != RasRank::State::Behind;
       const char* how = first.state == RasRank::State::Dead     ? "counted as dead"
                         : first.state == RasRank::State::Silent ? "without an answer"

@@ -15,8 +15,12 @@ namespace chokepoint::analysis {
 struct Claim {
   enum class About : std::uint8_t {
     MissingRank,  // the others wait for it, and it has not come
+    Unended,      // it has begun a collective that others have ended
+    Cycle,        // ranks wait for each other
     OtherCall,    // it called another collective than the others, or with another size
     NoneMissing,  // all ranks have come as far
+    NoneWaits,    // no rank is in a call
+    Waits,        // of one group: who waits in it for whom
     LateRank,     // it comes last to collectives
     Step,         // how long one takes
     Exposed,      // communication that no computing hides, of a step
@@ -39,13 +43,16 @@ struct Claim {
   Setup setup = Setup::None;
   std::string what = {};  // for people
   std::optional<std::int64_t> rank = {};
-  std::string host = {};        // of Setup
-  std::string interface = {};   // likewise
-  std::string collective = {};  // "all_reduce 101"
+  std::vector<std::int64_t> ranks = {};  // all of them, where they are more than one
+  std::string host = {};                 // of Setup
+  std::string interface = {};            // likewise
+  std::string collective = {};           // "all_reduce 101"
   std::optional<double> value = {};
   std::string unit = {};
   double step_ms = 0;    // of the same files; 0: they have no steps
   bool is_firm = false;  // no moment of a healthy job looks like this
+  // Of the verdict that it gives; a judgement, in claims.cc. 0: none of its own.
+  double confidence = 0;
   WallSpan span = {};
   std::string from = {};  // the files
 };

@@ -2,26 +2,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <map>
-#include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "analysis/evidence/source.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 using json::Json;
 
-// Far above what 20 000 entries of the Flight Recorder need, with all their stacks. Nodes: also
-// places of the memo, and values made of nodes.
-constexpr std::size_t kMaxNodes = std::size_t{4} << 20;
-constexpr std::size_t kMaxUses = std::size_t{16} << 20;        // of values from the memo
-constexpr std::size_t kMaxTextBytes = std::size_t{256} << 20;  // of all texts, with each use
+// Far above what 20 000 entries of the Flight Recorder need, with all their stacks: 2 million.
+constexpr std::size_t kMaxValues = std::size_t{12} << 20;  // on the stack and in containers
+constexpr std::size_t kMaxPlaces = std::size_t{4} << 20;   // of the memo
+constexpr std::size_t kMaxUses = std::size_t{16} << 20;    // of values from the memo
+// Of a document that is made of it, in which what is used twice is there twice.
+constexpr std::size_t kMaxCopies = std::size_t{4} << 20;
+constexpr std::size_t kMaxTextBytes = std::size_t{256} << 20;
+
+constexpr const char* kTooMany = "it has too many values";
 
 // As Python's Lib/pickletools.py names them.
 enum Opcode : std::uint8_t {
@@ -59,22 +63,11 @@ enum Opcode : std::uint8_t {
   kFrame = 0x95,
 };
 
-struct Node;
-using Value = std::shared_ptr<Node>;
-
-// A list or dictionary may be put aside in the memo before it is filled, so they are shared.
-struct Node {
-  enum class Kind : std::uint8_t { Scalar, List, Dictionary, Mark };
-  Kind kind = Kind::Scalar;
-  Json scalar = {};
-  std::vector<Value> items = {};  // of a dictionary key, value, key, value …
-};
-
 class Machine {
  public:
-  Machine(std::string_view bytes, std::string_view skipped) : rest_(bytes), skipped_(skipped) {}
+  Machine(std::string_view bytes, Values& values) : rest_(bytes), values_(values) {}
 
-  Result<Json> run() {
+  Result<Value> run() {
     while (why_.empty()) {
       const auto opcode = static_cast<std::uint8_t>(number(1));
       if (!why_.empty() || opcode == kStop) {
@@ -82,16 +75,13 @@ class Machine {
       }
       step(opcode);
     }
-    if (why_.empty() && (stack_.empty() || stack_.back()->kind == Node::Kind::Mark)) {
+    if (why_.empty() && (stack_.empty() || stack_.back().kind == Value::Kind::Mark)) {
       why_ = "it ends without a value";
     }
-    Json made = why_.empty() ? made_of(*stack_.back(), 0) : Json();
-    // Freed one by one: a chain of lists would free itself by calling itself.
-    take_apart();
     if (!why_.empty()) {
       return fail(ErrorKind::Malformed, "", "pickle", why_);
     }
-    return made;
+    return stack_.back();
   }
 
  private:
@@ -104,29 +94,29 @@ class Machine {
         number(8);
         return;
       case kMark:
-        return push(Node::Kind::Mark);
+        return push(Value::of(Value::Kind::Mark));
       case kEmptyList:
       case kEmptyTuple:
-        return push(Node::Kind::List);
+        return push(values_.list());
       case kEmptyDict:
-        return push(Node::Kind::Dictionary);
+        return push(values_.dictionary());
       case kPop:
         pop();
         return;
       case kAppend:
-        return append(1);
+        return append(1, Value::Kind::List);
       case kSetItem:
-        return append(2);
+        return append(2, Value::Kind::Dictionary);
       case kAppends:
-        return fill(Node::Kind::List);
+        return fill(Value::Kind::List);
       case kSetItems:
-        return fill(Node::Kind::Dictionary);
+        return fill(Value::Kind::Dictionary);
       case kTuple:
-        return tuple(above_mark());
+        return tuple(above_mark(), 1);
       case kTuple1:
       case kTuple2:
       case kTuple3:
-        return tuple(take(1 + opcode - kTuple1));
+        return tuple(top(1 + std::size_t{opcode} - kTuple1), 0);
       default:
         scalar_or_memo(opcode);
     }
@@ -135,29 +125,29 @@ class Machine {
   void scalar_or_memo(std::uint8_t opcode) {
     switch (opcode) {
       case kNone:
-        return push(Json());
+        return push({});
       case kNewTrue:
-        return push(Json(true));
+        return push(Value::of(true));
       case kNewFalse:
-        return push(Json(false));
+        return push(Value::of(false));
       case kBinInt:
-        return push(Json(static_cast<std::int64_t>(static_cast<std::int32_t>(number(4)))));
+        return push(Value::of(static_cast<std::int64_t>(static_cast<std::int32_t>(number(4)))));
       case kBinInt1:
-        return push(Json(number(1)));
+        return push(Value::of(static_cast<std::int64_t>(number(1))));
       case kBinInt2:
-        return push(Json(number(2)));
+        return push(Value::of(static_cast<std::int64_t>(number(2))));
       case kLong1:
-        return push(Json(signed_number(number(1))));
+        return push(Value::of(signed_number(number(1))));
       case kBinFloat:
-        return push(real());
+        return push(Value::of(real()));
       case kShortBinUnicode:
-        return push(Json(text(number(1))));
+        return push(Value::of(bytes(number(1))));
       case kBinUnicode:
-        return push(Json(text(number(4))));
+        return push(Value::of(bytes(number(4))));
       case kBinUnicode8:
-        return push(Json(text(number(8))));
+        return push(Value::of(bytes(number(8))));
       case kMemoize:
-        return put(memo_.size());
+        return put(places_);
       case kBinPut:
         return put(number(1));
       case kLongBinPut:
@@ -210,24 +200,18 @@ class Machine {
   }
 
   // Big-endian, unlike all else.
-  Json real() {
+  double real() {
     std::uint64_t value = 0;
     for (const char byte : bytes(sizeof(double))) {
       value = value << 8 | static_cast<std::uint8_t>(byte);
     }
-    const auto real = std::bit_cast<double>(value);
-    return std::isfinite(real) ? Json(real) : Json();
+    return std::bit_cast<double>(value);
   }
 
-  std::string text(std::uint64_t count) { return std::string(bytes(count)); }
-
-  void push(Json scalar) { push(Node{.scalar = std::move(scalar)}); }
-  void push(Node::Kind kind) { push(Node{.kind = kind}); }
-  void push(Node node) {
-    check(all_.size() < kMaxNodes, kTooMany);
+  void push(Value value) {
+    check(stack_.size() + values_.size() < kMaxValues, kTooMany);
     if (why_.empty()) {
-      all_.push_back(std::make_shared<Node>(std::move(node)));
-      stack_.push_back(all_.back());
+      stack_.push_back(value);
     }
   }
 
@@ -238,137 +222,189 @@ class Machine {
     }
   }
 
-  std::vector<Value> take(std::size_t count) {
+  // The stack's last values, none of which is a mark.
+  std::span<const Value> top(std::size_t count) {
     check(stack_.size() >= count, "it takes a value where there is none");
     if (!why_.empty()) {
       return {};
     }
-    const auto from = stack_.end() - static_cast<std::ptrdiff_t>(count);
-    std::vector<Value> taken(from, stack_.end());
-    stack_.erase(from, stack_.end());
+    const std::span<const Value> taken = std::span(stack_).last(count);
     for (const Value& value : taken) {
-      check(value->kind != Node::Kind::Mark, "it has a mark for a value");
+      check(value.kind != Value::Kind::Mark, "it has a mark for a value");
     }
     return taken;
   }
 
-  std::vector<Value> above_mark() {
+  std::span<const Value> above_mark() {
     std::size_t count = 0;
-    while (count < stack_.size() && stack_[stack_.size() - 1 - count]->kind != Node::Kind::Mark) {
+    while (count < stack_.size() && stack_[stack_.size() - 1 - count].kind != Value::Kind::Mark) {
       ++count;
     }
     check(count < stack_.size(), "it lacks a mark");
-    std::vector<Value> taken = take(count);
-    pop();
-    return taken;
+    return top(count);
   }
 
-  void tuple(std::vector<Value> items) {
-    push(Node{.kind = Node::Kind::List, .items = std::move(items)});
-  }
-
-  void append(std::size_t count) {
-    extend(count == 1 ? Node::Kind::List : Node::Kind::Dictionary, take(count));
-  }
-  void fill(Node::Kind kind) { extend(kind, above_mark()); }
-
-  void extend(Node::Kind kind, const std::vector<Value>& items) {
-    check(!stack_.empty() && stack_.back()->kind == kind, "it adds to what is no such list");
-    check(kind == Node::Kind::List || items.size() % 2 == 0, "it has a key without a value");
+  // With the mark below it, if it has one.
+  void drop(std::size_t count) {
     if (why_.empty()) {
-      std::vector<Value>& into = stack_.back()->items;
-      into.insert(into.end(), items.begin(), items.end());
+      stack_.resize(stack_.size() - count);
     }
   }
 
-  void put(std::uint64_t place) {
-    check(!stack_.empty() && stack_.back()->kind != Node::Kind::Mark, "it keeps what is not there");
-    check(memo_.size() < kMaxNodes, kTooMany);
+  void tuple(std::span<const Value> items, std::size_t marks) {
     if (why_.empty()) {
+      const Value made = values_.list();
+      values_.extend(made, items);
+      drop(items.size() + marks);
+      push(made);
+    }
+  }
+
+  void append(std::size_t count, Value::Kind kind) { extend(kind, top(count), 0); }
+  void fill(Value::Kind kind) { extend(kind, above_mark(), 1); }
+
+  void extend(Value::Kind kind, std::span<const Value> by, std::size_t marks) {
+    const std::size_t taken = by.size() + marks;
+    check(stack_.size() > taken && stack_[stack_.size() - 1 - taken].kind == kind,
+          "it adds to what is no such list");
+    check(kind == Value::Kind::List || by.size() % 2 == 0, "it has a key without a value");
+    if (why_.empty()) {
+      const Value into = stack_[stack_.size() - 1 - taken];
+      values_.extend(into, by);
+      check(kind == Value::Kind::List || values_.items(into).size() <= 2 * kMaxKeys,
+            "it has a dictionary of too many keys");
+      drop(taken);
+    }
+  }
+
+  // Places are counted one by one; only a pickle that was made smaller leaves some out.
+  void put(std::uint64_t place) {
+    check(!stack_.empty() && stack_.back().kind != Value::Kind::Mark, "it keeps what is not there");
+    check(places_ < kMaxPlaces, kTooMany);
+    if (!why_.empty()) {
+      return;
+    }
+    ++places_;
+    if (place <= memo_.size()) {
+      memo_.resize(std::max<std::size_t>(memo_.size(), place + 1), Value::of(Value::Kind::Mark));
       memo_[place] = stack_.back();
+    } else {
+      far_memo_[place] = stack_.back();
     }
   }
 
   void get(std::uint64_t place) {
-    const auto found = memo_.find(place);
-    check(found != memo_.end(), "it takes what it has not kept");
     check(++uses_ <= kMaxUses, kTooMany);
+    if (place < memo_.size()) {
+      return push(memo_[place]);
+    }
+    const auto found = far_memo_.find(place);
+    check(found != far_memo_.end(), "it takes what it has not kept");
     if (why_.empty()) {
-      stack_.push_back(found->second);
+      push(found->second);
     }
   }
 
-  // A list may be in itself, or many times in others: depth and the number of copies are bounded.
-  Json made_of(const Node& node, int depth) {
+  std::string_view rest_;
+  Values& values_;
+  std::string why_;
+  std::vector<Value> stack_;
+  std::vector<Value> memo_;
+  std::unordered_map<std::uint64_t, Value> far_memo_;
+  std::size_t places_ = 0;
+  std::size_t uses_ = 0;
+};
+
+// A list may be in itself, or many times in others: depth and the number of copies are bounded.
+class Copier {
+ public:
+  Copier(const Values& values, std::string_view skipped) : values_(values), skipped_(skipped) {}
+
+  Json made_of(Value value, int depth) {
     check(depth < json::kMaxDepth, "it is nested too deeply");
-    check(++copies_ <= kMaxNodes, kTooMany);
-    if (!why_.empty()) {
+    check(++copies_ <= kMaxCopies, kTooMany);
+    if (*why_ != '\0') {
       return {};
     }
-    switch (node.kind) {
-      case Node::Kind::List:
-        return list_of(node, depth);
-      case Node::Kind::Dictionary:
-        return dictionary_of(node, depth);
+    switch (value.kind) {
+      case Value::Kind::List:
+        return list_of(value, depth);
+      case Value::Kind::Dictionary:
+        return dictionary_of(value, depth);
       default:
-        count(node.scalar);
-        return node.scalar;
+        return scalar_of(value);
     }
   }
 
-  Json list_of(const Node& node, int depth) {
+  const char* why() const { return why_; }
+
+ private:
+  Json scalar_of(Value value) {
+    switch (value.kind) {
+      case Value::Kind::False:
+      case Value::Kind::True:
+        return value.is_true();
+      case Value::Kind::Whole:
+        return value.whole;
+      case Value::Kind::Real:
+        return value.real;
+      case Value::Kind::Text:
+        text_bytes_ += value.size;
+        check(text_bytes_ <= kMaxTextBytes, kTooMany);
+        return std::string(value.as_text());
+      default:
+        return {};
+    }
+  }
+
+  Json list_of(Value list, int depth) {
     Json made = Json::array();
-    for (std::size_t at = 0; at < node.items.size() && why_.empty(); ++at) {
-      made.push_back(made_of(*node.items[at], depth + 1));
-    }
-    return made;
-  }
-
-  Json dictionary_of(const Node& node, int depth) {
-    check(node.items.size() <= 2 * kMaxKeys, "it has a dictionary of too many keys");
-    Json made = Json::object();
-    for (std::size_t at = 0; at + 1 < node.items.size() && why_.empty(); at += 2) {
-      const Json& key = node.items[at]->scalar;
-      count(key);
-      const std::string name =
-          key.is_string() ? key.get<std::string>() : key.dump(-1, ' ', false, kReplaced);
-      if (skipped_.empty() || name != skipped_) {
-        made[name] = made_of(*node.items[at + 1], depth + 1);
+    for (const Value& item : values_.items(list)) {
+      if (*why_ == '\0') {
+        made.push_back(made_of(item, depth + 1));
       }
     }
     return made;
   }
 
-  void count(const Json& scalar) {
-    text_bytes_ += scalar.is_string() ? scalar.get_ref<const std::string&>().size() : 0;
-    check(text_bytes_ <= kMaxTextBytes, kTooMany);
+  Json dictionary_of(Value dictionary, int depth) {
+    Json made = Json::object();
+    const std::span<const Value> items = values_.items(dictionary);
+    for (std::size_t at = 0; at + 1 < items.size() && *why_ == '\0'; at += 2) {
+      const Json key = scalar_of(items[at]);
+      const std::string name =
+          key.is_string() ? key.get<std::string>() : key.dump(-1, ' ', false, kReplaced);
+      if (skipped_.empty() || name != skipped_) {
+        made[name] = made_of(items[at + 1], depth + 1);
+      }
+    }
+    return made;
   }
 
-  void take_apart() {
-    for (const Value& value : all_) {
-      value->items.clear();
-    }
-  }
+  void check(bool holds, const char* why) { why_ = holds || *why_ != '\0' ? why_ : why; }
 
   static constexpr Json::error_handler_t kReplaced = Json::error_handler_t::replace;
 
-  static constexpr const char* kTooMany = "it has too many values";
-
-  std::string_view rest_;
+  const Values& values_;
   std::string_view skipped_;
-  std::string why_;
-  std::vector<Value> stack_;
-  std::map<std::uint64_t, Value> memo_;
-  std::vector<Value> all_;
-  std::size_t uses_ = 0;
+  const char* why_ = "";
   std::size_t copies_ = 0;
   std::size_t text_bytes_ = 0;
 };
 
 }  // namespace
 
+Result<Value> read_pickle(std::string_view bytes, Values& values) {
+  return Machine(bytes, values).run();
+}
+
 Result<Json> unpickled(std::string_view bytes, std::string_view skipped) {
-  return Machine(bytes, skipped).run();
+  Values values;
+  TRY(const Value root, read_pickle(bytes, values));
+  Copier copier(values, skipped);
+  Json made = copier.made_of(root, 0);
+  return *copier.why() == '\0' ? Result<Json>(std::move(made))
+                               : fail(ErrorKind::Malformed, "", "pickle", copier.why());
 }
 
 }  // namespace chokepoint::analysis

@@ -77,6 +77,8 @@ Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
   if (file == nullptr) {
     return fail(from_errno(ENOMEM, "", path));
   }
+  constexpr unsigned kBufferBytes = 256U << 10;
+  gzbuffer(file, kBufferBytes);
   opened.release();  // closed with the file
   return std::make_unique<GzSource>(file);
 }
@@ -108,11 +110,12 @@ std::size_t Peeked::read(std::span<char> into) {
 }
 
 Result<std::string> all_of(ByteSource& source, std::size_t most_bytes, const std::string& file) {
-  constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+  constexpr std::size_t kLeastReadBytes = std::size_t{64} << 10;
+  constexpr std::size_t kMostReadBytes = std::size_t{4} << 20;
   std::string text;
   for (std::size_t got = 1; got > 0;) {
     const std::size_t before = text.size();
-    text.resize(before + kReadBytes);
+    text.resize(before + std::clamp(before, kLeastReadBytes, kMostReadBytes));
     got = source.read(std::span(text).subspan(before));
     text.resize(before + got);
     if (text.size() > most_bytes) {

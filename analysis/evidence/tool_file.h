@@ -55,15 +55,36 @@ struct CollectiveTime {
 struct Call {
   std::string operation = {};  // "all_reduce"
   std::string sizes = {};      // of its input, "[[3,4]]"
+  std::string types = {};      // likewise, "[\"Float\"]"
+  std::string site = {};       // of the job's own code, "train.py:40"
   bool is_completed = false;
+  std::int64_t created_ns = 0;  // wall time; 0: unknown
+  std::int64_t order = 0;       // among all that the rank called
+};
+
+// A message between two ranks that is not over.
+struct Message {
+  std::string what = {};  // "recv 0<-8"
+  std::int64_t from = 0;  // numbers within the group
+  std::int64_t to = 0;
+  bool is_sent = false;     // by this rank; else it receives
+  std::int64_t number = 0;  // of this rank's messages in the group
+  std::int64_t created_ns = 0;
+  std::int64_t order = 0;
 };
 
 // How far a rank has come in a process group. -1: unknown.
 struct GroupState {
-  std::vector<std::int64_t> members = {};  // world ranks; empty: unknown
-  std::int64_t enqueued = -1;
-  std::int64_t completed = -1;
-  std::map<std::int64_t, Call> calls = {};  // the newest, by number
+  std::string label = {};                   // what the job calls it: "default_pg"
+  std::vector<std::int64_t> members = {};   // world ranks; empty: unknown
+  std::size_t least_members = 0;            // by how many parts an all_gather has
+  std::int64_t enqueued = -1;               // by the entries, or by the group's status
+  std::int64_t completed = -1;              // likewise
+  std::int64_t called = -1;                 // by the entries alone: a status counts messages, too
+  std::map<std::int64_t, Call> calls = {};  // the newest, and the first that are open, by number
+  std::vector<Message> messages = {};       // the first that are open
+  bool has_messages = false;
+  std::int64_t message_number = -1;  // of the last one
 };
 
 // Of a profiler's trace: the time on the GPU's streams between the first step's beginning and the
@@ -83,6 +104,8 @@ struct RankRecord {
   std::vector<std::string> groups = {};  // names that collectives refer to
   std::vector<CollectiveTime> collectives = {};
   std::map<std::string, GroupState> states = {};  // by the process group's name
+  // Lately a call followed another as it never did before, in a sequence that repeats itself.
+  bool leaves_sequence = false;
 };
 
 // What NCCL's RAS reports of a rank that is not as the others.
