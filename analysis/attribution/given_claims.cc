@@ -155,9 +155,12 @@ class Joiner {
         job_end(given);
         break;
       case About::Failure:
-        name_rank(claim, given);
+        failure(claim, given);
         break;
       case About::Setup:
+        if (is_unattributed(diagnosis_.verdict)) {
+          adopt(VerdictClass::WrongPath, cause_of(claim.setup), claim, 0);
+        }
         break;
     }
     diagnosis_.given.push_back(std::move(given));
@@ -207,6 +210,18 @@ class Joiner {
       given.unit = "rank";
       given.ours = static_cast<double>(*verdict.where.rank);
       given.support = Support::Against;
+      note(given);
+    }
+  }
+
+  void failure(const Claim& claim, GivenClaim& given) {
+    Verdict& verdict = diagnosis_.verdict;
+    name_rank(claim, given);
+    if (gives_verdict(claim)) {
+      return adopt(VerdictClass::Unknown, Cause::RankFailed, claim, 0);
+    }
+    if (is_of_end(verdict) && claim.rank && verdict.where.rank) {
+      given.support = *claim.rank == *verdict.where.rank ? Support::For : Support::Against;
       note(given);
     }
   }
@@ -296,13 +311,40 @@ class Joiner {
 
   // With the beginning of a line that each cause needs (causes.def).
   static std::string evidence_of(Cause cause, const Claim& claim, const std::string& tool) {
-    const char* begin = cause == Cause::CallHung    ? "another tool shows a call that does not end"
-                        : cause == Cause::CallOrder ? "another tool shows an order that differs"
-                        : cause == Cause::CallMismatch ? "another tool shows calls that differ"
-                                                       : "another tool names";
-    return cause != Cause::RankReported
-               ? fmt::format("{}: {}, {}", begin, tool, claim.what)
-               : fmt::format("{} rank {}: {}, {}", begin, claim.rank.value_or(0), tool, claim.what);
+    const auto with = [&](std::string_view begin) {
+      return fmt::format("{}: {}, {}", begin, tool, claim.what);
+    };
+    switch (cause) {
+      case Cause::CallHung:
+        return with("another tool shows a call that does not end");
+      case Cause::CallOrder:
+        return with("another tool shows an order that differs");
+      case Cause::CallMismatch:
+        return with("another tool shows calls that differ");
+      case Cause::RankFailed:
+        return with("a log tells of a failure");
+      case Cause::RankReported:
+        return with(fmt::format("another tool names rank {}", claim.rank.value_or(0)));
+      default:
+        return with("NCCL's log tells how it connected");
+    }
+  }
+
+  static Cause cause_of(Claim::Setup setup) {
+    switch (setup) {
+      case Claim::Setup::VirtualInterface:
+        return Cause::NcclInterface;
+      case Claim::Setup::OneCard:
+        return Cause::NcclOneCard;
+      case Claim::Setup::NoGpuDirect:
+      case Claim::Setup::NoPeerToPeer:
+        return Cause::NcclHostCopies;
+      case Claim::Setup::Networks:
+      case Claim::Setup::Versions:
+        return Cause::NcclMixed;
+      default:
+        return Cause::NcclSockets;
+    }
   }
 
   void adopt(VerdictClass verdict_class, Cause cause, const Claim& claim, double lost_ms) {
@@ -310,12 +352,13 @@ class Joiner {
     const double step_ms = own_step_ms(run_, inquiry_, {}).value_or(claim.step_ms);
     Verdict adopted{.verdict = verdict_class,
                     .cause = cause,
-                    .where = {.node = node_of(run_, claim.rank),
+                    .where = {.interface = claim.interface,
+                              .node = claim.rank ? node_of(run_, claim.rank) : claim.host,
                               .rank = claim.rank,
                               .collective = claim.collective},
                     .lost_ms_per_step = std::min(lost_ms, step_ms),
                     .confidence = claim.confidence > 0 ? claim.confidence : kConfidenceByFiles};
-    if (verdict_class == VerdictClass::Stalled) {
+    if (verdict_class != VerdictClass::Straggler) {
       adopted.where.said = claim.what;
     }
     if (claim.ranks.size() > 1) {

@@ -114,15 +114,15 @@ std::vector<RankState> states_of(const std::vector<const ToolFile*>& files) {
 }
 
 // The reason, and who waits in which group.
-void add_flight_recorder(const std::vector<ToolFile>& all, std::vector<Claim>& claims) {
+void add_waits(const std::vector<ToolFile>& all, Tool tool, std::vector<Claim>& claims) {
   constexpr std::size_t kMaxLines = 64;
-  const auto files = of_tool(all, Tool::FlightRecorder);
+  const auto files = of_tool(all, tool);
   const std::vector<RankState> states = states_of(files);
   if (states.size() < 2) {
     return;
   }
   const WaitReason reason = reason_of(states);
-  Claim claim{.tool = Tool::FlightRecorder,
+  Claim claim{.tool = tool,
               .about = about_of(reason.kind),
               .what = reason.sentence,
               .ranks = reason.ranks,
@@ -140,13 +140,11 @@ void add_flight_recorder(const std::vector<ToolFile>& all, std::vector<Claim>& c
   }
   claims.push_back(claim);
   for (std::size_t at = 0; at < std::min(kMaxLines, reason.groups.size()); ++at) {
-    claims.push_back({.tool = Tool::FlightRecorder,
-                      .about = About::Waits,
-                      .what = reason.groups[at],
-                      .from = claim.from});
+    claims.push_back(
+        {.tool = tool, .about = About::Waits, .what = reason.groups[at], .from = claim.from});
   }
   if (reason.groups.size() > kMaxLines) {
-    claims.push_back({.tool = Tool::FlightRecorder,
+    claims.push_back({.tool = tool,
                       .about = About::Waits,
                       .what = fmt::format("{} more", reason.groups.size() - kMaxLines),
                       .from = claim.from});
@@ -383,7 +381,9 @@ void add_slurm(const std::vector<ToolFile>& all, std::vector<Claim>& claims) {
 
 std::vector<Claim> claims_of(const std::vector<ToolFile>& all) {
   std::vector<Claim> claims;
-  add_flight_recorder(all, claims);
+  for (const Tool tool : {Tool::FlightRecorder, Tool::JobLog}) {
+    add_waits(all, tool, claims);
+  }
   add_ras(all, claims);
   for (const Tool tool : {Tool::Profiler, Tool::Inspector, Tool::FlightRecorder}) {
     add_late_rank(all, tool, claims);

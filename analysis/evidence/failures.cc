@@ -8,7 +8,7 @@
 namespace chokepoint::analysis {
 namespace {
 
-using Kind = LogFailure::Kind;
+using FailureKind = LogFailure::Kind;
 
 constexpr std::int64_t kTerminatedBySignal = -15;  // torchrun ends all others so
 
@@ -17,17 +17,17 @@ struct Told {
   const ToolFile* file = nullptr;
 };
 
-std::string_view words_of_kind(Kind kind) {
+std::string_view words_of_kind(FailureKind kind) {
   switch (kind) {
-    case Kind::GpuFault:
+    case FailureKind::GpuFault:
       return "its GPU failed";
-    case Kind::GpuMemory:
+    case FailureKind::GpuMemory:
       return "its GPU's memory was full";
-    case Kind::HostMemory:
+    case FailureKind::HostMemory:
       return "the host's memory was full";
-    case Kind::Killed:
+    case FailureKind::Killed:
       return "it was killed or crashed";
-    case Kind::MeetingTimeout:
+    case FailureKind::MeetingTimeout:
       return "ranks did not meet";
     default:
       return "it raised an exception";
@@ -73,7 +73,7 @@ class Failures {
     }
     if (each.is_first()) {
       first_.push_back({.failure = &each, .file = &file});
-    } else if (each.kind == Kind::CollectiveTimeout || each.kind == Kind::PeerLost) {
+    } else if (each.kind == FailureKind::CollectiveTimeout || each.kind == FailureKind::PeerLost) {
       waited_.push_back({.failure = &each, .file = &file});
     }
   }

@@ -11,7 +11,7 @@
 namespace chokepoint::analysis {
 namespace {
 
-using Kind = LogFailure::Kind;
+using FailureKind = LogFailure::Kind;
 
 constexpr std::size_t kMaxLogLineBytes = 8192;
 constexpr std::size_t kMaxFailures = 4096;
@@ -20,42 +20,40 @@ constexpr std::int64_t kMaxLogRank = 1 << 20;
 
 // A line of a kind has both texts. Of several the first row counts.
 struct LineKind {
-  Kind kind;
+  FailureKind kind;
   std::string_view text;
   std::string_view also = {};
 };
 
 constexpr std::array kLineKinds{
-    LineKind{Kind::GpuFault, "NVRM: Xid"},
-    LineKind{Kind::GpuMemory, "CUDA out of memory"},
-    LineKind{Kind::GpuMemory, "HIP out of memory"},
-    LineKind{Kind::GpuFault, "CUDA error:"},
-    LineKind{Kind::GpuFault, "NCCL WARN Cuda failure"},
-    LineKind{Kind::GpuFault, "fallen off the bus"},
-    LineKind{Kind::HostMemory, "Out of memory: Killed process"},
-    LineKind{Kind::HostMemory, "Memory cgroup out of memory"},
-    LineKind{Kind::HostMemory, "oom_kill event"},
-    LineKind{Kind::HostMemory, "oom-kill event"},
-    LineKind{Kind::HostMemory, "DefaultCPUAllocator: can't allocate memory"},
-    LineKind{Kind::Killed, "Fatal Python error:"},
-    LineKind{Kind::Killed, "Segmentation fault"},
-    LineKind{Kind::CollectiveTimeout, "Watchdog caught collective operation timeout"},
-    LineKind{Kind::CollectiveTimeout, "Timed out waiting", "ms for"},
-    LineKind{Kind::CollectiveTimeout, "Application timeout caused pair closure"},
-    LineKind{Kind::MeetingTimeout, "Timed out after", "waiting for clients"},
-    LineKind{Kind::MeetingTimeout, "client socket has timed out"},
-    LineKind{Kind::MeetingTimeout, "wait timeout after"},
-    LineKind{Kind::PeerLost, "Connection closed by peer"},
-    LineKind{Kind::PeerLost, "Connection reset by peer"},
-    LineKind{Kind::PeerLost, "Connection refused"},
-    LineKind{Kind::PeerLost, "Broken pipe"},
-    LineKind{Kind::PeerLost, "remote process exited or there was a network error"},
-    LineKind{Kind::PeerLost, "Got completion from peer", "status="},
-    LineKind{Kind::Terminated, "closing signal SIGTERM"},
-    LineKind{Kind::Terminated, "death signal"},
+    LineKind{FailureKind::GpuFault, "NVRM: Xid"},
+    LineKind{FailureKind::GpuMemory, "CUDA out of memory"},
+    LineKind{FailureKind::GpuMemory, "HIP out of memory"},
+    LineKind{FailureKind::GpuFault, "CUDA error:"},
+    LineKind{FailureKind::GpuFault, "NCCL WARN Cuda failure"},
+    LineKind{FailureKind::GpuFault, "fallen off the bus"},
+    LineKind{FailureKind::HostMemory, "Out of memory: Killed process"},
+    LineKind{FailureKind::HostMemory, "Memory cgroup out of memory"},
+    LineKind{FailureKind::HostMemory, "oom_kill event"},
+    LineKind{FailureKind::HostMemory, "oom-kill event"},
+    LineKind{FailureKind::HostMemory, "DefaultCPUAllocator: can't allocate memory"},
+    LineKind{FailureKind::Killed, "Fatal Python error:"},
+    LineKind{FailureKind::Killed, "Segmentation fault"},
+    LineKind{FailureKind::CollectiveTimeout, "Watchdog caught collective operation timeout"},
+    LineKind{FailureKind::CollectiveTimeout, "Timed out waiting", "ms for"},
+    LineKind{FailureKind::CollectiveTimeout, "Application timeout caused pair closure"},
+    LineKind{FailureKind::MeetingTimeout, "Timed out after", "waiting for clients"},
+    LineKind{FailureKind::MeetingTimeout, "client socket has timed out"},
+    LineKind{FailureKind::MeetingTimeout, "wait timeout after"},
+    LineKind{FailureKind::PeerLost, "Connection closed by peer"},
+    LineKind{FailureKind::PeerLost, "Connection reset by peer"},
+    LineKind{FailureKind::PeerLost, "Connection refused"},
+    LineKind{FailureKind::PeerLost, "Broken pipe"},
+    LineKind{FailureKind::PeerLost, "remote process exited or there was a network error"},
+    LineKind{FailureKind::PeerLost, "Got completion from peer", "status="},
+    LineKind{FailureKind::Terminated, "closing signal SIGTERM"},
+    LineKind{FailureKind::Terminated, "death signal"},
 };
-
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 bool is_digit(char letter) { return std::isdigit(static_cast<unsigned char>(letter)) != 0; }
 
@@ -136,8 +134,8 @@ std::int64_t time_in_year(std::string_view line) {
     const bool is_iso = is_digit(here[0]) && here[4] == '-' && here[7] == '-' && here.size() > 18;
     // The month has one digit or two.
     const std::size_t space = here.find(' ');
-    const bool is_glog =
-        contains("IWEF", here.substr(0, 1)) && is_digit(here[1]) && (space == 4 || space == 5);
+    const bool is_glog = std::string_view("IWEF").contains(here[0]) && is_digit(here[1]) &&
+                         (space == 4 || space == 5);
     const auto of_day = is_iso    ? time_of_day(here.substr(11))
                         : is_glog ? time_of_day(here.substr(space + 1))
                                   : std::nullopt;
@@ -179,9 +177,9 @@ std::string_view without_label(std::string_view line) {
   return line;
 }
 
-std::optional<Kind> kind_of(std::string_view line) {
+std::optional<FailureKind> kind_of(std::string_view line) {
   for (const LineKind& each : kLineKinds) {
-    if (contains(line, each.text) && contains(line, each.also)) {
+    if (line.contains(each.text) && line.contains(each.also)) {
       return each.kind;
     }
   }
@@ -198,7 +196,7 @@ std::string_view inside(std::string_view text, std::string_view from, char to) {
 }
 
 // "ALLREDUCE" is "all_reduce" in a Flight Recorder's dump.
-std::string operation_of(std::string_view type) {
+std::string operation_of_type(std::string_view type) {
   constexpr auto kNames = std::to_array<std::array<std::string_view, 2>>(
       {{"ALLREDUCE", "all_reduce"},
        {"_ALLGATHER_BASE", "_all_gather_base"},
@@ -236,7 +234,7 @@ class JobLog {
     in_traceback_ = in_traceback_ || text.starts_with("Traceback (most recent call last)");
     auto kind = kind_of(line);
     if (!kind && in_traceback_ && is_exception(text)) {
-      kind = Kind::Exception;
+      kind = FailureKind::Exception;
     }
     if (is_exception(text)) {
       in_traceback_ = false;
@@ -261,7 +259,7 @@ class JobLog {
   }
 
  private:
-  void keep(Kind kind, std::string_view line, std::string_view text, std::uint64_t number) {
+  void keep(FailureKind kind, std::string_view line, std::string_view text, std::uint64_t number) {
     if (found_.failures.size() >= kMaxFailures) {
       ++left_out_;
       return;
@@ -322,7 +320,7 @@ class JobLog {
     if (sequence) {
       state.enqueued = std::max(state.enqueued, *sequence);
       state.completed = std::max(state.completed, *sequence - 1);
-      state.calls[*sequence] = {.operation = operation_of(inside(line, "OpType=", ','))};
+      state.calls[*sequence] = {.operation = operation_of_type(inside(line, "OpType=", ','))};
     }
   }
 

@@ -7,8 +7,6 @@
 namespace chokepoint::analysis {
 namespace {
 
-using Kind = LogFailure::Kind;
-
 ToolFile log_file(std::string_view text, const std::string& name = "job.log") {
   const auto source = bytes_of(text);
   Result<ToolFile> file = read_job_log(*source, name);
@@ -116,7 +114,7 @@ TEST(JobLog, AWatchdogSaysHowFarItsRankHasCome) {
       "failure detected by watchdog at work sequence id: 101 PG status: last enqueued work: 103, "
       "last completed work: 100\n");
   ASSERT_EQ(file.failures.size(), 1U);
-  EXPECT_EQ(file.failures[0].kind, Kind::CollectiveTimeout);
+  EXPECT_EQ(file.failures[0].kind, LogFailure::Kind::CollectiveTimeout);
   EXPECT_EQ(file.failures[0].in_year_ns % 60'000'000'000, 56'789'000'000);
   ASSERT_EQ(file.ranks.size(), 1U);
   const auto& states = file.ranks[0].states;
@@ -133,7 +131,7 @@ TEST(JobLog, RanksStandBeforeLinesInSeveralForms) {
     const ToolFile file = log_file(line);
     ASSERT_EQ(file.failures.size(), 1U);
     EXPECT_EQ(file.failures[0].rank, 7) << line;
-    EXPECT_EQ(file.failures[0].kind, Kind::GpuMemory);
+    EXPECT_EQ(file.failures[0].kind, LogFailure::Kind::GpuMemory);
   }
   EXPECT_EQ(log_file("oom-kill event", "out-rank-3.log").failures[0].rank, 3);
 }
