@@ -98,11 +98,22 @@ std::string rank_of(const Where& where) {
                             : fmt::format("rank {} on {}", *where.rank, where.node);
 }
 
-std::string said_of(const Where& where) {
-  return !where.said.empty()
-             ? where.said
-             : fmt::format("{} has not come to {}, as another tool's files say", rank_of(where),
-                           or_else(where.collective, "a collective"));
+std::string said_of(const Verdict& verdict) {
+  const std::string call = or_else(verdict.where.collective, "a collective");
+  if (!verdict.where.said.empty()) {
+    return verdict.where.said;
+  }
+  switch (verdict.cause) {
+    case Cause::CallHung:
+      return fmt::format("ranks have begun {} and not ended it, as another tool's files say", call);
+    case Cause::CallOrder:
+      return "ranks entered process groups in another order than others, and wait for each other";
+    case Cause::CallMismatch:
+      return fmt::format("ranks called different things as {}", call);
+    default:
+      return fmt::format("{} has not come to {}, as another tool's files say",
+                         rank_of(verdict.where), call);
+  }
 }
 
 }  // namespace
@@ -116,7 +127,7 @@ std::string sentence_of(const Verdict& verdict) {
       fmt::arg("file_system", file_system_of(where)),
       fmt::arg("mount", or_else(where.mount, "a file system")),
       fmt::arg("collective", or_else(where.collective, "a collective")),
-      fmt::arg("said", said_of(where)),
+      fmt::arg("said", said_of(verdict)),
       fmt::arg("receiver", or_else(where.node.empty() ? where.to : where.node, "the receiver")),
       fmt::arg("sender", or_else(where.node.empty() ? where.from : where.node, "the sender")));
 }

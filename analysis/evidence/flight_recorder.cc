@@ -24,6 +24,7 @@ using json::Json;
 constexpr std::size_t kMaxGroups = 4096;
 constexpr std::size_t kMaxEntries = std::size_t{1} << 20;
 constexpr std::size_t kMaxEntryKeys = 128;
+constexpr std::int64_t kSequenceCalls = 2000;  // the newest, among which a sequence is looked for
 constexpr std::size_t kMaxTimesOfDump = 4096;  // of collectives, the newest
 // Of a group: what is compared between ranks lies where calls are open, and shortly before.
 constexpr std::size_t kMaxOpenKept = 16;  // the first ones, and as many of the last
@@ -156,7 +157,10 @@ class Dump {
   Result<ToolFile> read() {
     add_groups();
     const std::span<const Value> entries = values_.items(member_of(document_, "entries"));
-    for (const Value& entry : entries.last(std::min(entries.size(), kMaxEntries))) {
+    const std::span<const Value> read = entries.last(std::min(entries.size(), kMaxEntries));
+    const auto count = static_cast<std::int64_t>(read.size());
+    for (const Value& entry : read) {
+      is_late_ = order_ + kSequenceCalls >= count;
       add(entry);
       ++order_;
     }
@@ -190,7 +194,7 @@ class Dump {
   };
 
   Value member_of(Value dictionary, std::string_view key) const {
-    return Key(key).in(values_, dictionary);
+    return dictionary.is_dictionary() ? Key(key).in(values_.items(dictionary)) : Value();
   }
 
   std::span<const Value> items_of(const char* key) const {
@@ -234,20 +238,22 @@ class Dump {
     if (state == nullptr) {
       return nullptr;
     }
-    const std::span<const Value> items = values_.items(pair);
-    if (items.size() > 1 && state->label.empty()) {
-      state->label = items[1].as_text().substr(0, kMaxFieldBytes);
+    const std::span<const Value> parts = values_.items(pair);
+    if (parts.size() > 1 && state->label.empty()) {
+      state->label = parts[1].as_text().substr(0, kMaxFieldBytes);
     }
     return &groups_.emplace(name, Group{.state = state}).first->second;
   }
 
   void add(Value entry) {
-    if (!entry.is_dictionary() || values_.items(entry).size() > 2 * kMaxEntryKeys) {
+    const std::span<const Value> items = values_.items(entry);
+    if (!entry.is_dictionary() || items.size() > 2 * kMaxEntryKeys) {
       return;
     }
-    const auto in = [&](Key& key) { return key.in(values_, entry); };
+    const auto in = [&](Key& key) { return key.in(items); };
     const Value pair = in(process_group_);
-    const std::span<const Value> names = pair.is_list() ? values_.items(pair) : items_of_none();
+    const std::span<const Value> names =
+        pair.is_list() ? values_.items(pair) : std::span<const Value>();
     const std::string_view name = names.empty() ? "" : names[0].as_text();
     const std::int64_t created = in(created_).as_whole().value_or(0);
     if (created > 0) {
@@ -276,8 +282,10 @@ class Dump {
     if (!is_number(number)) {
       return;
     }
-    keys_.push_back(std::hash<std::string_view>()(name) * 31 +
-                    std::hash<std::string_view>()(operation));
+    if (is_late_) {
+      keys_.push_back(std::hash<std::string_view>()(name) * 31 +
+                      std::hash<std::string_view>()(operation));
+    }
     GroupState& state = *group->state;
     state.called = std::max(state.called, *number);
     state.enqueued = std::max(state.enqueued, *number);
@@ -285,8 +293,6 @@ class Dump {
     group->entries.push_back(read);
     add_time(in(duration_).as_number(), name, *number);
   }
-
-  static std::span<const Value> items_of_none() { return {}; }
 
   // "send 0->3", "recv 3<-0"
   void add_message(const Entry& read, std::string_view what, Group& group) {
@@ -366,10 +372,9 @@ class Dump {
     const std::string_view operation =
         operation_of(member_of(entry.value, "profiling_name").as_text());
     const Value input = member_of(entry.value, "input_sizes");
-    if (operation.find("all_gather") != std::string_view::npos &&
-        values_.items(input).size() == 1) {
-      state.least_members = std::max(state.least_members,
-                                     values_.items(member_of(entry.value, "output_sizes")).size());
+    if (operation.find("all_gather") != std::string_view::npos) {
+      state.least_members =
+          std::max(state.least_members, times_in(member_of(entry.value, "output_sizes"), input));
     }
     state.calls.try_emplace(entry.number,
                             Call{.operation = std::string(operation),
@@ -379,6 +384,34 @@ class Dump {
                                  .is_completed = entry.is_completed,
                                  .created_ns = entry.created_ns,
                                  .order = entry.order});
+  }
+
+  // How many elements the sizes of some tensors have together; 0 where they have none, or too many.
+  std::int64_t elements_in(Value sizes) const {
+    constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+    std::int64_t sum = 0;
+    for (const Value& tensor : values_.items(sizes)) {
+      std::int64_t product = 1;
+      for (const Value& size : values_.items(tensor)) {
+        const std::int64_t length = size.as_whole().value_or(0);
+        if (length <= 0 || length > kMostElements / product) {
+          return 0;
+        }
+        product *= length;
+      }
+      sum += product;
+      if (sum > kMostElements) {
+        return 0;
+      }
+    }
+    return sum;
+  }
+
+  // What is gathered is so many times as large as what a rank gives.
+  std::size_t times_in(Value output, Value input) const {
+    const std::int64_t of_one = elements_in(input);
+    const std::int64_t of_all = elements_in(output);
+    return of_one > 0 && of_all % of_one == 0 ? static_cast<std::size_t>(of_all / of_one) : 0;
   }
 
   // The innermost line that is none of PyTorch's.
@@ -474,7 +507,8 @@ class Dump {
   std::int64_t order_ = 0;
   std::unordered_map<std::string_view, Group> groups_;
   std::map<std::int64_t, Group*> numbers_;  // of groups, in this process
-  std::vector<std::size_t> keys_;           // of calls, in order
+  std::vector<std::size_t> keys_;           // of the newest calls, in order
+  bool is_late_ = false;                    // among the newest
 
   Key process_group_{"process_group"};
   Key created_{"time_created_ns"};

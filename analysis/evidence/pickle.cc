@@ -65,20 +65,21 @@ enum Opcode : std::uint8_t {
 
 class Machine {
  public:
-  Machine(std::string_view bytes, Values& values) : rest_(bytes), values_(values) {}
+  Machine(std::string_view bytes, Values& values)
+      : at_(bytes.data()), end_(bytes.data() + bytes.size()), values_(values) {
+    values_.reserve(bytes.size());
+  }
 
   Result<Value> run() {
-    while (why_.empty()) {
-      const auto opcode = static_cast<std::uint8_t>(number(1));
-      if (!why_.empty() || opcode == kStop) {
+    while (is_fine_) {
+      const auto opcode = static_cast<std::uint8_t>(number<1>());
+      if (!is_fine_ || opcode == kStop) {
         break;
       }
       step(opcode);
     }
-    if (why_.empty() && (stack_.empty() || stack_.back().kind == Value::Kind::Mark)) {
-      why_ = "it ends without a value";
-    }
-    if (!why_.empty()) {
+    check(!stack_.empty() && stack_.back().kind != Value::Kind::Mark, "it ends without a value");
+    if (!is_fine_) {
       return fail(ErrorKind::Malformed, "", "pickle", why_);
     }
     return stack_.back();
@@ -88,10 +89,10 @@ class Machine {
   void step(std::uint8_t opcode) {
     switch (opcode) {
       case kProto:
-        check(number(1) <= 5, "its protocol is newer than 5");
+        check(number<1>() <= 5, "its protocol is newer than 5");
         return;
       case kFrame:
-        number(8);
+        number<8>();
         return;
       case kMark:
         return push(Value::of(Value::Kind::Mark));
@@ -122,7 +123,7 @@ class Machine {
     }
   }
 
-  void scalar_or_memo(std::uint8_t opcode) {
+  [[gnu::always_inline]] void scalar_or_memo(std::uint8_t opcode) {
     switch (opcode) {
       case kNone:
         return push({});
@@ -131,32 +132,33 @@ class Machine {
       case kNewFalse:
         return push(Value::of(false));
       case kBinInt:
-        return push(Value::of(static_cast<std::int64_t>(static_cast<std::int32_t>(number(4)))));
+        return push(Value::of(static_cast<std::int64_t>(static_cast<std::int32_t>(number<4>()))));
       case kBinInt1:
-        return push(Value::of(static_cast<std::int64_t>(number(1))));
+        return push(Value::of(static_cast<std::int64_t>(number<1>())));
       case kBinInt2:
-        return push(Value::of(static_cast<std::int64_t>(number(2))));
+        return push(Value::of(static_cast<std::int64_t>(number<2>())));
       case kLong1:
-        return push(Value::of(signed_number(number(1))));
+        return push(Value::of(signed_number(number<1>())));
       case kBinFloat:
         return push(Value::of(real()));
       case kShortBinUnicode:
-        return push(Value::of(bytes(number(1))));
+        return push(Value::of(bytes(number<1>())));
       case kBinUnicode:
-        return push(Value::of(bytes(number(4))));
+        return push(Value::of(bytes(number<4>())));
       case kBinUnicode8:
-        return push(Value::of(bytes(number(8))));
+        return push(Value::of(bytes(number<8>())));
       case kMemoize:
         return put(places_);
       case kBinPut:
-        return put(number(1));
+        return put(number<1>());
       case kLongBinPut:
-        return put(number(4));
+        return put(number<4>());
       case kBinGet:
-        return get(number(1));
+        return get(number<1>());
       case kLongBinGet:
-        return get(number(4));
+        return get(number<4>());
       default:
+        is_fine_ = false;
         why_ = fmt::format(
             "it uses opcode 0x{:02x}, which is not of plain data: a pickle may run any program, so "
             "only dictionaries, lists, texts and numbers are read",
@@ -164,37 +166,50 @@ class Machine {
     }
   }
 
-  void check(bool holds, const char* why) {
-    if (!holds && why_.empty()) {
+  // The first that does not hold is why.
+  [[gnu::always_inline]] bool check(bool holds, const char* why) {
+    if (!holds && is_fine_) [[unlikely]] {
+      is_fine_ = false;
       why_ = why;
     }
+    return is_fine_;
   }
 
-  std::string_view bytes(std::uint64_t count) {
-    check(count <= rest_.size(), "it is cut off");
-    if (!why_.empty()) {
+  [[gnu::always_inline]] std::string_view bytes(std::uint64_t count) {
+    if (!check(count <= static_cast<std::uint64_t>(end_ - at_), kCutOff)) {
       return {};
     }
-    const std::string_view taken = rest_.substr(0, count);
-    rest_.remove_prefix(count);
+    const std::string_view taken(at_, count);
+    at_ += count;
     return taken;
   }
 
-  std::uint64_t number(std::size_t width) {
-    std::uint64_t value = 0;
-    const std::string_view taken = bytes(width);
-    for (std::size_t at = taken.size(); at > 0; --at) {
-      value = value << 8 | static_cast<std::uint8_t>(taken[at - 1]);
+  // Little-endian, as pickles are on any host.
+  template <std::size_t kWidth>
+  [[gnu::always_inline]] std::uint64_t number() {
+    if (!check(static_cast<std::size_t>(end_ - at_) >= kWidth, kCutOff)) {
+      return 0;
     }
+    std::uint64_t value = 0;
+    for (std::size_t at = kWidth; at > 0; --at) {
+      value = value << 8 | static_cast<std::uint8_t>(at_[at - 1]);
+    }
+    at_ += kWidth;
     return value;
   }
 
   std::int64_t signed_number(std::uint64_t width) {
-    check(width <= sizeof(std::int64_t), "it has a number of more than 64 bits");
-    if (!why_.empty() || width == 0) {
+    if (!check(width <= sizeof(std::int64_t), "it has a number of more than 64 bits")) {
       return 0;
     }
-    const std::uint64_t value = number(width);
+    const std::string_view taken = bytes(width);
+    if (!is_fine_ || width == 0) {
+      return 0;
+    }
+    std::uint64_t value = 0;
+    for (std::size_t at = taken.size(); at > 0; --at) {
+      value = value << 8 | static_cast<std::uint8_t>(taken[at - 1]);
+    }
     const unsigned unused = 64 - 8 * static_cast<unsigned>(width);
     return static_cast<std::int64_t>(value << unused) >> unused;
   }
@@ -208,24 +223,22 @@ class Machine {
     return std::bit_cast<double>(value);
   }
 
-  void push(Value value) {
-    check(stack_.size() + values_.size() < kMaxValues, kTooMany);
-    if (why_.empty()) {
+  [[gnu::always_inline]] void push(Value value) {
+    if (check(stack_.size() + values_.size() < kMaxValues, kTooMany)) [[likely]] {
       stack_.push_back(value);
     }
   }
 
   void pop() {
-    check(!stack_.empty(), "it takes a value where there is none");
-    if (why_.empty()) {
+    if (check(!stack_.empty(), "it takes a value where there is none")) {
       stack_.pop_back();
     }
   }
 
   // The stack's last values, none of which is a mark.
-  std::span<const Value> top(std::size_t count) {
+  [[gnu::always_inline]] std::span<const Value> top(std::size_t count) {
     check(stack_.size() >= count, "it takes a value where there is none");
-    if (!why_.empty()) {
+    if (!is_fine_) {
       return {};
     }
     const std::span<const Value> taken = std::span(stack_).last(count);
@@ -240,19 +253,21 @@ class Machine {
     while (count < stack_.size() && stack_[stack_.size() - 1 - count].kind != Value::Kind::Mark) {
       ++count;
     }
-    check(count < stack_.size(), "it lacks a mark");
-    return top(count);
+    if (!check(count < stack_.size(), "it lacks a mark")) {
+      return {};
+    }
+    return std::span<const Value>(stack_).last(count);
   }
 
   // With the mark below it, if it has one.
-  void drop(std::size_t count) {
-    if (why_.empty()) {
-      stack_.resize(stack_.size() - count);
+  [[gnu::always_inline]] void drop(std::size_t count) {
+    if (is_fine_) {
+      stack_.erase(stack_.end() - static_cast<std::ptrdiff_t>(count), stack_.end());
     }
   }
 
   void tuple(std::span<const Value> items, std::size_t marks) {
-    if (why_.empty()) {
+    if (is_fine_) {
       const Value made = values_.list();
       values_.extend(made, items);
       drop(items.size() + marks);
@@ -268,7 +283,7 @@ class Machine {
     check(stack_.size() > taken && stack_[stack_.size() - 1 - taken].kind == kind,
           "it adds to what is no such list");
     check(kind == Value::Kind::List || by.size() % 2 == 0, "it has a key without a value");
-    if (why_.empty()) {
+    if (is_fine_) {
       const Value into = stack_[stack_.size() - 1 - taken];
       values_.extend(into, by);
       check(kind == Value::Kind::List || values_.items(into).size() <= 2 * kMaxKeys,
@@ -281,32 +296,38 @@ class Machine {
   void put(std::uint64_t place) {
     check(!stack_.empty() && stack_.back().kind != Value::Kind::Mark, "it keeps what is not there");
     check(places_ < kMaxPlaces, kTooMany);
-    if (!why_.empty()) {
+    if (!is_fine_) {
       return;
     }
     ++places_;
     if (place <= memo_.size()) {
-      memo_.resize(std::max<std::size_t>(memo_.size(), place + 1), Value::of(Value::Kind::Mark));
+      if (place == memo_.size()) {
+        memo_.emplace_back();
+      }
       memo_[place] = stack_.back();
     } else {
       far_memo_[place] = stack_.back();
     }
   }
 
-  void get(std::uint64_t place) {
+  [[gnu::always_inline]] void get(std::uint64_t place) {
     check(++uses_ <= kMaxUses, kTooMany);
     if (place < memo_.size()) {
       return push(memo_[place]);
     }
     const auto found = far_memo_.find(place);
     check(found != far_memo_.end(), "it takes what it has not kept");
-    if (why_.empty()) {
+    if (is_fine_) {
       push(found->second);
     }
   }
 
-  std::string_view rest_;
+  static constexpr const char* kCutOff = "it is cut off";
+
+  const char* at_;
+  const char* end_;
   Values& values_;
+  bool is_fine_ = true;
   std::string why_;
   std::vector<Value> stack_;
   std::vector<Value> memo_;

@@ -77,7 +77,7 @@ struct Message {
 struct GroupState {
   std::string label = {};                   // what the job calls it: "default_pg"
   std::vector<std::int64_t> members = {};   // world ranks; empty: unknown
-  std::size_t least_members = 0;            // by how many parts an all_gather has
+  std::size_t least_members = 0;            // by how many parts an all_gather has; 0: unknown
   std::int64_t enqueued = -1;               // by the entries, or by the group's status
   std::int64_t completed = -1;              // likewise
   std::int64_t called = -1;                 // by the entries alone: a status counts messages, too

@@ -54,12 +54,12 @@ Value Values::made(Value::Kind kind) {
   return value;
 }
 
-std::span<const Value> Values::items(Value container) const {
-  if (!container.is_list() && !container.is_dictionary()) {
-    return {};
-  }
-  const Container& own = containers_[container.container];
-  return std::span(pool_).subspan(own.first, own.count);
+void Values::reserve(std::size_t bytes) {
+  constexpr std::size_t kBytesOfValue = 4;  // mostly a reference to what was there before
+  constexpr std::size_t kBytesOfContainer = 24;
+  constexpr std::size_t kMost = std::size_t{4} << 20;
+  pool_.reserve(std::min(bytes / kBytesOfValue, kMost));
+  containers_.reserve(std::min(bytes / kBytesOfContainer, kMost));
 }
 
 // One that is full moves to the end, with twice its room, so that adding one by one takes no more
@@ -67,38 +67,40 @@ std::span<const Value> Values::items(Value container) const {
 void Values::extend(Value container, std::span<const Value> by) {
   Container& own = containers_[container.container];
   const std::size_t count = own.count + by.size();
-  if (count > own.room && own.first + own.room == pool_.size()) {
-    own.room = count;
-    pool_.resize(own.first + own.room);
-  } else if (count > own.room) {
+  if (own.count == 0 || own.first + own.count == pool_.size()) {
+    own.first = own.count == 0 ? pool_.size() : own.first;
+    for (const Value& value : by) {
+      pool_.push_back(value);
+    }
+    own.count = own.room = count;
+    return;
+  }
+  if (count > own.room) {
     const std::size_t first = pool_.size();
-    const std::size_t room = own.count == 0 ? count : std::max(count, 2 * own.room);
+    const std::size_t room = std::max(count, 2 * own.room);
     pool_.resize(first + room);
-    std::copy_n(pool_.begin() + static_cast<std::ptrdiff_t>(own.first), own.count,
-                pool_.begin() + static_cast<std::ptrdiff_t>(first));
+    std::copy_n(place(own.first), own.count, place(first));
     own.first = first;
     own.room = room;
   }
-  std::ranges::copy(by, pool_.begin() + static_cast<std::ptrdiff_t>(own.first + own.count));
+  std::ranges::copy(by, place(own.first + own.count));
   own.count = count;
 }
 
-Value Key::in(const Values& values, Value dictionary) {
-  if (!dictionary.is_dictionary()) {
-    return {};
-  }
-  const std::span<const Value> items = values.items(dictionary);
-  if (is_at(items, place_)) {
-    return items[place_ + 1];
-  }
+Value Key::searched(std::span<const Value> items) {
   // From the last on, since the last of equal keys counts.
-  for (std::size_t at = items.size() / 2; at > 0; --at) {
-    if (is_at(items, 2 * (at - 1))) {
-      place_ = 2 * (at - 1);
-      return items[place_ + 1];
+  std::size_t at = items.size() / 2;
+  if (!is_at(items, place_)) {
+    while (at > 0 && !is_at(items, 2 * (at - 1))) {
+      --at;
     }
+    if (at == 0) {
+      return {};
+    }
+    place_ = 2 * (at - 1);
   }
-  return {};
+  text_ = items[place_].text;
+  return items[place_ + 1];
 }
 
 }  // namespace chokepoint::analysis

@@ -49,8 +49,16 @@ class Values {
   Value dictionary() { return made(Value::Kind::Dictionary); }
 
   // Of a dictionary key, value, key, value …
-  std::span<const Value> items(Value container) const;
+  std::span<const Value> items(Value container) const {
+    if (!container.is_list() && !container.is_dictionary()) {
+      return {};
+    }
+    const Container& own = containers_[container.container];
+    return std::span(pool_).subspan(own.first, own.count);
+  }
   void extend(Value container, std::span<const Value> by);
+  // For a document of this size, so that they need not move as it is read.
+  void reserve(std::size_t bytes);
   // How many values all containers have room for, and how many containers there are.
   std::size_t size() const { return pool_.size() + containers_.size(); }
 
@@ -62,6 +70,9 @@ class Values {
   };
 
   Value made(Value::Kind kind);
+  std::vector<Value>::iterator place(std::size_t at) {
+    return pool_.begin() + static_cast<std::ptrdiff_t>(at);
+  }
 
   std::vector<Value> pool_;
   std::vector<Container> containers_;
@@ -71,15 +82,22 @@ class Values {
 class Key {
  public:
   explicit Key(std::string_view name) : name_(name) {}
-  // Null where there is none, or where it is no dictionary.
-  Value in(const Values& values, Value dictionary);
+  // Of a dictionary's items; null where there is none.
+  Value in(std::span<const Value> items) {
+    // Mostly it is the same text, too, taken from the pickle's memo.
+    const bool is_same = place_ + 1 < items.size() && items[place_].is_text() &&
+                         items[place_].text == text_ && items[place_].size == name_.size();
+    return is_same ? items[place_ + 1] : searched(items);
+  }
 
  private:
+  Value searched(std::span<const Value> items);
   bool is_at(std::span<const Value> items, std::size_t place) const {
     return place + 1 < items.size() && items[place].as_text() == name_;
   }
 
   std::string_view name_;
+  const char* text_ = nullptr;
   std::size_t place_ = 0;
 };
 

@@ -611,16 +611,7 @@ class Graph {
     const std::string who = ranks_text(reason.ranks);
     const bool is_one = reason.ranks.size() == 1;
     if (is_behind) {
-      const Unended* first = nullptr;
-      for (const Unended& each : unended_) {
-        const auto key = [](const Unended& one) {
-          return std::pair(one.call->created_ns > 0 ? one.call->created_ns : kNever,
-                           one.call->order);
-        };
-        if (roots.contains(each.rank) && (first == nullptr || key(each) < key(*first))) {
-          first = &each;
-        }
-      }
+      const Unended* first = first_of_most(roots);
       reason.call = fmt::format("{} {}", first->call->operation, first->number);
       reason.sentence =
           fmt::format("{} {} begun {} of {} and not ended it, which others of the group have{}",
@@ -634,6 +625,25 @@ class Graph {
     reason.sentence = fmt::format("{} {} not come to {}{}", who, is_one ? "has" : "have",
                                   calls_text(waits), waiting_text(reason, reason.ranks.size()));
     return reason;
+  }
+
+  // What most of these have not ended, and of such calls the first.
+  const Unended* first_of_most(const std::set<Index>& roots) const {
+    std::map<std::pair<const ProcessGroup*, std::int64_t>, std::size_t> counts;
+    for (const Unended& each : unended_) {
+      counts[{each.group, each.number}] += roots.contains(each.rank) ? 1 : 0;
+    }
+    const auto key = [&](const Unended& each) {
+      const std::int64_t created_ns = each.call->created_ns > 0 ? each.call->created_ns : kNever;
+      return std::tuple(counts[{each.group, each.number}], -created_ns, -each.call->order);
+    };
+    const Unended* first = nullptr;
+    for (const Unended& each : unended_) {
+      if (roots.contains(each.rank) && (first == nullptr || key(each) > key(*first))) {
+        first = &each;
+      }
+    }
+    return first;
   }
 
   WaitReason without_dump(const std::set<Index>& absent) const {

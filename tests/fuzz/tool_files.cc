@@ -1,6 +1,8 @@
 // Files of other tools, of any content: Flight Recorder's pickles and JSON, traces, NCCL Inspector,
 // RAS, sacct, nccl-tests, perftest. Whatever the bytes, values within their bounds or an error that
 // gives a reason, by the reader that the content asks for and by every other one.
+#include "analysis/evidence/tool_files.h"
+
 #include <cmath>
 #include <cstdlib>
 
@@ -31,7 +33,7 @@ void check(const ToolFile& file) {
       check_that(each.group < own.groups.size() && each.length_ns >= 0);
     }
     for (const auto& [name, state] : own.states) {
-      check_that(state.calls.size() <= 4096);
+      check_that(state.calls.size() <= 64 && state.messages.size() <= 64);
     }
   }
   for (const RasRank& each : file.ras) {
@@ -61,7 +63,12 @@ void look(const Result<ToolFile>& file) {
   }
   for (const Claim& claim : claims_of({*file, other})) {
     check_that(!claim.what.empty() && (!claim.value || std::isfinite(*claim.value)));
+    check_that(claim.what.size() < 65'536 && claim.confidence >= 0 && claim.confidence <= 1);
   }
+  std::vector<ToolFile> both{*file, other};
+  std::vector<Error> troubles;
+  keep_newest_incident(both, troubles);
+  check_that(both.size() + troubles.size() == 2);
 }
 
 }  // namespace

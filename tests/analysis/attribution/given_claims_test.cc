@@ -119,8 +119,52 @@ TEST_F(GivenClaims, OfAMissingRankGiveTheVerdictWhereThereIsNone) {
   EXPECT_EQ(found.verdict.verdict, VerdictClass::Stalled);
   EXPECT_EQ(found.verdict.cause, Cause::RankReported);
   EXPECT_EQ(found.verdict.where.collective, "all_reduce 7");
-  EXPECT_THAT(sentence_of(found.verdict), HasSubstr("all_reduce 7"));
+  EXPECT_THAT(sentence_of(found.verdict), HasSubstr("has not come"));
   EXPECT_FALSE(found.verdict.advice.empty());
+}
+
+TEST_F(GivenClaims, OfACallGiveTheVerdictWithTheirOwnConfidence) {
+  for (NodeData& node : made_.data.nodes) {
+    node.exit_status.reset();
+  }
+  for (const auto& [about, cause] :
+       {std::pair(About::Unended, Cause::CallHung), std::pair(About::Cycle, Cause::CallOrder),
+        std::pair(About::OtherCall, Cause::CallMismatch),
+        std::pair(About::NoneMissing, Cause::CallHung)}) {
+    Claim claim = missing(1);
+    claim.about = about;
+    claim.what = "ranks 0 and 1 do what they do";
+    claim.ranks = {0, 1};
+    claim.confidence = 0.8;
+    if (about == About::NoneMissing) {
+      claim.rank.reset();
+    }
+    const Diagnosis found = diagnosis({claim});
+    EXPECT_EQ(found.verdict.verdict, VerdictClass::Stalled);
+    EXPECT_EQ(found.verdict.cause, cause);
+    EXPECT_EQ(found.verdict.confidence, 0.8);
+    EXPECT_THAT(found.verdict.where.ranks, ElementsAre(0, 1));
+    EXPECT_EQ(sentence_of(found.verdict), claim.what);
+  }
+}
+
+// Without a record there is no node, and none that ended well.
+TEST_F(GivenClaims, OfNoRecordGiveTheVerdict) {
+  const RunData none;
+  Inquiry inquiry = inquire(none);
+  hold_against({missing(1)}, none, {}, inquiry);
+  const Diagnosis& found = inquiry.diagnosis;
+  expect_sound(found);
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::Stalled);
+  EXPECT_THAT(found.verdict.where.rank, Optional(1));
+  EXPECT_FALSE(found.verdict.advice.empty());
+}
+
+TEST_F(GivenClaims, OfSeveralRanksAgreeWithAnyOfThem) {
+  made_.node("b").exit_status = 137;
+  Claim claim = missing(0);
+  claim.ranks = {0, 1};
+  EXPECT_THAT(diagnosis({claim}).given, ElementsAre(Field(&GivenClaim::support, Support::For)));
 }
 
 TEST_F(GivenClaims, OfAMissingRankGiveNoneOfAJobThatEndedWell) {

@@ -54,7 +54,7 @@ TEST(ClaimsOfDumps, SayThatOneIsNotThere) {
   EXPECT_EQ(claims.at(0).about, About::MissingRank);
   EXPECT_THAT(claims[0].rank, Optional(3));
   EXPECT_LT(claims[0].confidence, 0.7);
-  EXPECT_THAT(claims[0].what, HasSubstr("rank 3 left no dump"));
+  EXPECT_THAT(claims[0].what, HasSubstr("rank 3 has left no dump"));
 }
 
 // Who has not come is known; who has no dump may be another reason.

@@ -65,6 +65,71 @@ TEST(AFlightRecordersDump, OfJsonSaysHowFarARankCame) {
   EXPECT_EQ(file.ranks[0].collectives[0].length_ns, 1'500'000);
 }
 
+TEST(AFlightRecordersDump, SaysWhichMessagesAreOpenAndWhereACallWasMade) {
+  const GroupState state =
+      read(R"({"pg_config": {"39": {"name": "39", "desc": "PIPELINE", "ranks": "[0, 8]"}},
+               "entries": [
+                 {"pg_id": 6, "process_group": ["39", "PIPELINE"], "collective_seq_id": 29,
+                  "p2p_seq_id": 14, "is_p2p": true, "profiling_name": "nccl:recv 0<-1",
+                  "state": "scheduled", "time_created_ns": 17},
+                 {"pg_id": 6, "process_group": ["39", "PIPELINE"], "collective_seq_id": 29,
+                  "p2p_seq_id": 13, "is_p2p": true, "profiling_name": "nccl:send 0->1",
+                  "state": "completed"},
+                 {"pg_id": 6, "process_group": ["39", "PIPELINE"], "collective_seq_id": 30,
+                  "is_p2p": false, "profiling_name": "nccl:all_reduce", "state": "scheduled",
+                  "input_sizes": [[2, 3], [4]], "input_dtypes": ["Float", "Half"],
+                  "frames": [{"filename": "/x/torch/distributed/c10d.py", "line": 1},
+                             {"filename": "/job/train.py", "line": 40}]}]})",
+           "dump_0")
+          .ranks.at(0)
+          .states.at("39");
+  EXPECT_EQ(state.label, "PIPELINE");
+  EXPECT_TRUE(state.has_messages);
+  EXPECT_EQ(state.message_number, 14);
+  ASSERT_THAT(state.messages, SizeIs(1));
+  EXPECT_EQ(state.messages[0].what, "recv 0<-1");
+  EXPECT_FALSE(state.messages[0].is_sent);
+  EXPECT_EQ(state.messages[0].from, 1);
+  EXPECT_EQ(state.messages[0].to, 0);
+  EXPECT_EQ(state.calls.at(30).site, "train.py:40");
+  EXPECT_EQ(state.calls.at(30).sizes, "[[2,3],[4]]");
+  EXPECT_EQ(state.calls.at(30).types, "[Float,Half]");
+}
+
+// Where nothing is open, a group's status has no entry that names it.
+TEST(AFlightRecordersDump, WithoutEntriesHasItsStatusByTheOrderOfGroups) {
+  const ToolFile file =
+      read(R"({"pg_config": {"0": {"ranks": "[0, 1]"}, "35": {"ranks": "[0]"}, "4": {"ranks": ""}},
+               "pg_status": {"7": {"last_enqueued_collective": 30, "last_completed_collective": 30},
+                             "0": {"last_enqueued_collective": 10, "last_completed_collective": 9},
+                             "2": {"last_enqueued_collective": 20, "last_completed_collective": 20}},
+               "entries": []})",
+           "dump_0");
+  EXPECT_EQ(file.ranks.at(0).states.at("0").enqueued, 10);
+  EXPECT_EQ(file.ranks[0].states.at("4").enqueued, 20);
+  EXPECT_EQ(file.ranks[0].states.at("35").enqueued, 30);
+}
+
+TEST(AFlightRecordersDump, SaysWhetherTheRankLeftItsSequence) {
+  const auto leaves = [](const std::string& last) {
+    std::string entries;
+    for (int number = 1; number <= 8; ++number) {
+      for (const std::string& name : {std::string("all_reduce"), std::string("all_gather"),
+                                      number == 8 ? last : std::string("broadcast")}) {
+        entries += fmt::format(
+            R"({}{{"process_group": ["0", ""], "collective_seq_id": {}, "state": "completed",
+                   "profiling_name": "nccl:{}"}})",
+            entries.empty() ? "" : ",", number, name);
+      }
+    }
+    return read(fmt::format(R"({{"pg_config": {{}}, "entries": [{}]}})", entries), "dump_0")
+        .ranks.at(0)
+        .leaves_sequence;
+  };
+  EXPECT_FALSE(leaves("broadcast"));
+  EXPECT_TRUE(leaves("all_reduce"));
+}
+
 TEST(AFlightRecordersDump, OfPickleIsTheSame) {
   const std::string bytes = MadePickle()
                                 .raw("}(")
