@@ -156,8 +156,12 @@ Accounting account_for(const Phases& phases, const Findings& findings) {
 // One end's record shows which rank the others wait for, but not why.
 bool is_seen_from_both_ends(const RunData& run) {
   const Exchanging exchanging(run);
+  const auto is_recorded = [&](const std::optional<FlowPlace>& end) {
+    return end && !run.nodes[end->node].is_inferred;
+  };
   return std::ranges::all_of(run.connections, [&](const Connection& connection) {
-    return (connection.ends[0] && connection.ends[1]) || !exchanging.includes(connection);
+    return (is_recorded(connection.ends[0]) && is_recorded(connection.ends[1])) ||
+           !exchanging.includes(connection);
   });
 }
 

@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/commands/capture_files.h"
 #include "analysis/commands/commands.h"
 #include "analysis/commands/run_files.h"
 #include "base/cli/text.h"
@@ -17,8 +22,12 @@ class DiagnoseCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& context) override;
 
  private:
+  std::vector<std::string> given_run_;
   std::string folder_;
-  Result<DiagnosedRun> diagnosed(cli::Context& context);
+  std::optional<CapturedRecords> captured_;
+  bool has_files_alone_ = false;
+  Result<> find_run(const cli::Context& context);
+  Result<DiagnosedRun> diagnosed();
 
   DiagnoseOptions options_;
   ConfirmFlags confirm_;
@@ -63,16 +72,16 @@ cli::Summary DiagnoseCommand::summary() const {
            "beside PyTorch's dumps and Slurm's accounts of the same job"},
           {"chokepoint diagnose --with dumps",
            "why a job hangs, by PyTorch's dumps alone: docs/guide/hangs.md"},
+          {"chokepoint diagnose job.pcap", "by what tcpdump saw on one of the job's hosts"},
           {"chokepoint diagnose runs/a --json", "the same for a script"},
           {"chokepoint diagnose runs/a --exit-code", "is there a bottleneck? exit code 3: yes"}}};
 }
 
 void DiagnoseCommand::define(cli::Flags& flags) {
-  flags.positional(
-      "DIR", &folder_,
-      "the run's folder, or one node's .db file; default: the newest run here, or with "
-      "--with no record at all",
-      false);
+  flags.positional("DIR", &given_run_,
+                   "the run's folder, one node's .db file, or captures of the job (pcap, pcapng, "
+                   "gzip, zstd); default: the newest run here, or with --with no record at all",
+                   false);
   flags.group("What to show")
       .toggle("all,a", &all_, "all accounts, evidence, runners-up, ranks, and missing data")
       .toggle("brief", &brief_, "one line: the verdict, or whose records it still needs")
@@ -82,23 +91,38 @@ void DiagnoseCommand::define(cli::Flags& flags) {
   define_confirm(flags, confirm_);
 }
 
-// Files alone are a run, too: the newest one here may be of another job.
-Result<DiagnosedRun> DiagnoseCommand::diagnosed(cli::Context& context) {
-  if (folder_.empty() && !given_.with.empty()) {
-    if (confirm_.is_wanted) {
-      return fail(ErrorKind::Usage, "", "--confirm", "tests the hosts of a run's record",
-                  "give DIR as well");
-    }
+Result<> DiagnoseCommand::find_run(const cli::Context& context) {
+  // The newest run here may be of another job than the files.
+  has_files_alone_ = given_run_.empty() && !given_.with.empty();
+  TRY(const bool is_captured, are_captures(given_run_));
+  if (confirm_.is_wanted && (is_captured || has_files_alone_)) {
+    return fail(ErrorKind::Usage, "", "--confirm", "tests the hosts of a run's record",
+                "give the run's folder");
+  }
+  if (is_captured) {
+    TRY(CapturedRecords records, CapturedRecords::read(given_run_));
+    captured_.emplace(std::move(records));
+  } else if (!has_files_alone_) {
+    TRY(folder_, choose_run(context, "diagnose", given_run_.empty() ? "" : given_run_.front()));
+  }
+  return {};
+}
+
+Result<DiagnosedRun> DiagnoseCommand::diagnosed() {
+  if (captured_) {
+    return diagnose_captures(*captured_, options_, given_);
+  }
+  if (has_files_alone_) {
     return diagnose_files(options_, given_);
   }
-  TRY(folder_, choose_run(context, "diagnose", folder_));
   return confirm_.is_wanted ? diagnose_unconfirmed(folder_, options_, given_)
                             : diagnose_folder(folder_, options_, given_);
 }
 
 Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
   TRY(check_judging(options_));
-  TRY(DiagnosedRun run, diagnosed(context));
+  TRY(find_run(context));
+  TRY(DiagnosedRun run, diagnosed());
   print_troubles(context, "diagnose", run.troubles);
   bool is_interrupted = false;
   if (confirm_.is_wanted) {

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <sstream>
 
+#include "analysis/commands/capture_files.h"
 #include "analysis/commands/commands.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/run_files.h"
@@ -90,10 +93,13 @@ class ReportCommand : public cli::Command {
  private:
   Result<> check(const cli::Context& context);
   Result<> check_files() const;
+  Result<bool> captures_given();
   Result<> report(cli::Context& context, const std::string& folder) const;
   std::string file_for(const std::string& folder) const;
 
   std::vector<std::string> folders_;
+  std::vector<std::string> captures_;
+  std::optional<CapturedRecords> captured_;
   std::string output_;
   std::string format_;
   DiagnoseOptions options_;
@@ -118,14 +124,16 @@ cli::Summary ReportCommand::summary() const {
                    {"chokepoint report runs/a --format text", "as text on this terminal"},
                    {"chokepoint report runs/a -o ticket.md", "Markdown for a ticket"},
                    {"chokepoint report --with dumps", "what PyTorch's dumps say, in report.html"},
+                   {"chokepoint report job.pcap", "what a capture shows: the page job.pcap.html"},
                    {"chokepoint report runs/a --json", "the page's data for a script"}}};
 }
 
 void ReportCommand::define(cli::Flags& flags) {
-  flags.positional("DIR", &folders_,
-                   "a run's folder, or one node's .db file; a page for each; default: the newest "
-                   "run here, or with --with no record at all",
-                   false);
+  flags.positional(
+      "DIR", &folders_,
+      "a run's folder, or one node's .db file; a page for each; or captures of one job "
+      "(pcap, pcapng, gzip, zstd); default: the newest run here, or with --with no record at all",
+      false);
   flags.group("Output")
       .option("output,o", &output_, "FILE",
               "output file; '-' is standard output. For several runs: a folder")
@@ -205,8 +213,9 @@ std::string ReportCommand::file_for(const std::string& folder) const {
 }
 
 Result<> ReportCommand::report(cli::Context& context, const std::string& folder) const {
-  TRY(DiagnosedRun diagnosed, folder.empty() ? diagnose_files(options_, given_)
-                                             : diagnose_folder(folder, options_, given_));
+  TRY(DiagnosedRun diagnosed, captured_        ? diagnose_captures(*captured_, options_, given_)
+                              : folder.empty() ? diagnose_files(options_, given_)
+                                               : diagnose_folder(folder, options_, given_));
   print_troubles(context, "report", diagnosed.troubles);
   const Report report = report_of(diagnosed.records, diagnosed.run, diagnosed.inquiry, options_);
   const bool is_on_screen = output_ == kStandardOutput;
@@ -230,17 +239,33 @@ Result<> ReportCommand::report(cli::Context& context, const std::string& folder)
   return {};
 }
 
+// Captures of one job are one run, and so one page, which lies beside the first of them.
+Result<bool> ReportCommand::captures_given() {
+  if (std::ranges::none_of(folders_, is_capture_file)) {
+    return false;
+  }
+  TRY(const bool is_captured, are_captures(folders_));
+  captures_ = folders_;
+  folders_.resize(1);
+  return is_captured;
+}
+
 Result<cli::ExitCode> ReportCommand::run(cli::Context& context) {
   if (folders_.empty()) {
     folders_.emplace_back();
   }
+  TRY(const bool is_captured, captures_given());
   // Without a folder, files of other tools are all that there is.
   for (std::string& folder : folders_) {
-    if (!folder.empty() || given_.with.empty()) {
+    if (!is_captured && (!folder.empty() || given_.with.empty())) {
       TRY(folder, choose_run(context, "report", folder));
     }
   }
   TRY(check(context));
+  if (is_captured) {
+    TRY(CapturedRecords records, CapturedRecords::read(captures_));
+    captured_.emplace(std::move(records));
+  }
   for (const std::string& folder : folders_) {
     TRY(report(context, folder));
   }

@@ -315,11 +315,14 @@ std::vector<DirectionView> directions_of(const RunData& run) {
     const Connection& connection = run.connections[place];
     for (const std::size_t from : {0U, 1U}) {
       DirectionView view{.connection = place, .direction = record::Direction(from)};
-      if (const auto& end = connection.ends[from]) {
+      const auto is_seen = [&](const std::optional<FlowPlace>& end) {
+        return end && !run.nodes[end->node].is_inferred;
+      };
+      if (const auto& end = connection.ends[from]; is_seen(end)) {
         view.sender = end->node;
         view.at_sender = &run.flow(*end);
       }
-      if (const auto& end = connection.ends[1 - from]) {
+      if (const auto& end = connection.ends[1 - from]; is_seen(end)) {
         view.receiver = end->node;
         view.at_receiver = &run.flow(*end);
       }

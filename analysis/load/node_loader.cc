@@ -179,6 +179,9 @@ class NodeLoader {
     take_series();
     take_events();
     sort();
+    if (node_.is_capture) {
+      take_span_of_flows();
+    }
     load_steps(reader_, node_);
     node_.is_complete = !node_.damage && session_ != nullptr && session_->end_ns.known();
     if (!node_.is_complete) {
@@ -217,11 +220,25 @@ class NodeLoader {
     node_.host = session_->host;
     node_.boot_id = session_->boot_id;
     node_.command = session_->command;
+    node_.is_capture = session_->role == "capture" && session_->command.empty();
     if (session_->exit_status.known()) {
       node_.exit_status = session_->exit_status.value();
     }
     node_.span = {session_->start_ns, session_->end_ns.value_or(session_->seen_ns)};
     node_.wall_start_ns = reader_.wall_ns(session_->start_ns);
+  }
+
+  // Of a capture that was made before the session that reads it.
+  void take_span_of_flows() {
+    Span span{record::kMostNs, record::kLeastNs};
+    for (const FlowData& flow : node_.flows) {
+      span.start_ns = std::min(span.start_ns, flow.row.start_ns.value_or(span.start_ns));
+      span.end_ns = std::max(span.end_ns, flow.row.end_ns.value_or(span.end_ns));
+    }
+    if (span.start_ns < span.end_ns) {
+      node_.span = span;
+      node_.wall_start_ns = reader_.wall_ns(span.start_ns);
+    }
   }
 
   void take_host() {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/load/captured_hosts.h"
 #include "analysis/load/connections.h"
 #include "analysis/load/node_loader.h"
 #include "analysis/load/sample_plan.h"
@@ -95,7 +96,7 @@ std::size_t count_events(const NodeData& node, std::string_view kind) {
 }
 
 void add_missing_samples(const NodeData& node, Lines& lines) {
-  if (node.processes.empty()) {
+  if (node.processes.empty() && !node.is_capture) {
     lines.push_back(fmt::format("no process of the job was seen on {}", node.name));
   }
   if (node.flows.empty()) {
@@ -105,7 +106,7 @@ void add_missing_samples(const NodeData& node, Lines& lines) {
   } else if (count_events(node, record::kPacketsDropped) > 0) {
     lines.push_back(fmt::format("not all packets were seen on {}", node.name));
   }
-  if (!node.flows.empty() && !has_any(node, &FlowData::sockets)) {
+  if (!node.flows.empty() && !node.is_capture && !has_any(node, &FlowData::sockets)) {
     lines.push_back(fmt::format("no sockets were read on {}", node.name));
   }
   if (count_events(node, record::kDropped) > 0) {
@@ -117,13 +118,41 @@ void add_missing_samples(const NodeData& node, Lines& lines) {
   }
 }
 
+// What a record of 'run' would have had.
+void add_missing_of_captures(const RunData& run, Lines& lines) {
+  std::vector<std::string> captured;
+  std::vector<std::string> inferred;
+  for (const NodeData& node : run.nodes) {
+    if (node.is_capture && !node.processes.empty()) {
+      (node.is_inferred ? inferred : captured).push_back(node.name);
+    }
+  }
+  if (captured.empty()) {
+    return;
+  }
+  if (!inferred.empty()) {
+    lines.push_back(
+        fmt::format("no capture at {}: what arrives there was not seen", joined(inferred)));
+  }
+  lines.push_back(fmt::format(
+      "of {} there are packets alone: 'chokepoint run' would have recorded sockets, processors, "
+      "storage, GPUs and the job's own steps",
+      joined(captured)));
+  lines.emplace_back(
+      "ranks are counted in the order of addresses, and several of a host as one: packets do not "
+      "show the job's own");
+}
+
 std::vector<std::string> missing_of(const RunData& run) {
   Lines lines;
   add_missing_records(run, lines);
   add_missing_ranks(run, lines);
   for (const NodeData& node : run.nodes) {
-    add_missing_samples(node, lines);
+    if (!node.is_inferred) {
+      add_missing_samples(node, lines);
+    }
   }
+  add_missing_of_captures(run, lines);
   return lines;
 }
 
@@ -269,8 +298,9 @@ RunData load_run(record::Run& run, const LoadLimits& limits) {
   for_each_node(run.nodes.size(), [&](std::size_t node) {
     load_samples(run.nodes[node], plans[node], data.nodes[node]);
   });
+  separate_captured_hosts(data);
   join_connections(data);
-  data.missing = missing_of(data);
+  std::ranges::move(missing_of(data), std::back_inserter(data.missing));
   return data;
 }
 

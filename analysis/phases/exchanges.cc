@@ -30,8 +30,23 @@ struct FlowUse {
   std::int64_t sent_bytes = 0;
 };
 
-std::int64_t half_round_trip_ns(const FlowData& flow) {
-  return lesser_rtt_us(least_rtt_us(flow.sockets[0]), least_rtt_us(flow.sockets[1])) * 1000 / 2;
+// Without sockets, of the packets that travelled the whole path and not from the tap to its own
+// host.
+std::int64_t half_round_trip_ns(const RunData& run, const Connection& connection,
+                                const FlowData& flow) {
+  const std::int64_t of_sockets_us =
+      lesser_rtt_us(least_rtt_us(flow.sockets[0]), least_rtt_us(flow.sockets[1]));
+  if (of_sockets_us > 0 || !run.nodes.front().is_capture) {
+    return of_sockets_us * 1000 / 2;
+  }
+  std::int64_t of_packets_us = 0;
+  for (const auto& end : connection.ends) {
+    for (const std::size_t side : {0U, 1U}) {
+      of_packets_us = std::max(of_packets_us,
+                               end ? least_rtt_us(run.flow(*end).packets.at(side)) : of_packets_us);
+    }
+  }
+  return of_packets_us * 1000 / 2;
 }
 
 std::int64_t sent_bytes(const FlowData& flow) {
@@ -50,7 +65,7 @@ std::map<std::int64_t, FlowUse> uses_of(const RunData& run, std::size_t node) {
       if (end && end->node == node) {
         const FlowData& flow = run.flow(*end);
         uses[flow.row.id] = {.connection = static_cast<std::int64_t>(place),
-                             .one_way_ns = half_round_trip_ns(flow),
+                             .one_way_ns = half_round_trip_ns(run, run.connections[place], flow),
                              .process = flow.row.process.value_or(0),
                              .sent_bytes = sent_bytes(flow)};
       }

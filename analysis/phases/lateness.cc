@@ -347,7 +347,9 @@ Sendings sendings_of(const RunData& run, const Clocks& clocks) {
       }
       Sending sender{.node = end->node, .rank = *rank};
       sender.sender = senders.try_emplace({sender.node, sender.rank}, senders.size()).first->second;
-      const FlowData& flow = run.flow(*end);
+      // What a host sends whose packets were captured elsewhere.
+      const auto& other = connection.ends.at(1 - side);
+      const FlowData& flow = run.flow(run.nodes[end->node].is_inferred && other ? *other : *end);
       if (flow.packets.at(side).empty()) {
         add_readings(flow.sockets.at(side), sender, clocks, sendings);
       } else {

@@ -418,6 +418,8 @@ Result<> Receiver::take_row(Row row) {
       row.series = series->second;
       target_.push(row);
     }
+  } else if constexpr (std::is_same_v<Row, Step>) {
+    target_.push(row);
   } else if constexpr (std::is_same_v<Row, Collective>) {
     const FlowPlace* const place = find(row.flow);
     row.flow = place == nullptr ? Figure() : Figure(place->id);

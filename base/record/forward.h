@@ -74,6 +74,7 @@ class RowTarget {
   virtual void push(const FlowSample& row) = 0;
   virtual void push(const FlowMark& row) = 0;
   virtual void push(const CounterSample& row) = 0;
+  virtual void push(const Step& row) = 0;
   // `place`: of its flow.
   virtual void push(const Collective& row, const FlowPlace& place) = 0;
   virtual void lost(std::uint64_t rows) = 0;
@@ -118,6 +119,7 @@ class WriterTarget final : public RowTarget {
   void push(const FlowSample& row) override { keep(row); }
   void push(const FlowMark& row) override { keep(row); }
   void push(const CounterSample& row) override { keep(row); }
+  void push(const Step& row) override { keep(row); }
   void push(const Collective& row, const FlowPlace& /*place*/) override { keep(row); }
   void lost(std::uint64_t rows) override { producer_.note_lost(rows); }
 

@@ -24,6 +24,11 @@ constexpr std::string_view kDropped = "dropped";
 // interface, detail {"kernel","interface"}.
 constexpr std::string_view kPacketsDropped = "packets-dropped";
 
+// Event of a capture: a host of the job that its packets show, whether they were captured there or
+// not. The subject is its address, detail {"number"}: the rank of its collectives and steps in this
+// record, since the job's own ranks are not in packets.
+constexpr std::string_view kCapturedHost = "captured-host";
+
 // Event: while the job runs, tests may take this share of its time and traffic; detail {"percent"}.
 constexpr std::string_view kProbesAllowed = "probes-allowed";
 // Judgement: a larger share would disturb the job.

@@ -25,11 +25,13 @@
 #include "base/record/forward.h"
 #include "base/record/schema.h"
 #include "base/record/writer.h"
+#include "base/sys/clock.h"
 #include "base/sys/error.h"
 #include "base/sys/root.h"
 #include "base/sys/sandbox.h"
 #include "base/sys/signals.h"
 #include "capture/commands/capture_document.h"
+#include "capture/commands/captured_job.h"
 #include "capture/commands/commands.h"
 #include "capture/commands/findings.h"
 #include "capture/commands/progress.h"
@@ -238,6 +240,45 @@ void define(cli::Flags& flags, RecordFlags& record) {
               "name of this node in the record; default: the host name");
 }
 
+// The recorder of an analyser's flows, and the job whose traffic they are.
+class RecordListener final : public observer::FlowListener {
+ public:
+  RecordListener(record::Sink& sink, const observer::RecorderOptions& options, CapturedJob& job)
+      : recorder_(sink, options), job_(job) {}
+
+  void on_drop(observer::Analyser& analyser, const source::Drop& drop) override {
+    recorder_.on_drop(analyser, drop);
+  }
+  void on_fold(observer::Analyser& analyser, std::uint32_t slot,
+               const flow::FlowFacts& facts) override {
+    analyser.traffic_bins().mark(slot, false);
+    recorder_.on_fold(analyser, slot, facts);
+  }
+  void on_gloo(observer::Analyser& analyser, std::uint32_t slot,
+               const observer::GlooLedger::Connection& connection) override {
+    analyser.traffic_bins().mark(slot, true);
+    recorder_.on_gloo(analyser, slot, connection);
+  }
+  void after_batch(observer::Analyser& analyser) override {
+    analyser.traffic_bins().count_all();
+    pass_on(analyser);
+    recorder_.after_batch(analyser);
+  }
+  void finish(observer::Analyser& analyser) {
+    pass_on(analyser);
+    recorder_.finish(analyser);
+  }
+
+ private:
+  void pass_on(observer::Analyser& analyser) {
+    job_.take(analyser.traffic_bins().bins());
+    analyser.traffic_bins().clear();
+  }
+
+  observer::Recorder recorder_;
+  CapturedJob& job_;
+};
+
 // --record: rows on their way to the record process while the observer works. Made before the
 // observer starts, and after the sandbox was entered, because it starts a thread; finished once the
 // observer has ended.
@@ -254,16 +295,20 @@ class Recording {
 
   // A new one for each analyser; they live as long as the recording.
   observer::FlowListener* listener() {
-    recorders_.push_back(std::make_unique<observer::Recorder>(*rows_, options_));
+    recorders_.push_back(std::make_unique<RecordListener>(*rows_, options_, job_));
     return recorders_.back().get();
   }
 
-  void keep(const gloo::Collective& collective) { collectives_.keep(collective); }
+  void take(const gloo::Collective& part, const packet::Ends& sending, std::int64_t now_ns) {
+    const record::Collective row = collectives_.row_of(part);
+    job_.take(row, row.communicator.value_or(0), sending, now_ns);
+  }
 
   void finish(const observer::Observer& observer) {
     for (std::size_t i = 0; i < recorders_.size(); ++i) {
       recorders_[i]->finish(*observer.analysers()[i]);
     }
+    job_.finish();
     rows_->close();
   }
 
@@ -273,15 +318,26 @@ class Recording {
   Recording(std::unique_ptr<record::Forwarder> rows, const observer::RecorderOptions& options)
       : rows_(std::move(rows)),
         options_(options),
-        collectives_(*rows_, connections_, options_.wall_to_monotonic_ns) {
+        collectives_(*rows_, connections_, options_.wall_to_monotonic_ns,
+                     observer::Joining::ByConnection),
+        job_(*rows_, options_.wall_to_monotonic_ns, options_.is_live) {
     options_.connections = &connections_;
   }
 
   std::unique_ptr<record::Forwarder> rows_;
   observer::ConnectionFlows connections_;
   observer::RecorderOptions options_;
-  std::vector<std::unique_ptr<observer::Recorder>> recorders_;
   observer::CollectiveRecorder collectives_;
+  CapturedJob job_;
+  std::vector<std::unique_ptr<RecordListener>> recorders_;
+};
+
+// A capture may be older than this host's monotonic clock, or another host's: the record of a file
+// has the wall clock's times for both.
+class WallClock final : public sys::Clock {
+ public:
+  std::int64_t monotonic_ns() const override { return wall_ns(); }
+  std::int64_t wall_ns() const override { return sys::SystemClock().wall_ns(); }
 };
 
 constexpr std::int64_t kMaxThreads = 64;
@@ -460,7 +516,9 @@ class CaptureCommand final : public cli::Command {
     if (has_files) {
       options.files = options_of(write_);
     }
-    TRY(work.record_process, RecordProcess::start(options, context.root, context.clock));
+    static const WallClock packets_clock;
+    const sys::Clock& clock = source_.is_live() ? context.clock : packets_clock;
+    TRY(work.record_process, RecordProcess::start(options, context.root, clock));
     return {};
   }
 
@@ -488,13 +546,16 @@ class CaptureCommand final : public cli::Command {
     if (record_.folder.empty()) {
       return observer::FlowListenerFactory();
     }
-    const std::int64_t shift_ns = context.clock.monotonic_ns() - context.clock.wall_ns();
+    // The record of a file has the packets' own times: see WallClock.
+    const std::int64_t shift_ns =
+        source_.is_live() ? context.clock.monotonic_ns() - context.clock.wall_ns() : 0;
     TRY(work.recording,
         Recording::start(*work.record_process, {.wall_to_monotonic_ns = shift_ns,
                                                 .own_addresses = settings.own_addresses,
                                                 .is_live = source_.is_live()}));
     Recording* const recording = work.recording.get();
-    settings.on_collective = [recording](const gloo::Collective& each) { recording->keep(each); };
+    settings.on_part = [recording](const gloo::Collective& part, const packet::Ends& sending,
+                                   std::int64_t now_ns) { recording->take(part, sending, now_ns); };
     return [recording](std::size_t) { return recording->listener(); };
   }
 

@@ -101,23 +101,28 @@ class FlowMarks {
 struct TrafficBin {
   std::int64_t time_ns = 0;  // where the millisecond begins
   std::uint64_t bytes = 0;
+  std::uint64_t all_bytes = 0;  // of all flows, where these are counted
 };
 
 // The watched job's bytes per millisecond. mark() says which flows are the job's.
 class TrafficBins {
  public:
   void mark(std::uint32_t slot, bool is_job) { is_job_[slot] = is_job ? 1 : 0; }
+  // Where the job may be unknown.
+  void count_all() { counts_all_ = true; }
 
   void take(std::uint32_t slot, std::int64_t time_ns, std::uint32_t bytes) {
     const std::uint8_t* const is_job = is_job_.find(slot);
-    if (is_job == nullptr || *is_job == 0) {
+    const bool is_jobs = is_job != nullptr && *is_job != 0;
+    if (!is_jobs && !counts_all_) {
       return;
     }
     const std::int64_t begins_ns = time_ns - time_ns % kMillisecondNs;
     if (bins_.empty() || bins_.back().time_ns != begins_ns) {
       bins_.push_back({.time_ns = begins_ns});
     }
-    bins_.back().bytes += bytes;
+    bins_.back().bytes += is_jobs ? bytes : 0;
+    bins_.back().all_bytes += bytes;
   }
 
   // Those since clear(), in the order in which they came.
@@ -128,6 +133,7 @@ class TrafficBins {
   static constexpr std::int64_t kMillisecondNs = 1'000'000;
 
   flow::SlotTable<std::uint8_t> is_job_;
+  bool counts_all_ = false;
   std::vector<TrafficBin> bins_;
 };
 

@@ -22,12 +22,16 @@ packet::Ends ends_of(const packet::Packet& packet, const flow::Seen& seen) {
 }  // namespace
 
 GlooLedger::GlooLedger(std::vector<packet::Address> own_addresses, OnCollective on_collective,
-                       Joining joining, OnCollective on_waiting)
+                       Joining joining, OnCollective on_waiting, OnPart on_part)
     : own_addresses_(std::move(own_addresses)),
       on_collective_(std::move(on_collective)),
       on_waiting_(std::move(on_waiting)),
+      on_part_(std::move(on_part)),
       joining_(joining),
-      collectives_([this](const gloo::Collective& collective) { add(collective); }) {}
+      collectives_([this](const gloo::Collective& collective) { add(collective); }),
+      parts_([this](const gloo::Collective& part) {
+        on_part_(part, sending_.at(part.shares.front().connection), settled_ns_);
+      }) {}
 
 GlooLedger::Connection GlooLedger::connect(const packet::Ends& ends) {
   const std::lock_guard lock(mutex_);
@@ -49,7 +53,23 @@ GlooLedger::Connection GlooLedger::connect(const packet::Ends& ends) {
     std::swap(sending.source_port, sending.destination_port);
     made.numbers[1] = connect_end(sending);
   }
+  if (on_part_) {
+    connect_parts(ends, made);
+  }
   return made;
+}
+
+void GlooLedger::connect_parts(const packet::Ends& ends, Connection& made) {
+  packet::Ends sending = ends;
+  for (std::uint32_t& number : made.parts) {
+    number = parts_.connect_alone(sending);
+    if (number != gloo::Collectives::kNoConnection) {
+      sending_.resize(std::max<std::size_t>(sending_.size(), number + 1));
+      sending_[number] = sending;
+    }
+    std::swap(sending.source, sending.destination);
+    std::swap(sending.source_port, sending.destination_port);
+  }
 }
 
 std::uint32_t GlooLedger::connect_end(const packet::Ends& sending) {
@@ -62,6 +82,9 @@ void GlooLedger::disconnect(const Connection& connection) {
   for (const std::uint32_t number : connection.numbers) {
     collectives_.disconnect(number);
   }
+  for (const std::uint32_t number : connection.parts) {
+    parts_.disconnect(number);
+  }
 }
 
 void GlooLedger::take(const Connection& connection, std::uint8_t direction,
@@ -70,6 +93,7 @@ void GlooLedger::take(const Connection& connection, std::uint8_t direction,
   ++messages_;
   for (std::uint8_t end = 0; end < 2; ++end) {
     collectives_.take(connection.numbers.at(end), direction == end, message);
+    parts_.take(connection.parts.at(end), direction == end, message);
   }
   settle(message.last_byte_ns);
 }
@@ -78,6 +102,7 @@ void GlooLedger::settle(std::int64_t now_ns) {
   if (now_ns - settled_ns_ >= kSettleIntervalNs) {
     settled_ns_ = now_ns;
     collectives_.settle(now_ns);
+    parts_.settle(now_ns);
     if (on_waiting_) {
       collectives_.report_waiting(now_ns, on_waiting_);
     }
@@ -92,6 +117,7 @@ void GlooLedger::note_time(std::int64_t now_ns) {
 void GlooLedger::finish() {
   const std::lock_guard lock(mutex_);
   collectives_.settle(0, true);
+  parts_.settle(0, true);
 }
 
 std::uint64_t GlooLedger::messages() const {

@@ -49,19 +49,26 @@ enum class Joining : std::uint8_t { ByGroup, ByConnection };
 class GlooLedger {
  public:
   using OnCollective = gloo::Collectives::OnCollective;
+  // What one end of one connection showed of a collective; `sending`: of the connection, that end
+  // as the source. `now_ns`: of the newest message.
+  using OnPart = std::function<void(const gloo::Collective& part, const packet::Ends& sending,
+                                    std::int64_t now_ns)>;
 
   // Flows are described from the end that has one of these addresses; others from the end that was
   // seen first. `on_collective` may be empty, and so may `on_waiting`, which hears of those that
   // wait for somebody; both are called under the lock, by any thread.
   explicit GlooLedger(std::vector<packet::Address> own_addresses = {},
                       OnCollective on_collective = {}, Joining joining = Joining::ByGroup,
-                      OnCollective on_waiting = {});
+                      OnCollective on_waiting = {}, OnPart on_part = {});
 
   // Its numbers as a and as b see it; kNoConnection if that end is not here. Both are if two ranks
   // of this host talk, where the ledger joins by connection.
   struct Connection {
     std::array<std::uint32_t, 2> numbers{gloo::Collectives::kNoConnection,
                                          gloo::Collectives::kNoConnection};
+    // Likewise, of all ends, wherever they are: for on_part.
+    std::array<std::uint32_t, 2> parts{gloo::Collectives::kNoConnection,
+                                       gloo::Collectives::kNoConnection};
   };
 
   // `ends` of the flow, its a as the source.
@@ -84,13 +91,17 @@ class GlooLedger {
   void add(const gloo::Collective& collective);
   bool is_own(const packet::Address& address) const;
   std::uint32_t connect_end(const packet::Ends& sending);
+  void connect_parts(const packet::Ends& ends, Connection& made);
 
   mutable std::mutex mutex_;
   std::vector<packet::Address> own_addresses_;
   OnCollective on_collective_;
   OnCollective on_waiting_;
+  OnPart on_part_;
   Joining joining_;
   gloo::Collectives collectives_;
+  gloo::Collectives parts_;  // each end of each connection by itself; none without on_part
+  std::vector<packet::Ends> sending_;  // by the number of such an end
   std::uint64_t messages_ = 0;
   std::uint64_t connections_ = 0;
   std::int64_t settled_ns_ = 0;
@@ -160,7 +171,8 @@ class GlooWatch {
 };
 
 // Which flow of the record each of the ledger's connections is, and as which of its ends sees it.
-// Set by the recorders when their flows get rows, read once per collective. Any thread.
+// Of a ledger that reports parts, by the numbers of these. Set by the recorders when their flows
+// get rows, read once per collective. Any thread.
 class ConnectionFlows {
  public:
   struct End {
@@ -171,9 +183,11 @@ class ConnectionFlows {
   // `flow` 0: none, or none yet. A number that is reused belongs to another connection.
   void set(const GlooLedger::Connection& connection, std::int64_t flow) {
     const std::lock_guard lock(mutex_);
+    const bool has_parts = connection.parts[0] != gloo::Collectives::kNoConnection;
+    const auto& numbers = has_parts ? connection.parts : connection.numbers;
     for (std::uint8_t end = 0; end < 2; ++end) {
-      if (connection.numbers.at(end) != gloo::Collectives::kNoConnection) {
-        flows_[connection.numbers.at(end)] = {.flow = flow, .end = end};
+      if (numbers.at(end) != gloo::Collectives::kNoConnection) {
+        flows_[numbers.at(end)] = {.flow = flow, .end = end};
       }
     }
   }
@@ -205,13 +219,13 @@ class CollectiveRecorder {
   CollectiveRecorder(record::Sink& sink, const ConnectionFlows& flows,
                      std::int64_t wall_to_monotonic_ns, Joining joining = Joining::ByGroup);
 
+  record::Collective row_of(const gloo::Collective& collective) const;
   // Returns the row.
   record::Collective keep(const gloo::Collective& collective);
   // One that is not over: a row that stands for none.
   void keep_waiting(const gloo::Collective& collective);
 
  private:
-  record::Collective row_of(const gloo::Collective& collective) const;
   record::Figure monotonic(std::int64_t wall_ns) const;
 
   record::Producer producer_;

@@ -68,7 +68,8 @@ Observer::Observer(std::unique_ptr<source::Source> source, const Settings& setti
       settings_(settings),
       keep_(std::move(keep)),
       decoder_(settings.tunnels),
-      gloo_(settings.own_addresses, settings.on_collective, settings.joining, settings.on_waiting),
+      gloo_(settings.own_addresses, settings.on_collective, settings.joining, settings.on_waiting,
+            settings.on_part),
       over_(std::move(over)) {
   const std::size_t analysers = std::max<std::size_t>(settings.threads, 2) - 1;
   for (std::size_t i = 0; i < analysers; ++i) {

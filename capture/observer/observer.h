@@ -59,6 +59,7 @@ struct Settings {
   std::vector<packet::Address> own_addresses = {};  // of this node, if its traffic is captured
   GlooLedger::OnCollective on_collective = {};      // see GlooLedger
   GlooLedger::OnCollective on_waiting = {};         // likewise
+  GlooLedger::OnPart on_part = {};                  // likewise
   Joining joining = Joining::ByGroup;
   // How to stop the source; empty: it ends with the batch that is being read. Called by any thread.
   std::function<void()> stop_source = {};

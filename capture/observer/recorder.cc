@@ -269,6 +269,9 @@ void Recorder::keep_totals(Analyser& analyser, std::uint32_t slot, const flow::F
   Entry& entry = entries_[slot];
   record::Flow row = row_of(facts, analyser.progress().interface_name(facts.interface));
   row.end_ns = monotonic(facts.end_ns);
+  if (entry.connection.parts[0] != gloo::Collectives::kNoConnection) {
+    row.process = 1;
+  }
   if (entry.flow == 0) {
     give_row(entry, facts, std::move(row));
     report_flow(entry);

@@ -83,6 +83,7 @@ class JobTarget final : public record::RowTarget {
   void push(const record::FlowSample& row) override { producer_.push(row); }
   void push(const record::FlowMark& row) override { producer_.push(row); }
   void push(const record::CounterSample& row) override { producer_.push(row); }
+  void push(const record::Step& /*row*/) override {}  // none of a tap's
   void push(const record::Collective& row, const record::FlowPlace& place) override {
     if (!listeners_.on_collective) {
       return;

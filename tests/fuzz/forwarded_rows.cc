@@ -25,6 +25,7 @@ class Target final : public record::RowTarget {
   void push(const record::FlowSample& /*row*/) override { ++bytes; }
   void push(const record::FlowMark& /*row*/) override { ++bytes; }
   void push(const record::CounterSample& /*row*/) override { ++bytes; }
+  void push(const record::Step& /*row*/) override { ++bytes; }
   void push(const record::Collective& /*row*/, const record::FlowPlace& /*place*/) override {
     ++bytes;
   }

@@ -1,0 +1,51 @@
+// Captures given in place of a run: `chokepoint diagnose job.pcap`. They are read by `chokepoint
+// capture -r --record`, a process of its own without rights, into records that go when the command
+// ends. The caller's thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "analysis/commands/run_files.h"
+#include "base/sys/error.h"
+
+namespace chokepoint::analysis {
+
+// By its first bytes: pcap, pcapng, or a compressed file.
+bool is_capture_file(const std::string& path);
+
+// Whether these words name captures and not a run. An Error of kind Usage where they name both, or
+// several runs.
+Result<bool> are_captures(const std::vector<std::string>& words);
+
+// What captures became. The folder goes with it.
+class CapturedRecords {
+ public:
+  // One record for each file; an Error where a file holds no packets of any connection.
+  static Result<CapturedRecords> read(const std::vector<std::string>& files);
+  CapturedRecords(CapturedRecords&& other) noexcept;
+  CapturedRecords& operator=(CapturedRecords&&) = delete;
+  ~CapturedRecords();
+
+  std::string folder() const { return folder_; }
+  // Gives the diagnosis the names of the files instead of the folder's, and adds what could not be
+  // read of them.
+  void name(DiagnosedRun& run) const;
+
+ private:
+  CapturedRecords(std::filesystem::path folder, std::string names)
+      : folder_(std::move(folder)), names_(std::move(names)) {}
+
+  Result<> add(const std::string& file);
+
+  std::filesystem::path folder_;
+  std::string names_;  // as a shell takes them
+  std::vector<Error> troubles_;
+};
+
+// As diagnose_folder(), of captures. `records` outlives the run.
+Result<DiagnosedRun> diagnose_captures(const CapturedRecords& records,
+                                       const DiagnoseOptions& options, const GivenFiles& given);
+
+}  // namespace chokepoint::analysis
