@@ -131,7 +131,7 @@ Value values_of(const Json& json, Values& values) {
 // Which of the newest calls follow another as they never did before. `keys` are calls in order.
 bool leaves_sequence(const std::vector<std::size_t>& keys) {
   constexpr std::size_t kNewest = 12;
-  constexpr int kMinTimes = 3;  // that a call was there before, so that what follows it is known
+  constexpr int kMinTimes = 2;  // that a call was there before, so that what follows it is known
   std::unordered_map<std::size_t, int> times;
   std::unordered_set<std::size_t> pairs;
   for (std::size_t at = 1; at < keys.size(); ++at) {

@@ -407,13 +407,27 @@ class Graph {
     if (!absent.empty() && (roots.empty() || all_calls_can_fail())) {
       return without_dump(absent);
     }
-    if (!roots.empty()) {
+    // One that is in a call itself, which nobody is missing from, waits for that call to end.
+    std::set<Index> inside;
+    for (const Index root : roots) {
+      if (!lags_[root] && is_in_call(root)) {
+        inside.insert(root);
+      }
+    }
+    if (inside.size() < roots.size()) {
+      std::erase_if(roots, [&](Index root) { return inside.contains(root); });
       return missing_or_unended(roots);
     }
     if (!cycle.empty()) {
       return in_cycle(cycle);
     }
-    return lags_of_all().empty() ? hung() : missing_or_unended(lags_of_all());
+    return inside.empty() && !lags_of_all().empty() ? missing_or_unended(lags_of_all())
+                                                    : hung(inside);
+  }
+
+  bool is_in_call(Index index) const {
+    return std::ranges::any_of(waits_,
+                               [&](const Wait& wait) { return wait.waiting.contains(index); });
   }
 
   std::set<Index> lags_of_all() const {
@@ -754,10 +768,14 @@ class Graph {
     return has_time ? first.missing : cycle;
   }
 
-  // The call that the first ranks to stand still are in.
-  WaitReason hung() const {
+  // The call that the first ranks to stand still are in; of `ranks`, if there are any.
+  WaitReason hung(const std::set<Index>& ranks) const {
     const Wait* first = nullptr;
     for (const Wait& wait : waits_) {
+      if (!ranks.empty() &&
+          std::ranges::none_of(wait.waiting, [&](Index each) { return ranks.contains(each); })) {
+        continue;
+      }
       const auto key = [](const Wait& each) { return std::pair(each.is_message, each.created_ns); };
       if (first == nullptr || key(wait) < key(*first)) {
         first = &wait;
@@ -769,7 +787,6 @@ class Graph {
     WaitReason reason{.kind = Kind::Hung, .ranks = numbering_.ranks_of(first->waiting)};
     std::set<Index> inside = first->waiting;
     count_waiting(inside, reason);
-    reason.waiting = 0;
     reason.call = first->call;
     if (first->is_message) {
       reason.sentence = fmt::format("both ends of {} of {} have begun it, and it has not ended",

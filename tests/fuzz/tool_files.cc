@@ -61,7 +61,20 @@ void look(const Result<ToolFile>& file) {
       state.enqueued -= state.enqueued > INT64_MIN ? 1 : 0;
     }
   }
-  for (const Claim& claim : claims_of({*file, other})) {
+  ToolFile third = other;
+  for (RankRecord& own : third.ranks) {
+    own.rank = *own.rank + 1;
+    for (auto& [name, state] : own.states) {
+      for (auto& [number, call] : state.calls) {
+        call.is_completed = !call.is_completed;
+        call.operation += "x";
+      }
+      for (Message& message : state.messages) {
+        message.is_sent = !message.is_sent;
+      }
+    }
+  }
+  for (const Claim& claim : claims_of({*file, other, third})) {
     check_that(!claim.what.empty() && (!claim.value || std::isfinite(*claim.value)));
     check_that(claim.what.size() < 65'536 && claim.confidence >= 0 && claim.confidence <= 1);
   }

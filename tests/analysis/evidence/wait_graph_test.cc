@@ -150,6 +150,19 @@ TEST(TheReasonOfWaits, IsTheCallThatAllHaveBegunAndNoneHasEnded) {
   EXPECT_THAT(reason.sentence, HasSubstr("none has ended it"));
 }
 
+// The path of rank 3 is cut while it is in a call with rank 2; the others wait for these.
+TEST(TheReasonOfWaits, IsTheCallThatDoesNotEndOfAFew) {
+  Job job;
+  job.open(2, "b", {2, 3}, 9, 9).open(3, "b", {2, 3}, 9, 9);
+  job.open(0, "even", {0, 2}, 9, 9).idle(2, "even", {0, 2}, 8);
+  job.open(1, "odd", {1, 3}, 9, 9).idle(3, "odd", {1, 3}, 8);
+  const WaitReason reason = job.reason();
+  EXPECT_EQ(reason.kind, Kind::Hung);
+  EXPECT_THAT(reason.ranks, ElementsAre(2, 3));
+  EXPECT_EQ(reason.waiting, 2U);
+  EXPECT_THAT(reason.sentence, HasSubstr("group b"));
+}
+
 TEST(TheReasonOfWaits, IsTheRankThatEnteredGroupsInAnotherOrder) {
   Job job;
   for (const std::int64_t rank : {0, 1, 2}) {

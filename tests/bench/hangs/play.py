@@ -25,7 +25,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parents[2]
 sys.path.insert(0, str(TREE / "tests/lab"))
-import chroots  # noqa: E402
+import chroots  # noqa: E402  (not beside this file)
 
 FAULTS = ("stuck", "skip", "skip-pair", "killed", "order", "sizes", "types", "kinds", "cut")
 
