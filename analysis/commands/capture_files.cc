@@ -138,9 +138,9 @@ Result<> CapturedRecords::add(const std::string& file) {
     return {};
   }
   const std::string reason = reason_in(told.err);
-  Error error{.kind = ErrorKind::Malformed,
-              .subject = reason.empty() ? file : "",
-              .reason = reason.empty() ? "cannot be read" : reason};
+  Error error = reason.empty()
+                    ? fail(ErrorKind::Malformed, "", file, "cannot be read").error()
+                    : fail(ErrorKind::Malformed, "", reason, "").error();
   if (!fs::exists(folder_ / (node + ".db"), failed)) {
     return fail(std::move(error));
   }

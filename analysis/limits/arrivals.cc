@@ -18,8 +18,11 @@ struct Bin {
   double bytes = 0;
 };
 
+// Where only the sender's host was captured its packets follow the acknowledgements of those that
+// arrived.
 void add_bins(const DirectionView& view, std::vector<Bin>& bins) {
-  for (const record::FlowSample& sample : view.at_receiver->packets.at(side_of(view))) {
+  const FlowData& seen = view.at_receiver != nullptr ? *view.at_receiver : *view.at_sender;
+  for (const record::FlowSample& sample : seen.packets.at(side_of(view))) {
     if (sample.bin_ns > 0 && sample.bin_ns <= kBinNs && figure(sample.payload_bytes) > 0) {
       bins.push_back({(sample.t_ns - sample.bin_ns) / kBinNs, figure(sample.payload_bytes)});
     }
@@ -63,11 +66,24 @@ bool is_one_rate(const std::vector<Bin>& bins) {
 
 }  // namespace
 
-Arrivals::Arrivals(const RunData& run) {
-  std::map<std::pair<std::size_t, std::size_t>, std::vector<Bin>> paths;
+// Of a capture an end that was not captured is known by its connections alone.
+std::optional<Arrivals::Path> Arrivals::path_of(const RunData& run, const DirectionView& view) {
+  const auto& ends = run.connections[view.connection].ends;
+  const auto from = static_cast<std::size_t>(view.direction);
+  const bool is_capture = !run.nodes.empty() && run.nodes.front().is_capture;
+  if (is_capture && ends.at(from) && ends.at(1 - from)) {
+    return Path{ends.at(from)->node, ends.at(1 - from)->node};
+  }
+  return view.sender && view.receiver ? std::optional(Path{*view.sender, *view.receiver})
+                                      : std::nullopt;
+}
+
+Arrivals::Arrivals(const RunData& run) : run_(run) {
+  std::map<Path, std::vector<Bin>> paths;
   for (const DirectionView& view : directions_of(run)) {
-    if (view.sender && view.at_receiver != nullptr && view.sender != view.receiver) {
-      add_bins(view, paths[{*view.sender, *view.receiver}]);
+    const auto path = path_of(run, view);
+    if (path && path->first != path->second) {
+      add_bins(view, paths[*path]);
     }
   }
   for (auto& [path, bins] : paths) {
@@ -78,7 +94,8 @@ Arrivals::Arrivals(const RunData& run) {
 }
 
 bool Arrivals::are_at_one_rate(const DirectionView& view) const {
-  return view.sender && view.receiver && at_one_rate_.contains({*view.sender, *view.receiver});
+  const auto path = path_of(run_, view);
+  return path && at_one_rate_.contains(*path);
 }
 
 }  // namespace chokepoint::analysis

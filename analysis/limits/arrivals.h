@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -18,13 +19,19 @@ namespace chokepoint::analysis {
 
 class Arrivals {
  public:
+  // The run outlives it.
   explicit Arrivals(const RunData& run);
 
   // Whether most data came at one rate. False where the receiver saw no packets.
   bool are_at_one_rate(const DirectionView& view) const;
 
  private:
-  std::set<std::pair<std::size_t, std::size_t>> at_one_rate_;  // sender, receiver
+  using Path = std::pair<std::size_t, std::size_t>;  // sender, receiver
+
+  static std::optional<Path> path_of(const RunData& run, const DirectionView& view);
+
+  const RunData& run_;
+  std::set<Path> at_one_rate_;
 };
 
 }  // namespace chokepoint::analysis

@@ -65,6 +65,18 @@ std::int64_t sure_rtt_us(const std::vector<SocketSample>& samples) {
   return least_us;
 }
 
+// Without sockets, the handshake's among them.
+double sure_rtt_us(const std::vector<FlowSample>& samples) {
+  std::int64_t least_us = 0;
+  for (const FlowSample& sample : samples) {
+    if (sample.retransmitted_packets.value_or(0) > 0) {
+      break;
+    }
+    least_us = lesser_rtt_us(least_us, sample.min_rtt_us.value_or(0));
+  }
+  return static_cast<double>(least_us);
+}
+
 bool is_queued(double rtt_us, double unloaded_us) {
   constexpr double kUsPerMs = 1000;
   return math::has_queue(rtt_us / kUsPerMs, unloaded_us / kUsPerMs, math::kMomentQueueFactor);
@@ -82,6 +94,10 @@ RoundTrips round_trips_of(const FlowData* flow, std::size_t side) {
     return {};
   }
   const std::vector<double> of_packets = known_of(flow->packets.at(side), &FlowSample::min_rtt_us);
+  if (flow->sockets[0].empty() && flow->sockets[1].empty()) {
+    return {.packets_us = math::quantile(of_packets, kFloorQuantile).value_or(0),
+            .sure_us = sure_rtt_us(flow->packets.at(side))};
+  }
   return {.packets_us = math::quantile(of_packets, kFloorQuantile).value_or(0),
           .sure_us = static_cast<double>(sure_rtt_us(flow->sockets.at(side))),
           .unsure_us = static_cast<double>(least_rtt_us(flow->sockets.at(side)))};
@@ -351,6 +367,11 @@ DirectionFacts facts_of(const RunData& run, const DirectionView& view) {
   const std::vector<const SocketSample*> busy = busy_readings(view);
   facts.min_rtt_us = unloaded_rtt_us(view);
   facts.usual_rtt_us = usual_rtt_us(busy);
+  if (busy.empty() && view.at_sender != nullptr) {
+    facts.usual_rtt_us =
+        math::median(known_of(view.at_sender->packets.at(side_of(view)), &FlowSample::rtt_us))
+            .value_or(0);
+  }
   facts.is_late_by_host = is_late_by_host(run, view, facts);
   facts.is_lossy = is_lossy(busy, facts);
   facts.is_policed = is_policed(run, view, facts);

@@ -279,6 +279,23 @@ double payload_in(const DirectionView& view, const Clocks& clocks, Span common) 
 
 }  // namespace
 
+namespace {
+
+// What passed is under way for a round trip, until it is answered; what comes after that began
+// anew.
+void fill_gap(LimitedSpan& before, std::int64_t next_ns, const DirectionFacts& facts) {
+  const std::int64_t gap_ns = next_ns - before.span.end_ns;
+  const auto round_trip_ns = static_cast<std::int64_t>(facts.min_rtt_us * 1e3);
+  const std::int64_t more_ns = std::min(gap_ns, round_trip_ns);
+  if (more_ns > 0) {
+    before.times = before.times * (1 + static_cast<double>(more_ns) /
+                                           static_cast<double>(before.span.length_ns()));
+    before.span.end_ns += more_ns;
+  }
+}
+
+}  // namespace
+
 std::vector<LimitedSpan> limits_of_packets(const std::vector<record::FlowSample>& samples,
                                            const DirectionFacts& facts) {
   DirectionFacts own = facts;
@@ -286,7 +303,11 @@ std::vector<LimitedSpan> limits_of_packets(const std::vector<record::FlowSample>
   std::vector<LimitedSpan> spans;
   for (const record::FlowSample& sample : samples) {
     if (sample.payload_bytes.value_or(0) > kMinBinBytes) {
-      LimitedSpan span{.span = {sample.t_ns - sample.bin_ns, sample.t_ns}};
+      const std::int64_t begin_ns = sample.t_ns - sample.bin_ns;
+      if (!spans.empty()) {
+        fill_gap(spans.back(), begin_ns, own);
+      }
+      LimitedSpan span{.span = {begin_ns, sample.t_ns}};
       span.times[limit_of(sample, own)] = static_cast<double>(sample.bin_ns);
       spans.push_back(span);
     }

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,6 +10,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "analysis/load/connections.h"
 #include "base/json/codec.h"
@@ -276,6 +276,7 @@ class Separation {
       node.events = node_.events;
       node.damage = node_.damage;
       take_steps(number == numbers_.end() ? -1 : number->second, node);
+      add_series(node);
     }
     return node;
   }
@@ -315,6 +316,43 @@ class Separation {
       if (!step.rank.known() || step.rank.value() == number) {
         node.steps.push_back(step);
       }
+    }
+  }
+
+  // What counters of the host would have told of its interfaces: all traffic, and the job's.
+  static void add_series(NodeData& node) {
+    for (const std::size_t way : {0U, 1U}) {
+      Volumes all;
+      Volumes jobs;
+      for (const FlowData& flow : node.flows) {
+        const auto own = static_cast<std::size_t>(flow.row.local_end.value_or(0));
+        const std::size_t side = way == 0 ? own : 1 - own;
+        for (const record::FlowSample& sample : flow.packets.at(side)) {
+          all[flow.row.interface][sample.t_ns] += bytes_of(sample);
+          jobs[flow.row.interface][sample.t_ns] += is_jobs(flow) ? bytes_of(sample) : 0;
+        }
+      }
+      add_counters(way == 0 ? record::kNicSentBytes : record::kNicReceivedBytes, all, node);
+      add_counters(way == 0 ? record::kJobSentBytes : record::kJobReceivedBytes, jobs, node);
+    }
+  }
+
+  // By interface and moment.
+  using Volumes = std::map<std::string, std::map<std::int64_t, double>>;
+
+  static double bytes_of(const record::FlowSample& sample) {
+    return static_cast<double>(sample.bytes.value_or(sample.payload_bytes.value_or(0)));
+  }
+
+  static void add_counters(std::string_view name, const Volumes& volumes, NodeData& node) {
+    for (const auto& [interface, bytes_at] : volumes) {
+      SeriesData series{.row = {.name = std::string(name), .subject = interface, .unit = "bytes"}};
+      double sum = 0;
+      for (const auto& [t_ns, bytes] : bytes_at) {
+        sum += bytes;
+        series.readings.push_back({.t_ns = t_ns, .value = sum});
+      }
+      node.series.push_back(std::move(series));
     }
   }
 

@@ -11,12 +11,18 @@
 
 #include "base/record/names.h"
 #include "capture/packet/address_text.h"
+#include "capture/step/pause_groups.h"
 
 namespace chokepoint::capture {
 namespace {
 
+constexpr std::size_t kMaxKept = 1'000'000;
 constexpr std::int64_t kSettleNs = 500'000'000;
 constexpr std::int64_t kEstimateNs = 2'000'000'000;  // as run/steps.cc has it
+
+bool is_of_all(const record::Collective& row) {
+  return row.kind != record::CollectiveKind::Send && row.kind != record::CollectiveKind::Receive;
+}
 
 }  // namespace
 
@@ -35,7 +41,8 @@ CapturedJob::CapturedJob(record::Sink& sink, std::int64_t wall_to_monotonic_ns, 
       producer_(sink.producer("job")),
       wall_to_monotonic_ns_(wall_to_monotonic_ns),
       is_live_(is_live),
-      collectives_([this](const record::Collective& row) { emitted_.push_back(row); }) {}
+      collectives_([this](const record::Collective& row) { emitted_.push_back(row); },
+                   gloo::Coming::Last) {}
 
 std::int64_t CapturedJob::number_of(const packet::Ends& sending, std::int64_t t_ns) {
   const auto known = hosts_.find(sending.source);
@@ -77,7 +84,12 @@ void CapturedJob::pass_on(bool is_all) {
   std::ranges::sort(emitted_, {}, &record::Collective::start_ns);
   for (const record::Collective& row : emitted_) {
     push(row);
-    cycle_.take(row, [this](const step::Step& step) { push_step(step); });
+    cycle_.take(row,
+                [this](const step::Step& step) { cycles_[step.rank.value_or(0)].push_back(step); });
+    if (kept_count_ < kMaxKept && is_of_all(row)) {
+      kept_[row.rank.value_or(0)].push_back(row);
+      ++kept_count_;
+    }
   }
   emitted_.clear();
 }
@@ -103,12 +115,31 @@ void CapturedJob::finish() {
   collectives_.settle(ranks_, settled_ns_);
   collectives_.finish();
   pass_on(true);
-  cycle_.finish([this](const step::Step& step) { push_step(step); });
+  cycle_.finish([this](const step::Step& step) { cycles_[step.rank.value_or(0)].push_back(step); });
+  for (const gloo::RankedProcess& host : ranks_) {
+    push_steps_of_host(host.rank);
+  }
   for (Rhythm* const rhythm : {&of_gloo_, &of_all_}) {
     rhythm->estimate(estimated_ns_);
     rhythm->finish();
   }
   for (const step::Step& step : hosts_.empty() ? of_all_.steps : of_gloo_.steps) {
+    push_step(step);
+  }
+}
+
+// A cycle of one collective is none: then all are alike, and only pauses show the steps.
+void CapturedJob::push_steps_of_host(std::int64_t number) {
+  constexpr double kMinStepsToCollectives = 0.8;
+  const std::vector<step::Step>& cycle = cycles_[number];
+  const std::vector<record::Collective>& kept = kept_[number];
+  const bool is_cycle =
+      !cycle.empty() &&
+      static_cast<double>(cycle.size()) < kMinStepsToCollectives * static_cast<double>(kept.size());
+  std::vector<step::Step> between =
+      is_cycle || kept.empty() ? std::vector<step::Step>() : step::steps_between_pauses(kept);
+  for (step::Step step : between.empty() ? cycle : between) {
+    step.rank = static_cast<int>(number);
     push_step(step);
   }
 }

@@ -6,7 +6,7 @@
 //   connection 2 ─ part of end a, of end b ─┴─ by address: a host ─▶ its collectives ─▶ steps
 //   bytes by millisecond ─────────────────────────────────────────▶ their rhythm ─────▶ steps
 //
-// Several ranks of a host count as one, which has come when the first of them has: the packets do
+// Several ranks of a host count as one, which has come when the last of them has: the packets do
 // not show whose a connection is. Rows have the host's number as their rank; an event for each host
 // has its address. Where nothing of Gloo is in the capture, all of its traffic counts for the
 // rhythm.
@@ -59,6 +59,7 @@ class CapturedJob {
   void pass_on(bool is_all);
   void push(const auto& row);
   void push_step(const step::Step& step);
+  void push_steps_of_host(std::int64_t number);
 
   record::Sink& sink_;
   record::Producer producer_;
@@ -69,7 +70,11 @@ class CapturedJob {
   std::vector<gloo::RankedProcess> ranks_;
   gloo::RankCollectives collectives_;
   std::vector<record::Collective> emitted_;  // not yet in order
+  // By host, in order: for steps, once all is known. kMaxKept of all hosts.
+  std::map<std::int64_t, std::vector<record::Collective>> kept_;
+  std::size_t kept_count_ = 0;
   step::CollectiveCycle cycle_;
+  std::map<std::int64_t, std::vector<step::Step>> cycles_;  // by host
   Rhythm of_gloo_;
   Rhythm of_all_;
   std::int64_t settled_ns_ = 0;

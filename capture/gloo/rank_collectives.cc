@@ -66,6 +66,11 @@ void extend(record::Collective& row, const record::Collective& more) {
   row.peer_ready_ns = row.peer_ready_ns.known() ? row.peer_ready_ns : more.peer_ready_ns;
 }
 
+bool is_ring(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce || kind == CollectiveKind::AllGather ||
+         kind == CollectiveKind::ReduceScatter;
+}
+
 // The neighbour that came last, if that is sure.
 const record::Collective* last_neighbour(const std::vector<CollectivePart>& parts) {
   const record::Collective* last = nullptr;
@@ -83,11 +88,15 @@ const record::Collective* last_neighbour(const std::vector<CollectivePart>& part
 
 }  // namespace
 
-record::Collective joined(const std::vector<CollectivePart>& parts) {
+record::Collective joined(const std::vector<CollectivePart>& parts, Coming coming) {
   record::Collective row = parts.front().row;
   for (std::size_t place = 1; place < parts.size(); ++place) {
     const record::Collective& more = parts[place].row;
-    const Figure own_ns = earlier(row.own_ready_ns, more.own_ready_ns);
+    // In a ring a rank announces itself on all its connections at once; elsewhere on the later ones
+    // only after it has received.
+    const bool is_last = coming == Coming::Last && is_ring(row.kind);
+    const Figure own_ns = is_last ? later(row.own_ready_ns, more.own_ready_ns)
+                                  : earlier(row.own_ready_ns, more.own_ready_ns);
     extend(row, more);
     row.own_ready_ns = own_ns;
   }
@@ -294,7 +303,7 @@ void RankCollectives::finish() {
 }
 
 void RankCollectives::emit(const Open& open) {
-  record::Collective row = joined(open.parts);
+  record::Collective row = joined(open.parts, coming_);
   row.communicator = open.group;
   if (const auto rank = rank_of(open.process)) {
     row.rank = *rank;

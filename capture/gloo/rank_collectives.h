@@ -42,13 +42,18 @@ struct RankedProcess {
   std::int64_t rank = 0;
 };
 
+// When a process has come to a collective: of one that is several ranks of a host, once the last
+// has.
+enum class Coming : std::uint8_t { First, Last };
+
 class RankCollectives {
  public:
   using Emit = std::function<void(const record::Collective& row)>;
 
   static constexpr std::size_t kMaxOpen = 1'024;
 
-  explicit RankCollectives(Emit emit) : emit_(std::move(emit)) {}
+  explicit RankCollectives(Emit emit, Coming coming = Coming::First)
+      : emit_(std::move(emit)), coming_(coming) {}
 
   void take(const CollectivePart& part, std::int64_t now_ns);
   // Emits those of which no more parts are expected.
@@ -92,6 +97,7 @@ class RankCollectives {
   std::optional<std::int64_t> rank_of(std::int64_t process) const;
 
   Emit emit_;
+  Coming coming_;
   std::mutex mutex_;
   std::deque<Open> open_;  // the newest last
   std::deque<Past> past_;  // likewise
@@ -105,6 +111,6 @@ class RankCollectives {
 
 // The collective of which these are the parts. What each of them does not know of its neighbour
 // makes the time of the last neighbour unknown, unless data moved there before.
-record::Collective joined(const std::vector<CollectivePart>& parts);
+record::Collective joined(const std::vector<CollectivePart>& parts, Coming coming = Coming::First);
 
 }  // namespace chokepoint::capture::gloo

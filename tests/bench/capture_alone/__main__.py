@@ -74,9 +74,18 @@ def judged(asked, case):
     alone = dataclasses.replace(case, lacking=case.folder / captured.FOLDER / captured.FILE)
     alone.twin = case.twin
     found = judging.judged(asked.chokepoint, alone)
-    off = (found["lost"] or {}).get("off")
+    off = off_by_share(found)
     within = None if off is None or not found["class_right"] else abs(off) <= WITHIN
     return {**found, "off": off, "within": within}
+
+
+def off_by_share(found):
+    """Of the lost share of the time: where a job exchanges in every fourth step only, four steps look
+    like one."""
+    lost, step = found["lost"], found["step_ms"]
+    if not lost or not step["told"] or lost["told"] is None or not lost["true"]:
+        return None
+    return (lost["told"] / step["told"]) / (lost["true"] / step["true"]) - 1
 
 
 def counted(values):
