@@ -178,8 +178,17 @@ class Joiner {
     }
   }
 
+  // A record without a rank and without a step is of no job, however its command ended.
+  bool says_nothing() const {
+    return inquiry_.steps.all.empty() && std::ranges::none_of(run_.nodes, [](const NodeData& node) {
+             return std::ranges::any_of(
+                 node.processes, [](const record::Process& each) { return each.rank.known(); });
+           });
+  }
+
   bool gives_verdict(const Claim& claim) const {
-    return claim.is_firm && is_unattributed(diagnosis_.verdict) && !ended_well(run_);
+    return claim.is_firm && is_unattributed(diagnosis_.verdict) &&
+           (!ended_well(run_) || says_nothing());
   }
 
   void missing(const Claim& claim, Cause cause, GivenClaim& given) {

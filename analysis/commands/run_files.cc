@@ -221,7 +221,7 @@ std::string without_digits(std::string_view text) {
 
 // A line for all that have the same reason, with how many these are.
 std::vector<Error> merged(const std::vector<Error>& errors) {
-  std::vector<Error> merged;
+  std::vector<Error> lines;
   std::vector<std::string> reasons;
   std::vector<std::size_t> counts;
   for (const Error& error : errors) {
@@ -232,15 +232,15 @@ std::vector<Error> merged(const std::vector<Error>& errors) {
     } else {
       reasons.push_back(reason);
       counts.push_back(1);
-      merged.push_back(error);
+      lines.push_back(error);
     }
   }
-  for (std::size_t at = 0; at < merged.size(); ++at) {
+  for (std::size_t at = 0; at < lines.size(); ++at) {
     if (counts[at] > 1) {
-      merged[at].subject = fmt::format("{} files, {} and others", counts[at], merged[at].subject);
+      lines[at].subject = fmt::format("{} files, {} and others", counts[at], lines[at].subject);
     }
   }
-  return merged;
+  return lines;
 }
 
 // What a record would have shown, where there is none.
@@ -267,8 +267,7 @@ Result<DiagnosedRun> diagnose_unconfirmed(const std::string& folder, const Diagn
   TRY(record::Run records, records_of(folder));
   DiagnosedRun run =
       diagnose_records(std::move(records), name_of_folder(folder), options, std::move(files));
-  run.troubles.insert(run.troubles.end(), troubles.begin(), troubles.end());
-  run.troubles = merged(run.troubles);
+  std::ranges::move(merged(troubles), std::back_inserter(run.troubles));
   return run;
 }
 
@@ -283,8 +282,7 @@ Result<DiagnosedRun> diagnose_files(const DiagnoseOptions& options, const GivenF
   DiagnosedRun run =
       diagnose_records({}, name_of_folder(given.with.front()), options, std::move(files));
   add_missing_record(run.inquiry.diagnosis);
-  run.troubles.insert(run.troubles.end(), troubles.begin(), troubles.end());
-  run.troubles = merged(run.troubles);
+  std::ranges::move(merged(troubles), std::back_inserter(run.troubles));
   return run;
 }
 
@@ -299,7 +297,7 @@ DiagnosedRun diagnose_records(record::Run records, const std::string& name,
   result.inquiry = inquire(result.run, options);
   hold_against(claims_of(given), result.run, options, result.inquiry);
   result.troubles = troubles_of(result.run);
-  std::ranges::move(unused, std::back_inserter(result.troubles));
+  std::ranges::move(merged(unused), std::back_inserter(result.troubles));
   Diagnosis& diagnosis = result.inquiry.diagnosis;
   diagnosis.run = name;
   std::ranges::move(jobs_left_out(result.records), std::back_inserter(diagnosis.missing));

@@ -381,9 +381,16 @@ class Dump {
                                  .sizes = text_of(values_, input),
                                  .types = text_of(values_, member_of(entry.value, "input_dtypes")),
                                  .site = site_of(entry.value),
+                                 .is_started = is_started(entry),
                                  .is_completed = entry.is_completed,
                                  .created_ns = entry.created_ns,
                                  .order = entry.order});
+  }
+
+  bool is_started(const Entry& entry) const {
+    const std::int64_t at_ns =
+        member_of(entry.value, "time_discovered_started_ns").as_whole().value_or(0);
+    return at_ns > 0 || member_of(entry.value, "state").as_text() == "started";
   }
 
   // How many elements the sizes of some tensors have together; 0 where they have none, or too many.

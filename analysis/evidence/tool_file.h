@@ -57,6 +57,7 @@ struct Call {
   std::string sizes = {};      // of its input, "[[3,4]]"
   std::string types = {};      // likewise, "[\"Float\"]"
   std::string site = {};       // of the job's own code, "train.py:40"
+  bool is_started = false;     // on the GPU; only with TORCH_NCCL_ENABLE_TIMING
   bool is_completed = false;
   std::int64_t created_ns = 0;  // wall time; 0: unknown
   std::int64_t order = 0;       // among all that the rank called

@@ -204,22 +204,41 @@ class Graph {
 
   // --- waits
 
-  // A rank that has not ended a call which another of the group has: nobody is missing from it.
+  // A rank that has not ended a call which another of the group has: nobody is missing from it. Or
+  // one whose GPU has not begun what another's has, and is in no other call: then it computes, or
+  // does not answer.
   void find_lags() {
     for (const ProcessGroup& group : groups_) {
       std::int64_t furthest = -1;
+      std::int64_t furthest_begun = -1;
       for (const auto& [index, state] : group.states) {
         furthest = std::max(furthest, completed_of(group, *state));
+        for (const auto& [number, call] : state->calls) {
+          furthest_begun = call.is_started ? std::max(furthest_begun, number) : furthest_begun;
+        }
       }
       for (const auto& [index, state] : group.states) {
         std::int64_t number = 0;
         const Call* call = open_call_of(*state, number);
-        if (call != nullptr && number <= furthest && !ends_apart(call->operation)) {
+        if (call == nullptr || ends_apart(call->operation)) {
+          continue;
+        }
+        const bool is_unbegun =
+            number <= furthest_begun && !call->is_started && !is_in_begun_call(index);
+        if (number <= furthest || is_unbegun) {
           lags_[index] = true;
-          unended_.push_back({index, &group, call, number, furthest});
+          unended_.push_back({index, &group, call, number, number > furthest});
         }
       }
     }
+  }
+
+  bool is_in_begun_call(Index index) const {
+    return std::ranges::any_of(*ranks_[index].groups, [](const auto& each) {
+      std::int64_t number = 0;
+      const Call* call = open_call_of(each.second, number);
+      return call != nullptr && call->is_started;
+    });
   }
 
   struct Unended {
@@ -227,7 +246,7 @@ class Graph {
     const ProcessGroup* group = nullptr;
     const Call* call = nullptr;
     std::int64_t number = 0;
-    std::int64_t furthest = 0;
+    bool is_unbegun = false;  // its GPU has not begun it
   };
 
   struct Open {

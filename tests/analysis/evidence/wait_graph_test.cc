@@ -132,6 +132,24 @@ TEST(TheReasonOfWaits, IsTheRankThatHasNotEndedWhatOthersHave) {
   EXPECT_EQ(reason.waiting, 3U);
 }
 
+// With its times: a GPU that computes, or does not answer, begins nothing.
+TEST(TheReasonOfWaits, IsTheRankWhoseGpuHasNotBegunWhatOthersHave) {
+  Job job;
+  for (const std::int64_t rank : {0, 1, 3}) {
+    job.open(rank, "0", {0, 1, 2, 3}, 20, 20, {.operation = "all_reduce", .is_started = true});
+  }
+  job.open(2, "0", {0, 1, 2, 3}, 20, 20);
+  const WaitReason reason = job.reason();
+  EXPECT_EQ(reason.kind, Kind::Unended);
+  EXPECT_THAT(reason.ranks, ElementsAre(2));
+  EXPECT_EQ(reason.waiting, 3U);
+  // One that is in a call of another group is behind because of that.
+  Job victim = job;
+  victim.open(2, "1", {2, 4}, 5, 5, {.operation = "all_reduce", .is_started = true});
+  victim.idle(4, "1", {2, 4}, 4);
+  EXPECT_THAT(victim.reason().ranks, ElementsAre(4));
+}
+
 // The root of a broadcast ends when it has sent.
 TEST(TheReasonOfWaits, IsNoRankThatWaitsForABroadcastThatItsRootHasEnded) {
   Job job;
