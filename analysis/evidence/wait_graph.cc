@@ -812,12 +812,12 @@ class Graph {
                                     first->call, first->group->text());
       return reason;
     }
-    const std::size_t elsewhere = open_elsewhere(inside);
+    const std::size_t elsewhere = reason.waiting > 0 ? 0 : open_elsewhere(inside);
     reason.sentence = fmt::format(
         "{} have all begun {} of {}, and none has ended it{}", ranks_text(reason.ranks),
         first->call, first->group->text(),
         elsewhere == 0
-            ? ""
+            ? waiting_text(reason, reason.ranks.size())
             : fmt::format("; {} other{} {} in calls that they have begun alike", elsewhere,
                           elsewhere == 1 ? "" : "s", elsewhere == 1 ? "is" : "are"));
     return reason;
