@@ -118,6 +118,24 @@ double unloaded_rtt_us(const DirectionView& view) {
   return measured_us == 0 || is_queued(measured_us, least_us) ? least_us : measured_us;
 }
 
+// Of a capture: of any connection between the two hosts, also of what is not the job's, whose first
+// packets may have passed before there was a queue.
+double least_between_us(const RunData& run, const DirectionView& view) {
+  const NodeData& node = run.nodes[view.best_node()];
+  double least_us = 0;
+  for (const FlowData& flow : node.is_capture ? node.flows : std::vector<FlowData>()) {
+    const record::Flow& own = view.best().row;
+    const bool is_same = flow.row.a_address == own.a_address && flow.row.b_address == own.b_address;
+    const bool is_turned =
+        flow.row.a_address == own.b_address && flow.row.b_address == own.a_address;
+    if (is_same || is_turned) {
+      const auto from = static_cast<std::size_t>(flow.row.local_end.value_or(0));
+      least_us = lesser_rtt_us(least_us, sure_rtt_us(flow.packets.at(from)));
+    }
+  }
+  return least_us;
+}
+
 // By arrivals, since data have the link's rate only after the link.
 bool is_steady(const DirectionView& view) {
   const FlowData& seen = view.at_receiver != nullptr ? *view.at_receiver : view.best();
@@ -366,11 +384,17 @@ DirectionFacts facts_of(const RunData& run, const DirectionView& view) {
   }
   const std::vector<const SocketSample*> busy = busy_readings(view);
   facts.min_rtt_us = unloaded_rtt_us(view);
+  if (const double least_us = least_between_us(run, view);
+      least_us > 0 && is_queued(facts.min_rtt_us, least_us)) {
+    facts.min_rtt_us = least_us;
+  }
   facts.usual_rtt_us = usual_rtt_us(busy);
-  if (busy.empty() && view.at_sender != nullptr) {
+  if (busy.empty()) {
+    // Of what was captured at the receiver only its answers travelled the whole path.
+    const FlowData& seen = view.best();
+    const std::size_t side = view.at_sender != nullptr ? side_of(view) : 1 - side_of(view);
     facts.usual_rtt_us =
-        math::median(known_of(view.at_sender->packets.at(side_of(view)), &FlowSample::rtt_us))
-            .value_or(0);
+        math::median(known_of(seen.packets.at(side), &FlowSample::rtt_us)).value_or(0);
   }
   facts.is_late_by_host = is_late_by_host(run, view, facts);
   facts.is_lossy = is_lossy(busy, facts);

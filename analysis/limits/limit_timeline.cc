@@ -17,6 +17,9 @@ constexpr double kDelayedAckBytes = 1500 * kDelayedAckPackets;
 
 Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
   const double in_flight = figure(sample.max_in_flight_bytes);
+  if (facts.is_lossy && !facts.is_at_one_rate && figure(sample.retransmitted_packets) > 0) {
+    return Limit::Loss;
+  }
   if (sample.rtt_us.known() && has_queue(figure(sample.rtt_us), facts) &&
       (in_flight > kDelayedAckBytes || !sample.max_in_flight_bytes.known())) {
     return Limit::LinkFull;
@@ -33,7 +36,30 @@ Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
   if (facts.is_at_one_rate) {
     return Limit::LinkFull;
   }
+  // The congestion window is not in packets: where many are lost it is small after each loss.
+  if (facts.is_lossy && figure(sample.payload_bytes) > kDelayedAckBytes) {
+    return Limit::Loss;
+  }
   return in_flight > kBulkBytes ? Limit::LibraryCredit : Limit::RoundTrip;
+}
+
+// Packets at the receiver show no queue before it; those of the other direction do, whose answers
+// wait in it.
+std::vector<record::FlowSample> with_round_trips(const FlowData& flow, std::size_t side) {
+  constexpr std::int64_t kMaxApartNs = 100'000'000;
+  std::vector<record::FlowSample> samples = flow.packets.at(side);
+  const std::vector<record::FlowSample>& back = flow.packets.at(1 - side);
+  auto next = back.begin();
+  const record::FlowSample* newest = nullptr;
+  for (record::FlowSample& sample : samples) {
+    for (; next != back.end() && next->t_ns <= sample.t_ns + sample.bin_ns; ++next) {
+      newest = next->rtt_us.known() ? &*next : newest;
+    }
+    const bool is_near = newest != nullptr && sample.t_ns - newest->t_ns <= kMaxApartNs;
+    sample.rtt_us = is_near ? newest->rtt_us : record::Figure();
+    sample.max_in_flight_bytes = is_near ? newest->max_in_flight_bytes : record::Figure();
+  }
+  return samples;
 }
 
 bool has_queue(const SocketSample& now, const DirectionFacts& facts) {
@@ -189,6 +215,10 @@ std::vector<LimitedSpan> limits_of(const DirectionView& view, const DirectionFac
   if (view.at_sender != nullptr && view.at_sender->sockets.at(side).size() > 1) {
     return limits_of_sender(view.at_sender->sockets.at(side), facts);
   }
+  if (view.at_sender == nullptr && view.at_receiver->sockets[0].empty() &&
+      view.at_receiver->sockets[1].empty()) {
+    return limits_of_packets(with_round_trips(*view.at_receiver, side), facts);
+  }
   return limits_of_packets(view.best().packets.at(side), facts);
 }
 
@@ -294,6 +324,20 @@ void fill_gap(LimitedSpan& before, std::int64_t next_ns, const DirectionFacts& f
   }
 }
 
+// Silence that a retransmission ends was waiting for it.
+void add_wait(const record::FlowSample& sample, std::int64_t begin_ns,
+              std::vector<LimitedSpan>& spans) {
+  constexpr std::int64_t kMaxWaitNs = 10'000'000'000;
+  const std::int64_t end_ns = spans.back().span.end_ns;
+  const bool is_resent = 2 * figure(sample.retransmitted_packets) >= figure(sample.packets) &&
+                         figure(sample.retransmitted_packets) > 0;
+  if (is_resent && begin_ns > end_ns && begin_ns - end_ns < kMaxWaitNs) {
+    LimitedSpan wait{.span = {end_ns, begin_ns}};
+    wait.times[Limit::Loss] = static_cast<double>(begin_ns - end_ns);
+    spans.push_back(wait);
+  }
+}
+
 }  // namespace
 
 std::vector<LimitedSpan> limits_of_packets(const std::vector<record::FlowSample>& samples,
@@ -306,6 +350,7 @@ std::vector<LimitedSpan> limits_of_packets(const std::vector<record::FlowSample>
       const std::int64_t begin_ns = sample.t_ns - sample.bin_ns;
       if (!spans.empty()) {
         fill_gap(spans.back(), begin_ns, own);
+        add_wait(sample, begin_ns, spans);
       }
       LimitedSpan span{.span = {begin_ns, sample.t_ns}};
       span.times[limit_of(sample, own)] = static_cast<double>(sample.bin_ns);
