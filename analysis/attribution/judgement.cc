@@ -29,6 +29,8 @@ constexpr double kMinMainCausePercent = 50;        // of the step; below it the 
 // no network shortens.
 constexpr double kMessagesFactor = 0.6;
 constexpr std::size_t kMinStepsForConfidence = 10;
+// docs/internals/capture-alone.md: of plays with a capture of one host alone.
+constexpr double kCaptureFactor = 0.8;
 // A rank that the others wait for may look like computing, too: a judgement.
 constexpr double kUnseenLatenessFactor = 0.6;
 
@@ -192,6 +194,9 @@ double confidence_of(const DiagnosisInput& input, double share_percent, double n
   const double clear = 0.65 + 0.14 * margin + 0.20 * above;
   const double seen = 0.8 + 0.2 * steps;
   const double source = are_late_ranks_known(input.phases) ? 1 : 0.92;
+  if (!input.run.nodes.empty() && input.run.nodes.front().is_capture) {
+    return std::round(100 * clear * seen * source * kCaptureFactor) / 100;
+  }
   const double ends = is_seen_from_both_ends(input.run) ? 1 : 0.5;
   const double sockets = is_any_socket_read(input.run) || input.run.connections.empty() ? 1 : 0.85;
   return std::round(100 * clear * seen * source * ends * sockets) / 100;

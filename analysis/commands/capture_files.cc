@@ -12,8 +12,8 @@
 #include <fstream>
 #include <utility>
 
+#include "base/record/reader.h"
 #include "base/record/schema.h"
-#include "base/record/secrets.h"
 #include "base/sys/process.h"
 
 namespace chokepoint::analysis {
@@ -62,6 +62,19 @@ std::string reason_in(const std::string& told) {
     at = end + 1;
   }
   return reason;
+}
+
+// Of a record in this folder.
+bool has_flows(const fs::path& folder, const std::string& node) {
+  Result<record::Run> run = record::open_run(folder);
+  for (std::size_t place = 0; run && place < run->nodes.size(); ++place) {
+    record::Reader& reader = run->nodes[place];
+    if (reader.node() == node) {
+      const auto flows = reader.all<record::Flow>();
+      return flows && !flows->empty();
+    }
+  }
+  return false;
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
@@ -138,10 +151,9 @@ Result<> CapturedRecords::add(const std::string& file) {
     return {};
   }
   const std::string reason = reason_in(told.err);
-  Error error = reason.empty()
-                    ? fail(ErrorKind::Malformed, "", file, "cannot be read").error()
-                    : fail(ErrorKind::Malformed, "", reason, "").error();
-  if (!fs::exists(folder_ / (node + ".db"), failed)) {
+  Error error = reason.empty() ? fail(ErrorKind::Malformed, "", file, "cannot be read").error()
+                               : fail(ErrorKind::Malformed, "", reason, "").error();
+  if (!has_flows(folder_, node)) {
     return fail(std::move(error));
   }
   troubles_.push_back(std::move(error));
@@ -163,7 +175,7 @@ void CapturedRecords::name(DiagnosedRun& run) const {
 
 Result<DiagnosedRun> diagnose_captures(const CapturedRecords& records,
                                        const DiagnoseOptions& options, const GivenFiles& given) {
-  TRY(DiagnosedRun run, diagnose_folder(records.folder(), options, given));
+  TRY(DiagnosedRun run, diagnose_unconfirmed(records.folder(), options, given));
   records.name(run);
   return run;
 }

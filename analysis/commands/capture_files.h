@@ -44,7 +44,7 @@ class CapturedRecords {
   std::vector<Error> troubles_;
 };
 
-// As diagnose_folder(), of captures. `records` outlives the run.
+// As diagnose_unconfirmed(), of captures. `records` outlives the run.
 Result<DiagnosedRun> diagnose_captures(const CapturedRecords& records,
                                        const DiagnoseOptions& options, const GivenFiles& given);
 

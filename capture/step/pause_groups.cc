@@ -8,7 +8,7 @@ namespace chokepoint::capture::step {
 namespace {
 
 // Judgements.
-constexpr double kMinShareOfPauses = 0.7;  // of all pauses' time, that those between steps have
+constexpr double kMinShareOfPauses = 0.6;  // of all pauses' time, that those between steps have
 constexpr double kMaxPauseToMean = 6;      // a longer one, as before the first step, counts as this
 constexpr std::size_t kMaxGroup = 256;     // collectives of a step
 constexpr std::size_t kMinGroups = 3;
@@ -21,8 +21,7 @@ std::vector<double> pauses_of(const std::vector<record::Collective>& collectives
   double sum = 0;
   for (std::size_t place = 1; place < collectives.size(); ++place) {
     const record::Collective& row = collectives[place];
-    pauses.push_back(static_cast<double>(
-        std::max<std::int64_t>(row.own_ready_ns.value_or(row.start_ns) - end_ns, 0)));
+    pauses.push_back(static_cast<double>(std::max<std::int64_t>(row.start_ns - end_ns, 0)));
     sum += pauses.back();
     end_ns = std::max(end_ns, row.last_data_ns.value_or(row.end_ns));
   }

@@ -264,5 +264,16 @@ TEST(Joined, AnUnseenNeighbourMakesTheLastOneUnknown) {
   EXPECT_EQ(joined({seen, unseen}).flow, Figure(7));
 }
 
+TEST(Joined, AHostOfSeveralRanksHasComeToARingOnceTheLastHas) {
+  std::vector<CollectivePart> parts{part(1, 7, 1, {.own_ms = 5, .peer_ms = 6, .end_ms = 20}),
+                                    part(1, 8, 1, {.own_ms = 15, .peer_ms = 6, .end_ms = 20})};
+  EXPECT_EQ(joined(parts).own_ready_ns, Figure(5 * kMs));
+  EXPECT_EQ(joined(parts, Coming::Last).own_ready_ns, Figure(15 * kMs));
+  for (CollectivePart& each : parts) {
+    each.row.kind = CollectiveKind::Broadcast;
+  }
+  EXPECT_EQ(joined(parts, Coming::Last).own_ready_ns, Figure(5 * kMs));
+}
+
 }  // namespace
 }  // namespace chokepoint::capture::gloo
