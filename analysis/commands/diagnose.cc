@@ -97,7 +97,7 @@ Result<> DiagnoseCommand::find_run(const cli::Context& context) {
   TRY(const bool is_captured, are_captures(given_run_));
   if (confirm_.is_wanted && (is_captured || has_files_alone_)) {
     return fail(ErrorKind::Usage, "", "--confirm", "tests the hosts of a run's record",
-                "give the run's folder");
+                "give DIR, the run's folder");
   }
   if (is_captured) {
     TRY(CapturedRecords records, CapturedRecords::read(given_run_));
