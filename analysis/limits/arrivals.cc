@@ -55,13 +55,13 @@ std::vector<double> inside_bursts(const std::vector<Bin>& bins) {
   return inside;
 }
 
-bool is_one_rate(const std::vector<Bin>& bins, double min_steady) {
+bool is_one_rate(const std::vector<Bin>& bins) {
   const std::vector<double> inside = inside_bursts(bins);
   const auto usual = math::median(inside);
   return inside.size() >= kMinArrivalBins &&
          std::reduce(inside.begin(), inside.end()) >
              kMinShareOfArrivals * math::sum_by(bins, &Bin::bytes) &&
-         *usual > min_steady * *math::quantile(inside, 0.95);
+         *usual > kMinSteadyLine * *math::quantile(inside, 0.95);
 }
 
 }  // namespace
@@ -86,9 +86,8 @@ Arrivals::Arrivals(const RunData& run) : run_(run) {
       add_bins(view, paths[*path]);
     }
   }
-  const bool is_capture = !run.nodes.empty() && run.nodes.front().is_capture;
   for (auto& [path, bins] : paths) {
-    if (is_one_rate(joined(std::move(bins)), is_capture ? kMinSteadyCapture : kMinSteadyLine)) {
+    if (is_one_rate(joined(std::move(bins)))) {
       at_one_rate_.insert(path);
     }
   }
