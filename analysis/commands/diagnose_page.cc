@@ -363,8 +363,11 @@ void print_page(std::ostream& out, const cli::Terminal& terminal, const Diagnosi
   }
   const Advice advice = advice_of(diagnosis);
   print_line(out, terminal, "do", advice.what, advice.command);
-  const std::array more{std::string("chokepoint"), std::string("diagnose"), diagnosis.run,
-                        std::string("--all")};
+  std::vector<std::string> more{"chokepoint", "diagnose"};
+  if (diagnosis.nodes.empty() && !diagnosis.given.empty()) {
+    more.emplace_back("--with");  // no record: its name is that of the files
+  }
+  more.insert(more.end(), {diagnosis.run, "--all"});
   print_line(out, terminal, "confidence", confidence_text(diagnosis), record::shell_line(more));
 }
 

@@ -118,7 +118,18 @@ void add_waits(const std::vector<ToolFile>& all, Tool tool, std::vector<Claim>& 
   constexpr std::size_t kMaxLines = 64;
   const auto files = of_tool(all, tool);
   const std::vector<RankState> states = states_of(files);
-  if (states.size() < 2) {
+  if (states.empty()) {
+    return;
+  }
+  if (states.size() == 1) {
+    claims.push_back(
+        {.tool = Tool::FlightRecorder,
+         .about = About::NoneWaits,
+         .what = fmt::format("only a dump of rank {} is here, and for whom it may wait is in those "
+                             "of the others",
+                             states.front().rank),
+         .span = span_of(files),
+         .from = files_text(files)});
     return;
   }
   const WaitReason reason = reason_of(states);
