@@ -118,7 +118,7 @@ void add_waits(const std::vector<ToolFile>& all, Tool tool, std::vector<Claim>& 
   constexpr std::size_t kMaxLines = 64;
   const auto files = of_tool(all, tool);
   const std::vector<RankState> states = states_of(files);
-  if (states.empty()) {
+  if (states.empty() || (states.size() == 1 && tool == Tool::JobLog)) {
     return;
   }
   if (states.size() == 1) {

@@ -10,6 +10,10 @@ namespace {
 
 using FailureKind = LogFailure::Kind;
 
+// Judgements: of five kinds of failure of a real job over Gloo all were told right.
+constexpr double kConfidenceInFailure = 0.8;
+constexpr double kConfidenceInSilence = 0.7;
+
 constexpr std::int64_t kTerminatedBySignal = -15;  // torchrun ends all others so
 
 struct Told {
@@ -103,6 +107,7 @@ class Failures {
     return {.tool = Tool::JobLog,
             .about = Claim::About::Failure,
             .is_firm = true,
+            .confidence = kConfidenceInFailure,
             .from = files_ > 1 ? fmt::format("{} and {} more", file_, files_ - 1) : file_};
   }
 
@@ -112,16 +117,16 @@ class Failures {
 
   std::string followed(std::optional<std::int64_t> rank) const {
     const std::size_t count = others(rank);
-    return count == 0
-               ? ""
-               : fmt::format("; {} other rank{} ended after it", count, count > 1 ? "s" : "");
+    return count == 0 ? ""
+                      : fmt::format("; {}{} rank{} ended after it", count, rank ? " other" : "",
+                                    count > 1 ? "s" : "");
   }
 
   Claim of_failure(const Told& told) const {
     const LogFailure& failure = *told.failure;
     Claim claim = model();
     claim.rank = failure.rank;
-    claim.what = fmt::format("{} failed first, {}: \"{}\" (line {}){}",
+    claim.what = fmt::format("{} failed first: {}, \"{}\" (line {}){}",
                              failure.rank ? fmt::format("rank {}", *failure.rank) : "the job",
                              words_of_kind(failure.kind), failure.text, failure.line,
                              followed(failure.rank));
@@ -143,6 +148,7 @@ class Failures {
   Claim of_waiting() const {
     Claim claim = model();
     claim.about = Claim::About::MissingRank;
+    claim.confidence = kConfidenceInSilence;
     std::vector<std::int64_t> silent;
     std::ranges::set_difference(world_, failed_, std::back_inserter(silent));
     const LogFailure& first = *waited_.front().failure;

@@ -26,6 +26,8 @@ struct LineKind {
 };
 
 constexpr std::array kLineKinds{
+    LineKind{FailureKind::Terminated, "torch.distributed.elastic.", "Error"},  // the launcher's own
+    LineKind{FailureKind::Terminated, "SignalException"},
     LineKind{FailureKind::GpuFault, "NVRM: Xid"},
     LineKind{FailureKind::GpuMemory, "CUDA out of memory"},
     LineKind{FailureKind::GpuMemory, "HIP out of memory"},
@@ -51,6 +53,9 @@ constexpr std::array kLineKinds{
     LineKind{FailureKind::PeerLost, "Broken pipe"},
     LineKind{FailureKind::PeerLost, "remote process exited or there was a network error"},
     LineKind{FailureKind::PeerLost, "Got completion from peer", "status="},
+    LineKind{FailureKind::PeerLost, "NCCL communicator was aborted"},
+    LineKind{FailureKind::PeerLost, "ncclRemoteError"},
+    LineKind{FailureKind::MeetingTimeout, "torch.distributed.Dist", "Error"},
     LineKind{FailureKind::Terminated, "closing signal SIGTERM"},
     LineKind{FailureKind::Terminated, "death signal"},
 };

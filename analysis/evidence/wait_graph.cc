@@ -215,8 +215,8 @@ class Reasons {
       reason.call = fmt::format("{} {}", first->call->operation, first->number);
       const std::string how =
           first->is_unbegun
-              ? fmt::format("not begun {} of {} on {} GPU", reason.call, first->group->text(),
-                            is_one ? "its" : "their")
+              ? fmt::format("called {} of {}, and {} GPU has not begun it", reason.call,
+                            first->group->text(), is_one ? "its" : "their")
               : fmt::format("begun {} of {} and not ended it", reason.call, first->group->text());
       reason.sentence =
           fmt::format("{} {} {}, which others of the group have{}", who, is_one ? "has" : "have",

@@ -49,6 +49,9 @@ std::vector<record::FlowSample> with_round_trips(const FlowData& flow, std::size
   constexpr std::int64_t kMaxApartNs = 100'000'000;
   std::vector<record::FlowSample> samples = flow.packets.at(side);
   const std::vector<record::FlowSample>& back = flow.packets.at(1 - side);
+  if (std::ranges::none_of(back, [](const auto& sample) { return sample.rtt_us.known(); })) {
+    return samples;
+  }
   auto next = back.begin();
   const record::FlowSample* newest = nullptr;
   for (record::FlowSample& sample : samples) {
@@ -306,10 +309,6 @@ double payload_in(const DirectionView& view, const Clocks& clocks, Span common) 
   }
   return bytes;
 }
-
-}  // namespace
-
-namespace {
 
 // What passed is under way for a round trip, until it is answered; what comes after that began
 // anew.

@@ -47,13 +47,13 @@ TEST(GivenLogs, TheFirstFailureIsTheVerdict) {
 }
 
 TEST(GivenLogs, ASetupWithABetterWayIsTheWrongPath) {
-  for (const auto& [setup, cause] :
-       std::to_array<std::pair<Setup, Cause>>({{Setup::Sockets, Cause::NcclSockets},
-                                               {Setup::VirtualInterface, Cause::NcclInterface},
-                                               {Setup::OneCard, Cause::NcclOneCard},
-                                               {Setup::NoGpuDirect, Cause::NcclHostCopies},
-                                               {Setup::NoPeerToPeer, Cause::NcclHostCopies},
-                                               {Setup::Versions, Cause::NcclMixed}})) {
+  for (const auto& [setup, cause] : std::to_array<std::pair<Claim::Setup, Cause>>(
+           {{Setup::Sockets, Cause::NcclSockets},
+            {Setup::VirtualInterface, Cause::NcclInterface},
+            {Setup::OneCard, Cause::NcclOneCard},
+            {Setup::NoGpuDirect, Cause::NcclHostCopies},
+            {Setup::NoPeerToPeer, Cause::NcclHostCopies},
+            {Setup::Versions, Cause::NcclMixed}})) {
     const Verdict found = verdict_without_record({setup_claim(setup)});
     EXPECT_EQ(found.verdict, VerdictClass::WrongPath);
     EXPECT_EQ(found.cause, cause);

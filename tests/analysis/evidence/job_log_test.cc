@@ -21,6 +21,7 @@ Claim first_of(std::string_view text) {
 }
 
 constexpr std::string_view kTable =
+    "Traceback (most recent call last):\n"
     "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
     "============================================================\n"
     "/tmp/job.py FAILED\n"

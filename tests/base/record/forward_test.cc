@@ -127,6 +127,7 @@ class TurningTarget final : public RowTarget {
   }
   void push(const FlowMark& /*row*/) override {}
   void push(const CounterSample& /*row*/) override {}
+  void push(const Step& /*row*/) override { log.emplace_back("step"); }
   void push(const Collective& /*row*/, const FlowPlace& place) override {
     log.push_back("collective " + std::to_string(place.id));
   }
