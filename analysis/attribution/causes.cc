@@ -110,6 +110,22 @@ std::string said_of(const Verdict& verdict) {
       return "ranks entered process groups in another order than others, and wait for each other";
     case Cause::CallMismatch:
       return fmt::format("ranks called different things as {}", call);
+    case Cause::RankFailed:
+      return fmt::format("{} failed first, as a job's log says", rank_of(verdict.where));
+    case Cause::NcclSockets:
+      return fmt::format("NCCL on {} uses sockets beside RDMA devices",
+                         or_else(verdict.where.node, "a host"));
+    case Cause::NcclInterface:
+      return fmt::format("NCCL on {} goes by an interface that leads to no other host directly",
+                         or_else(verdict.where.node, "a host"));
+    case Cause::NcclOneCard:
+      return fmt::format("NCCL on {} uses one of several RDMA devices",
+                         or_else(verdict.where.node, "a host"));
+    case Cause::NcclHostCopies:
+      return fmt::format("NCCL on {} copies through the host's memory",
+                         or_else(verdict.where.node, "a host"));
+    case Cause::NcclMixed:
+      return "ranks differ in NCCL's version or network";
     default:
       return fmt::format("{} has not come to {}, as another tool's files say",
                          rank_of(verdict.where), call);

@@ -75,7 +75,7 @@ std::map<std::string, std::int64_t> numbers_of(const NodeData& node) {
 void choose_flows(NodeData& node) {
   std::map<std::pair<std::string, std::string>, double> between;
   for (const FlowData& flow : node.flows) {
-    const auto ends = std::minmax(address_of(flow, 0), address_of(flow, 1));
+    const auto ends = std::minmax({address_of(flow, 0), address_of(flow, 1)});
     between[{ends.first, ends.second}] += flow.row.protocol == "udp" ? 0 : bytes_of(flow);
   }
   double most = 0;
@@ -83,7 +83,7 @@ void choose_flows(NodeData& node) {
     most = std::max(most, bytes);
   }
   for (FlowData& flow : node.flows) {
-    const auto ends = std::minmax(address_of(flow, 0), address_of(flow, 1));
+    const auto ends = std::minmax({address_of(flow, 0), address_of(flow, 1)});
     if (flow.row.protocol != "udp" && most > 0 && bytes_of(flow) > 0 &&
         between[{ends.first, ends.second}] >= kMinShareOfJob * most) {
       flow.row.process = 1;

@@ -660,7 +660,7 @@ export interface Diagnosis {
   } | null;
   readonly verdict: {
     readonly class: "compute" | "straggler" | "input" | "storage" | "stalled" | "lan-bandwidth" | "lan-loss" | "lan-latency" | "wan-bandwidth" | "wan-loss" | "wan-latency" | "receiver-host" | "sender-host" | "pcie-nic" | "pcie-gpu" | "rdma-congestion" | "rdma-loss" | "wrong-path" | "unknown";
-    readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "rank-gone" | "rank-missing" | "rank-reported" | "call-hung" | "call-order" | "call-mismatch" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "meeting-family" | null;
+    readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "rank-gone" | "rank-missing" | "rank-reported" | "call-hung" | "call-order" | "call-mismatch" | "rank-failed" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "nccl-sockets" | "nccl-interface" | "nccl-one-card" | "nccl-host-copies" | "nccl-mixed" | "meeting-family" | null;
     readonly sentence: string;
     readonly where: {
       readonly from: string | null;
@@ -691,7 +691,7 @@ export interface Diagnosis {
   };
   readonly others: readonly ({
     readonly class: "compute" | "straggler" | "input" | "storage" | "stalled" | "lan-bandwidth" | "lan-loss" | "lan-latency" | "wan-bandwidth" | "wan-loss" | "wan-latency" | "receiver-host" | "sender-host" | "pcie-nic" | "pcie-gpu" | "rdma-congestion" | "rdma-loss" | "wrong-path" | "unknown";
-    readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "rank-gone" | "rank-missing" | "rank-reported" | "call-hung" | "call-order" | "call-mismatch" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "meeting-family" | null;
+    readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "rank-gone" | "rank-missing" | "rank-reported" | "call-hung" | "call-order" | "call-mismatch" | "rank-failed" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "nccl-sockets" | "nccl-interface" | "nccl-one-card" | "nccl-host-copies" | "nccl-mixed" | "meeting-family" | null;
     readonly sentence: string;
     readonly where: {
       readonly from: string | null;
@@ -742,7 +742,7 @@ export interface Diagnosis {
     readonly source: string;
   })[];
   readonly given: readonly ({
-    readonly tool: "flight-recorder" | "profiler" | "nccl-inspector" | "nccl-ras" | "slurm" | "nccl-tests" | "perftest" | "chokepoint";
+    readonly tool: "flight-recorder" | "profiler" | "nccl-inspector" | "nccl-ras" | "slurm" | "job-log" | "nccl-tests" | "perftest" | "chokepoint";
     readonly what: string;
     readonly theirs: number | null;
     readonly ours: number | null;
