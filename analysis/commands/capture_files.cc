@@ -9,12 +9,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
+#include <ranges>
 #include <utility>
 
 #include "base/record/reader.h"
 #include "base/record/schema.h"
 #include "base/sys/process.h"
+#include "base/sys/regular_file.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -91,9 +92,15 @@ bool is_capture_file(const std::string& path) {
   if (!fs::is_regular_file(path, failed)) {
     return false;
   }
-  std::ifstream file(path, std::ios::binary);
   Magic begin{};
-  file.read(reinterpret_cast<char*>(begin.data()), begin.size());
+  const Result<sys::Descriptor> file = sys::open_named("read", path);
+  const Result<std::string> head =
+      file ? sys::read_up_to(*file, begin.size(), "read", path) : std::unexpected(file.error());
+  if (!head || head->size() < begin.size()) {
+    return false;
+  }
+  std::ranges::transform(*head | std::views::take(begin.size()), begin.begin(),
+                         [](char byte) { return static_cast<unsigned char>(byte); });
   return std::ranges::count(kMagics, begin) > 0 || (begin[0] == kGzip[0] && begin[1] == kGzip[1]);
 }
 

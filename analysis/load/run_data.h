@@ -64,10 +64,11 @@ struct NodeData {
   bool is_complete = false;          // the watching ended cleanly
   std::string why_without_end = {};  // for people, where it did not
   bool is_capture = false;           // of packets alone: 'chokepoint capture --record'
-  // Has no record of its own: what a capture at another host shows. Its connections have no samples.
+  // Has no record of its own: what a capture at another host shows. Its connections have no
+  // samples.
   bool is_inferred = false;
-  Span span = {};                    // of the session that watched the job
-  std::int64_t wall_start_ns = 0;    // span.start_ns by the wall clock
+  Span span = {};                  // of the session that watched the job
+  std::int64_t wall_start_ns = 0;  // span.start_ns by the wall clock
   // If the record is too large to be read whole: the spans of which samples were read, the same
   // moments of all nodes. Everything else (flows, totals, events, facts, steps, small tables of
   // samples) is whole.
