@@ -31,8 +31,6 @@ std::string_view words_of_kind(FailureKind kind) {
       return "the host's memory was full";
     case FailureKind::Killed:
       return "it was killed or crashed";
-    case FailureKind::MeetingTimeout:
-      return "ranks did not meet";
     default:
       return "it raised an exception";
   }

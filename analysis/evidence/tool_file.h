@@ -150,7 +150,6 @@ struct LogFailure {
   };
   Kind kind = Kind::Exception;
   std::optional<std::int64_t> rank = {};
-  std::string host = {};
   std::int64_t in_year_ns = -1;  // since the year began, as most logs have it; -1: unknown
   std::uint64_t line = 0;
   std::string text = {};
