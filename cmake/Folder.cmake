@@ -65,7 +65,7 @@ add_custom_target(threads)
 
 # What is tested is compiled as users get it; the tests themselves need no more than a compiler that
 # is quick.
-set(CHOKEPOINT_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+set(CHOKEPOINT_TEST_OPTIONS $<$<CONFIG:Release>:-O0>)
 
 # The headers that most folders include, compiled once for all of them, by clang alone: GCC forgets that
 # they are the system's, and warns of what it only guesses at inside them.

@@ -109,7 +109,7 @@ struct EnumNames<analysis::Confirmation::State> {
 template <>
 struct Fields<analysis::PlannedTest> {
   using P = analysis::PlannedTest;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("test", &P::kind, "which of the tests that 'chokepoint explain' lists"),
       field("on", &P::on, "the node that runs it"),
       field("to", &P::to, "the other node").null_if_empty(),
@@ -123,7 +123,7 @@ struct Fields<analysis::TestResult> {
   using R = analysis::TestResult;
   static constexpr std::size_t kMaxName = 256;
   static constexpr std::size_t kMaxText = 8192;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("test", &R::kind, "which of the tests that 'chokepoint explain' lists"),
       field("on", &R::on, "the node that ran it").up_to_bytes(kMaxName),
       field("to", &R::to, "the other node").null_if_empty().up_to_bytes(kMaxName),
@@ -147,7 +147,7 @@ struct Fields<analysis::TestResult> {
 template <>
 struct Fields<analysis::Confirmation> {
   using C = analysis::Confirmation;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("state", &C::state, "of the verdict; open: the tests decide nothing"),
       field("sentence", &C::sentence, "for people"),
       field("confidence_before", &C::confidence_before, "in the verdict, without the tests")

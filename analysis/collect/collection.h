@@ -39,7 +39,7 @@ namespace chokepoint {
 template <>
 struct Fields<record::Collected> {
   using C = record::Collected;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("file", &C::file, "in the folder"), field("source", &C::source, "HOST:FILE"),
       field("bytes", &C::bytes, "of the record").at_least(0),
       field("sent_bytes", &C::sent_bytes, "that had to be transferred now").at_least(0),
@@ -51,7 +51,7 @@ struct Fields<analysis::CollectOutcome> {
   using O = analysis::CollectOutcome;
   static constexpr std::string_view kSchema = "chokepoint.collect/1";
   static constexpr const char* kCommand = "collect";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("folder", &O::folder, "where the records are now"),
       field("records", &O::collected, "that came"),
       field("troubles", &O::troubles, "what could not be collected, a line each")};

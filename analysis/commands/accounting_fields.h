@@ -11,7 +11,7 @@ namespace chokepoint {
 template <>
 struct Fields<analysis::Accounting> {
   using A = analysis::Accounting;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
 #define ACCOUNT(enumerator, name, words, text) \
   computed<A>(                                 \
       name, [](const A& accounting) { return accounting[analysis::Account::enumerator]; }, text),

@@ -131,7 +131,7 @@ struct EnumNames<analysis::Better> {
 template <>
 struct Fields<analysis::ShownFigure> {
   using F = analysis::ShownFigure;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("key", &F::key, "as options and documents name it"),
       field("title", &F::title, "of a column"), field("unit", &F::unit, "of its values"),
       field("better", &F::better, "which way is better; null: neither")};
@@ -140,7 +140,7 @@ struct Fields<analysis::ShownFigure> {
 template <>
 struct Fields<analysis::Estimate> {
   using E = analysis::Estimate;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("mean", &E::mean, "of the row's runs"),
       field("sd", &E::sd, "standard deviation; null of one run").at_least(0),
       computed<E>(
@@ -157,7 +157,7 @@ struct Fields<analysis::Estimate> {
 template <>
 struct Fields<analysis::AccountChange> {
   using C = analysis::AccountChange;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       computed<C>(
           "account", [](const C& change) { return name_of(change.account); },
           "of accounting_ms_per_step"),
@@ -170,7 +170,7 @@ struct Fields<analysis::AccountChange> {
 template <>
 struct Fields<analysis::FactChange> {
   using C = analysis::FactChange;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("hosts", &C::hosts, "on which it differs alike"),
       field("subject", &C::subject, "kernel, sysctl, nic eth0 …"),
       field("key", &C::key, "null: the subject itself came or went").null_if_empty(),
@@ -183,7 +183,7 @@ struct Fields<analysis::FactChange> {
 template <>
 struct Fields<analysis::Difference> {
   using D = analysis::Difference;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("baseline", &D::baseline, "number of that row"),
       field("before", &D::before, "the baseline's mean of the metric"),
       field("after", &D::after, "the row's own"),
@@ -209,14 +209,14 @@ struct Fields<analysis::Difference> {
 template <>
 struct Fields<analysis::ShownDifference> {
   using D = analysis::ShownDifference;
-  static constexpr std::tuple kList{spread(&D::difference),
-                                    field("sentence", &D::sentence, "all of that")};
+  static constexpr FieldList kList{spread(&D::difference),
+                                   field("sentence", &D::sentence, "all of that")};
 };
 
 template <>
 struct Fields<analysis::ShownGroupVerdict> {
   using V = analysis::ShownGroupVerdict;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("class", &V::verdict, "that most runs have"),
       field("lost_ms_per_step", &V::lost_ms_per_step, "mean of the runs").at_least(0),
       field("classes", &V::classes, "how many runs have which")};
@@ -225,7 +225,7 @@ struct Fields<analysis::ShownGroupVerdict> {
 template <>
 struct Fields<analysis::ShownGroup> {
   using G = analysis::ShownGroup;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &G::name,
             "`2x1 Tensor`: the values of the keys that differ among the rows, folders without what "
             "all of them begin with"),
@@ -244,21 +244,21 @@ struct Fields<analysis::ShownGroup> {
 template <>
 struct Fields<analysis::ShownSteps> {
   using S = analysis::ShownSteps;
-  static constexpr std::tuple kList{field("count", &S::count, "null: none were found"),
-                                    field("source", &S::source, "how steps were found")};
+  static constexpr FieldList kList{field("count", &S::count, "null: none were found"),
+                                   field("source", &S::source, "how steps were found")};
 };
 
 template <>
 struct Fields<analysis::SourcedValue> {
   using V = analysis::SourcedValue;
-  static constexpr std::tuple kList{field("value", &V::value, "of this run"),
-                                    field("from", &V::from, "how it came about")};
+  static constexpr FieldList kList{field("value", &V::value, "of this run"),
+                                   field("from", &V::from, "how it came about")};
 };
 
 template <>
 struct Fields<analysis::ShownRunVerdict> {
   using V = analysis::ShownRunVerdict;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("class", &V::verdict, "of bottleneck"),
       field("cause", &V::cause, "finer than the class"),
       field("sentence", &V::sentence, "for people"),
@@ -270,7 +270,7 @@ struct Fields<analysis::ShownRunVerdict> {
 template <>
 struct Fields<analysis::ShownRun> {
   using R = analysis::ShownRun;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("path", &R::path, "the run's folder, or the document's file"),
       field("folder", &R::folder, "the DIR that it came with"),
       field("group", &R::group, "number of its row, from 0"),
@@ -290,14 +290,14 @@ struct Fields<analysis::ShownRun> {
 template <>
 struct Fields<analysis::LeftOut> {
   using L = analysis::LeftOut;
-  static constexpr std::tuple kList{field("path", &L::path, "of the run"),
-                                    field("reason", &L::reason, "why it could not be read")};
+  static constexpr FieldList kList{field("path", &L::path, "of the run"),
+                                   field("reason", &L::reason, "why it could not be read")};
 };
 
 template <>
 struct Fields<analysis::ShownComparison> {
   using C = analysis::ShownComparison;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("of", &C::of, "what is compared"),
       field("by", &C::by, "the keys that make rows, in order"),
       field("metric", &C::metric, "the figure that is tested"),

@@ -18,7 +18,7 @@ namespace chokepoint {
 template <>
 struct Fields<analysis::StepTimes> {
   using S = analysis::StepTimes;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       computed<S>(
           "count", [](const S& s) { return s.source ? std::optional(s.count) : std::nullopt; },
           "null: none were found"),
@@ -31,7 +31,7 @@ struct Fields<analysis::StepTimes> {
 template <>
 struct Fields<analysis::Where> {
   using W = analysis::Where;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("from", &W::from, "the node that sends").null_if_empty(),
       field("to", &W::to, "the node that receives").null_if_empty(),
       field("direction", &W::direction, "both: also from `to` to `from`").null_if_empty(),
@@ -46,7 +46,7 @@ struct Fields<analysis::Where> {
 template <>
 struct Fields<analysis::Evidence> {
   using E = analysis::Evidence;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("what", &E::what, "what was measured"),
       field("value", &E::value, "null: it is no number"),
       field("unit", &E::unit, "of the value").null_if_empty(),
@@ -56,7 +56,7 @@ struct Fields<analysis::Evidence> {
 template <>
 struct Fields<analysis::Ceiling> {
   using C = analysis::Ceiling;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("probe", &C::probe, "which kind measured it"),
       field("what", &C::what, "throughput, unloaded round trip, copies to the GPU …"),
       field("from", &C::from, "the node that sends; of a device the node that has it"),
@@ -85,7 +85,7 @@ struct Fields<analysis::Ceiling> {
 template <>
 struct Fields<analysis::GivenClaim> {
   using G = analysis::GivenClaim;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("tool", &G::tool, "whose file it is"),
       field("what", &G::what, "that it says"),
       field("theirs", &G::theirs, "its figure; null: it is none"),
@@ -104,16 +104,16 @@ struct Fields<analysis::GivenClaim> {
 template <>
 struct Fields<analysis::RankFigures> {
   using R = analysis::RankFigures;
-  static constexpr std::tuple kList{field("rank", &R::rank, "in the job").at_least(0),
-                                    field("node", &R::node, "on which it ran").null_if_empty(),
-                                    field("computing_ms", &R::computing_ms, "a step"),
-                                    field("waiting_ms", &R::waiting_ms, "a step, for other ranks")};
+  static constexpr FieldList kList{field("rank", &R::rank, "in the job").at_least(0),
+                                   field("node", &R::node, "on which it ran").null_if_empty(),
+                                   field("computing_ms", &R::computing_ms, "a step"),
+                                   field("waiting_ms", &R::waiting_ms, "a step, for other ranks")};
 };
 
 template <>
 struct Fields<analysis::WhatIf> {
   using W = analysis::WhatIf;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       computed<W>(
           "account", [](const W& what_if) { return name_of(what_if.account); },
           "of accounting_ms_per_step"),
@@ -125,7 +125,7 @@ struct Fields<analysis::WhatIf> {
 template <>
 struct Fields<analysis::PathPart> {
   using P = analysis::PathPart;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("kind", &P::kind, "late: computing of a rank that others waited for"),
       field("rank", &P::rank, "null: not known").at_least(0),
       field("node", &P::node, "on which it ran").null_if_empty(),
@@ -137,7 +137,7 @@ struct Fields<analysis::PathPart> {
 template <>
 struct Fields<analysis::CriticalPath> {
   using C = analysis::CriticalPath;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("step", &C::step, "its number, counted from 1").at_least(1),
       field("length_ms", &C::length_ms, "from the last exchange of the step before to its own")
           .at_least(0),
@@ -162,7 +162,7 @@ struct Fields<analysis::Verdict> {
     std::erase(commands, "");
     return commands;
   }
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("class", &V::verdict, "of bottleneck"),
       computed<V>("cause", cause, "finer than the class"),
       computed<V>(
@@ -185,7 +185,7 @@ struct Fields<analysis::Verdict> {
 template <>
 struct Fields<analysis::Diagnosis> {
   using D = analysis::Diagnosis;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("run", &D::run, "the folder as it was given"),
       field("command", &D::command, "the job's").null_if_empty(),
       field("labels", &D::labels, "of the run"),

@@ -48,7 +48,7 @@ struct EnumNames<analysis::TopicKind> {
 template <>
 struct Fields<analysis::Topic> {
   using T = analysis::Topic;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &T::name, "of a class or a cause of verdicts, a check's id, or a known trap"),
       field("kind", &T::kind, "which of these"),
       field("means", &T::means, "for people"),
@@ -78,7 +78,7 @@ template <>
 struct Fields<analysis::Explanation> {
   static constexpr std::string_view kSchema = "chokepoint.explain/1";
   static constexpr const char* kCommand = "explain";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("topics", &analysis::Explanation::topics, "all of them, or those of that name")};
 };
 

@@ -61,7 +61,7 @@ struct EnumNames<analysis::CheckedFrom> {
 template <>
 struct Fields<analysis::Beside> {
   using B = analysis::Beside;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("predicted", &B::predicted, "by the models").at_least(0),
       field("measured", &B::measured, "in the run").at_least(0),
       computed<B>(
@@ -72,15 +72,15 @@ struct Fields<analysis::Beside> {
 template <>
 struct Fields<analysis::CheckedStep> {
   using S = analysis::CheckedStep;
-  static constexpr std::tuple kList{spread(&S::step_ms),
-                                    field("low", &S::low_ms, "the prediction's range").at_least(0),
-                                    field("high", &S::high_ms, "likewise").at_least(0)};
+  static constexpr FieldList kList{spread(&S::step_ms),
+                                   field("low", &S::low_ms, "the prediction's range").at_least(0),
+                                   field("high", &S::high_ms, "likewise").at_least(0)};
 };
 
 template <>
 struct Fields<analysis::CheckedRun> {
   using R = analysis::CheckedRun;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("run", &R::run, "its folder"),
       field("trouble", &R::trouble, "why it could not be checked").null_if_empty(),
       field("step_ms", &R::step, "null where there is trouble"),
@@ -93,7 +93,7 @@ struct Fields<analysis::CheckedRun> {
 template <>
 struct Fields<analysis::CheckFigures> {
   using F = analysis::CheckFigures;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("checked", &F::count, "runs without trouble"),
       field("median_error_percent", &F::median_error_percent,
             "of the steps, without sign; null of no run")
@@ -106,7 +106,7 @@ struct Fields<analysis::CheckFigures> {
 template <>
 struct Fields<analysis::PredictionCheck> {
   using C = analysis::PredictionCheck;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("predicted_from", &C::predicted_from,
             "each run itself by the models alone, the run of `from`, or figures"),
       field("from", &C::from, "a run's folder").null_if_empty(),

@@ -208,7 +208,7 @@ struct EnumNames<analysis::Transport> {
 template <>
 struct Fields<analysis::PredictionInputs> {
   using I = analysis::PredictionInputs;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("from", &I::from, "a run's folder").null_if_empty(),
       field("parameters", &I::parameters, "as they were given").null_if_empty(),
       field("type", &I::type, "of a parameter").null_if_empty(),
@@ -256,7 +256,7 @@ struct Fields<analysis::PredictionInputs> {
 template <>
 struct Fields<analysis::PredictedParts> {
   using P = analysis::PredictedParts;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("compute", &P::compute, "of a rank").at_least(0),
       field("communication", &P::communication, "all of it").at_least(0),
       field("exposed", &P::exposed, "of the communication: not hidden by computing").at_least(0),
@@ -267,7 +267,7 @@ struct Fields<analysis::PredictedParts> {
 template <>
 struct Fields<analysis::PredictedNetwork> {
   using N = analysis::PredictedNetwork;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("rate_mbps", &N::rate_mbps,
             "payload that a host's NICs carry, 10^6 bit/s; null: a curve replaces it")
           .at_least(0),
@@ -278,7 +278,7 @@ struct Fields<analysis::PredictedNetwork> {
 template <>
 struct Fields<analysis::PredictedStep> {
   using P = analysis::PredictedStep;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("step_ms", &P::step_ms, "what a step takes").at_least(0),
       field("low_ms", &P::low_ms, "between this").at_least(0),
       field("high_ms", &P::high_ms, "and this").at_least(0),
@@ -296,7 +296,7 @@ struct Fields<analysis::PredictedStep> {
 template <>
 struct Fields<analysis::PredictedVolume> {
   using V = analysis::PredictedVolume;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("step_bytes", &V::step_bytes, "in a step").at_least(0),
       field("epoch_bytes", &V::epoch_bytes, "null: how many there are is not known").at_least(0),
       field("run_bytes", &V::run_bytes, "null: the steps are not known").at_least(0)};
@@ -305,7 +305,7 @@ struct Fields<analysis::PredictedVolume> {
 template <>
 struct Fields<analysis::PredictedVolumes> {
   using V = analysis::PredictedVolumes;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("rank", &V::rank, "by a rank, payload"),
       field("inside_host", &V::inside_host,
             "by the busiest rank to others of its host, payload; only where hosts have several")
@@ -321,7 +321,7 @@ struct Fields<analysis::PredictedVolumes> {
 template <>
 struct Fields<analysis::PredictedGroup> {
   using G = analysis::PredictedGroup;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("kind", &G::kind, "tp, dp or zero1 to zero3, pp"),
       field("ranks", &G::ranks, "of a group").at_least(0),
       field("hosts", &G::hosts, "that the group on most is on").at_least(0),
@@ -342,7 +342,7 @@ struct Fields<analysis::PredictedGroup> {
 template <>
 struct Fields<analysis::PredictedMemory> {
   using M = analysis::PredictedMemory;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("weights_bytes", &M::weights_bytes, "and their copies in a shorter type").at_least(0),
       field("gradients_bytes", &M::gradients_bytes, "and DDP's buckets").at_least(0),
       field("optimizer_bytes", &M::optimizer_bytes, "its state").at_least(0),
@@ -356,14 +356,14 @@ struct Fields<analysis::PredictedMemory> {
 template <>
 struct Fields<analysis::PredictedSpread> {
   using S = analysis::PredictedSpread;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       spread(&S::memory), field("parallelism", &S::parallelism, "how the job is then spread")};
 };
 
 template <>
 struct Fields<analysis::PredictedMemories> {
   using M = analysis::PredictedMemories;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       spread(&M::memory), field("limit_bytes", &M::limit_bytes, "as it was given").at_least(0),
       field("ways", &M::ways, "the same job spread otherwise; empty without a limit")};
 };
@@ -371,15 +371,15 @@ struct Fields<analysis::PredictedMemories> {
 template <>
 struct Fields<analysis::PredictedLink> {
   using L = analysis::PredictedLink;
-  static constexpr std::tuple kList{field("name", &L::name, "of the link"),
-                                    field("link_mbps", &L::link_mbps, "10^6 bit/s").at_least(0),
-                                    spread(&L::step)};
+  static constexpr FieldList kList{field("name", &L::name, "of the link"),
+                                   field("link_mbps", &L::link_mbps, "10^6 bit/s").at_least(0),
+                                   spread(&L::step)};
 };
 
 template <>
 struct Fields<analysis::PredictedUpgrade> {
   using U = analysis::PredictedUpgrade;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       spread(&U::link), field("cost", &U::cost, "as it was given").at_least(0),
       field("saved_s", &U::saved_s, "per run"),
       field("cost_per_saved_hour", &U::cost_per_saved_hour, "null: nothing is saved").at_least(0),
@@ -392,7 +392,7 @@ struct Fields<analysis::ShownPrediction> {
   using P = analysis::ShownPrediction;
   static constexpr std::string_view kSchema = "chokepoint.prediction/1";
   static constexpr const char* kCommand = "predict";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("inputs", &P::inputs, "what was given, or taken from a run"),
       spread(&P::step),
       field("sent_bytes_per_step", &P::sent_bytes_per_step, "of a rank").at_least(0),

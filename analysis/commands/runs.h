@@ -40,7 +40,7 @@ namespace chokepoint {
 template <>
 struct Fields<analysis::ListedRun> {
   using R = analysis::ListedRun;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("run", &R::path, "its folder"),
       field("state", &R::state,
             "running, cut off (a record without an end), exit N or ended; null: it could not be "
@@ -61,8 +61,8 @@ struct Fields<analysis::RunList> {
   using L = analysis::RunList;
   static constexpr std::string_view kSchema = "chokepoint.runs/1";
   static constexpr const char* kCommand = "runs";
-  static constexpr std::tuple kList{field("folder", &L::folder, "as it was given"),
-                                    field("runs", &L::runs, "the newest first")};
+  static constexpr FieldList kList{field("folder", &L::folder, "as it was given"),
+                                   field("runs", &L::runs, "the newest first")};
 };
 
 }  // namespace chokepoint

@@ -43,18 +43,18 @@ namespace chokepoint {
 template <>
 struct Fields<analysis::TestedPeer> {
   using P = analysis::TestedPeer;
-  static constexpr std::tuple kList{field("host", &P::host).or_default(),
-                                    field("name", &P::name).null_if_empty(),
-                                    field("family", &P::family).or_default()};
+  static constexpr FieldList kList{field("host", &P::host).or_default(),
+                                   field("name", &P::name).null_if_empty(),
+                                   field("family", &P::family).or_default()};
 };
 
 template <>
 struct Fields<analysis::TestHead> {
   using H = analysis::TestHead;
-  static constexpr std::tuple kList{field("schema", &H::schema).or_default(),
-                                    field("host", &H::host).or_default(), field("peer", &H::peer),
-                                    field("interrupted", &H::interrupted).or_default(),
-                                    field("host_facts", &H::host_facts)};
+  static constexpr FieldList kList{field("schema", &H::schema).or_default(),
+                                   field("host", &H::host).or_default(), field("peer", &H::peer),
+                                   field("interrupted", &H::interrupted).or_default(),
+                                   field("host_facts", &H::host_facts)};
 };
 
 }  // namespace chokepoint

@@ -58,7 +58,7 @@ namespace chokepoint {
 template <>
 struct Fields<analysis::confirm::SavedTest> {
   using K = analysis::confirm::SavedTest;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       spread(&K::result),
       field("document", &K::document, "as the test printed it; null where it measured nothing")};
 };
@@ -70,7 +70,7 @@ struct Fields<analysis::confirm::SavedDocument> {
   static constexpr const char* kPrinted =
       "what `chokepoint diagnose --confirm` keeps beside a run; `value`, `unit`, `job_value`, "
       "`says` and `sentence` of a test follow from its `document` and the run when it is read";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("run", &K::run, "the folder as it was given"),
       field("class", &K::verdict, "of the verdict that was tested"),
       field("cost_s", &K::cost_s,

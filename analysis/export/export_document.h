@@ -79,7 +79,7 @@ struct EnumNames<analysis::ExportFormat> {
 template <>
 struct Fields<analysis::WrittenFile> {
   using W = analysis::WrittenFile;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       computed<W>(
           "path", [](const W& file) { return file.path.string(); }, "as it was given"),
       field("bytes", &W::bytes, "of its content")};
@@ -90,17 +90,17 @@ struct Fields<analysis::Exported> {
   using E = analysis::Exported;
   static constexpr std::string_view kSchema = "chokepoint.exported/1";
   static constexpr const char* kCommand = "export";
-  static constexpr std::tuple kList{
-      field("run", &E::run, "the folder as it was given"), field("to", &E::to, "the format"),
-      field("rows", &E::rows, "that were read"),
-      field("events", &E::events, "of a trace; null of other formats"),
-      field("files", &E::files, "that were written")};
+  static constexpr FieldList kList{field("run", &E::run, "the folder as it was given"),
+                                   field("to", &E::to, "the format"),
+                                   field("rows", &E::rows, "that were read"),
+                                   field("events", &E::events, "of a trace; null of other formats"),
+                                   field("files", &E::files, "that were written")};
 };
 
 template <>
 struct Fields<analysis::NodeClock> {
   using C = analysis::NodeClock;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("source", &C::source, "how its offset is known"),
       field("offset_ns", &C::offset_ns, "its time less the common time"),
       field("drift_ppm", &C::drift_ppm, "how much faster it runs"),
@@ -112,7 +112,7 @@ struct Fields<analysis::NodeClock> {
 template <>
 struct Fields<analysis::ExportedNodeHead> {
   using H = analysis::ExportedNodeHead;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("node", &H::node, "its name"),
       field("host", &H::host, "on which it ran").null_if_empty(),
       field("command", &H::command, "the job's; null without one").null_if_empty(),
@@ -131,14 +131,14 @@ struct JsonForm<analysis::TableCell> {
 template <>
 struct Fields<analysis::TableContents> {
   using T = analysis::TableContents;
-  static constexpr std::tuple kList{field("columns", &T::columns, "their names"),
-                                    field("rows", &T::rows, "each with a value for each column")};
+  static constexpr FieldList kList{field("columns", &T::columns, "their names"),
+                                   field("rows", &T::rows, "each with a value for each column")};
 };
 
 template <>
 struct Fields<analysis::ExportedNode> {
   using N = analysis::ExportedNode;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       spread(&N::head), field("tables", &N::tables, "by the names of docs/guide/export.md")};
 };
 
@@ -147,7 +147,7 @@ struct Fields<analysis::ExportDocument> {
   using D = analysis::ExportDocument;
   static constexpr std::string_view kSchema = "chokepoint.export/1";
   static constexpr const char* kPrinted = "what `chokepoint export DIR --to json` writes";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("run", &D::run, "the folder as it was given"),
       field("zero_wall_ns", &D::zero_wall_ns,
             "nanoseconds since 1970 at which the common clock's seconds are 0"),

@@ -64,7 +64,7 @@ struct EnumNames<analysis::NodeState> {
 template <>
 struct Fields<analysis::LiveNode> {
   using N = analysis::LiveNode;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("node", &N::name, "as its record or its metrics name it"),
       field("state", &N::state, "of the watch"),
       field("command", &N::command, "of the job; null from metrics").null_if_empty(),

@@ -116,7 +116,7 @@ namespace chokepoint {
 template <>
 struct Fields<analysis::Steps> {
   using S = analysis::Steps;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       computed<S>(
           "count",
           [](const S& steps) { return steps.source ? std::optional(steps.count) : std::nullopt; },
@@ -136,7 +136,7 @@ struct Fields<analysis::Steps> {
 template <>
 struct Fields<analysis::Volume> {
   using V = analysis::Volume;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("sent_bytes", &V::sent_bytes, "of the job").at_least(0),
       field("received_bytes", &V::received_bytes, "of the job").at_least(0)};
 };
@@ -144,16 +144,16 @@ struct Fields<analysis::Volume> {
 template <>
 struct Fields<analysis::ShownVolume> {
   using V = analysis::ShownVolume;
-  static constexpr std::tuple kList{spread(&V::volume),
-                                    field("network_mbps_full_duplex", &V::full_duplex_mbps,
-                                          "both ways together over the duration, 10^6 bit/s")
-                                        .at_least(0)};
+  static constexpr FieldList kList{spread(&V::volume),
+                                   field("network_mbps_full_duplex", &V::full_duplex_mbps,
+                                         "both ways together over the duration, 10^6 bit/s")
+                                       .at_least(0)};
 };
 
 template <>
 struct Fields<analysis::ShownRunVolume> {
   using V = analysis::ShownRunVolume;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       spread(&V::volume),
       field("network_mbps", &V::network_mbps, "of the node that moved most, both ways, 10^6 bit/s")
           .at_least(0)};
@@ -161,7 +161,7 @@ struct Fields<analysis::ShownRunVolume> {
 
 template <>
 struct Fields<analysis::ShownOverhead> {
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("cpu_percent", &analysis::ShownOverhead::cpu_percent, "of one core, that watching took")
           .at_least(0)};
 };
@@ -169,7 +169,7 @@ struct Fields<analysis::ShownOverhead> {
 template <>
 struct Fields<analysis::ProbeSummary> {
   using P = analysis::ProbeSummary;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("kind", &P::kind, "doctor, tcp …"),
       field("peer", &P::peer, "the other end").null_if_empty(),
       field("direction", &P::direction, "as this node calls it").null_if_empty(),
@@ -182,7 +182,7 @@ struct Fields<analysis::ProbeSummary> {
 template <>
 struct Fields<analysis::NodeSummary> {
   using N = analysis::NodeSummary;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &N::name, "as its record names it"),
       field("host", &N::host, "on which it ran").null_if_empty(),
       field("file", &N::file, "of the record"),
@@ -235,7 +235,7 @@ struct Fields<analysis::RunSummary> {
   }
   static constexpr std::string_view kSchema = "chokepoint.run/1";
   static constexpr const char* kCommand = "record show";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("command", &R::command, "the job's").null_if_empty(),
       field("exit_status", &R::exit_status, "the first that is not 0, else 0; null: not known"),
       field("labels", &R::labels, "of the run"),

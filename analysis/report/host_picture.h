@@ -90,7 +90,7 @@ std::vector<HostPicture> host_pictures(const RunData& run);
 template <>
 struct chokepoint::Fields<chokepoint::analysis::DoctorCheck> {
   using C = analysis::DoctorCheck;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("id", &C::id, "name of the check"),
       field("status", &C::status, "PASS, INFO, UNKNOWN, WARNING or CRITICAL").null_if_empty(),
       field("subject", &C::subject, "the interface or device; host: the host").null_if_empty(),

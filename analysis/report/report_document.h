@@ -213,7 +213,7 @@ struct EnumNames<analysis::MomentKind> {
 template <>
 struct Fields<analysis::BarColumns> {
   using B = analysis::BarColumns;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("number", &B::number, "of the first step of each bar").at_least(0),
       field("start_s", &B::start_s, "of that step"),
       field("count", &B::count, "of how many steps the bar is the mean").at_least(1),
@@ -223,7 +223,7 @@ struct Fields<analysis::BarColumns> {
 template <>
 struct Fields<analysis::ShownAccounting> {
   using A = analysis::ShownAccounting;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("accounts", &A::accounts, "their names"),
       field("total_ms_per_step", &A::total_ms_per_step, "in their order").at_least(0),
       field("steps", &A::steps, "as bars"), field("source", &A::source, "how it came about")};
@@ -232,7 +232,7 @@ struct Fields<analysis::ShownAccounting> {
 template <>
 struct Fields<analysis::ShownClock> {
   using C = analysis::ShownClock;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("source", &C::source, "how it is known"),
       field("error_ms", &C::error_ms, "at most; null: not known").at_least(0)};
 };
@@ -240,21 +240,21 @@ struct Fields<analysis::ShownClock> {
 template <>
 struct Fields<analysis::NodeTime> {
   using N = analysis::NodeTime;
-  static constexpr std::tuple kList{field("name", &N::name, "as its record names it"),
-                                    field("ranks", &N::ranks, "on it").at_least(0),
-                                    computed<N>(
-                                        "clock",
-                                        [](const N& node) {
-                                          return analysis::ShownClock{
-                                              .source = node.clock_source,
-                                              .error_ms = node.clock_error_ms};
-                                        },
-                                        "against the common one")};
+  static constexpr FieldList kList{field("name", &N::name, "as its record names it"),
+                                   field("ranks", &N::ranks, "on it").at_least(0),
+                                   computed<N>(
+                                       "clock",
+                                       [](const N& node) {
+                                         return analysis::ShownClock{
+                                             .source = node.clock_source,
+                                             .error_ms = node.clock_error_ms};
+                                       },
+                                       "against the common one")};
 };
 
 template <>
 struct Fields<analysis::AxisColumns> {
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("edges_s", &analysis::AxisColumns::edges_s, "of its bins")};
 };
 
@@ -269,7 +269,7 @@ struct Fields<analysis::Track> {
     }
     return rounded;
   }
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("group", &T::group, "one picture shows a group"),
       field("node", &T::node, "whose record has it"),
       field("flow", &T::flow, "its id in `flows`"),
@@ -285,14 +285,14 @@ struct Fields<analysis::Track> {
 template <>
 struct Fields<analysis::SpanColumns> {
   using S = analysis::SpanColumns;
-  static constexpr std::tuple kList{field("start_s", &S::start_s, "of each"),
-                                    field("end_s", &S::end_s, "of each")};
+  static constexpr FieldList kList{field("start_s", &S::start_s, "of each"),
+                                   field("end_s", &S::end_s, "of each")};
 };
 
 template <>
 struct Fields<analysis::StepColumns> {
   using S = analysis::StepColumns;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("source", &S::source, "how steps were found"),
       spread(&S::spans),
       field("count", &S::count, "of how many steps the bar is").at_least(0),
@@ -304,7 +304,7 @@ struct Fields<analysis::StepColumns> {
 template <>
 struct Fields<analysis::LaneColumns> {
   using L = analysis::LaneColumns;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("node", &L::node, "of the rank"),
       field("rank", &L::rank, "null: not known").at_least(0),
       field("kind", &L::kind, "what it shows"),
@@ -320,14 +320,14 @@ struct Fields<analysis::LaneColumns> {
 template <>
 struct Fields<analysis::ShownSpan> {
   using S = analysis::ShownSpan;
-  static constexpr std::tuple kList{field("start_s", &S::start_s, "its beginning"),
-                                    field("end_s", &S::end_s, "its end")};
+  static constexpr FieldList kList{field("start_s", &S::start_s, "its beginning"),
+                                   field("end_s", &S::end_s, "its end")};
 };
 
 template <>
 struct Fields<analysis::ShownTimeline> {
   using T = analysis::ShownTimeline;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("origin", &T::origin, "second 0 of all times; null: not known; RFC 3339, UTC"),
       field("start_s", &T::start_s, "0"),
       field("end_s", &T::end_s, "of the run"),
@@ -344,7 +344,7 @@ struct Fields<analysis::ShownTimeline> {
 template <>
 struct Fields<analysis::ShownMoment> {
   using M = analysis::ShownMoment;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("start_s", &M::start_s, "when"),
       field("end_s", &M::end_s, "null: it has no length"),
       field("node", &M::node, "where; null: on no node alone").null_if_empty(),
@@ -357,7 +357,7 @@ struct Fields<analysis::ShownMoment> {
 template <>
 struct Fields<analysis::FlowSide> {
   using S = analysis::FlowSide;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &S::name, "a node's, or the address of one without a record"),
       field("address", &S::address, "of the end"),
       field("port", &S::port, "of TCP or UDP").between(0, 65535),
@@ -374,7 +374,7 @@ struct Fields<analysis::LimitTimes> {
     return times[limit] / 1e6;
   }
   using enum analysis::Limit;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       computed<L>("link", ms<LinkFull>, "the slowest link was full").at_least(0),
       computed<L>("loss", ms<Loss>, "lost packets").at_least(0),
       computed<L>("receive_window", ms<ReceiveWindow>, "the receiver announced no more")
@@ -384,13 +384,13 @@ struct Fields<analysis::LimitTimes> {
       computed<L>("library_credit", ms<LibraryCredit>, "the library handed over no more")
           .at_least(0),
       computed<L>("round_trip", ms<RoundTrip>, "the path's delay alone").at_least(0)};
-  static_assert(std::tuple_size_v<decltype(kList)> == analysis::kLimits);
+  static_assert(kList.size() == analysis::kLimits);
 };
 
 template <>
 struct Fields<analysis::FlowDirection> {
   using W = analysis::FlowDirection;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("bytes", &W::bytes, "on the wire").at_least(0),
       field("payload_bytes", &W::payload_bytes, "of the stream").at_least(0),
       field("packets", &W::packets, "segments").at_least(0),
@@ -428,7 +428,7 @@ struct Fields<analysis::FlowLine> {
     const std::string& first = line.sides[0].*text;
     return first.empty() ? line.sides[1].*text : first;
   }
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("id", &L::id, "its place in the list"),
       field("protocol", &L::protocol, "tcp, udp or roce"),
       computed<L>(
@@ -457,7 +457,7 @@ struct Fields<analysis::FlowLine> {
 template <>
 struct Fields<analysis::TrafficMatrix> {
   using M = analysis::TrafficMatrix;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("names", &M::names, "nodes, then addresses of peers without a record"),
       field("bytes", &M::bytes, "of payload, by sender and receiver").at_least(0),
       field("throughput_mbps", &M::throughput_mbps, "over the run, by sender and receiver")
@@ -468,7 +468,7 @@ struct Fields<analysis::TrafficMatrix> {
 template <>
 struct Fields<analysis::PciePicture> {
   using P = analysis::PciePicture;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("bus_id", &P::bus_id, "of the card").null_if_empty(),
       field("speed_gts", &P::speed_gts, "of the narrowest hop").at_least(0),
       field("width", &P::width, "of the narrowest hop").at_least(0),
@@ -483,7 +483,7 @@ template <>
 struct Fields<analysis::InterfacePicture> {
   using I = analysis::InterfacePicture;
   using T = analysis::InterfaceTraffic;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &I::name, "of the interface"),
       field("kind", &I::kind, "physical, virtual …").null_if_empty(),
       field("is_up", &I::is_up, "it was up"),
@@ -513,15 +513,15 @@ struct Fields<analysis::InterfacePicture> {
 template <>
 struct Fields<analysis::GpuPicture> {
   using G = analysis::GpuPicture;
-  static constexpr std::tuple kList{field("name", &G::name, "its model").null_if_empty(),
-                                    field("bus_id", &G::bus_id, "of its slot"),
-                                    field("pcie", &G::pcie, "its slot; null: not known")};
+  static constexpr FieldList kList{field("name", &G::name, "its model").null_if_empty(),
+                                   field("bus_id", &G::bus_id, "of its slot"),
+                                   field("pcie", &G::pcie, "its slot; null: not known")};
 };
 
 template <>
 struct Fields<analysis::ShownFact> {
   using F = analysis::ShownFact;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("category", &F::category, "of the fact"),
       field("subject", &F::subject, "a device").null_if_empty(), field("key", &F::key, "what"),
       field("value", &F::value, "its"),
@@ -538,7 +538,7 @@ struct Fields<analysis::HostPicture> {
     }
     return shown;
   }
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &H::name, "the node's"),
       field("host", &H::host, "its name").null_if_empty(),
       field("kernel", &H::kernel, "its release").null_if_empty(),
@@ -563,7 +563,7 @@ struct EnumNames<analysis::PathLimit> {
 template <>
 struct Fields<analysis::OtherWay> {
   using O = analysis::OtherWay;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("address", &O::address, "of the probe's peer").null_if_empty(),
       field("mbps", &O::mbps, "that the probe measured").at_least(0)};
 };
@@ -571,7 +571,7 @@ struct Fields<analysis::OtherWay> {
 template <>
 struct Fields<analysis::PathPicture> {
   using P = analysis::PathPicture;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("from", &P::from, "a node's name, or the address of one without a record"),
       field("to", &P::to, "likewise"),
       field("is_wan", &P::is_wan, "by its round trip; null: not known"),
@@ -602,7 +602,7 @@ struct Fields<analysis::PathPicture> {
 template <>
 struct Fields<analysis::ProbeLine> {
   using L = analysis::ProbeLine;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("node", &L::node, "that ran it"),
       field("kind", &L::kind, "of probe"),
       field("peer", &L::peer, "the other node, else what the probe calls it").null_if_empty(),
@@ -625,7 +625,7 @@ struct Fields<analysis::ProbeLine> {
 template <>
 struct Fields<analysis::NamedValue> {
   using N = analysis::NamedValue;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("what", &N::what, "by the names of its fields"),
       computed<N>(
           "value", [](const N& named) { return analysis::KnownValue{.value = named.value}; },
@@ -636,14 +636,14 @@ struct Fields<analysis::NamedValue> {
 template <>
 struct Fields<analysis::NamedList::Column> {
   using C = analysis::NamedList::Column;
-  static constexpr std::tuple kList{field("what", &C::what, "by the name of its field"),
-                                    field("unit", &C::unit, "of numbers").null_if_empty()};
+  static constexpr FieldList kList{field("what", &C::what, "by the name of its field"),
+                                   field("unit", &C::unit, "of numbers").null_if_empty()};
 };
 
 template <>
 struct Fields<analysis::NamedList> {
   using L = analysis::NamedList;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("what", &L::what, "by the name of its field"),
       field("count", &L::count, "items of all; rows are the first of them"),
       field("columns", &L::columns, "of the rows"),
@@ -653,7 +653,7 @@ struct Fields<analysis::NamedList> {
 template <>
 struct Fields<analysis::RecordedProbe> {
   using R = analysis::RecordedProbe;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("node", &R::node, "that ran it"),
       field("kind", &R::kind, "of probe"),
       field("peer", &R::peer, "as the record has it").null_if_empty(),
@@ -673,7 +673,7 @@ struct Fields<analysis::ReportDocument> {
   static constexpr const char* kPrinted =
       "what `chokepoint report --format json` writes, and the page contains. Times that end in "
       "`_s` are seconds on the common clock since `timeline.origin`; a list of numbers is a column";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("run", &R::run, "the folder as it was given"),
       field("program", &R::program, "the version that wrote it"),
       field("summary", &R::summary, "rows are not counted"),

@@ -46,7 +46,7 @@ struct chokepoint::EnumNames<chokepoint::checks::Status> {
 template <>
 struct chokepoint::Fields<chokepoint::checks::Check> {
   using C = checks::Check;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field(
           "id", &C::id,
           "which check: docs/reference/doctor.md and docs/reference/preflight-checks.md list them"),

@@ -59,7 +59,7 @@ namespace chokepoint {
 template <>
 struct Fields<control::Versions> {
   using V = control::Versions;
-  static constexpr std::tuple kList{control::kOldest, control::kNewest};
+  static constexpr FieldList kList{control::kOldest, control::kNewest};
   static const char* wrong(const V& versions) {
     return versions.newest < versions.oldest ? "'newest' of at least 'oldest'" : nullptr;
   }
@@ -68,7 +68,7 @@ struct Fields<control::Versions> {
 template <>
 struct Fields<control::Hello> {
   using H = control::Hello;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       within(&H::versions, control::kOldest), within(&H::versions, control::kNewest),
       field("nonce", &H::nonce, control::kNonceText), within(&H::client, control::kProgram),
       within(&H::client, control::kHost)};
@@ -77,7 +77,7 @@ struct Fields<control::Hello> {
 template <>
 struct Fields<control::Welcome> {
   using W = control::Welcome;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("version", &W::version, "the version of the protocol that the server speaks")
           .between(1, control::kMaxVersion),
       field("nonce", &W::nonce, control::kNonceText),
@@ -88,7 +88,7 @@ struct Fields<control::Welcome> {
 template <>
 struct Fields<control::Admitted> {
   using A = control::Admitted;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("session", &A::session, "the session's id").up_to_bytes(control::kHexId),
       field("seen_as", &A::seen_as, "the client's address as the server sees it")
           .up_to_bytes(control::kMaxNameBytes),
@@ -98,7 +98,7 @@ struct Fields<control::Admitted> {
 template <>
 struct Fields<control::Attachment> {
   using A = control::Attachment;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("session", &A::session, "the session's id").up_to_bytes(control::kHexId),
       field("index", &A::index, "which of the test's data connections it is").between(0, 1'000'000),
       field("mac", &A::mac, "proves that the connection is the session's")};

@@ -56,7 +56,7 @@ using documents::Direction;
 template <>
 struct chokepoint::Fields<chokepoint::control::Limits> {
   using L = control::Limits;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("longest_test_s", &L::longest_test, "longest time of one test, seconds")
           .between(0, 1e9)
           .in_seconds(),

@@ -234,7 +234,7 @@ struct EnumNames<ErrorKind> {
 // The errno stays here: another system may number its errors differently.
 template <>
 struct Fields<Error> {
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("kind", &Error::kind, "what kind of failure"),
       field("operation", &Error::operation, "what was tried").or_default(),
       field("subject", &Error::subject, "with what").or_default(),

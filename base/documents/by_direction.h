@@ -37,7 +37,7 @@ struct ByDirection {
 template <class Figures>
 struct Fields<documents::ByDirection<Figures>> {
   using B = documents::ByDirection<Figures>;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       spread(&B::only),
       field("send", &B::send, "if `direction` is both: from here to the peer").omitted_if_unknown(),
       field("receive", &B::receive, "if `direction` is both: from the peer to here")

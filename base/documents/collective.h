@@ -101,7 +101,7 @@ struct Fields<documents::DataPath> {
   static constexpr int kMaxConnections = 1'000'000;
   // Whatever in a text is no UTF-8 takes three bytes in place of each.
   static constexpr std::size_t kMaxRead = 3 * kMaxText;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("interface", &D::interface, "rank 0's, or its RDMA device")
           .up_to_bytes(kMaxRead)
           .null_if_empty(),
@@ -125,7 +125,7 @@ struct Fields<documents::DataPath> {
 template <>
 struct Fields<documents::WrongElement> {
   using W = documents::WrongElement;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("rank", &W::rank, "that received it").at_least(0),
       field("offset_bytes", &W::offset_bytes, "of the first wrong element").at_most(1LL << 40),
       field("wanted", &W::wanted, "the right value"),
@@ -135,7 +135,7 @@ struct Fields<documents::WrongElement> {
 template <>
 struct Fields<documents::CollectiveSize> {
   using C = documents::CollectiveSize;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("bytes", &C::bytes, "what each rank has at the end, or sends").between(1, 1LL << 50),
       field("elements", &C::elements, "likewise").or_default(),
       field("time_us", &C::time_us,
@@ -152,7 +152,7 @@ struct Fields<documents::CollectiveSize> {
 template <>
 struct Fields<documents::CollectiveMember> {
   using M = documents::CollectiveMember;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("rank", &M::rank, "from 0 on").at_least(0), field("host", &M::host, "that it is on"),
       field("interface", &M::interface, "that carries its data, or RDMA device").null_if_empty(),
       field("local_address", &M::local_address, "of its first connection").null_if_empty()};
@@ -163,7 +163,7 @@ struct Fields<documents::Collective> {
   using C = documents::Collective;
   static constexpr std::string_view kSchema = "chokepoint.collective/1";
   static constexpr const char* kCommand = "probe collective";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("backend", &C::backend, "the library that moves the data: gloo or nccl")
           .up_to_bytes(64),
       field("collective", &C::collective,

@@ -22,7 +22,7 @@ struct Fields<documents::Doctor> {
   using D = documents::Doctor;
   static constexpr std::string_view kSchema = "chokepoint.doctor/1";
   static constexpr const char* kCommand = "doctor";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("verdict", &D::verdict, "the worst status of all checks"),
       field("checks", &D::checks, "each with what was found").up_to_items(10'000)};
 };

@@ -4,7 +4,7 @@
 //   template <> struct chokepoint::Fields<documents::ProbeTcp> {
 //     static constexpr std::string_view kSchema = "chokepoint.probe.tcp/1";
 //     static constexpr const char* kCommand = "probe tcp";
-//     static constexpr std::tuple kList{…};
+//     static constexpr FieldList kList{…};
 //   };
 //
 // kCommand prints it with --json; a document that comes about otherwise has kPrinted in its place:

@@ -41,7 +41,7 @@ struct EnumNames<documents::FlowsVerdict> {
 template <>
 struct Fields<documents::SharePercent> {
   using S = documents::SharePercent;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("likely", &S::likely, "estimate").between(0, 100),
       field("low", &S::low, "of the interval of 95 %").between(0, 100),
       field("high", &S::high, "of the interval of 95 %").between(0, 100)};

@@ -25,7 +25,7 @@ struct HostFacts {
 template <>
 struct Fields<documents::HostFacts> {
   using H = documents::HostFacts;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("own", &H::own, "of the host that printed it"),
       field("peer", &H::peer, "null: it has none, or did not tell"),
       field("peers", &H::peers, "of a collective's other hosts, by name").omitted_if_unknown()};

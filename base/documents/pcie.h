@@ -175,7 +175,7 @@ struct EnumNames<documents::LinkSeenWhen> {
 template <>
 struct Fields<documents::PcieLink> {
   using L = documents::PcieLink;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("speed_gts", &L::speed_gts, "GT/s of a lane").at_least(0),
       field("width", &L::width, "lanes").at_least(0),
       field("max_speed_gts", &L::max_speed_gts, "that both ends can do").at_least(0),
@@ -185,14 +185,14 @@ struct Fields<documents::PcieLink> {
 template <>
 struct Fields<documents::PcieDeviceLink> {
   using L = documents::PcieDeviceLink;
-  static constexpr std::tuple kList{spread(&L::link),
-                                    field("seen", &L::seen, "of a GPU: when").omitted_if_unknown()};
+  static constexpr FieldList kList{spread(&L::link),
+                                   field("seen", &L::seen, "of a GPU: when").omitted_if_unknown()};
 };
 
 template <>
 struct Fields<documents::PcieHop> {
   using H = documents::PcieHop;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       spread(&H::link), field("bus_id", &H::bus_id, "PCI address"),
       field("payload_bytes", &H::payload_bytes, "of a packet, at most").at_least(0)};
 };
@@ -200,7 +200,7 @@ struct Fields<documents::PcieHop> {
 template <>
 struct Fields<documents::PcieCopies> {
   using C = documents::PcieCopies;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("host_to_device_mbps", &C::to_gpu_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("device_to_host_mbps", &C::from_gpu_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("both_ways_mbps", &C::both_mbps, "of both ways together, at the same time")
@@ -210,29 +210,29 @@ struct Fields<documents::PcieCopies> {
 template <>
 struct Fields<documents::PcieFarCopies> {
   using C = documents::PcieFarCopies;
-  static constexpr std::tuple kList{spread(&C::copies),
-                                    field("node", &C::node, "whose memory it was").at_least(0)};
+  static constexpr FieldList kList{spread(&C::copies),
+                                   field("node", &C::node, "whose memory it was").at_least(0)};
 };
 
 template <>
 struct Fields<documents::PcieCounts> {
   using C = documents::PcieCounts;
-  static constexpr std::tuple kList{field("before", &C::before, "the first copy").at_least(0),
-                                    field("after", &C::after, "the last copy").at_least(0)};
+  static constexpr FieldList kList{field("before", &C::before, "the first copy").at_least(0),
+                                   field("after", &C::after, "the last copy").at_least(0)};
 };
 
 template <>
 struct Fields<documents::PcieNic> {
   using N = documents::PcieNic;
-  static constexpr std::tuple kList{field("bus_id", &N::bus_id, "PCI address"),
-                                    field("names", &N::names, "of its interfaces and devices"),
-                                    field("affinity", &N::affinity, "how near it is")};
+  static constexpr FieldList kList{field("bus_id", &N::bus_id, "PCI address"),
+                                   field("names", &N::names, "of its interfaces and devices"),
+                                   field("affinity", &N::affinity, "how near it is")};
 };
 
 template <>
 struct Fields<documents::PcieGpu> {
   using G = documents::PcieGpu;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("index", &G::index, "CUDA's number").at_least(0),
       field("bytes", &G::bytes, "of a copy"),
       field("host_to_device_percent", &G::host_to_device_percent, "of `ceiling_mbps`").at_least(0),
@@ -258,7 +258,7 @@ struct Fields<documents::PcieGpu> {
 template <>
 struct Fields<documents::PcieDevice> {
   using D = documents::PcieDevice;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("bus_id", &D::bus_id, "PCI address"),
       field("kind", &D::kind, "what it is"),
       field("name", &D::name, "all its names, or its address"),
@@ -281,7 +281,7 @@ struct Fields<documents::PcieDevice> {
 template <>
 struct Fields<documents::PciePeerCopies> {
   using C = documents::PciePeerCopies;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("a_to_b_mbps", &C::there_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("b_to_a_mbps", &C::back_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("both_ways_mbps", &C::both_mbps, "of both ways together, at the same time")
@@ -291,7 +291,7 @@ struct Fields<documents::PciePeerCopies> {
 template <>
 struct Fields<documents::PciePeers> {
   using P = documents::PciePeers;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("a", &P::one, "PCI address of one GPU"),
       field("b", &P::other, "PCI address of the other"),
       field("peer_access", &P::reachable, "they reach each other's memory"),
@@ -305,7 +305,7 @@ struct Fields<documents::PciePeers> {
 template <>
 struct Fields<documents::PcieAffinity> {
   using A = documents::PcieAffinity;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("a", &A::a, "PCI address"), field("b", &A::b, "PCI address"),
       field("affinity", &A::affinity, "how near they are, as nvidia-smi writes it")};
 };
@@ -315,7 +315,7 @@ struct Fields<documents::Pcie> {
   using P = documents::Pcie;
   static constexpr std::string_view kSchema = "chokepoint.pcie/1";
   static constexpr const char* kCommand = "probe pcie";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("verdict", &P::verdict, "the worst status of all checks"),
       field("bytes", &P::bytes, "of a copy; null: nothing was copied"),
       field("cuda_version", &P::cuda_version, "1000 × major + 10 × minor").at_least(0),

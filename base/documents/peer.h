@@ -37,7 +37,7 @@ struct EnumNames<net::Family> {
 template <>
 struct Fields<documents::Peer> {
   using P = documents::Peer;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("host", &P::host, "as it was given"),
       field("address", &P::address, "its IP address"),
       field("family", &P::family, "of the address"),

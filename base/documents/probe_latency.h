@@ -117,7 +117,7 @@ struct EnumNames<documents::Bloat> {
 template <>
 struct Fields<documents::RoundTrips> {
   using R = documents::RoundTrips;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("min", &R::min),
       field("median", &R::median),
       field("p90", &R::p90),
@@ -130,7 +130,7 @@ struct Fields<documents::RoundTrips> {
 template <>
 struct Fields<documents::Responsiveness> {
   using R = documents::Responsiveness;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("rpm", &R::rpm, "the mean of foreign_rpm and self_rpm; null without both").at_least(0),
       field("confidence", &R::confidence,
             "in the RPM: four intervals agree, they do not, or there were less"),
@@ -162,7 +162,7 @@ struct Fields<documents::Responsiveness> {
 template <>
 struct Fields<documents::LatencyLoad> {
   using L = documents::LatencyLoad;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("connections", &L::connections, "that filled the path").at_least(0),
       field("stable", &L::stable, "more connections did not increase the throughput"),
       field("throughput_mbps", &L::throughput_mbps,
@@ -210,7 +210,7 @@ constexpr auto load(const char* name) {
 template <>
 struct Fields<documents::LatencyOverUdp> {
   using U = documents::LatencyOverUdp;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       within(&U::idle,
              documents::latency_fields::udp_trips("idle_ms", "round trips on the idle path")),
       within(&U::idle,
@@ -232,7 +232,7 @@ struct Fields<documents::ProbeLatency> {
   using P = documents::ProbeLatency;
   static constexpr std::string_view kSchema = "chokepoint.probe.latency/1";
   static constexpr const char* kCommand = "probe latency";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
       field("gap_ms", &P::gap_ms, "between messages").between(0, documents::kMaxMs),
       field("interrupted", &P::interrupted, "ended before all was measured"),

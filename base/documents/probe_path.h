@@ -177,7 +177,7 @@ struct EnumNames<documents::SameRouter> {
 template <>
 struct Fields<documents::PathHop> {
   using H = documents::PathHop;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("ttl", &H::ttl, "its distance").between(1, documents::kMaxHops),
       field("address", &H::address, "that answered most often; null: none did"),
       field("rtt_ms", &H::rtt_ms, "the median").between(0, documents::kMaxMs),
@@ -194,7 +194,7 @@ struct Fields<documents::PathHop> {
 template <>
 struct Fields<documents::PathBlackHole> {
   using B = documents::PathBlackHole;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("packet_bytes", &B::packet_bytes, "of the packets that vanished")
           .between(0, documents::kMaxPacketBytes),
       field("last_before", &B::last_before, "the last router that they passed"),
@@ -204,7 +204,7 @@ struct Fields<documents::PathBlackHole> {
 template <>
 struct Fields<documents::PathMtu> {
   using M = documents::PathMtu;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("path_mtu_bytes", &M::path_mtu_bytes, "the largest packet that passes whole")
           .between(0, documents::kMaxPacketBytes),
       field("interface_mtu_bytes", &M::interface_mtu_bytes, "of the sender's interface")
@@ -222,7 +222,7 @@ struct Fields<documents::PathMtu> {
 template <>
 struct Fields<documents::PathTrace> {
   using T = documents::PathTrace;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("protocol", &T::protocol, "of the probes"),
       field("source", &T::source, "IP address"),
       field("target", &T::target, "IP address"),
@@ -239,7 +239,7 @@ struct Fields<documents::PathTrace> {
 template <>
 struct Fields<documents::PathDirection> {
   using D = documents::PathDirection;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       spread(&D::trace), field("hops", &D::hops, "null: it was not traced"),
       field("mtu", &D::mtu, "null where it was not searched for").or_default(),
       field("why_not", &D::why_not, "why it was not traced").omitted_if_unknown()};
@@ -248,7 +248,7 @@ struct Fields<documents::PathDirection> {
 template <>
 struct Fields<documents::RouterMatch> {
   using R = documents::RouterMatch;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("ttl", &R::ttl, "its hop on the forward path").at_least(0),
       field("forward", &R::forward, "its address in the forward trace"),
       field("reverse", &R::reverse, "its address in the reverse trace"),
@@ -258,14 +258,14 @@ struct Fields<documents::RouterMatch> {
 template <>
 struct Fields<documents::PathSymmetry> {
   using S = documents::PathSymmetry;
-  static constexpr std::tuple kList{field("why", &S::why, "the path is symmetric, or not"),
-                                    field("routers", &S::routers, "each, by the forward path")};
+  static constexpr FieldList kList{field("why", &S::why, "the path is symmetric, or not"),
+                                   field("routers", &S::routers, "each, by the forward path")};
 };
 
 template <>
 struct Fields<documents::PathFamily> {
   using F = documents::PathFamily;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("resolves", &F::resolves, "the name has addresses of it"),
       field("addresses", &F::addresses, "that the name has"),
       field("source", &F::source, "address of this host; null: no route"),
@@ -286,14 +286,14 @@ struct Fields<documents::PathFamily> {
 template <>
 struct Fields<documents::PathFamilies> {
   using F = documents::PathFamilies;
-  static constexpr std::tuple kList{field("ipv4", &F::ipv4, "of one address family"),
-                                    field("ipv6", &F::ipv6, "of one address family")};
+  static constexpr FieldList kList{field("ipv4", &F::ipv4, "of one address family"),
+                                   field("ipv6", &F::ipv6, "of one address family")};
 };
 
 template <>
 struct Fields<documents::PathPeer> {
   using P = documents::PathPeer;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("host", &P::host, "as it was given"),
       field("address", &P::address, "its first address of the family"),
       field("family", &P::family, "the one that the top of the document is about"),
@@ -305,7 +305,7 @@ struct Fields<documents::ProbePath> {
   using P = documents::ProbePath;
   static constexpr std::string_view kSchema = "chokepoint.probe.path/1";
   static constexpr const char* kCommand = "probe path";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
       field("protocol", &P::protocol, "of the probes"),
       field("forward", &P::forward, "hops from here to the peer; null: not traced"),

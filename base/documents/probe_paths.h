@@ -118,7 +118,7 @@ struct EnumNames<documents::FlowFault> {
 template <>
 struct Fields<documents::PathsRouter> {
   using R = documents::PathsRouter;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("ttl", &R::ttl, "distance from this host").between(1, documents::kMaxHops),
       field("address", &R::address, "of the router")};
 };
@@ -126,7 +126,7 @@ struct Fields<documents::PathsRouter> {
 template <>
 struct Fields<documents::PathsFinding> {
   using F = documents::PathsFinding;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("kind", &F::kind, "what the flows have more of, or less"),
       field("direction", &F::direction, "send: from this host to the peer"),
       field("p_value", &F::p_value, "how often flows that are alike look so, at most")
@@ -164,7 +164,7 @@ struct Fields<documents::PathsFinding> {
 template <>
 struct Fields<documents::PathsExpected> {
   using E = documents::PathsExpected;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("members", &E::members, "of the bundle, at most").at_least(2),
       field("loss_percent", &E::loss_percent, "of a bad one, above the others'").between(0, 100)};
 };
@@ -172,7 +172,7 @@ struct Fields<documents::PathsExpected> {
 template <>
 struct Fields<documents::PathsDirection> {
   using D = documents::PathsDirection;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("sent", &D::sent, "packets of all flows"), field("lost", &D::lost, "of them"),
       field("loss_percent", &D::loss_percent, "null where nothing was sent").between(0, 100),
       field("dropped_by_sockets", &D::dropped_by_sockets,
@@ -186,7 +186,7 @@ struct Fields<documents::PathsDirection> {
 template <>
 struct Fields<documents::PathsSeen> {
   using P = documents::PathsSeen;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("at_least", &P::at_least, "that the flows were seen to take").at_least(1),
       field("by_hops", &P::by_hops, "by the routers that answered; null where none did")
           .at_least(1),
@@ -196,7 +196,7 @@ struct Fields<documents::PathsSeen> {
 template <>
 struct Fields<documents::PathsFlow> {
   using F = documents::PathsFlow;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("source_port", &F::source_port, "at this host"),
       field("sent", &F::sent, "packets; null by TCP"),
       field("lost_there", &F::lost_there, "of them, on the way to the peer; null by TCP"),
@@ -226,7 +226,7 @@ struct Fields<documents::ProbePaths> {
   using P = documents::ProbePaths;
   static constexpr std::string_view kSchema = "chokepoint.probe.paths/1";
   static constexpr const char* kCommand = "probe paths";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
       field("protocol", &P::protocol, "of the flows"),
       field("packets_per_flow", &P::packets_per_flow, "that were asked for; null by TCP")

@@ -31,7 +31,7 @@ struct ProbeProcessor {
 template <>
 struct Fields<documents::ProcessorPace> {
   using P = documents::ProcessorPace;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("processor", &P::processor, "its number; null: the kernel chose").at_least(0),
       field("million_steps_per_s", &P::million_steps_per_s,
             "of a chain of multiplications, in the fifth of the time that went best")
@@ -45,7 +45,7 @@ struct Fields<documents::ProbeProcessor> {
   using P = documents::ProbeProcessor;
   static constexpr std::string_view kSchema = "chokepoint.probe.processor/1";
   static constexpr const char* kCommand = "probe processor";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("alone", &P::alone, "one thread with nothing else on"),
       field("processors", &P::processors, "a thread pinned to each, all at once"),
       field("total_million_steps_per_s", &P::total_million_steps_per_s, "of all of them")

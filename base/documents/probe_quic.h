@@ -160,7 +160,7 @@ struct EnumNames<documents::QuicLimit> {
 template <>
 struct Fields<documents::QuicShares> {
   using S = documents::QuicShares;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("processor", &S::processor, "of the time in which the thread did not wait")
           .between(0, 1),
       field("flow_window", &S::flow_window, "of the time in which the receiver granted no more")
@@ -179,7 +179,7 @@ struct Fields<documents::QuicShares> {
 template <>
 struct Fields<documents::QuicEcn> {
   using E = documents::QuicEcn;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("sent_ect0", &E::sent_ect0, "packets sent as capable of ECN").at_most(kMaxCount),
       field("received_ect0", &E::received_ect0, "of them, those that arrived unmarked")
           .at_most(kMaxCount),
@@ -195,7 +195,7 @@ struct Fields<documents::QuicCpu> {
       "of a core for each 10^9 bit/s; null where nothing arrived";
   static constexpr const char* kSoftirq =
       "handling packets, on the core that had most of it; null where the kernel does not say";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("sender_percent", &C::sender_percent, "of a core").at_most(documents::kMaxPercent),
       field("receiver_percent", &C::receiver_percent, "of a core").at_most(documents::kMaxPercent),
       field("sender_busy_percent", &C::sender_busy_percent, kBusy).at_most(100),
@@ -209,7 +209,7 @@ struct Fields<documents::QuicCpu> {
 template <>
 struct Fields<documents::QuicInterval> {
   using I = documents::QuicInterval;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("start_s", &I::start_s, "since the test began").between(0, documents::kMaxSeconds),
       field("end_s", &I::end_s, "since the test began").between(0, documents::kMaxSeconds),
       field("bytes", &I::bytes, "stream data that arrived").at_most(documents::kMaxBytes),
@@ -228,7 +228,7 @@ struct Fields<documents::QuicInterval> {
 template <>
 struct Fields<documents::QuicStream> {
   using S = documents::QuicStream;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("stream", &S::stream, "its number, from 0").at_least(0),
       field("bytes", &S::bytes, "stream data that arrived").at_most(documents::kMaxBytes),
       field("throughput_mbps", &S::throughput_mbps, "stream data that arrived, 10^6 bit/s")
@@ -238,7 +238,7 @@ struct Fields<documents::QuicStream> {
 template <>
 struct Fields<documents::QuicBeside> {
   using B = documents::QuicBeside;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("tcp_mbps", &B::tcp_mbps,
             "payload that arrived over TCP, 10^6 bit/s; null where it was interrupted")
           .between(0, documents::kMaxMbps),
@@ -254,7 +254,7 @@ struct Fields<documents::QuicBeside> {
 template <>
 struct Fields<documents::QuicFigures> {
   using F = documents::QuicFigures;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("duration_s", &F::duration_s, "from the first arrival to the last")
           .between(0, documents::kMaxSeconds),
       field("throughput_mbps", &F::throughput_mbps, "stream data that arrived, 10^6 bit/s")
@@ -310,7 +310,7 @@ struct Fields<documents::ProbeQuic> {
   using P = documents::ProbeQuic;
   static constexpr std::string_view kSchema = "chokepoint.probe.quic/1";
   static constexpr const char* kCommand = "probe quic";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
       field("library", &P::library, "the QUIC library here"),
       field("peer_library", &P::peer_library,

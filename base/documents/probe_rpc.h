@@ -168,7 +168,7 @@ struct EnumNames<documents::RpcLimit> {
 template <>
 struct Fields<documents::RpcTimes> {
   using T = documents::RpcTimes;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("min", &T::min),   field("median", &T::median),
       field("p90", &T::p90),   field("p99", &T::p99),
       field("p999", &T::p999), field("max", &T::max),
@@ -178,7 +178,7 @@ struct Fields<documents::RpcTimes> {
 template <>
 struct Fields<documents::RpcCpu> {
   using C = documents::RpcCpu;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("percent", &C::percent, "of a core, by the thread that has the connections")
           .between(0, documents::kMaxPercent),
       field("busy_percent", &C::busy_percent, "of the time, in which that thread did not wait")
@@ -191,7 +191,7 @@ struct Fields<documents::RpcCpu> {
 template <>
 struct Fields<documents::RpcShares> {
   using S = documents::RpcShares;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("receive_window", &S::receive_window, "the receiver's window was full").at_least(0),
       field("send_buffer", &S::send_buffer, "the send buffer was too small").at_least(0)};
 };
@@ -199,7 +199,7 @@ struct Fields<documents::RpcShares> {
 template <>
 struct Fields<documents::RpcMessages> {
   using M = documents::RpcMessages;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("retransmits", &M::retransmits, "segments").at_most(kMaxCount),
       field("rtt_ms", &M::rtt_ms, "TCP's own, sampled").between(0, documents::kMaxMs),
       field("min_rtt_ms", &M::min_rtt_ms, "TCP's least").between(0, documents::kMaxMs),
@@ -216,7 +216,7 @@ struct Fields<documents::RpcMessages> {
 template <>
 struct Fields<documents::RpcHop> {
   using H = documents::RpcHop;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("caller", &H::caller, "host that calls"),
       field("worker", &H::worker, "host that is called"),
       field("address", &H::address, "the worker's, as its caller found it"),
@@ -241,7 +241,7 @@ struct Fields<documents::RpcHop> {
 template <>
 struct Fields<documents::RpcFamily> {
   using F = documents::RpcFamily;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("addresses", &F::addresses, "what the name resolves to"),
       field("connection", &F::connection, "what became of a TCP connection to the port"),
       field("reason", &F::reason, "why there is none").null_if_empty(),
@@ -251,14 +251,14 @@ struct Fields<documents::RpcFamily> {
 template <>
 struct Fields<documents::RpcFamilies> {
   using F = documents::RpcFamilies;
-  static constexpr std::tuple kList{field("ipv4", &F::ipv4, "over IPv4"),
-                                    field("ipv6", &F::ipv6, "over IPv6")};
+  static constexpr FieldList kList{field("ipv4", &F::ipv4, "over IPv4"),
+                                   field("ipv6", &F::ipv6, "over IPv6")};
 };
 
 template <>
 struct Fields<documents::RpcOtherFamily> {
   using O = documents::RpcOtherFamily;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("address", &O::address, "that was used"),
       field("calls_per_s", &O::calls_per_s, "answered").at_least(0),
       field("latency_ms", &O::latency_ms, "of these calls").between(0, documents::kMaxMs)};
@@ -267,7 +267,7 @@ struct Fields<documents::RpcOtherFamily> {
 template <>
 struct Fields<documents::RpcInterval> {
   using I = documents::RpcInterval;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("start_s", &I::start_s, "since the test began").between(0, documents::kMaxSeconds),
       field("end_s", &I::end_s, "since the test began").between(0, documents::kMaxSeconds),
       field("calls", &I::calls, "that were answered").at_most(kMaxCount),
@@ -280,7 +280,7 @@ struct Fields<documents::ProbeRpc> {
   using P = documents::ProbeRpc;
   static constexpr std::string_view kSchema = "chokepoint.probe.rpc/1";
   static constexpr const char* kCommand = "probe rpc";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
       field("request_bytes", &P::request_bytes, "of a call, there")
           .between(1, documents::kMaxBytes),

@@ -48,7 +48,7 @@ struct ProbeStorage {
 template <>
 struct Fields<host::Mount> {
   using M = host::Mount;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("point", &M::point), field("type", &M::type, "of the file system"),
       field("source", &M::source, "a device, or another host's export"),
       computed<M>(
@@ -61,15 +61,15 @@ struct Fields<host::Mount> {
 template <>
 struct Fields<host::Disk> {
   using D = host::Disk;
-  static constexpr std::tuple kList{field("name", &D::name),
-                                    field("model", &D::model).null_if_empty(),
-                                    field("rotational", &D::is_rotational)};
+  static constexpr FieldList kList{field("name", &D::name),
+                                   field("model", &D::model).null_if_empty(),
+                                   field("rotational", &D::is_rotational)};
 };
 
 template <>
 struct Fields<documents::RandomReads> {
   using R = documents::RandomReads;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("threads", &R::threads, "that read at the same time").at_least(1),
       field("per_s", &R::per_s, "reads of 4 KiB a second, of all of them").at_least(0),
       field("latency_ms", &R::latency_ms, "of a read").at_least(0)};
@@ -80,7 +80,7 @@ struct Fields<documents::ProbeStorage> {
   using P = documents::ProbeStorage;
   static constexpr std::string_view kSchema = "chokepoint.probe.storage/1";
   static constexpr const char* kCommand = "probe storage";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("folder", &P::folder, "as resolved"),
       field("mount", &P::mount, "null where it is not known"),
       field("disk", &P::disk, "null of what is no disk of this host"),

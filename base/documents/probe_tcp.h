@@ -143,7 +143,7 @@ struct EnumNames<documents::TcpPacing> {
 template <>
 struct Fields<documents::TcpShares> {
   using S = documents::TcpShares;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("application", &S::application, "of the time without data to send").between(0, 1),
       field("receive_window", &S::receive_window,
             "of the time in which the receive window was full")
@@ -159,7 +159,7 @@ struct Fields<documents::TcpCpu> {
   static constexpr const char* kOwn = "of the streams' threads; 100 % is one core";
   static constexpr const char* kSoftirq = "handling packets, on the core that had most of it";
   static constexpr const char* kBusiest = "of any kind of work";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("sender_percent", &C::sender_percent, kOwn),
       field("receiver_percent", &C::receiver_percent, kOwn),
       field("sender_softirq_percent", &C::sender_softirq_percent, kSoftirq),
@@ -171,7 +171,7 @@ struct Fields<documents::TcpCpu> {
 template <>
 struct Fields<documents::TcpInterval> {
   using I = documents::TcpInterval;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("start_s", &I::start_s, "since the test began").between(0, documents::kMaxSeconds),
       field("end_s", &I::end_s, "since the test began").between(0, documents::kMaxSeconds),
       field("bytes", &I::bytes, "payload that arrived").at_most(documents::kMaxBytes),
@@ -187,7 +187,7 @@ struct Fields<documents::TcpInterval> {
 template <>
 struct Fields<documents::TcpStream> {
   using S = documents::TcpStream;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("stream", &S::stream, "number of the connection, from 0").at_least(0),
       field("bytes", &S::bytes, "payload that arrived, without the omitted start")
           .at_most(documents::kMaxBytes),
@@ -212,7 +212,7 @@ struct Fields<documents::TcpStream> {
 template <>
 struct Fields<documents::TcpFigures> {
   using F = documents::TcpFigures;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("duration_s", &F::duration_s, "from the first arrival to the last")
           .between(0, documents::kMaxSeconds),
       field("congestion_control", &F::congestion_control, "the sender's").null_if_empty(),
@@ -253,7 +253,7 @@ struct Fields<documents::ProbeTcp> {
   using P = documents::ProbeTcp;
   static constexpr std::string_view kSchema = "chokepoint.probe.tcp/1";
   static constexpr const char* kCommand = "probe tcp";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
       field("direction", &P::direction, "send: from here to the peer"),
       field("streams", &P::streams, "connections each way").at_least(1),

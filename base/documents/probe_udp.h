@@ -140,7 +140,7 @@ struct EnumNames<documents::UdpPacing> {
 template <>
 struct Fields<documents::UdpSearch> {
   using S = documents::UdpSearch;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("trials", &S::trials, "rates that were tried").at_least(0),
       field("loss_limit_percent", &S::loss_limit_percent, "maximum acceptable loss")
           .between(0, 100),
@@ -152,7 +152,7 @@ struct Fields<documents::UdpSearch> {
 template <>
 struct Fields<documents::UdpBurst> {
   using B = documents::UdpBurst;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("batch_packets", &B::batch_packets, "most sent back to back"),
       field("batch_bytes", &B::batch_bytes, "their payload").at_most(documents::kMaxBytes),
       field("bucket_packets", &B::bucket_packets,
@@ -167,7 +167,7 @@ struct Fields<documents::UdpBurst> {
 template <>
 struct Fields<documents::UdpInterval> {
   using I = documents::UdpInterval;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("start_s", &I::start_s, "since the first arrival").between(0, documents::kMaxSeconds),
       field("end_s", &I::end_s, "since the first arrival").between(0, documents::kMaxSeconds),
       field("bytes", &I::bytes, "payload that arrived").at_most(documents::kMaxBytes),
@@ -183,7 +183,7 @@ struct Fields<documents::UdpInterval> {
 template <>
 struct Fields<documents::UdpStream> {
   using S = documents::UdpStream;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("throughput_mbps", &S::throughput_mbps, "payload that arrived, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
       field("offered_mbps", &S::offered_mbps, "payload that was sent, 10^6 bit/s")
@@ -207,7 +207,7 @@ struct Fields<documents::UdpFigures> {
   static const char* wrong(const F& direction) {
     return direction.lost > direction.packets_sent ? "no more lost than sent" : nullptr;
   }
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("duration_s", &F::duration_s, "of sending").between(0, documents::kMaxSeconds),
       field("throughput_mbps", &F::throughput_mbps, "payload that arrived, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
@@ -269,7 +269,7 @@ struct Fields<documents::ProbeUdp> {
   using P = documents::ProbeUdp;
   static constexpr std::string_view kSchema = "chokepoint.probe.udp/1";
   static constexpr const char* kCommand = "probe udp";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
       field("direction", &P::direction, "send: from here to the peer"),
       field("streams", &P::streams, "flows each way").at_least(1),

@@ -208,20 +208,19 @@ struct EnumNames<documents::FabricStatus> {
 template <>
 struct Fields<documents::RdmaLatency> {
   using L = documents::RdmaLatency;
-  static constexpr std::tuple kList{
-      field("min", &L::min),
-      field("median", &L::median),
-      field("p99", &L::p99),
-      field("p999", &L::p999),
-      field("max", &L::max),
-      field("mean", &L::mean),
-      field("count", &L::count, "how many values").at_most(kMaxCount)};
+  static constexpr FieldList kList{field("min", &L::min),
+                                   field("median", &L::median),
+                                   field("p99", &L::p99),
+                                   field("p999", &L::p999),
+                                   field("max", &L::max),
+                                   field("mean", &L::mean),
+                                   field("count", &L::count, "how many values").at_most(kMaxCount)};
 };
 
 template <>
 struct Fields<documents::RdmaEnd> {
   using E = documents::RdmaEnd;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("messages", &E::messages, "null: it does not count them"),
       field("bytes", &E::bytes, "likewise"),
       field("duration_s", &E::duration_s, "of its part").between(0, documents::kMaxSeconds),
@@ -233,7 +232,7 @@ struct Fields<documents::RdmaEnd> {
 template <>
 struct Fields<documents::RdmaFigures> {
   using F = documents::RdmaFigures;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("message_bytes", &F::message_bytes, "of a message; null above the sizes of a sweep"),
       field("iterations", &F::iterations, "messages measured, of all queue pairs and both ways"),
       field("duration_s", &F::duration_s, "of the measurement").between(0, documents::kMaxSeconds),
@@ -262,7 +261,7 @@ struct Fields<documents::PortChanges> {
   using C = documents::PortChanges;
   static constexpr std::size_t kMaxName = 64;  // bytes, of printable ASCII
   static constexpr std::size_t kMaxCounters = 512;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("subject", &C::subject, "device and port").up_to_bytes(kMaxName),
       field("netdev", &C::netdev, "the port's interface; empty: none is known")
           .up_to_bytes(kMaxName),
@@ -288,7 +287,7 @@ struct Fields<documents::PortChanges> {
 template <>
 struct Fields<documents::RdmaSide> {
   using S = documents::RdmaSide;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("device", &S::device, "its RDMA device"),
       field("port", &S::port, "of the device").at_least(0),
       field("netdev", &S::netdev, "its interface").null_if_empty(),
@@ -305,14 +304,14 @@ struct Fields<documents::RdmaSide> {
 template <>
 struct Fields<documents::RdmaSides> {
   using S = documents::RdmaSides;
-  static constexpr std::tuple kList{field("here", &S::here, "this end"),
-                                    field("there", &S::there, "the peer's")};
+  static constexpr FieldList kList{field("here", &S::here, "this end"),
+                                   field("there", &S::there, "the peer's")};
 };
 
 template <>
 struct Fields<documents::FabricJudgement> {
   using J = documents::FabricJudgement;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("status", &J::status, "by what both ends counted"),
       field("summary", &J::sentence, "in words"),
       field("next_step", &J::next_step, "null: nothing is to be done").null_if_empty()};
@@ -323,7 +322,7 @@ struct Fields<documents::Rdma> {
   using R = documents::Rdma;
   static constexpr std::string_view kSchema = "chokepoint.rdma/1";
   static constexpr const char* kCommand = "rdma write|read|send|atomic bw|lat";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("peer", &R::peer, "the other end"),
       field("operation", &R::operation, "what is measured"),
       field("metric", &R::metric, "throughput or latency"),

@@ -65,7 +65,7 @@ inline constexpr std::uint32_t kMaxFlowLabel = 0xfffff;  // 20 bits
 template <>
 struct Fields<documents::RdmaFlowsFinding> {
   using F = documents::RdmaFlowsFinding;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("p_value", &F::p_value, "how often flows that are alike look so, at most")
           .between(0, 1),
       field("flows", &F::flows, "in this group").between(1, documents::kMaxRdmaFlows),
@@ -88,7 +88,7 @@ struct Fields<documents::RdmaFlowsFinding> {
 template <>
 struct Fields<documents::RdmaFlow> {
   using F = documents::RdmaFlow;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("flow_label", &F::flow_label, "of the queue pair's packets, both ways")
           .between(1, documents::kMaxFlowLabel),
       field("source_port", &F::source_port, "the UDP source port that Linux makes of the label")
@@ -108,7 +108,7 @@ struct Fields<documents::RdmaFlows> {
   using R = documents::RdmaFlows;
   static constexpr std::string_view kSchema = "chokepoint.rdma.flows/1";
   static constexpr const char* kCommand = "rdma write|read|send|atomic bw HOST --flows N";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("peer", &R::peer, "the other end"),
       field("operation", &R::operation, "what is measured"),
       field("device", &R::device, "here"),

@@ -76,13 +76,13 @@ struct EnumNames<documents::TrialsEnd> {
 template <>
 struct Fields<math::Interval> {
   using I = math::Interval;
-  static constexpr std::tuple kList{field("low", &I::low), field("high", &I::high)};
+  static constexpr FieldList kList{field("low", &I::low), field("high", &I::high)};
 };
 
 template <>
 struct Fields<documents::TrialsDifference> {
   using D = documents::TrialsDifference;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("percent", &D::percent, "of the first variant's mean"),
       field("interval_percent", &D::interval_percent, "in which it lies"),
       field("p", &D::p, "Welch's test, both ways counted").between(0, 1),
@@ -93,7 +93,7 @@ struct Fields<documents::TrialsDifference> {
 template <>
 struct Fields<documents::TrialsFigure> {
   using F = documents::TrialsFigure;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &F::name, "for people"),
       field("unit", &F::unit, "empty: a count"),
       field("field", &F::field,
@@ -111,7 +111,7 @@ struct Fields<documents::TrialsFigure> {
 template <>
 struct Fields<documents::TrialsVariant> {
   using V = documents::TrialsVariant;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &V::name, "its value of the option, or what it adds to the command line")
           .up_to_bytes(documents::kMaxCommandBytes),
       field("words", &V::words, "of its command line").up_to_bytes(documents::kMaxCommandBytes),
@@ -128,7 +128,7 @@ struct Fields<documents::Trials> {
   using T = documents::Trials;
   static constexpr std::string_view kSchema = "chokepoint.trials/1";
   static constexpr const char* kCommand = "probe|rdma … --repeat N";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("command", &T::command, "that was repeated").up_to_bytes(documents::kMaxCommandBytes),
       field("varied", &T::varied, "the option that has a list; null: none").null_if_empty(),
       field("rounds", &T::rounds, "that were completed"),

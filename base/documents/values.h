@@ -43,7 +43,7 @@ struct EnumNames<documents::Direction> {
 template <>
 struct Fields<math::Distribution> {
   using D = math::Distribution;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("min", &D::min),   field("median", &D::median),
       field("p99", &D::p99),   field("max", &D::max),
       field("mean", &D::mean), field("count", &D::count).at_most(kMaxCount)};

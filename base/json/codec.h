@@ -150,6 +150,28 @@ void add_nulls(Json& at) {
   });
 }
 
+// One function for all members of a type: a struct's own code is a call for each field.
+template <class Member>
+[[gnu::noinline]] void write_field(Json& object, const Member& member, const FieldRule& rule) {
+  if constexpr (kIsOptional<Member>) {
+    if (rule.is_omitted_if_unknown && !member) {
+      return;
+    }
+  }
+  Json& into = added_field(object, rule.name);
+  if constexpr (requires { member.empty(); }) {
+    if (rule.is_null_if_empty && member.empty()) {
+      return;
+    }
+  }
+  if constexpr (kIsDuration<Member>) {
+    if (rule.is_in_seconds) {
+      return write_any(into, std::chrono::duration<double>(member));
+    }
+  }
+  write_any(into, member);
+}
+
 // Among the fields that the object has already.
 template <class T>
 void add_fields(Json& at, const T& value) {
@@ -176,24 +198,7 @@ void add_fields(Json& at, const T& value) {
       }
       write_any(into, computed);
     } else {
-      const auto& member = std::invoke(field.member, value);
-      if constexpr (kIsOptional<typename Of::Member>) {
-        if (field.is_omitted_if_unknown && !member) {
-          return;
-        }
-      }
-      Json& into = added_field(at, field.name);
-      if constexpr (requires { member.empty(); }) {
-        if (field.is_null_if_empty && member.empty()) {
-          return;
-        }
-      }
-      if constexpr (kIsDuration<typename Of::Member>) {
-        if (field.is_in_seconds) {
-          return write_any(into, std::chrono::duration<double>(member));
-        }
-      }
-      write_any(into, member);
+      write_field(at, std::invoke(field.member, value), field);
     }
   });
 }
@@ -258,13 +263,44 @@ void read_spread(Reader& in, const Json& json, T& into, const Of& field, const B
   auto& member = into.*field.member;
   if constexpr (kIsOptional<typename Of::Member>) {
     using Spread = typename Of::Member::value_type;
-    const Json* const first = found(json, std::get<0>(Fields<Spread>::kList).name);
+    const Json* const first = found(json, Fields<Spread>::kList.first().name);
     if (first != nullptr && !(field.is_null_if_unknown && is_null(*first))) {
       read_any(in, json, member.emplace(), bounds, place);
     }
   } else {
     read_any(in, json, member, bounds, place);
   }
+}
+
+template <class Member>
+[[gnu::noinline]] void read_field(Reader& in, const Json& object, Member& member,
+                                  const FieldRule& rule, const Bounds& bounds, const Place& place) {
+  if (in.error()) {
+    return;
+  }
+  const Place here{&place, rule.name};
+  const Json* at = found(object, rule.name);
+  constexpr bool kMayBeNull = kIsOptional<Member>;
+  if (at == nullptr || (is_null(*at) && (kMayBeNull || rule.is_null_if_empty))) {
+    if (at == nullptr && !kMayBeNull && !rule.may_be_absent) {
+      in.wrong(here, "it to be there");
+    }
+    return;
+  }
+  Bounds own = rule.bounds;
+  if constexpr (!kIsWhole<Member>) {
+    own.least = std::max(own.least, bounds.least);
+    own.most = std::min(own.most, bounds.most);
+  }
+  if constexpr (kIsDuration<Member>) {
+    if (rule.is_in_seconds) {
+      std::chrono::duration<double> seconds{};
+      read_any(in, *at, seconds, own, here);
+      member = std::chrono::duration_cast<Member>(seconds);
+      return;
+    }
+  }
+  read_any(in, *at, member, own, here);
 }
 
 template <class T>
@@ -282,34 +318,7 @@ void read_fields(Reader& in, const Json& json, T& into, const Bounds& bounds, co
     if constexpr (kIsSpread<Of>) {
       read_spread(in, json, into, field, bounds, place);
     } else if constexpr (!kIsComputed<Of>) {
-      if (in.error()) {
-        return;
-      }
-      using Member = typename Of::Member;
-      const Place here{&place, field.name};
-      const Json* at = found(json, field.name);
-      constexpr bool kMayBeNull = kIsOptional<Member>;
-      if (at == nullptr || (is_null(*at) && (kMayBeNull || field.is_null_if_empty))) {
-        if (at == nullptr && !kMayBeNull && !field.may_be_absent) {
-          in.wrong(here, "it to be there");
-        }
-        return;
-      }
-      Bounds own = field.bounds;
-      if constexpr (!kIsWhole<Member>) {
-        own.least = std::max(own.least, bounds.least);
-        own.most = std::min(own.most, bounds.most);
-      }
-      Member& member = std::invoke(field.member, into);
-      if constexpr (kIsDuration<Member>) {
-        if (field.is_in_seconds) {
-          std::chrono::duration<double> seconds{};
-          read_any(in, *at, seconds, own, here);
-          member = std::chrono::duration_cast<Member>(seconds);
-          return;
-        }
-      }
-      read_any(in, *at, member, own, here);
+      read_field(in, json, std::invoke(field.member, into), field, bounds, place);
     }
   });
   if constexpr (requires { Fields<T>::wrong(into); }) {

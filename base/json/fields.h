@@ -4,7 +4,7 @@
 //
 //   struct Interval { double start_s = 0; std::optional<std::uint64_t> retransmits = {}; };
 //   template <> struct chokepoint::Fields<Interval> {
-//     static constexpr std::tuple kList{
+//     static constexpr FieldList kList{
 //         field("start_s", &Interval::start_s, "seconds since the test began").at_least(0),
 //         field("retransmits", &Interval::retransmits, "segments retransmitted"),
 //     };
@@ -23,7 +23,6 @@
 #include <limits>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -93,13 +92,9 @@ enum class Fold : std::uint8_t {
   Mean,  // gauges
 };
 
-template <class S, class M, class Get = M S::*>
-struct Field {
-  using Struct = S;
-  using Member = M;
-
+// What holds of a field, whatever its type.
+struct FieldRule {
   const char* name;
-  Get member;        // what std::invoke makes a reference of
   const char* text;  // what it means, for documentation
   Bounds bounds = {};
   Fold fold = Fold::None;
@@ -107,6 +102,14 @@ struct Field {
   bool is_null_if_empty = false;
   bool is_in_seconds = false;
   bool is_omitted_if_unknown = false;
+};
+
+template <class S, class M, class Get = M S::*>
+struct Field : FieldRule {
+  using Struct = S;
+  using Member = M;
+
+  Get member;  // what std::invoke makes a reference of
 
   constexpr Field at_least(double least) const { return with(&Bounds::least, least); }
   constexpr Field at_most(double most) const { return with(&Bounds::most, most); }
@@ -149,13 +152,45 @@ struct Field {
 
 template <class S, class M>
 constexpr Field<S, M> field(const char* name, M S::* member, const char* text = "") {
-  return {.name = name, .member = member, .text = text};
+  return {{.name = name, .text = text}, member};
 }
 
 template <class S, class M>
 constexpr Field<S, M> field(const char* name, M S::* member, Fold fold, const char* text) {
-  return {.name = name, .member = member, .text = text, .fold = fold};
+  return {{.name = name, .text = text, .fold = fold}, member};
 }
+
+// The fields of one struct, each of a type of its own. A std::tuple of so many members costs the
+// compiler several times as much.
+template <std::size_t Index, class F>
+struct FieldAt {
+  F field;
+};
+
+template <class Indices, class... F>
+struct FieldsAt;
+template <std::size_t... Index, class... F>
+struct FieldsAt<std::index_sequence<Index...>, F...> : FieldAt<Index, F>... {
+  template <class Visit>
+  constexpr void each(Visit& visit) const {
+    (visit(static_cast<const FieldAt<Index, F>&>(*this).field), ...);
+  }
+};
+
+template <class First, class... Others>
+class FieldList : FieldsAt<std::index_sequence_for<First, Others...>, First, Others...> {
+  using Base = FieldsAt<std::index_sequence_for<First, Others...>, First, Others...>;
+
+ public:
+  // Not explicit: a list is written in braces.
+  constexpr FieldList(First first, Others... others) : Base{{first}, {others}...} {}
+
+  using Base::each;
+  constexpr const First& first() const {
+    return static_cast<const FieldAt<0, First>&>(*this).field;
+  }
+  static constexpr std::size_t size() { return 1 + sizeof...(Others); }
+};
 
 // A field of a member, written beside the struct's own:
 //   within(&Flow::source, field("port", &Endpoint::port).at_least(1))
@@ -164,15 +199,7 @@ constexpr auto within(Of S::* of, const Field<Of, M, Get>& inner) {
   auto get = [of, inner = inner.member](auto& value) -> auto& {
     return std::invoke(inner, value.*of);
   };
-  return Field<S, M, decltype(get)>{.name = inner.name,
-                                    .member = get,
-                                    .text = inner.text,
-                                    .bounds = inner.bounds,
-                                    .fold = inner.fold,
-                                    .may_be_absent = inner.may_be_absent,
-                                    .is_null_if_empty = inner.is_null_if_empty,
-                                    .is_in_seconds = inner.is_in_seconds,
-                                    .is_omitted_if_unknown = inner.is_omitted_if_unknown};
+  return Field<S, M, decltype(get)>{static_cast<const FieldRule&>(inner), get};
 }
 
 // The fields of a member that is a struct, among the struct's own. Of an optional member either all
@@ -233,11 +260,11 @@ constexpr bool kIsSpread<SpreadField<S, M>> = true;
 
 template <Described T, class F>
 constexpr void each_field(F&& visit) {
-  std::apply([&](const auto&... fields) { (visit(fields), ...); }, Fields<T>::kList);
+  Fields<T>::kList.each(visit);
 }
 
 template <Described T>
-constexpr std::size_t kFieldCount = std::tuple_size_v<decltype(Fields<T>::kList)>;
+constexpr std::size_t kFieldCount = Fields<T>::kList.size();
 
 template <Named E>
 constexpr std::string_view name_of(E value) {

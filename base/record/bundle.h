@@ -86,14 +86,14 @@ class BundleReader {
 template <>
 struct chokepoint::Fields<chokepoint::record::BundleHead> {
   using H = record::BundleHead;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("format", &H::format, "chokepoint.records/1").up_to_bytes(64),
       field("run", &H::run, "the folder's name").up_to_bytes(255)};
 };
 template <>
 struct chokepoint::Fields<chokepoint::record::BundleEntry> {
   using E = record::BundleEntry;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &E::name, "of the record's file").up_to_bytes(255),
       field("bytes", &E::bytes, "of the whole file").at_least(0).at_most(4.3e9),
       field("from", &E::from, "the reader has those before").at_least(0).at_most(4.3e9),

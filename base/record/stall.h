@@ -125,19 +125,19 @@ struct EnumNames<record::RankDoes> {
 template <>
 struct Fields<record::StallCollective> {
   using C = record::StallCollective;
-  static constexpr std::tuple kList{field("kind", &C::kind, "all-reduce …"),
-                                    field("number", &C::number, "as the library counts"),
-                                    field("bytes", &C::bytes, "that have moved"),
-                                    field("entered", &C::is_entered, "the rank has come to it"),
-                                    field("peer", &C::is_peer_there, "its neighbour has"),
-                                    field("communicator", &C::communicator, "of NCCL"),
-                                    field("size", &C::size, "of the buffer, of NCCL")};
+  static constexpr FieldList kList{field("kind", &C::kind, "all-reduce …"),
+                                   field("number", &C::number, "as the library counts"),
+                                   field("bytes", &C::bytes, "that have moved"),
+                                   field("entered", &C::is_entered, "the rank has come to it"),
+                                   field("peer", &C::is_peer_there, "its neighbour has"),
+                                   field("communicator", &C::communicator, "of NCCL"),
+                                   field("size", &C::size, "of the buffer, of NCCL")};
 };
 
 template <>
 struct Fields<record::StallRank> {
   using R = record::StallRank;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("rank", &R::rank, "in the job"),
       field("pid", &R::pid, "of its process"),
       field("does", &R::does, "in a word"),
@@ -155,22 +155,22 @@ struct Fields<record::StallRank> {
 template <>
 struct Fields<record::StallPath> {
   using P = record::StallPath;
-  static constexpr std::tuple kList{field("flow", &P::flow, "its row"),
-                                    field("peer", &P::peer, "address of the other end"),
-                                    field("for_s", &P::for_s, "without an acknowledgement"),
-                                    field("unacked_packets", &P::unacked_packets, "under way"),
-                                    field("resent_packets", &P::resent_packets, "meanwhile")};
+  static constexpr FieldList kList{field("flow", &P::flow, "its row"),
+                                   field("peer", &P::peer, "address of the other end"),
+                                   field("for_s", &P::for_s, "without an acknowledgement"),
+                                   field("unacked_packets", &P::unacked_packets, "under way"),
+                                   field("resent_packets", &P::resent_packets, "meanwhile")};
 };
 
 template <>
 struct Fields<record::Stall> {
   using S = record::Stall;
-  static constexpr std::tuple kList{field("state", &S::state, "of the node"),
-                                    field("since_ns", &S::since_ns, "the last progress"),
-                                    field("usual_ms", &S::usual_ms, "a step"),
-                                    field("limit_ms", &S::limit_ms, "without progress"),
-                                    field("ranks", &S::ranks, "of the node"),
-                                    field("paths", &S::paths, "that answer no more")};
+  static constexpr FieldList kList{field("state", &S::state, "of the node"),
+                                   field("since_ns", &S::since_ns, "the last progress"),
+                                   field("usual_ms", &S::usual_ms, "a step"),
+                                   field("limit_ms", &S::limit_ms, "without progress"),
+                                   field("ranks", &S::ranks, "of the node"),
+                                   field("paths", &S::paths, "that answer no more")};
 };
 
 }  // namespace chokepoint

@@ -41,7 +41,7 @@ template <>
 struct Fields<record::FlowSample> {
   using Row = record::FlowSample;
   static constexpr const char* kTable = "flow_sample";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kMoment<Row>,
       record::kBin<Row>,
       record::kMerged<Row>,
@@ -75,7 +75,7 @@ template <>
 struct Fields<record::SocketSample> {
   using Row = record::SocketSample;
   static constexpr const char* kTable = "socket_sample";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kMoment<Row>,
       record::kBin<Row>,
       record::kMerged<Row>,
@@ -140,7 +140,7 @@ template <>
 struct Fields<record::CounterSample> {
   using Row = record::CounterSample;
   static constexpr const char* kTable = "counter_sample";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kMoment<Row>,
       record::kBin<Row>,
       record::kMerged<Row>,
@@ -153,7 +153,7 @@ template <>
 struct Fields<record::GaugeSample> {
   using Row = record::GaugeSample;
   static constexpr const char* kTable = "gauge_sample";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kMoment<Row>,
       record::kBin<Row>,
       record::kMerged<Row>,
@@ -166,7 +166,7 @@ template <>
 struct Fields<record::Step> {
   using Row = record::Step;
   static constexpr const char* kTable = "step";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kStart<Row>,
       record::kEnd<Row>,
       record::kMerged<Row>,
@@ -185,7 +185,7 @@ template <>
 struct Fields<record::Collective> {
   using Row = record::Collective;
   static constexpr const char* kTable = "collective";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kStart<Row>,
       record::kEnd<Row>,
       record::kMerged<Row>,
@@ -229,7 +229,7 @@ template <>
 struct Fields<record::FlowMark> {
   using Row = record::FlowMark;
   static constexpr const char* kTable = "flow_mark";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kMoment<Row>,
       record::kBin<Row>,
       record::kMerged<Row>,
@@ -246,7 +246,7 @@ template <>
 struct Fields<record::Session> {
   using Row = record::Session;
   static constexpr const char* kTable = "session";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kId<Row>,
       field("role", &Row::role, "command of chokepoint, such as run"),
       field("command", &Row::command, "the command line"),
@@ -269,16 +269,16 @@ template <>
 struct Fields<record::Label> {
   using Row = record::Label;
   static constexpr const char* kTable = "label";
-  static constexpr std::tuple kList{record::kSession<Row>,
-                                    field("key", &Row::key, "name of the label"),
-                                    field("value", &Row::value, "value of the label")};
+  static constexpr FieldList kList{record::kSession<Row>,
+                                   field("key", &Row::key, "name of the label"),
+                                   field("value", &Row::value, "value of the label")};
 };
 
 template <>
 struct Fields<record::ClockAnchor> {
   using Row = record::ClockAnchor;
   static constexpr const char* kTable = "clock_anchor";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kSession<Row>, record::kMoment<Row>,
       field("wall_ns", &Row::wall_ns, "the same moment since 1970, UTC")};
 };
@@ -287,7 +287,7 @@ template <>
 struct Fields<record::Fact> {
   using Row = record::Fact;
   static constexpr const char* kTable = "fact";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kSession<Row>,
       field("category", &Row::category, "kind of fact"),
       field("subject", &Row::subject, "what it is about: an interface, a core, a card"),
@@ -300,21 +300,21 @@ template <>
 struct Fields<record::Probe> {
   using Row = record::Probe;
   static constexpr const char* kTable = "probe";
-  static constexpr std::tuple kList{record::kId<Row>,
-                                    record::kSession<Row>,
-                                    record::kMoment<Row>,
-                                    field("kind", &Row::kind, "which probe"),
-                                    field("peer", &Row::peer, "the other host"),
-                                    field("direction", &Row::direction, "which way it measured"),
-                                    field("schema", &Row::schema, "schema of the document"),
-                                    field("document", &Row::document, "the probe's result, JSON")};
+  static constexpr FieldList kList{record::kId<Row>,
+                                   record::kSession<Row>,
+                                   record::kMoment<Row>,
+                                   field("kind", &Row::kind, "which probe"),
+                                   field("peer", &Row::peer, "the other host"),
+                                   field("direction", &Row::direction, "which way it measured"),
+                                   field("schema", &Row::schema, "schema of the document"),
+                                   field("document", &Row::document, "the probe's result, JSON")};
 };
 
 template <>
 struct Fields<record::Process> {
   using Row = record::Process;
   static constexpr const char* kTable = "process";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kId<Row>,
       record::kSession<Row>,
       field("pid", &Row::pid, "id of the process"),
@@ -332,7 +332,7 @@ template <>
 struct Fields<record::Flow> {
   using Row = record::Flow;
   static constexpr const char* kTable = "flow";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kId<Row>,
       record::kSession<Row>,
       field("protocol", &Row::protocol, "tcp, udp, roce"),
@@ -353,7 +353,7 @@ template <>
 struct Fields<record::FlowTotal> {
   using Row = record::FlowTotal;
   static constexpr const char* kTable = "flow_total";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("flow", &Row::flow, "id in flows"),
       field("direction", &Row::direction, "a_to_b or b_to_a"),
       field("packets", &Row::packets, "packets of the whole connection"),
@@ -386,7 +386,7 @@ template <>
 struct Fields<record::Series> {
   using Row = record::Series;
   static constexpr const char* kTable = "series";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kId<Row>,
       record::kSession<Row>,
       field("name", &Row::name, "name of the series"),
@@ -400,19 +400,19 @@ template <>
 struct Fields<record::Event> {
   using Row = record::Event;
   static constexpr const char* kTable = "event";
-  static constexpr std::tuple kList{record::kId<Row>,
-                                    record::kSession<Row>,
-                                    record::kMoment<Row>,
-                                    field("kind", &Row::kind, "what happened"),
-                                    field("subject", &Row::subject, "what it happened to"),
-                                    field("detail", &Row::detail, "further details, JSON")};
+  static constexpr FieldList kList{record::kId<Row>,
+                                   record::kSession<Row>,
+                                   record::kMoment<Row>,
+                                   field("kind", &Row::kind, "what happened"),
+                                   field("subject", &Row::subject, "what it happened to"),
+                                   field("detail", &Row::detail, "further details, JSON")};
 };
 
 template <>
 struct Fields<record::ClockOffset> {
   using Row = record::ClockOffset;
   static constexpr const char* kTable = "clock_offset";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       record::kSession<Row>,
       record::kMoment<Row>,
       field("peer", &Row::peer, "the other host"),

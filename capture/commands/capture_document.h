@@ -113,14 +113,14 @@ namespace chokepoint {
 template <>
 struct Fields<capture::observer::Count> {
   using C = capture::observer::Count;
-  static constexpr std::tuple kList{field("packets", &C::packets, "packets"),
-                                    field("bytes", &C::bytes, "of their frames")};
+  static constexpr FieldList kList{field("packets", &C::packets, "packets"),
+                                   field("bytes", &C::bytes, "of their frames")};
 };
 
 template <>
 struct Fields<capture::observer::Others> {
   using O = capture::observer::Others;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("other_ip", &O::other_ip,
             "another protocol, a fragment whose first was not seen, or TCP cut before its window"),
       field("not_ip", &O::not_ip, "ARP and the like"),
@@ -131,7 +131,7 @@ struct Fields<capture::observer::Others> {
 template <>
 struct Fields<capture::flow::Remainder> {
   using R = capture::flow::Remainder;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("flows", &R::flows, "idle flows that made room for others"),
       field("packets", &R::packets, "their packets"),
       field("bytes", &R::bytes, "on the wire"),
@@ -153,7 +153,7 @@ struct Fields<capture::flow::Bin> {
                ? std::nullopt
                : std::optional(static_cast<double>(bin.rtt_sum_us) / kUsPerMs / bin.rtt_samples);
   }
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       capture::seconds_field("start_s", &B::start_ns, "since the capture's first packet"),
       capture::seconds_field("width_s", &B::width_ns, "length").at_least(0),
       field("packets", &B::packets, "segments as the wire carried them"),
@@ -175,7 +175,7 @@ struct Fields<capture::flow::Bin> {
 template <>
 struct Fields<capture::roce::QueuePairFacts> {
   using Q = capture::roce::QueuePairFacts;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       computed<Q>(
           "source",
           [](const Q& row) { return capture::packet::text_of(row.ends.source, row.ends.is_ipv6); },
@@ -210,7 +210,7 @@ struct Fields<capture::roce::QueuePairFacts> {
 template <>
 struct Fields<capture::source::Interface> {
   using I = capture::source::Interface;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &I::name, "a pcap file's own name; empty if a pcapng file does not name it"),
       computed<I>(
           "link_type", [](const I& row) { return static_cast<int>(row.link_type); },
@@ -224,7 +224,7 @@ struct Fields<capture::source::Interface> {
 template <>
 struct Fields<capture::flow::Retransmissions> {
   using R = capture::flow::Retransmissions;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("fast", &R::fast, "the receiver had reported a hole"),
       field("timeout", &R::timeout, "the other side was silent for as long as a timer takes"),
       field("spurious", &R::spurious, "had arrived already; counted in addition to the cause"),
@@ -235,7 +235,7 @@ struct Fields<capture::flow::Retransmissions> {
 template <>
 struct Fields<capture::CapturedTcp> {
   using T = capture::CapturedTcp;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("retransmitted_packets", &T::retransmitted_packets,
             "TCP only, as all up to `dsack_acks`"),
       field("retransmitted_bytes", &T::retransmitted_bytes, "payload"),
@@ -284,7 +284,7 @@ struct Fields<capture::CapturedTcp> {
 template <>
 struct Fields<capture::CapturedDirection> {
   using D = capture::CapturedDirection;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("packets", &D::packets, "segments as the wire carried them"),
       field("bytes", &D::bytes, "on the wire, Ethernet header included, no FCS"),
       field("payload_bytes", &D::payload_bytes, "of all packets"),
@@ -314,14 +314,14 @@ struct Fields<capture::CapturedDirection> {
 template <>
 struct Fields<capture::CapturedEnd> {
   using E = capture::CapturedEnd;
-  static constexpr std::tuple kList{field("address", &E::address, "of the host"),
-                                    field("port", &E::port, "of TCP or UDP")};
+  static constexpr FieldList kList{field("address", &E::address, "of the host"),
+                                   field("port", &E::port, "of TCP or UDP")};
 };
 
 template <>
 struct Fields<capture::CapturedFlow> {
   using F = capture::CapturedFlow;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("protocol", &F::protocol, "of the packets"),
       field("a", &F::a, "who opened the connection, or was seen sending first"),
       field("b", &F::b, "the other end"),
@@ -340,7 +340,7 @@ struct Fields<capture::CapturedFlow> {
 template <>
 struct Fields<capture::CapturedDrops> {
   using D = capture::CapturedDrops;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("kernel", &D::kernel, "packets that did not fit into the buffer"),
       field("interface", &D::interface, "packets that the interface dropped")};
 };
@@ -348,7 +348,7 @@ struct Fields<capture::CapturedDrops> {
 template <>
 struct Fields<capture::CapturedDrop> {
   using D = capture::CapturedDrop;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("time_s", &D::time_s, "since the capture's first packet"),
       field("interface_name", &D::interface_name, "whose packets they were"), spread(&D::packets)};
 };
@@ -356,7 +356,7 @@ struct Fields<capture::CapturedDrop> {
 template <>
 struct Fields<capture::CapturedCollective> {
   using C = capture::CapturedCollective;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("kind", &C::kind, "of collective"), field("count", &C::count, "of this kind"),
       field("sent_bytes", &C::sent_bytes, "by this node"),
       field("received_bytes", &C::received_bytes, "by this node"),
@@ -366,7 +366,7 @@ struct Fields<capture::CapturedCollective> {
 template <>
 struct Fields<capture::CapturedGloo> {
   using G = capture::CapturedGloo;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("connections", &G::connections, "that carried Gloo's messages"),
       field("messages", &G::messages, "of Gloo"),
       field("collectives", &G::collectives, "one for each kind")};
@@ -387,7 +387,7 @@ struct Fields<capture::Findings> {
   static constexpr const char* kFlows = "flows";
   static std::vector<capture::CapturedFlow> flows(const F& /*findings*/) { return {}; }
 
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("source", &F::source, "interfaces or files"),
       within(&F::volume, field("packets", &capture::Volume::packets, "of the wire")),
       within(&F::volume, field("bytes", &capture::Volume::bytes,

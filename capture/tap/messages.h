@@ -148,7 +148,7 @@ namespace chokepoint {
 template <>
 struct Fields<capture::tap::Setup> {
   using Setup = capture::tap::Setup;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("interface", &Setup::interface, "the interface's name"),
       field("netns", &Setup::netns, "path of another network namespace, or empty"),
       field("filter", &Setup::filter, "a pcap-filter"),

@@ -37,7 +37,7 @@ namespace coordinator = preflight::coordinator;
 
 template <>
 struct Fields<coordinator::NamesDocument> {
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("answers", &coordinator::NamesDocument::answers, "one for each name that was asked for")
           .up_to_items(preflight::kMaxHostsInTask)};
 };

@@ -72,10 +72,10 @@ struct EnumNames<preflight::Place> {
 template <>
 struct Fields<preflight::Evidence> {
   using E = preflight::Evidence;
-  static constexpr std::tuple kList{field("what", &E::what, "which figure, of which hosts"),
-                                    field("value", &E::value, "the figure"),
-                                    field("unit", &E::unit, "its unit"),
-                                    field("from", &E::from, "the test or source it comes from")};
+  static constexpr FieldList kList{field("what", &E::what, "which figure, of which hosts"),
+                                   field("value", &E::value, "the figure"),
+                                   field("unit", &E::unit, "its unit"),
+                                   field("from", &E::from, "the test or source it comes from")};
 };
 
 }  // namespace chokepoint

@@ -154,7 +154,7 @@ template <>
 struct Fields<preflight::SharedAnswer> {
   using A = preflight::NameAnswer;
   using S = preflight::SharedAnswer;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       within(&S::answer, field("asked", &A::asked, "the host whose name was looked up")),
       within(&S::answer, field("addresses", &A::addresses, "what the name resolved to")
                              .up_to_items(256)

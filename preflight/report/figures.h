@@ -91,7 +91,7 @@ namespace chokepoint {
 template <>
 struct Fields<preflight::HostResult> {
   using H = preflight::HostResult;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &H::name, "as it was given").up_to_bytes(preflight::kMaxDocumentNameBytes),
       field("address", &H::address, "where its agent was reached, and where it was tested")
           .up_to_bytes(preflight::kMaxDocumentNameBytes)
@@ -111,7 +111,7 @@ struct Fields<preflight::HostResult> {
 template <>
 struct Fields<preflight::Trouble> {
   using T = preflight::Trouble;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("a", &T::a, "the two hosts, by their places in `hosts`"), field("b", &T::b, ""),
       field("test", &T::test, "which test failed").up_to_bytes(preflight::kMaxDocumentNameBytes),
       field("error", &T::error, "why").or_default()};
@@ -121,7 +121,7 @@ template <>
 struct Fields<preflight::CutResult> {
   using C = preflight::CutResult;
   static constexpr double kMaxMbps = 1e12;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("left", &C::left, "the hosts of one group").or_default(),
       field("right", &C::right, "the hosts of the other group").or_default(),
       computed<C>(
@@ -137,7 +137,7 @@ template <>
 struct Fields<preflight::BadMember> {
   using B = preflight::BadMember;
   static constexpr double kMax = 1e12;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("fault", &B::fault, "what its flows share"),
       field("from", &B::from, "the host that sends them, by its place in `hosts`"),
       field("to", &B::to, "the host that receives them"),
@@ -159,7 +159,7 @@ struct Fields<preflight::BadMember> {
 template <>
 struct Fields<preflight::BundleResult> {
   using B = preflight::BundleResult;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("asked", &B::asked, "the host that sent the flows, by its place in `hosts`"),
       field("peer", &B::peer, "the host that answered"),
       field("verdict", &B::verdict, "of their loss and delay: found, alike or unknown")
@@ -171,7 +171,7 @@ template <>
 struct Fields<preflight::CollectiveResult> {
   using C = preflight::CollectiveResult;
   static constexpr double kMax = 1e12;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("backend", &C::backend, "gloo")
           .up_to_bytes(preflight::kMaxDocumentNameBytes)
           .or_default(),
@@ -185,7 +185,7 @@ struct Fields<preflight::CollectiveResult> {
 template <>
 struct Fields<preflight::Finding> {
   using F = preflight::Finding;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       spread(&F::check), field("place", &F::place, "what kind of place is at fault"),
       field("hosts", &F::hosts, "those at fault, by their places in `hosts`"),
       computed<F>(
@@ -198,7 +198,7 @@ struct Fields<preflight::Finding> {
 template <>
 struct Fields<preflight::Measured> {
   using M = preflight::Measured;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("program", &M::program, "the chokepoint that led it")
           .up_to_bytes(preflight::kMaxDocumentNameBytes),
       field("plan", &M::plan, "quick, default or thorough")

@@ -65,7 +65,7 @@ template <>
 struct Fields<preflight::InterfaceFacts> {
   using F = preflight::InterfaceFacts;
   static constexpr double kMaxMbps = 1e9;  // a petabit a second
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &F::name, "the interface").up_to_bytes(64),
       field("addresses", &F::addresses, "its IP addresses, without prefix lengths")
           .up_to_items(preflight::kMaxAddresses)
@@ -89,7 +89,7 @@ struct Fields<preflight::InterfaceFacts> {
 template <>
 struct Fields<preflight::RdmaPortFacts> {
   using F = preflight::RdmaPortFacts;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("device", &F::device, "the RDMA device").up_to_bytes(64),
       field("port", &F::port, "the number of its port").between(0, 255),
       field("interface", &F::interface, "its network interface; empty where there is none")
@@ -103,7 +103,7 @@ struct Fields<preflight::HostFacts> {
   using F = preflight::HostFacts;
   static constexpr double kMaxBytes = 1LL << 40;
   static constexpr double kMaxDevices = 1 << 20;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("host", &F::host, "the host's own name").up_to_bytes(255),
       field("interfaces", &F::interfaces, "its network interfaces")
           .up_to_items(preflight::kMaxInterfaces),

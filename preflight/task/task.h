@@ -108,7 +108,7 @@ struct EnumNames<preflight::TaskKind> {
 template <>
 struct Fields<preflight::Task> {
   using T = preflight::Task;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("kind", &T::kind, "which test"),
       field("peer", &T::peer, "the other host; empty where the task has none")
           .up_to_bytes(preflight::kMaxHostBytes),
@@ -133,7 +133,7 @@ struct Fields<preflight::Task> {
 template <>
 struct Fields<preflight::NameLookup> {
   using N = preflight::NameLookup;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &N::name, "the host whose name was looked up").or_default(),
       field("addresses", &N::addresses, "what it resolved to")
           .up_to_items(preflight::kMaxNamedAddresses)

@@ -20,7 +20,7 @@ struct EnumNames<probe::collective::Task> {
 template <>
 struct Fields<probe::collective::Operation> {
   using O = probe::collective::Operation;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("collective", &O::collective, "what the ranks do"),
       field("type", &O::type, "of an element"),
       field("bytes", &O::bytes, "the size, as operation.h counts it")
@@ -38,7 +38,7 @@ struct Fields<probe::collective::Operation> {
 template <>
 struct Fields<probe::collective::Answer> {
   using A = probe::collective::Answer;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("times_ns", &A::times, "of each iteration").between(0, 1e15),
       field("wrong", &A::wrong, "the first wrong element; null: none"),
       field("way", &A::data_path, "how the data went")};

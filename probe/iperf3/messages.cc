@@ -18,7 +18,7 @@ struct Fields<probe::iperf3::Parameters> {
   using P = probe::iperf3::Parameters;
   static constexpr double kMaxAmount = 0x1p60;
   static constexpr double kMaxBitsPerS = 1e13;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("udp", &P::udp, "over UDP").or_default(),
       computed<P>(
           "tcp", [](const P& p) { return !p.udp; }, "over TCP"),
@@ -70,7 +70,7 @@ struct Fields<probe::iperf3::StreamResult> {
   using S = probe::iperf3::StreamResult;
   static constexpr double kMaxCount = 0x1p60;
   static constexpr double kMaxSeconds = 1e6;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("id", &S::id, "see stream_id()").between(1, 1 << 20),
       field("bytes", &S::bytes, "sent or received").at_most(kMaxCount),
       field("retransmits", &S::retransmits, "segments; -1 where not counted")
@@ -97,7 +97,7 @@ struct Fields<probe::iperf3::StreamResult> {
 template <>
 struct Fields<probe::iperf3::EndResults> {
   using E = probe::iperf3::EndResults;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("cpu_util_total", &E::cpu_percent, "percent of one CPU")
           .between(0, documents::kMaxPercent),
       field("cpu_util_user", &E::cpu_user_percent, "percent of one CPU")
@@ -130,7 +130,7 @@ struct Switches {
 template <>
 struct Fields<probe::iperf3::Switches> {
   using S = probe::iperf3::Switches;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("reverse", &S::reverse, "the server sends").or_default(),
       field("bidirectional", &S::bidirectional, "both send").or_default(),
       field("sctp", &S::sctp, "over SCTP").or_default(),

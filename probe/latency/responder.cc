@@ -24,7 +24,7 @@
 template <>
 struct chokepoint::Fields<chokepoint::probe::latency::LoadRequest> {
   using R = probe::latency::LoadRequest;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("time_ns", &R::time, "after which the server gives up").between(1, 86'400e9),
       field("streams", &R::streams, "load connections in all").between(1, 1'000),
       field("congestion", &R::congestion, "the congestion control of what the server sends")

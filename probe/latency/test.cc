@@ -18,7 +18,7 @@
 template <>
 struct chokepoint::Fields<chokepoint::probe::latency::Parameters> {
   using P = probe::latency::Parameters;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("time_ns", &P::time, "after which the server gives up").between(1, 86'400e9),
       field("udp", &P::udp, "ping over UDP, too")};
 };

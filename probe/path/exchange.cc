@@ -18,7 +18,7 @@ namespace chokepoint {
 template <>
 struct Fields<probe::path::Hop> {
   using H = probe::path::Hop;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("ttl", &H::ttl).between(1, 64),
       field("addresses", &H::addresses, "the most frequent first").up_to_items(16),
       field("rtt_ms", &H::rtt_ms).up_to_items(40),
@@ -30,7 +30,7 @@ struct Fields<probe::path::Hop> {
 template <>
 struct Fields<probe::path::Trace> {
   using T = probe::path::Trace;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("protocol", &T::protocol),
       within(&T::source, field("source", &net::Endpoint::address)),
       within(&T::target, field("target", &net::Endpoint::address)),
@@ -50,7 +50,7 @@ struct Fields<probe::path::Trace> {
 template <>
 struct Fields<probe::path::MtuFinding> {
   using M = probe::path::MtuFinding;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("path_mtu_bytes", &M::path_mtu_bytes).between(0, 65536),
       field("interface_mtu_bytes", &M::interface_mtu_bytes).between(0, 65536),
       field("limited_by", &M::limited_by, "the router that answered \"too big\" last"),
@@ -64,7 +64,7 @@ struct Fields<probe::path::MtuFinding> {
 template <>
 struct Fields<probe::path::BlackHole> {
   using B = probe::path::BlackHole;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("packet_bytes", &B::packet_bytes).between(0, 65536),
       field("last_before", &B::last_before, "null: right behind this host"),
       field("first_behind", &B::first_behind)};
@@ -73,14 +73,14 @@ struct Fields<probe::path::BlackHole> {
 template <>
 struct Fields<probe::path::Survey> {
   using S = probe::path::Survey;
-  static constexpr std::tuple kList{field("trace", &S::trace), field("mtu", &S::mtu),
-                                    field("black_hole", &S::black_hole)};
+  static constexpr FieldList kList{field("trace", &S::trace), field("mtu", &S::mtu),
+                                   field("black_hole", &S::black_hole)};
 };
 
 template <>
 struct Fields<probe::path::Parameters> {
   using P = probe::path::Parameters;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("protocol", &P::protocol),
       field("port", &P::port, "to which the server tries to connect, with tcp").at_least(1),
       field("max_hops", &P::max_hops).between(1, 64),
@@ -92,8 +92,8 @@ struct Fields<probe::path::Parameters> {
 template <>
 struct Fields<probe::path::GreetingTarget> {
   using I = probe::path::GreetingTarget;
-  static constexpr std::tuple kList{field("udp_port", &I::udp_port).at_least(1),
-                                    field("token", &I::token).up_to_bytes(64)};
+  static constexpr FieldList kList{field("udp_port", &I::udp_port).at_least(1),
+                                   field("token", &I::token).up_to_bytes(64)};
 };
 
 }  // namespace chokepoint

@@ -21,7 +21,7 @@ namespace chokepoint {
 template <>
 struct Fields<probe::paths::Parameters> {
   using P = probe::paths::Parameters;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("flows", &P::flows).between(probe::paths::kMinFlows, probe::paths::kMaxFlows),
       field("packets", &P::packets, "of each flow")
           .between(probe::paths::kMinPackets, probe::paths::kMaxPackets),
@@ -45,14 +45,14 @@ struct Fields<probe::paths::Parameters> {
 template <>
 struct Fields<probe::paths::ServerReady> {
   using R = probe::paths::ServerReady;
-  static constexpr std::tuple kList{field("test", &R::test).at_most(kMaxCount),
-                                    field("udp_port", &R::udp_port).at_least(1)};
+  static constexpr FieldList kList{field("test", &R::test).at_most(kMaxCount),
+                                   field("udp_port", &R::udp_port).at_least(1)};
 };
 
 template <>
 struct Fields<probe::paths::ServerCounts> {
   using C = probe::paths::ServerCounts;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("received", &C::received, "of each flow, each packet once")
           .at_most(probe::paths::kMaxPackets)
           .up_to_items(probe::paths::kMaxFlows),

@@ -15,7 +15,7 @@ constexpr std::size_t kMaxReportedIntervals = 100'000;
 template <>
 struct Fields<probe::quic::SentMeasure> {
   using S = probe::quic::SentMeasure;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("bytes", &S::bytes).at_most(kMaxCount),
       field("packets", &S::packets).at_most(kMaxCount),
       field("lost_packets", &S::lost_packets).at_most(kMaxCount),
@@ -33,7 +33,7 @@ struct Fields<probe::quic::SentMeasure> {
 template <>
 struct Fields<probe::quic::ReceivedMeasure> {
   using R = probe::quic::ReceivedMeasure;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("bytes", &R::bytes).at_most(kMaxCount),
       field("packets", &R::packets).at_most(kMaxCount),
       field("calls", &R::calls).at_most(kMaxCount),
@@ -47,7 +47,7 @@ struct Fields<probe::quic::ReceivedMeasure> {
 template <>
 struct Fields<probe::quic::IntervalMeasure> {
   using I = probe::quic::IntervalMeasure;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("start_s", &I::start_s).between(0, control::kMaxReportedTime),
       field("end_s", &I::end_s).between(0, control::kMaxReportedTime),
       field("sent_bytes", &I::sent_bytes).at_most(kMaxCount),
@@ -60,7 +60,7 @@ struct Fields<probe::quic::IntervalMeasure> {
 template <>
 struct Fields<probe::quic::HostMeasure> {
   using H = probe::quic::HostMeasure;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("cpu_percent", &H::cpu_percent).between(0, documents::kMaxPercent),
       field("busy_percent", &H::busy_percent).between(0, documents::kMaxPercent),
       field("softirq_percent", &H::softirq_percent).between(0, documents::kMaxPercent),
@@ -70,7 +70,7 @@ struct Fields<probe::quic::HostMeasure> {
 template <>
 struct Fields<probe::quic::Half> {
   using H = probe::quic::Half;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("sent", &H::sent), field("received", &H::received), field("host", &H::host),
       field("intervals", &H::intervals).up_to_items(probe::quic::kMaxReportedIntervals),
       field("library", &H::library).up_to_bytes(64)};

@@ -9,7 +9,7 @@ namespace chokepoint {
 template <>
 struct Fields<probe::quic::Parameters> {
   using P = probe::quic::Parameters;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("direction", &P::direction),
       field("streams", &P::streams, "each way, all of one connection").between(1, 1024),
       field("time_ns", &P::time).between(1, control::kMaxTestNs),

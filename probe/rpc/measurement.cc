@@ -10,7 +10,7 @@ namespace chokepoint {
 template <>
 struct Fields<probe::rpc::Spread> {
   using S = probe::rpc::Spread;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("values", &S::values).between(0, control::kMaxReportedTime),
       field("p90", &S::p90).between(0, control::kMaxReportedTime),
       field("p999", &S::p999).between(0, control::kMaxReportedTime)};
@@ -19,7 +19,7 @@ struct Fields<probe::rpc::Spread> {
 template <>
 struct Fields<probe::rpc::SentMeasure> {
   using S = probe::rpc::SentMeasure;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("retransmits", &S::retransmits).at_most(kMaxCount),
       field("rtt_ms", &S::rtt_ms).between(0, control::kMaxReportedTime),
       field("min_rtt_ms", &S::min_rtt_ms).between(0, control::kMaxReportedTime),
@@ -34,7 +34,7 @@ struct Fields<probe::rpc::SentMeasure> {
 template <>
 struct Fields<probe::rpc::HostMeasure> {
   using H = probe::rpc::HostMeasure;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("cpu_percent", &H::cpu_percent).between(0, documents::kMaxPercent),
       field("busy_percent", &H::busy_percent).between(0, documents::kMaxPercent),
       field("softirq_percent", &H::softirq_percent).between(0, documents::kMaxPercent)};
@@ -43,27 +43,27 @@ struct Fields<probe::rpc::HostMeasure> {
 template <>
 struct Fields<probe::rpc::Worker> {
   using W = probe::rpc::Worker;
-  static constexpr std::tuple kList{field("calls", &W::calls).at_most(kMaxCount),
-                                    field("held_ms", &W::held_ms), field("answers", &W::answers),
-                                    field("host", &W::host)};
+  static constexpr FieldList kList{field("calls", &W::calls).at_most(kMaxCount),
+                                   field("held_ms", &W::held_ms), field("answers", &W::answers),
+                                   field("host", &W::host)};
 };
 
 template <>
 struct Fields<probe::rpc::Hop> {
   using H = probe::rpc::Hop;
-  static constexpr std::tuple kList{field("host", &H::host).up_to_bytes(255),
-                                    field("address", &H::address).up_to_bytes(64),
-                                    field("calls", &H::calls).at_most(kMaxCount),
-                                    field("latency_ms", &H::latency_ms),
-                                    field("requests", &H::requests),
-                                    field("worker", &H::worker)};
+  static constexpr FieldList kList{field("host", &H::host).up_to_bytes(255),
+                                   field("address", &H::address).up_to_bytes(64),
+                                   field("calls", &H::calls).at_most(kMaxCount),
+                                   field("latency_ms", &H::latency_ms),
+                                   field("requests", &H::requests),
+                                   field("worker", &H::worker)};
 };
 
 template <>
 struct Fields<probe::rpc::Half> {
   using H = probe::rpc::Half;
-  static constexpr std::tuple kList{field("worker", &H::worker),
-                                    field("next", &H::next).up_to_items(probe::rpc::kMaxNext)};
+  static constexpr FieldList kList{field("worker", &H::worker),
+                                   field("next", &H::next).up_to_items(probe::rpc::kMaxNext)};
 };
 
 }  // namespace chokepoint

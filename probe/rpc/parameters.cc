@@ -17,15 +17,15 @@ template <>
 struct Fields<probe::rpc::NextWorker> {
   using N = probe::rpc::NextWorker;
   static constexpr std::size_t kMaxName = 255;  // of a host, in DNS
-  static constexpr std::tuple kList{field("host", &N::host).up_to_bytes(kMaxName),
-                                    field("port", &N::port).at_least(1)};
+  static constexpr FieldList kList{field("host", &N::host).up_to_bytes(kMaxName),
+                                   field("port", &N::port).at_least(1)};
 };
 
 template <>
 struct Fields<probe::rpc::Parameters> {
   using P = probe::rpc::Parameters;
   static constexpr double kMaxMessage = static_cast<double>(probe::rpc::kMaxMessageBytes);
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("request_bytes", &P::request_bytes).between(1, kMaxMessage),
       field("response_bytes", &P::response_bytes).between(1, kMaxMessage),
       field("callers", &P::callers, "a connection each").between(1, probe::rpc::kMaxCallers),

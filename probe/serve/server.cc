@@ -44,7 +44,7 @@ struct Request {
 
 template <>
 struct chokepoint::Fields<chokepoint::probe::serve::Sharing> {
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("share", &probe::serve::Sharing::share, "may run beside other tests that share")
           .or_default()};
 };
@@ -53,7 +53,7 @@ struct chokepoint::Fields<chokepoint::probe::serve::Sharing> {
 template <>
 struct chokepoint::Fields<chokepoint::probe::serve::Request> {
   using R = probe::serve::Request;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("kind", &R::kind, "the kind of test").up_to_bytes(64),
       field("parameters", &R::parameters, "what the test is asked for")};
 };

@@ -17,15 +17,15 @@ struct EnumNames<probe::tcp::Role> {
 template <>
 struct Fields<net::TcpChrono> {
   using C = net::TcpChrono;
-  static constexpr std::tuple kList{field("busy_us", &C::busy_us).at_least(0),
-                                    field("receive_window_us", &C::receive_window_us).at_least(0),
-                                    field("send_buffer_us", &C::send_buffer_us).at_least(0)};
+  static constexpr FieldList kList{field("busy_us", &C::busy_us).at_least(0),
+                                   field("receive_window_us", &C::receive_window_us).at_least(0),
+                                   field("send_buffer_us", &C::send_buffer_us).at_least(0)};
 };
 
 template <>
 struct Fields<probe::tcp::StreamMeasure> {
   using S = probe::tcp::StreamMeasure;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("role", &S::role),
       field("index", &S::index).between(0, 1'000'000),
       field("total_bytes", &S::total_bytes, "with the omitted start").at_most(kMaxCount),
@@ -49,7 +49,7 @@ struct Fields<probe::tcp::StreamMeasure> {
 template <>
 struct Fields<probe::tcp::IntervalMeasure> {
   using I = probe::tcp::IntervalMeasure;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("role", &I::role),
       field("start_s", &I::start_s, "since the test began").between(0, control::kMaxReportedTime),
       field("end_s", &I::end_s, "since the test began").between(0, control::kMaxReportedTime),
@@ -62,7 +62,7 @@ struct Fields<probe::tcp::IntervalMeasure> {
 template <>
 struct Fields<probe::tcp::HostMeasure> {
   using H = probe::tcp::HostMeasure;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("cpu_percent", &H::cpu_percent, "of the streams' threads")
           .between(0, documents::kMaxPercent),
       field("softirq_percent", &H::softirq_percent, "of the core with most of it")
@@ -75,8 +75,8 @@ struct Fields<probe::tcp::HostMeasure> {
 template <>
 struct Fields<probe::tcp::Half> {
   using H = probe::tcp::Half;
-  static constexpr std::tuple kList{field("streams", &H::streams),
-                                    field("intervals", &H::intervals), field("host", &H::host)};
+  static constexpr FieldList kList{field("streams", &H::streams), field("intervals", &H::intervals),
+                                   field("host", &H::host)};
 };
 
 }  // namespace chokepoint

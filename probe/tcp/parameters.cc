@@ -9,7 +9,7 @@ namespace chokepoint {
 template <>
 struct Fields<probe::tcp::Parameters> {
   using P = probe::tcp::Parameters;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("direction", &P::direction),
       field("streams", &P::streams, "each way").between(1, 1024),
       field("time_ns", &P::time).between(1, control::kMaxTestNs),

@@ -9,7 +9,7 @@ namespace chokepoint {
 template <>
 struct Fields<probe::udp::Parameters> {
   using P = probe::udp::Parameters;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("direction", &P::direction), field("streams", &P::streams, "each way").between(1, 64),
       field("time_ns", &P::time, "of the longest run").between(1, control::kMaxTestNs),
       field("rate_bits_per_s", &P::bits_per_s, "of the fastest run; 0: unpaced; null: a search")
@@ -20,7 +20,7 @@ struct Fields<probe::udp::Parameters> {
 template <>
 struct Fields<probe::udp::ClockOffset> {
   using C = probe::udp::ClockOffset;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("offset_ns", &C::offset_ns).at_least(-kMaxCount),  // so that it can be turned
       field("uncertainty_ns", &C::uncertainty_ns).between(0, control::kMaxTestNs),
       field("round_trip_ns", &C::round_trip_ns).between(0, control::kMaxTestNs)};
@@ -29,7 +29,7 @@ struct Fields<probe::udp::ClockOffset> {
 template <>
 struct Fields<probe::udp::RunPlan> {
   using P = probe::udp::RunPlan;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("run", &P::run).between(1, UINT16_MAX),
       field("packet_bytes", &P::packet_bytes)
           .between(probe::udp::kHeadBytes, net::kMaxUdpPayloadBytes),

@@ -32,15 +32,15 @@ struct ServerReady {
 template <>
 struct Fields<probe::udp::OfferedFlow> {
   using P = probe::udp::OfferedFlow;
-  static constexpr std::tuple kList{field("port", &P::port).at_least(1),
-                                    field("secret", &P::secret)};
+  static constexpr FieldList kList{field("port", &P::port).at_least(1),
+                                   field("secret", &P::secret)};
 };
 
 template <>
 struct Fields<probe::udp::ServerReady> {
   using R = probe::udp::ServerReady;
-  static constexpr std::tuple kList{field("test", &R::test).at_most(kMaxCount),
-                                    field("flows", &R::flows)};
+  static constexpr FieldList kList{field("test", &R::test).at_most(kMaxCount),
+                                   field("flows", &R::flows)};
 };
 
 }  // namespace chokepoint

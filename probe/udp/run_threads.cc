@@ -11,15 +11,15 @@ namespace chokepoint {
 template <>
 struct Fields<probe::udp::Burst> {
   using B = probe::udp::Burst;
-  static constexpr std::tuple kList{field("batch_packets", &B::batch_packets),
-                                    field("bucket_packets", &B::bucket_packets).between(0, 1e18),
-                                    field("hurried_ns", &B::hurried_ns).at_least(0)};
+  static constexpr FieldList kList{field("batch_packets", &B::batch_packets),
+                                   field("bucket_packets", &B::bucket_packets).between(0, 1e18),
+                                   field("hurried_ns", &B::hurried_ns).at_least(0)};
 };
 
 template <>
 struct Fields<probe::udp::SentFlow> {
   using F = probe::udp::SentFlow;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("packets", &F::packets).at_most(kMaxCount),
       field("bytes", &F::bytes).at_most(kMaxCount),
       field("duration_s", &F::duration_s).between(0, 1e18),
@@ -34,17 +34,17 @@ struct Fields<probe::udp::SentFlow> {
 template <>
 struct Fields<probe::udp::FlowInterval> {
   using I = probe::udp::FlowInterval;
-  static constexpr std::tuple kList{field("packets", &I::packets).at_most(kMaxCount),
-                                    field("bytes", &I::bytes).at_most(kMaxCount),
-                                    field("missing", &I::missing).at_most(kMaxCount),
-                                    field("jitter_ms", &I::jitter_ms).between(0, 1e18)};
+  static constexpr FieldList kList{field("packets", &I::packets).at_most(kMaxCount),
+                                   field("bytes", &I::bytes).at_most(kMaxCount),
+                                   field("missing", &I::missing).at_most(kMaxCount),
+                                   field("jitter_ms", &I::jitter_ms).between(0, 1e18)};
 };
 
 template <>
 struct Fields<probe::udp::ReceivedFlow> {
   using F = probe::udp::ReceivedFlow;
   using C = probe::udp::SequenceCounts;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       within(&F::counts, field("received", &C::received).at_most(kMaxCount)),
       within(&F::counts, field("duplicates", &C::duplicates).at_most(kMaxCount)),
       within(&F::counts, field("out_of_order", &C::out_of_order).at_most(kMaxCount)),
@@ -61,7 +61,7 @@ struct Fields<probe::udp::ReceivedFlow> {
 template <>
 struct Fields<probe::udp::SideReport> {
   using R = probe::udp::SideReport;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("sent", &R::sent), field("received", &R::received),
       // A delay may be negative by the clocks' uncertainty.
       field("delay_ms", &R::delay_ms, "one-way").between(-1e18, 1e18),

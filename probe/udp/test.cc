@@ -32,16 +32,16 @@ struct Sent {
 template <>
 struct Fields<probe::udp::Sent> {
   using S = probe::udp::Sent;
-  static constexpr std::tuple kList{field("run", &S::run).or_default(), field("sent", &S::sent),
-                                    field("now", &S::now).or_default()};
+  static constexpr FieldList kList{field("run", &S::run).or_default(), field("sent", &S::sent),
+                                   field("now", &S::now).or_default()};
 };
 
 template <>
 struct Fields<probe::udp::LiveCounts> {
   using C = probe::udp::LiveCounts;
-  static constexpr std::tuple kList{field("packets", &C::packets).at_most(kMaxCount),
-                                    field("bytes", &C::bytes).at_most(kMaxCount),
-                                    field("missing", &C::missing).at_most(kMaxCount)};
+  static constexpr FieldList kList{field("packets", &C::packets).at_most(kMaxCount),
+                                   field("bytes", &C::bytes).at_most(kMaxCount),
+                                   field("missing", &C::missing).at_most(kMaxCount)};
 };
 
 }  // namespace chokepoint

@@ -71,7 +71,7 @@ struct ShownDevices {
 template <>
 struct Fields<rdma::ShownGid> {
   using G = rdma::ShownGid;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("index", &G::index, "in the port's table").at_least(0),
       field("gid", &G::gid, "written as an IPv6 address"),
       field("address", &G::address, "IPv4 where the GID is a mapped one"),
@@ -82,7 +82,7 @@ struct Fields<rdma::ShownGid> {
 template <>
 struct Fields<rdma::ShownPort> {
   using P = rdma::ShownPort;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("number", &P::number, "of the device").at_least(0),
       field("state", &P::state, "ACTIVE, DOWN …").null_if_empty(),
       field("physical_state", &P::physical_state, "LinkUp, Disabled …").null_if_empty(),
@@ -108,7 +108,7 @@ struct Fields<rdma::ShownPort> {
 template <>
 struct Fields<rdma::ShownPciLink> {
   using L = rdma::ShownPciLink;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("at", &L::at, "PCI address of the hop that leaves least"),
       field("speed_gts", &L::speed_gts, "GT/s of a lane").at_least(0),
       field("width", &L::width, "lanes").at_least(0),
@@ -121,7 +121,7 @@ struct Fields<rdma::ShownPciLink> {
 template <>
 struct Fields<rdma::ShownDevice> {
   using D = rdma::ShownDevice;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("name", &D::name, "as the kernel calls it"),
       field("firmware", &D::firmware, "its version").null_if_empty(),
       field("pci_address", &D::pci_address, "null: a device in software").null_if_empty(),
@@ -135,7 +135,7 @@ struct Fields<rdma::ShownDevices> {
   using D = rdma::ShownDevices;
   static constexpr std::string_view kSchema = "chokepoint.rdma-devices/1";
   static constexpr const char* kCommand = "rdma devices";
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("verdict", &D::verdict, "the worst status of all checks"),
       field("locked_memory_limit_bytes", &D::locked_memory_limit_bytes,
             "null: unlimited or unknown")

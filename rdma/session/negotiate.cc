@@ -11,7 +11,7 @@ namespace chokepoint {
 template <>
 struct Fields<rdma::perf::Plan> {
   using P = rdma::perf::Plan;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("operation", &P::operation, "what each request does"),
       field("metric", &P::metric, "bandwidth or latency"),
       field("transport", &P::transport, "how queue pairs are connected"),

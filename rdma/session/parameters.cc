@@ -53,7 +53,7 @@ struct TextForm<rdma::session::Choice<E>> {
 template <>
 struct Fields<rdma::session::PortRequest> {
   using W = rdma::session::PortRequest;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("device", &W::device, "empty: chosen").up_to_bytes(rdma::session::kMaxNameLength),
       field("port", &W::port, "of the device; null: chosen").between(1, 255),
       field("gid_index", &W::gid_index, "of the port; null: chosen").between(0, 65535),
@@ -66,7 +66,7 @@ struct Fields<rdma::session::Parameters> {
   using P = rdma::session::Parameters;
   static constexpr int kMaxDepth = 65536;
   static constexpr double kMaxIterations = 1e12;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("operation", &P::operation, "what each request does"),
       field("metric", &P::metric, "bandwidth or latency"),
       field("transport", &P::transport, "how queue pairs are connected"),

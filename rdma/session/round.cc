@@ -17,7 +17,7 @@ template <>
 struct Fields<rdma::session::SideResult> {
   using R = rdma::session::SideResult;
   static constexpr double kMaxFigure = 1e18;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("messages", &R::messages, "that this side sent or received").at_most(kMaxCount),
       field("bytes", &R::bytes, "of the messages").at_most(kMaxCount),
       field("duration_s", &R::duration_s, "from the first message to the last")

@@ -78,7 +78,7 @@ struct TextForm<rdma::verbs::CmToken> {
 template <>
 struct Fields<rdma::verbs::DeviceLimits> {
   using L = rdma::verbs::DeviceLimits;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("queue_pairs", &L::queue_pairs, "of the device").at_least(0),
       field("depth", &L::depth, "requests of one queue").at_least(0),
       field("completions", &L::completions, "of one completion queue").at_least(0),
@@ -95,7 +95,7 @@ template <>
 struct Fields<rdma::session::SideFacts> {
   using S = rdma::session::SideFacts;
   static constexpr std::size_t kMaxName = rdma::session::kMaxNameLength;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("device", &S::device, "its name").up_to_bytes(kMaxName),
       field("port", &S::port, "of the device").between(1, 255),
       field("netdev", &S::netdev, "the port's interface; empty: none is known")
@@ -115,7 +115,7 @@ struct Fields<rdma::session::SideFacts> {
 template <>
 struct Fields<rdma::session::AddressesBody> {
   using A = rdma::session::AddressesBody;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("lid", &A::lid, "of InfiniBand; else 0"),
       field("gid", &A::gid, "as an IP address").up_to_bytes(rdma::session::kMaxNameLength),
       field("queues", &A::queues, "number and first packet number of each queue pair")
@@ -135,7 +135,7 @@ struct Fields<rdma::session::AddressesBody> {
 template <>
 struct Fields<rdma::verbs::CmPeer> {
   using P = rdma::verbs::CmPeer;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       within(&P::address, field("address", &net::Endpoint::address, "where the side listens")),
       within(&P::address, field("port", &net::Endpoint::port, "that it listens on").at_least(1)),
       field("token", &P::token, "that a request for a connection shows")};

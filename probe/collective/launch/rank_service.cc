@@ -18,7 +18,7 @@ template <>
 struct Fields<probe::collective::RankOptions> {
   using O = probe::collective::RankOptions;
   static constexpr std::size_t kMaxName = 64;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("backend", &O::backend, "gloo or nccl").up_to_bytes(kMaxName),
       field("interface", &O::interface, "or an address of it; empty: the library's choice")
           .up_to_bytes(kMaxName),
@@ -35,7 +35,7 @@ struct Fields<probe::collective::RankOptions> {
 template <>
 struct Fields<probe::collective::RanksWanted> {
   using W = probe::collective::RanksWanted;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("job", &W::job, "the same for all ranks").up_to_bytes(255),
       field("secret", &W::secret, "known to the ranks of this job alone"),
       field("port", &W::port, "of the client, where the ranks meet").at_least(1),
@@ -53,7 +53,7 @@ struct Fields<probe::collective::RanksWanted> {
 template <>
 struct Fields<probe::collective::ChildEnd> {
   using E = probe::collective::ChildEnd;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("rank", &E::rank, "counts from 0").at_least(0),
       within(&E::status, field("code", &sys::ExitStatus::code, "exit code").between(0, 1024)),
       within(&E::status,

@@ -15,7 +15,7 @@ template <>
 struct chokepoint::Fields<chokepoint::probe::collective::JoiningRank> {
   using N = probe::collective::JoiningRank;
   static constexpr std::size_t kMaxName = 255;
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("job", &N::job, "the same for all ranks of the job").up_to_bytes(kMaxName),
       field("rank", &N::rank, "counts from 0").between(0, probe::collective::kMaxRanks - 1),
       field("ranks", &N::ranks, "of the job").between(1, probe::collective::kMaxRanks),

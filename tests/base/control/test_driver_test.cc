@@ -28,8 +28,8 @@ struct Parameters {
 template <>
 struct chokepoint::Fields<chokepoint::control::Parameters> {
   using P = control::Parameters;
-  static constexpr std::tuple kList{field("streams", &P::streams).between(0, 4),
-                                    field("turns", &P::turns).between(0, 1000)};
+  static constexpr FieldList kList{field("streams", &P::streams).between(0, 4),
+                                   field("turns", &P::turns).between(0, 1000)};
 };
 
 namespace chokepoint::control {

@@ -66,7 +66,7 @@ struct Route {
 
 template <>
 struct Fields<Stops> {
-  static constexpr std::tuple kList{field("at", &Stops::at)};
+  static constexpr FieldList kList{field("at", &Stops::at)};
 };
 
 template <>
@@ -79,8 +79,8 @@ struct EnumNames<Reason> {
 
 template <>
 struct Fields<Verdict> {
-  static constexpr std::tuple kList{field("reason", &Verdict::reason),
-                                    field("counts", &Verdict::counts).or_default()};
+  static constexpr FieldList kList{field("reason", &Verdict::reason),
+                                   field("counts", &Verdict::counts).or_default()};
 };
 
 template <>
@@ -92,7 +92,7 @@ struct EnumNames<Shape> {
 
 template <>
 struct Fields<Part> {
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("start_s", &Part::start_s, "seconds since the test began").at_least(0),
       field("retransmits", &Part::retransmits, "segments retransmitted"),
   };
@@ -100,7 +100,7 @@ struct Fields<Part> {
 
 template <>
 struct Fields<Whole> {
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("is_fast", &Whole::is_fast),
       field("streams", &Whole::streams).between(1, 128),
       field("bytes", &Whole::bytes),
@@ -118,9 +118,8 @@ struct Fields<Whole> {
 
 template <>
 struct Fields<Distance> {
-  static constexpr std::tuple kList{field("least", &Distance::least),
-                                    field("most", &Distance::most),
-                                    field("count", &Distance::count)};
+  static constexpr FieldList kList{field("least", &Distance::least), field("most", &Distance::most),
+                                   field("count", &Distance::count)};
   static bool is_unknown(const Distance& distance) { return distance.count == 0; }
   static const char* wrong(const Distance& distance) {
     return distance.least > distance.most ? "least not above most" : nullptr;
@@ -138,7 +137,7 @@ struct TextForm<Initial> {
 
 template <>
 struct Fields<Route> {
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("time_s", &Route::time).between(0, 600).in_seconds().or_default(),
       field("from", &Route::from),
       field("to", &Route::to),
@@ -365,28 +364,28 @@ struct chokepoint::JsonForm<chokepoint::NumberOrText> {
 
 template <>
 struct chokepoint::Fields<chokepoint::Moved> {
-  static constexpr std::tuple kList{field("by", &Moved::by), field("to", &Moved::to)};
+  static constexpr FieldList kList{field("by", &Moved::by), field("to", &Moved::to)};
 };
 
 template <>
 struct chokepoint::Fields<chokepoint::Sides> {
-  static constexpr std::tuple kList{field("left", &Sides::left), field("right", &Sides::right)};
+  static constexpr FieldList kList{field("left", &Sides::left), field("right", &Sides::right)};
 };
 
 template <>
 struct chokepoint::Fields<chokepoint::Framed> {
-  static constexpr std::tuple kList{field("width", &Framed::width), spread(&Framed::outer),
-                                    spread(&Framed::moved),
-                                    field("note", &Framed::note).omitted_if_unknown()};
+  static constexpr FieldList kList{field("width", &Framed::width), spread(&Framed::outer),
+                                   spread(&Framed::moved),
+                                   field("note", &Framed::note).omitted_if_unknown()};
 };
 
 template <>
 struct chokepoint::Fields<chokepoint::Mixed> {
-  static constexpr std::tuple kList{field("value", &Mixed::value),
-                                    spread(&Mixed::moved).null_if_unknown(),
-                                    computed<Mixed>("sentence", [](const Mixed& mixed) {
-                                      return mixed.sentence;
-                                    }).null_if_empty()};
+  static constexpr FieldList kList{field("value", &Mixed::value),
+                                   spread(&Mixed::moved).null_if_unknown(),
+                                   computed<Mixed>("sentence", [](const Mixed& mixed) {
+                                     return mixed.sentence;
+                                   }).null_if_empty()};
 };
 
 namespace chokepoint {

@@ -85,20 +85,20 @@ struct TextForm<Letter> {
 
 template <>
 struct Fields<Moment> {
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("at_s", &Moment::at_s, "seconds since the test began").at_least(0),
       field("retransmits", &Moment::retransmits).at_most(kMaxCount)};
 };
 
 template <>
 struct Fields<Spread> {
-  static constexpr std::tuple kList{field("low", &Spread::low), field("count", &Spread::count)};
+  static constexpr FieldList kList{field("low", &Spread::low), field("count", &Spread::count)};
   static bool is_unknown(const Spread& spread) { return spread.count == 0; }
 };
 
 template <>
 struct Fields<Answer> {
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("is_fast", &Answer::is_fast, "whether it is"),
       field("port", &Answer::port),
       field("offset", &Answer::offset).between(-5, 5),
@@ -139,7 +139,7 @@ struct TextForm<Day> {
 
 template <>
 struct Fields<Climb> {
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       field("height_m", &Climb::height, "above the sea"), field("day", &Climb::day),
       spread(&Climb::slopes).null_if_unknown(),
       computed<Climb>(
@@ -150,7 +150,7 @@ struct Fields<Climb> {
 
 template <>
 struct Fields<Journey> {
-  static constexpr std::tuple kList{
+  static constexpr FieldList kList{
       spread<Journey>(&Journey::start), spread<Journey>(&Journey::heights),
       field("note", &Journey::note, "where there is one").omitted_if_unknown()};
 };
