@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <ranges>
 #include <utility>
 
@@ -117,40 +115,24 @@ Result<bool> are_captures(const std::vector<std::string>& words) {
 }
 
 Result<CapturedRecords> CapturedRecords::read(const std::vector<std::string>& files) {
-  std::error_code failed;
-  std::string folder = (fs::temp_directory_path(failed) / "chokepoint-capture-XXXXXX").string();
-  if (failed || mkdtemp(folder.data()) == nullptr) {
-    return fail(from_errno(errno, "", folder));
-  }
-  CapturedRecords records(folder, record::shell_line(files));
+  TRY(sys::TemporaryFolder folder, sys::TemporaryFolder::make("chokepoint-capture"));
+  CapturedRecords records(std::move(folder), record::shell_line(files));
   for (const std::string& file : files) {
     TRY(records.add(file));
   }
   return records;
 }
 
-CapturedRecords::CapturedRecords(CapturedRecords&& other) noexcept
-    : folder_(std::exchange(other.folder_, {})),
-      names_(std::move(other.names_)),
-      troubles_(std::move(other.troubles_)) {}
-
-CapturedRecords::~CapturedRecords() {
-  if (!folder_.empty()) {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-}
-
 // Of a file that is cut off, what was read until there is in the record.
 Result<> CapturedRecords::add(const std::string& file) {
   std::string node = name_of_file(file);
   std::error_code failed;
-  for (int number = 2; fs::exists(folder_ / (node + ".db"), failed); ++number) {
+  for (int number = 2; fs::exists(folder_.path() / (node + ".db"), failed); ++number) {
     node = fmt::format("{}-{}", name_of_file(file), number);
   }
   TRY(const sys::Captured told,
       sys::capture_output(
-          {.command = {kProgram, "capture", "-r", fs::absolute(file, failed), "--record", folder_,
+          {.command = {kProgram, "capture", "-r", fs::absolute(file, failed), "--record", folder(),
                        "--node", node, "--quiet", "--top", "0"},
            .environment = {sys::tie_to_this_process()}},
           kMostTime, kMostOutput));
@@ -160,7 +142,7 @@ Result<> CapturedRecords::add(const std::string& file) {
   const std::string reason = reason_in(told.err);
   Error error = reason.empty() ? fail(ErrorKind::Malformed, "", file, "cannot be read").error()
                                : fail(ErrorKind::Malformed, "", reason, "").error();
-  if (!has_flows(folder_, node)) {
+  if (!has_flows(folder(), node)) {
     return fail(std::move(error));
   }
   troubles_.push_back(std::move(error));
@@ -172,7 +154,7 @@ void CapturedRecords::name(DiagnosedRun& run) const {
   diagnosis.run = names_;
   const auto rename = [&](Verdict& verdict) {
     for (Advice& advice : verdict.advice) {
-      replace_all(advice.command, folder_, names_);
+      replace_all(advice.command, folder(), names_);
     }
   };
   rename(diagnosis.verdict);

@@ -3,12 +3,13 @@
 // ends. The caller's thread.
 #pragma once
 
-#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/commands/run_files.h"
 #include "base/sys/error.h"
+#include "base/sys/temporary_folder.h"
 
 namespace chokepoint::analysis {
 
@@ -24,22 +25,19 @@ class CapturedRecords {
  public:
   // One record for each file; an Error where a file holds no packets of any connection.
   static Result<CapturedRecords> read(const std::vector<std::string>& files);
-  CapturedRecords(CapturedRecords&& other) noexcept;
-  CapturedRecords& operator=(CapturedRecords&&) = delete;
-  ~CapturedRecords();
 
-  std::string folder() const { return folder_; }
+  std::string folder() const { return folder_.path(); }
   // Gives the diagnosis the names of the files instead of the folder's, and adds what could not be
   // read of them.
   void name(DiagnosedRun& run) const;
 
  private:
-  CapturedRecords(std::filesystem::path folder, std::string names)
+  CapturedRecords(sys::TemporaryFolder folder, std::string names)
       : folder_(std::move(folder)), names_(std::move(names)) {}
 
   Result<> add(const std::string& file);
 
-  std::filesystem::path folder_;
+  sys::TemporaryFolder folder_;
   std::string names_;  // as a shell takes them
   std::vector<Error> troubles_;
 };

@@ -213,7 +213,13 @@ Result<Process> Process::start(const Spawn& spawn) {
   return Process(pid, Descriptor(open_pidfd(pid)));
 }
 
-Result<Process> Process::fork(const std::function<int()>& work) {
+Result<Process> Process::fork(const std::function<int()>& work) { return fork_with(work, true); }
+
+Result<Process> Process::fork_to_outlive(const std::function<int()>& work) {
+  return fork_with(work, false);
+}
+
+Result<Process> Process::fork_with(const std::function<int()>& work, bool ends_with_parent) {
   const pid_t parent = getpid();
   const pid_t pid = ::fork();
   if (pid < 0) {
@@ -221,10 +227,12 @@ Result<Process> Process::fork(const std::function<int()>& work) {
   }
   if (pid == 0) {
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (ends_with_parent) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+    }
     // The caller's stack is a copy of the parent's: an exception must not unwind into it.
     try {
-      _exit(getppid() == parent ? work() : EXIT_FAILURE);
+      _exit(!ends_with_parent || getppid() == parent ? work() : EXIT_FAILURE);
     } catch (...) {
       _exit(EXIT_FAILURE);
     }

@@ -60,6 +60,8 @@ class Process {
   // work that may hang, such as a look at a folder that does not answer. Only from a process with
   // one thread.
   static Result<Process> fork(const std::function<int()>& work);
+  // Likewise, but it goes on when this process has ended.
+  static Result<Process> fork_to_outlive(const std::function<int()>& work);
 
   pid_t pid() const { return pid_; }
   // Readable once the child has ended: for poll() and event loops.
@@ -75,6 +77,7 @@ class Process {
 
  private:
   Process(pid_t pid, Descriptor pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  static Result<Process> fork_with(const std::function<int()>& work, bool ends_with_parent);
   Result<std::optional<ExitStatus>> collect(int options);
 
   pid_t pid_ = -1;

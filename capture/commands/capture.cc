@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <string_view>
@@ -36,6 +38,8 @@
 #include "capture/commands/findings.h"
 #include "capture/commands/progress.h"
 #include "capture/commands/record_process.h"
+#include "capture/job/place.h"
+#include "capture/live/follow_up.h"
 #include "capture/observer/ends.h"
 #include "capture/observer/gloo.h"
 #include "capture/observer/observer.h"
@@ -230,14 +234,18 @@ source::WriteOptions options_of(const WriteFlags& flags) {
 struct RecordFlags {
   std::string folder = {};  // empty: nothing is kept
   std::string node = {};    // empty: the host's name
+  bool diagnoses = false;
 };
 
 void define(cli::Flags& flags, RecordFlags& record) {
   flags.group("Record")
       .option("record", &record.folder, "DIR",
-              "store flows and their course over time in this run record")
+              "store flows and their course over time in this run record; default with --diagnose: "
+              "one in 'chokepoint-runs'")
       .option("node", &record.node, "NAME",
-              "name of this node in the record; default: the host name");
+              "name of this node in the record; default: the host name")
+      .toggle("diagnose", &record.diagnoses,
+              "say what holds the job back whose traffic was captured, when the capture has ended");
 }
 
 // The recorder of an analyser's flows, and the job whose traffic they are.
@@ -371,6 +379,8 @@ class CaptureCommand final : public cli::Command {
         .examples = {{"chokepoint capture -i eth0", "the flows over eth0, until Ctrl-C"},
                      {"chokepoint capture -i eth0 --duration 10 --json port 29500",
                       "ten seconds of one port, as JSON"},
+                     {"chokepoint capture -i br0 --duration 60 --diagnose",
+                      "what holds a job back that passes this host, such as a router"},
                      {"chokepoint capture -r job.pcap.zst", "the flows in a capture file"},
                      {"tcpdump -i eth0 -w - | chokepoint capture -r -",
                       "the capture of another program, from a pipe"}},
@@ -406,6 +416,22 @@ class CaptureCommand final : public cli::Command {
     if (source_.is_live()) {
       source::become_helper_if_needed();
     }
+    if (!record_.diagnoses) {
+      return capture(context);
+    }
+    if (record_.folder.empty()) {
+      TRY(const job::Place place, job::choose_folder({}, record_.node, context.clock.wall_ns()));
+      record_.folder = place.folder;
+    }
+    const bool is_taken = context.json || write_.path == "-";
+    TRY(follow_up_, live::PreparedFollowUp::fork(
+                        context, record_.folder,
+                        {.diagnoses = true, .out = is_taken ? STDERR_FILENO : STDOUT_FILENO}));
+    return capture(context);
+  }
+
+ private:
+  Result<cli::ExitCode> capture(const cli::Context& context) {
     TRY(const observer::Settings wanted, settings());
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     const cli::Json head = cli::document(context, Fields<Findings>::kSchema);
@@ -432,10 +458,13 @@ class CaptureCommand final : public cli::Command {
     if (!ended || !closed) {
       return std::unexpected(closed ? ended.error() : closed.error());
     }
+    if (follow_up_) {
+      context.out.flush();
+      follow_up_->run(signals.descriptor());
+    }
     return is_interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
   }
 
- private:
   // What is open while a capture goes on.
   struct Work {
     std::unique_ptr<RecordProcess> record_process = {};
@@ -615,6 +644,7 @@ class CaptureCommand final : public cli::Command {
   SourceFlags source_;
   WriteFlags write_;
   RecordFlags record_;
+  std::optional<live::PreparedFollowUp> follow_up_;
   std::vector<std::string> tunnels_;
   std::string sort_ = "rate";
   std::int64_t threads_ = 0;

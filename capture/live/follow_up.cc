@@ -1,6 +1,7 @@
 #include "capture/live/follow_up.h"
 
 #include <fmt/ostream.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <csignal>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -42,14 +44,12 @@ std::optional<std::string> response_of(std::vector<std::string> command, const D
   return response && response->status.code == 0 ? std::optional(response->out) : std::nullopt;
 }
 
-// With standard error for its output: standard output is the job's. The exit code; 1 where it
-// could not be started, or was interrupted.
-int shown(const cli::Context& context, std::vector<std::string> command, int interrupt) {
+// With `out` for its output. The exit code; 1 where it could not be started, or was interrupted.
+int shown(const cli::Context& context, std::vector<std::string> command, int out, int interrupt) {
   context.err.flush();
   command.insert(command.begin(), kOwnProgram);
-  auto process = sys::Process::start({.command = std::move(command),
-                                      .environment = {sys::tie_to_this_process()},
-                                      .out = STDERR_FILENO});
+  auto process = sys::Process::start(
+      {.command = std::move(command), .environment = {sys::tie_to_this_process()}, .out = out});
   if (!process) {
     fmt::print(context.err, "chokepoint: run: {}\n", cli::printable(describe(process.error())));
     context.err.flush();
@@ -129,24 +129,53 @@ void print_verdict(const cli::Context& context, const std::string& folder,
 void follow_up(const cli::Context& context, const std::string& folder, const FollowUp& wanted,
                const Deadline& deadline) {
   if (wanted.diagnoses) {
-    shown(context, {"diagnose", folder}, deadline.interrupt);
+    shown(context, {"diagnose", folder}, wanted.out, deadline.interrupt);
   } else if (!context.quiet) {
     print_verdict(context, folder, deadline);
   }
   if (wanted.reports && !sys::is_readable(deadline.interrupt)) {
-    shown(context, {"report", folder}, deadline.interrupt);
+    shown(context, {"report", folder}, wanted.out, deadline.interrupt);
   }
+}
+
+Result<PreparedFollowUp> PreparedFollowUp::fork(const cli::Context& context,
+                                                const std::string& folder, const FollowUp& wanted) {
+  TRY(sys::Pipe begin, sys::open_pipe("start", kOwnName));
+  TRY(sys::Pipe end, sys::open_pipe("start", kOwnName));
+  TRY(sys::Process::fork([&] {
+    begin.write.reset();
+    end.read.reset();
+    char byte = 0;
+    if (read(begin.read.get(), &byte, 1) == 1) {
+      follow_up(context, folder, wanted,
+                {.until = Deadline::Clock::time_point::max(), .interrupt = begin.read.get()});
+    }
+    return 0;
+  }));
+  return PreparedFollowUp(std::move(begin.write), std::move(end.read));
+}
+
+void PreparedFollowUp::run(int interrupt) {
+  constexpr char kBegin = 1;
+  constexpr std::string_view kWhat = "the verdict";
+  if (write(begin_.get(), &kBegin, 1) == 1) {
+    std::ignore = net::wait_for(
+        end_.get(), POLLIN, {.until = Deadline::Clock::time_point::max(), .interrupt = interrupt},
+        "await", kWhat);
+  }
+  begin_.reset();
+  std::ignore = net::wait_for(end_.get(), POLLIN, Deadline::of(3 * kKillAfter), "await", kWhat);
 }
 
 bool check_before(const cli::Context& context) {
   constexpr int kFound = 3;
   constexpr int kNoProcess = -1;  // before the job a signal ends this process
-  const int host = shown(context, {"doctor"}, kNoProcess);
+  const int host = shown(context, {"doctor"}, STDERR_FILENO, kNoProcess);
   const bool is_first = context.environment("SLURM_PROCID").value_or("0") == "0";
   const bool has_hosts = context.environment("SLURM_JOB_NODELIST").has_value();
   const int cluster =
       has_hosts && is_first
-          ? shown(context, {"preflight", "--quick", "--launch", "slurm"}, kNoProcess)
+          ? shown(context, {"preflight", "--quick", "--launch", "slurm"}, STDERR_FILENO, kNoProcess)
           : 0;
   return host != kFound && cluster != kFound;
 }

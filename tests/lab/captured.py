@@ -17,6 +17,7 @@ class Captured(Player):
         del is_watched
         super().__init__(lab, scenario, folder, is_watched=False)
         hosts = scenario.ranks
+        self.said = ""
         self.captured = hosts[zlib.crc32(scenario.name.encode()) % len(hosts)]
 
     @property
@@ -26,11 +27,22 @@ class Captured(Player):
     def play(self):
         self.file.parent.mkdir()
         end = self.stage.end(self.captured, self.fault.link_of_the_job(self.scenario.job.link))
-        capture = self.stage.hosts[self.captured].start(
-            ["tcpdump", "-i", end.interface, "-s", SNAPSHOT_BYTES, "-B", BUFFER_KIB, "-Z", "root",
-             "-w", self.file])
-        capture.until(lambda: "listening on" in capture.stderr(), LISTENS_SECONDS, "tcpdump")
+        capture = self.stage.hosts[self.captured].start(self.command(end.interface))
+        capture.until(lambda: "listening on" in capture.stderr(), LISTENS_SECONDS, "capture")
         try:
             return super().play()
         finally:
             capture.stop()
+            self.said = capture.stdout()
+
+    def command(self, interface):
+        return ["tcpdump", "-i", interface, "-s", SNAPSHOT_BYTES, "-B", BUFFER_KIB, "-Z", "root",
+                "-w", self.file]
+
+
+class DiagnosedLive(Captured):
+    """By chokepoint, which says at its end what held the job back."""
+
+    def command(self, interface):
+        return ["chokepoint", "capture", "-i", interface, "--write", self.file, "--record",
+                self.folder / "live", "--diagnose"]

@@ -5,17 +5,17 @@ import pathlib
 import tempfile
 
 import scenario
-from captured import Captured
+from captured import Captured, DiagnosedLive
 from checks import holds, near, same
 
 
 @contextlib.contextmanager
-def played(lab, name):
+def played(lab, name, by=Captured):
     """The capture, and the job's own usual step."""
     lab.needs("tcpdump")
     one = scenario.read(scenario.FOLDER / f"{name}.toml")
     with tempfile.TemporaryDirectory(prefix="captured-") as folder:
-        player = Captured(lab, one, pathlib.Path(folder))
+        player = by(lab, one, pathlib.Path(folder))
         yield player, player.play().usual_ms
 
 
@@ -40,8 +40,9 @@ def test_a_late_rank_is_named_by_a_capture_alone(lab):
         near(told["steps"]["median_ms"], usual_ms, 0.05, "a step, ms")
 
 
-def test_a_record_of_a_capture_says_what_the_capture_does(lab):
-    with played(lab, "lan-200mbps") as (player, _):
+def test_a_capture_says_at_its_end_what_its_file_and_its_record_do(lab):
+    with played(lab, "lan-200mbps", DiagnosedLive) as (player, _):
+        holds("lan-bandwidth: the link" in player.said, f"no verdict: {player.said}")
         host = player.stage.hosts[player.captured]
         folder = player.folder / "kept"
         host.run(["chokepoint", "capture", "-r", player.file, "--record", folder, "--node", "tap"])
