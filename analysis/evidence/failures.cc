@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace chokepoint::analysis {
@@ -13,6 +14,7 @@ using FailureKind = LogFailure::Kind;
 // Judgements: of five kinds of failure of a real job over Gloo all were told right.
 constexpr double kConfidenceInFailure = 0.8;
 constexpr double kConfidenceInSilence = 0.7;
+constexpr double kConfidenceInPeer = 0.5;
 
 constexpr std::int64_t kTerminatedBySignal = -15;  // torchrun ends all others so
 
@@ -34,6 +36,20 @@ std::string_view words_of_kind(FailureKind kind) {
     default:
       return "it raised an exception";
   }
+}
+
+// Whose end of a connection was lost: "10.119.24.53" of "Call to recv from 10.119.24.53<49901>
+// failed", "10.0.0.2" of "Connection closed by peer [10.0.0.2]:18322".
+std::string_view peer_in(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kBefore{"remote peer ", "from peer ", "by peer [",
+                                                    "recv from ", "send to "};
+  for (const std::string_view before : kBefore) {
+    if (const std::size_t at = text.find(before); at != text.npos) {
+      const std::string_view rest = text.substr(at + before.size());
+      return rest.substr(0, rest.find_first_of("<] \t"));
+    }
+  }
+  return {};
 }
 
 class Failures {
@@ -60,6 +76,9 @@ class Failures {
     }
     if (const RankEnd* end = ended_by_itself()) {
       return of_end(*end);
+    }
+    if (const auto lost = lost_peer()) {
+      return lost;
     }
     if (!waited_.empty()) {
       return of_waiting();
@@ -95,8 +114,8 @@ class Failures {
   // Neither ended by torchrun nor by an error that follows from another rank's.
   const RankEnd* ended_by_itself() const {
     const auto found = std::ranges::find_if(ends_, [&](const RankEnd& end) {
-      return end.rank >= 0 && end.exit_code != 0 && end.exit_code != kTerminatedBySignal &&
-             !failed_.contains(end.rank);
+      return (end.rank >= 0 || end.local_rank >= 0) && end.exit_code != 0 &&
+             end.exit_code != kTerminatedBySignal && !failed_.contains(end.rank);
     });
     return found == ends_.end() ? nullptr : &*found;
   }
@@ -134,11 +153,40 @@ class Failures {
 
   Claim of_end(const RankEnd& end) const {
     Claim claim = model();
-    claim.rank = end.rank;
+    claim.rank = end.rank >= 0 ? std::optional(end.rank) : std::nullopt;
+    const std::string who = end.rank >= 0 ? fmt::format("rank {}", end.rank)
+                                          : fmt::format("local rank {}", end.local_rank);
     const std::string how = end.exit_code < 0 ? fmt::format("by signal {}", -end.exit_code)
                                               : fmt::format("with exit code {}", end.exit_code);
-    claim.what = fmt::format("rank {}{} ended first, {}{}", end.rank,
-                             end.host.empty() ? "" : " on " + end.host, how, followed(end.rank));
+    claim.what = fmt::format("{}{} ended first, {}{}", who,
+                             end.host.empty() ? "" : " on " + end.host, how, followed(claim.rank));
+    return claim;
+  }
+
+  std::vector<std::int64_t> silent_ranks() const {
+    std::vector<std::int64_t> silent;
+    std::ranges::set_difference(world_, failed_, std::back_inserter(silent));
+    return silent;
+  }
+
+  // Connections broke and nobody says why: the log of what broke them is not among these.
+  std::optional<Claim> lost_peer() const {
+    const bool is_all = std::ranges::all_of(
+        waited_, [](const Told& each) { return each.failure->kind == FailureKind::PeerLost; });
+    const auto named = std::ranges::find_if(
+        waited_, [](const Told& each) { return !peer_in(each.failure->text).empty(); });
+    if (!is_all || named == waited_.end() || silent_ranks().size() == 1) {
+      return std::nullopt;
+    }
+    const LogFailure& failure = *named->failure;
+    Claim claim = model();
+    claim.confidence = kConfidenceInPeer;
+    claim.what = fmt::format(
+        "{} lost its connection to {}: what ran there ended first, or the path did, \"{}\" (line "
+        "{})",
+        failure.rank ? fmt::format("rank {}", *failure.rank) : "a rank", peer_in(failure.text),
+        failure.text, failure.line);
+    claim.from = named->file->file;
     return claim;
   }
 
@@ -147,8 +195,7 @@ class Failures {
     Claim claim = model();
     claim.about = Claim::About::MissingRank;
     claim.confidence = kConfidenceInSilence;
-    std::vector<std::int64_t> silent;
-    std::ranges::set_difference(world_, failed_, std::back_inserter(silent));
+    const std::vector<std::int64_t> silent = silent_ranks();
     const LogFailure& first = *waited_.front().failure;
     claim.is_firm = silent.size() == 1;
     if (silent.size() == 1) {

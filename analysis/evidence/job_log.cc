@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <initializer_list>
 
 #include "analysis/evidence/lines.h"
 #include "analysis/evidence/nccl_log.h"
@@ -41,6 +42,8 @@ constexpr std::array kLineKinds{
     LineKind{FailureKind::HostMemory, "DefaultCPUAllocator: can't allocate memory"},
     LineKind{FailureKind::Killed, "Fatal Python error:"},
     LineKind{FailureKind::Killed, "Segmentation fault"},
+    LineKind{FailureKind::Killed, "DataLoader worker (pid", "is killed by signal"},
+    LineKind{FailureKind::Killed, "DataLoader worker (pid", "exited unexpectedly"},
     LineKind{FailureKind::CollectiveTimeout, "Watchdog caught collective operation timeout"},
     LineKind{FailureKind::CollectiveTimeout, "Timed out waiting", "ms for"},
     LineKind{FailureKind::CollectiveTimeout, "Application timeout caused pair closure"},
@@ -52,7 +55,10 @@ constexpr std::array kLineKinds{
     LineKind{FailureKind::PeerLost, "Connection refused"},
     LineKind{FailureKind::PeerLost, "Broken pipe"},
     LineKind{FailureKind::PeerLost, "remote process exited or there was a network error"},
-    LineKind{FailureKind::PeerLost, "Got completion from peer", "status="},
+    LineKind{FailureKind::PeerLost, "Got completion from peer"},
+    LineKind{FailureKind::PeerLost, "Connection closed by remote peer"},
+    LineKind{FailureKind::PeerLost, "Call to recv from", "failed"},
+    LineKind{FailureKind::PeerLost, "Call to send to", "failed"},
     LineKind{FailureKind::PeerLost, "NCCL communicator was aborted"},
     LineKind{FailureKind::PeerLost, "ncclRemoteError"},
     LineKind{FailureKind::MeetingTimeout, "torch.distributed.Dist", "Error"},
@@ -89,13 +95,50 @@ std::optional<std::int64_t> label_of(std::string_view line) {
              : std::nullopt;
 }
 
+std::string_view inside(std::string_view text, std::string_view from, char to) {
+  const std::size_t begin = text.find(from);
+  if (begin == text.npos) {
+    return {};
+  }
+  const std::string_view rest = text.substr(begin + from.size());
+  return rest.substr(0, rest.find(to));
+}
+
 std::optional<std::int64_t> rank_of(std::string_view line) {
   for (const std::string_view label : {"[rank", "[default", "[Rank ", "(default_pg) Rank "}) {
     if (const auto rank = rank_behind(line, label)) {
       return rank;
     }
   }
+  // "[PG 1 Rank 3]", "[PG ID 1 PG GUID 7 Rank 3]"
+  if (const std::size_t group = line.find("[PG "); group != line.npos) {
+    if (const auto rank = rank_behind(line.substr(group), " Rank ")) {
+      return rank;
+    }
+  }
   return label_of(line);
+}
+
+constexpr std::string_view kWorld = "default_pg";
+
+// Of a watchdog's line; empty where it names none, as older ones do not.
+std::string group_of(std::string_view line) {
+  std::string_view name = inside(line, "PG GUID ", ' ');
+  if (name.empty()) {
+    name = inside(line, "[PG ", ' ');
+  }
+  return std::string(name.contains(kWorld) ? kWorld : name.substr(0, kMaxFieldBytes));
+}
+
+// Behind the first of the labels that the line has.
+std::optional<std::int64_t> number_behind_any(std::string_view line,
+                                              std::initializer_list<std::string_view> labels) {
+  for (const std::string_view label : labels) {
+    if (const auto number = number_behind(line, label)) {
+      return number;
+    }
+  }
+  return std::nullopt;
 }
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -191,15 +234,6 @@ std::optional<FailureKind> kind_of(std::string_view line) {
   return std::nullopt;
 }
 
-std::string_view inside(std::string_view text, std::string_view from, char to) {
-  const std::size_t begin = text.find(from);
-  if (begin == text.npos) {
-    return {};
-  }
-  const std::string_view rest = text.substr(begin + from.size());
-  return rest.substr(0, rest.find(to));
-}
-
 // "ALLREDUCE" is "all_reduce" in a Flight Recorder's dump.
 std::string operation_of_type(std::string_view type) {
   constexpr auto kNames = std::to_array<std::array<std::string_view, 2>>(
@@ -227,7 +261,11 @@ class JobLog {
 
   void add(std::string_view line, std::uint64_t number) {
     const std::string_view text = without_label(line);
+    if (line.starts_with('[') || line.starts_with(' ')) {
+      highest_ = std::max(highest_, rank_of(line).value_or(-1));
+    }
     add_state(line);
+    add_launchers_end(line);
     nccl_.add(line);
     if (text == "Failures:" || text.starts_with("Root Cause (first observed failure):")) {
       in_table_ = true;
@@ -256,6 +294,11 @@ class JobLog {
     if (left_out_ > 0) {
       found_.left_out.push_back(std::to_string(left_out_) + " lines of failures are not read");
     }
+    if (std::ranges::any_of(found_.ends, [](const RankEnd& end) { return end.rank >= 0; })) {
+      std::erase_if(found_.ends, [](const RankEnd& end) { return end.rank < 0; });
+    }
+    name_groups();
+    add_members();
     for (auto& [rank, states] : states_) {
       found_.ranks.push_back({.rank = rank, .states = std::move(states)});
     }
@@ -275,6 +318,17 @@ class JobLog {
                                .in_year_ns = time_in_year(line),
                                .line = number,
                                .text = std::string(text.substr(0, kMaxFieldBytes))});
+  }
+
+  // "failed (exitcode: -6) local_rank: 3 (pid: 26026) of binary: …", before the table, which may be
+  // cut off.
+  void add_launchers_end(std::string_view line) {
+    const auto local_rank = rank_behind(line, "local_rank: ");
+    const std::string_view code = inside(line, "failed (exitcode: ", ')');
+    const auto exit_code = sys::parse_number<std::int64_t>(code);
+    if (local_rank && exit_code && found_.ends.empty()) {
+      found_.ends.push_back({.local_rank = *local_rank, .exit_code = *exit_code});
+    }
   }
 
   //   [1]:
@@ -302,17 +356,17 @@ class JobLog {
 
   // What a watchdog says of its group: how far this rank has come.
   void add_state(std::string_view line) {
-    const auto enqueued = number_behind(line, "last enqueued work: ");
-    const auto completed = number_behind(line, "last completed work: ");
+    const auto enqueued =
+        number_behind_any(line, {"last enqueued work: ", "last enqueued NCCL work: "});
+    const auto completed =
+        number_behind_any(line, {"last completed work: ", "last completed NCCL work: "});
     const auto sequence = number_behind(line, "WorkNCCL(SeqNum=");
     const auto rank = rank_of(line);
     if (!rank || (!(enqueued && completed) && !sequence)) {
       return;
     }
-    std::string name(inside(line, "PG GUID ", ' ').substr(0, kMaxFieldBytes));
-    if (name.empty()) {
-      name = "default_pg";
-    }
+    const std::string name = group_of(line);
+    highest_ = std::max(highest_, *rank);
     auto& states = states_[*rank];
     if (!states.contains(name) && ++groups_ > kMaxLogGroups) {
       return;
@@ -321,6 +375,9 @@ class JobLog {
     if (enqueued && completed) {
       state.enqueued = *enqueued;
       state.completed = *completed;
+      if (const auto at = number_behind_any(line, {"at work: ", "at work sequence id: "})) {
+        state.calls.try_emplace(*at);
+      }
     }
     if (sequence) {
       state.enqueued = std::max(state.enqueued, *sequence);
@@ -329,8 +386,50 @@ class JobLog {
     }
   }
 
+  // A line that names no group is of the one in which the rank has ended all before that call; else
+  // of the world's, which most jobs have alone.
+  void name_groups() {
+    for (auto& [rank, states] : states_) {
+      const auto unnamed = states.find("");
+      if (unnamed == states.end()) {
+        continue;
+      }
+      const GroupState state = std::move(unnamed->second);
+      states.erase(unnamed);
+      const auto same = std::ranges::find_if(states, [&](const auto& each) {
+        return !state.calls.empty() && each.second.completed + 1 == state.calls.begin()->first;
+      });
+      if (same == states.end()) {
+        states[std::string(kWorld)] = state;
+      } else {
+        same->second.calls = state.calls;
+      }
+    }
+  }
+
+  // Of a log of all ranks: who is not in a call of the world's group in which most are has not come
+  // to it.
+  void add_members() {
+    const auto inside = std::ranges::count_if(
+        states_, [](const auto& each) { return each.second.contains(std::string(kWorld)); });
+    if (rank_of_file_ || 2 * inside <= highest_ + 1) {
+      return;
+    }
+    std::vector<std::int64_t> all;
+    for (std::int64_t rank = 0; rank <= highest_; ++rank) {
+      all.push_back(rank);
+      states_.try_emplace(rank);
+    }
+    for (auto& [rank, states] : states_) {
+      if (const auto world = states.find(std::string(kWorld)); world != states.end()) {
+        world->second.members = all;
+      }
+    }
+  }
+
   ToolFile found_;
   NcclLog nccl_;
+  std::int64_t highest_ = -1;  // of the ranks that lines are of
   std::optional<std::int64_t> rank_of_file_;
   std::map<std::int64_t, std::map<std::string, GroupState>> states_;
   std::size_t groups_ = 0;

@@ -38,6 +38,9 @@ void add_channel(std::string_view route, NcclProcess& process) {
   const auto parts = words_of(route, "/");
   if (parts.front() == "NET" && parts.size() >= 3) {
     ++process.network_channels;
+    if (process.network.empty()) {
+      process.network = parts[1].substr(0, kMaxFieldBytes);
+    }
     process.direct_channels += route.find("/GDRDMA") == route.npos ? 0 : 1;
     keep(process.devices_used, parts[2].substr(0, parts[2].find('(')));
   } else if (parts.front() == "P2P") {
@@ -74,8 +77,9 @@ void add_text(std::string_view text, NcclProcess& process) {
     }
   } else if (text.find("P2P is disabled between") != text.npos) {
     process.is_peer_to_peer_refused = true;
-  } else if (text.find("GPU Direct RDMA Disabled for HCA") != text.npos) {
-    process.is_gpu_direct_refused = true;
+  } else if (const auto refused = text_behind(text, "GPU Direct RDMA Disabled for HCA ")) {
+    const auto quoted = words_of(*refused, "'");  // "0 'mlx5_0'"
+    keep(process.no_gpu_direct, quoted.size() > 1 ? quoted[1] : quoted.front());
   } else if (const auto route = text_behind(text, "] via ")) {
     if (!route->empty()) {
       add_channel(route->substr(0, route->find(' ')), process);
@@ -128,7 +132,12 @@ NcclProcess* NcclLog::process_of(std::string_view before) {
     made.host = origin->host.substr(0, kMaxFieldBytes);
     return &made;
   }
-  return nullptr;
+  // A log of one process, from which host and process were cut: "[3]" is its GPU.
+  const std::vector<std::string_view> words = words_of(before);
+  const bool is_cut = words.size() == 1 && words.front().starts_with('[');
+  return is_cut && processes_.size() < kMaxLoggedProcesses
+             ? &processes_[std::string(words.front().substr(0, kMaxFieldBytes))]
+             : nullptr;
 }
 
 void NcclLog::add(std::string_view line) {

@@ -66,14 +66,22 @@ std::string one_card(const NcclProcess& process) {
 }
 
 std::string no_gpu_direct(const NcclProcess& process) {
-  const bool is_none =
-      process.network == "IB" && has_network(process) && process.direct_channels == 0;
-  return is_none ? fmt::format(
-                       "copies through the host's memory: none of its {} channels to other "
-                       "hosts uses GPUDirect{}",
-                       process.network_channels,
-                       process.is_gpu_direct_refused ? ", which NCCL calls disabled" : "")
-                 : "";
+  const std::size_t refused = process.no_gpu_direct.size();
+  if (process.network != "IB") {
+    return "";
+  }
+  if (has_network(process)) {
+    return process.direct_channels > 0
+               ? ""
+               : fmt::format(
+                     "copies through the host's memory: none of its {} channels to other hosts "
+                     "uses GPUDirect{}",
+                     process.network_channels, refused > 0 ? ", which NCCL calls disabled" : "");
+  }
+  return refused > 0 && refused >= process.rdma_devices.size()
+             ? fmt::format("copies through the host's memory: it calls GPUDirect disabled for {}",
+                           fmt::join(process.no_gpu_direct, ", "))
+             : "";
 }
 
 std::string no_peer_to_peer(const NcclProcess& process) {
@@ -106,6 +114,9 @@ bool uses_several_cards(const std::vector<const NcclProcess*>& all, const std::s
 
 std::string hosts_text(const std::set<std::string>& hosts) {
   constexpr std::size_t kMaxNamedHosts = 4;
+  if (hosts == std::set<std::string>{""}) {
+    return "the log's host";
+  }
   std::vector<std::string> named(
       hosts.begin(), std::next(hosts.begin(), static_cast<std::ptrdiff_t>(
                                                   std::min(kMaxNamedHosts, hosts.size()))));
@@ -145,7 +156,8 @@ class Setups {
     const NcclProcess* first = nullptr;
     for (const NcclProcess* each : all_) {
       std::string text = rule.says(*each);
-      if (text.empty() || (rule.setup == Setup::OneCard && uses_several_cards(all_, each->host))) {
+      if (text.empty() || (rule.setup == Setup::OneCard && uses_several_cards(all_, each->host)) ||
+          (rule.setup == Setup::NoGpuDirect && !leaves_host(*each))) {
         continue;
       }
       if (first == nullptr) {
@@ -162,6 +174,12 @@ class Setups {
     claim.interface = first->interfaces.empty() ? "" : *first->interfaces.begin();
     claim.what = fmt::format("NCCL on {} {}", hosts_text(hosts), says);
     found.push_back(std::move(claim));
+  }
+
+  // By its channels, else by how many ranks there are.
+  bool leaves_host(const NcclProcess& process) const {
+    return has_network(process) ||
+           process.ranks > std::ranges::count(all_, process.host, &NcclProcess::host);
   }
 
   // Some ranks by another network, or of another version, than the others.

@@ -160,6 +160,7 @@ struct LogFailure {
 // How a rank's process ended, by torchrun's table.
 struct RankEnd {
   std::int64_t rank = -1;
+  std::int64_t local_rank = -1;  // of a launcher's line, which has no rank
   std::string host = {};
   std::int64_t exit_code = 0;  // negative: a signal
 };
@@ -180,7 +181,7 @@ struct NcclProcess {
   std::int64_t peer_channels = 0;    // between GPUs of the host
   std::int64_t memory_channels = 0;  // through the host's memory instead
   bool is_peer_to_peer_refused = false;
-  bool is_gpu_direct_refused = false;
+  std::set<std::string> no_gpu_direct = {};  // RDMA devices for which NCCL calls it disabled
 };
 
 struct ToolFile {

@@ -387,13 +387,22 @@ class Reasons {
     }
     const std::size_t elsewhere = reason.waiting > 0 ? 0 : open_elsewhere(inside);
     reason.sentence = fmt::format(
-        "{} have all begun {} of {}, and none has ended it{}", ranks_text(reason.ranks),
-        first->call, first->group->text(),
+        "{} {} {} of {}, and none has ended it{}", ranks_text(reason.ranks),
+        is_begun(*first) ? "have all begun" : "are all in", first->call, first->group->text(),
         elsewhere == 0
             ? waiting_text(reason, reason.ranks.size())
             : fmt::format("; {} other{} {} in calls that they have begun alike", elsewhere,
                           elsewhere == 1 ? "" : "s", elsewhere == 1 ? "is" : "are"));
     return reason;
+  }
+
+  // By a rank's GPU, as far as dumps tell; logs say only who has called.
+  static bool is_begun(const Wait& wait) {
+    return std::ranges::any_of(wait.waiting, [&](RankIndex rank) {
+      std::int64_t number = 0;
+      const Call* call = open_call_of(*wait.group->states.at(rank), number);
+      return call != nullptr && call->is_started;
+    });
   }
 
   std::size_t open_elsewhere(const std::set<RankIndex>& inside) const {

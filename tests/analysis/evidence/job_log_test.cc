@@ -1,8 +1,13 @@
 #include "analysis/evidence/job_log.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "analysis/evidence/failures.h"
+#include "analysis/evidence/wait_graph.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -119,9 +124,51 @@ TEST(JobLog, AWatchdogSaysHowFarItsRankHasCome) {
   EXPECT_EQ(file.failures[0].in_year_ns % 60'000'000'000, 56'789'000'000);
   ASSERT_EQ(file.ranks.size(), 1U);
   const auto& states = file.ranks[0].states;
-  ASSERT_TRUE(states.contains("0(default_pg)"));
-  EXPECT_EQ(states.at("0(default_pg)").enqueued, 103);
-  EXPECT_EQ(states.at("0(default_pg)").completed, 100);
+  ASSERT_TRUE(states.contains("default_pg"));
+  EXPECT_EQ(states.at("default_pg").enqueued, 103);
+  EXPECT_EQ(states.at("default_pg").completed, 100);
+}
+
+std::string reason_in_log(const std::string& text) {
+  const ToolFile file = log_file(text);
+  std::vector<RankState> ranks;
+  for (const RankRecord& each : file.ranks) {
+    ranks.push_back({.rank = *each.rank, .groups = &each.states});
+  }
+  return reason_of(ranks).sentence;
+}
+
+std::string timeout_of(int rank, int number) {
+  return fmt::format(
+      "[rank{0}]:[E321 02:07:08.408271257 ProcessGroupNCCL.cpp:607] [Rank {0}] Watchdog caught "
+      "collective operation timeout: WorkNCCL(SeqNum={1}, OpType=ALLREDUCE, NumelIn=4, "
+      "NumelOut=4, Timeout(ms)=600000) ran for 600060 milliseconds before timing out.\n",
+      rank, number);
+}
+
+TEST(JobLog, WhoDoesNotTimeOutInACollectiveOfMostIsTheOneThatHasNotCome) {
+  EXPECT_EQ(reason_in_log(timeout_of(0, 1580) + timeout_of(3, 1580) + timeout_of(2, 1580) +
+                          "[rank1]: loading shard 17\n"),
+            "rank 1 has not come to all_reduce 1580 of group default_pg; 3 others wait for it");
+  EXPECT_EQ(reason_in_log(timeout_of(0, 1580) + timeout_of(1, 1580)),
+            "ranks 0 and 1 are all in all_reduce 1580 of group default_pg, and none has ended it");
+  // In a group of two of eight, most are not.
+  EXPECT_EQ(reason_in_log(timeout_of(0, 7) + timeout_of(1, 7) + "[rank7]: step 12\n"),
+            "ranks 0 and 1 are all in all_reduce 7 of group default_pg, and none has ended it");
+}
+
+TEST(JobLog, AnOlderWatchdogNamesItsGroupInALineOfItsOwn) {
+  const ToolFile file = log_file(
+      timeout_of(0, 1580) +
+      "[rank0]:[E321 02:07:08.465150152 ProcessGroupNCCL.cpp:1664] [PG 1 Rank 0] Exception (either "
+      "an error or timeout) detected by watchdog at work: 1580, last enqueued NCCL work: 1582, "
+      "last completed NCCL work: 1579.\n");
+  ASSERT_EQ(file.ranks.size(), 1U);
+  ASSERT_EQ(file.ranks[0].states.size(), 1U);
+  const auto& [name, state] = *file.ranks[0].states.begin();
+  EXPECT_EQ(name, "1");
+  EXPECT_EQ(state.enqueued, 1582);
+  EXPECT_TRUE(state.calls.contains(1580));
 }
 
 TEST(JobLog, RanksStandBeforeLinesInSeveralForms) {
@@ -135,6 +182,33 @@ TEST(JobLog, RanksStandBeforeLinesInSeveralForms) {
     EXPECT_EQ(file.failures[0].kind, LogFailure::Kind::GpuMemory);
   }
   EXPECT_EQ(log_file("oom-kill event", "out-rank-3.log").failures[0].rank, 3);
+}
+
+TEST(JobLog, ALaunchersLineSaysWhichLocalRankEnded) {
+  const Claim claim = first_of(
+      "W1106 04:43:02.065000 26021 api.py:897] Sending process 26024 closing signal SIGTERM\n"
+      "E1106 04:43:02.651000 26021 api.py:869] failed (exitcode: -6) local_rank: 3 (pid: 26026) of "
+      "binary: /usr/bin/python\n");
+  EXPECT_EQ(claim.what, "local rank 3 ended first, by signal 6");
+}
+
+TEST(JobLog, ALoadersWorkerThatWasKilledIsTheReason) {
+  const Claim claim = first_of(
+      "1: RuntimeError: DataLoader worker (pid 19) is killed by signal: Killed.\n"
+      "0: RuntimeError: Connection closed by peer [10.0.0.2]:18322\n");
+  EXPECT_EQ(claim.rank, 1);
+}
+
+TEST(JobLog, WhereOnlyConnectionsBrokeThePeerIsNamed) {
+  for (const std::string_view line :
+       {"[rank5]: socketProgressOpt: Call to recv from 10.0.0.53<49901> failed : Broken pipe",
+        "gpu2:1:2 [0] ib.c:1105 NCCL WARN NET/IB : Got completion from peer 10.0.0.53<49189> with "
+        "error 12, opcode 5327, len 5327, vendor err 129 (Send)",
+        "gpu2:1:2 [3] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer "
+        "10.0.0.53<55693>"}) {
+    EXPECT_NE(first_of(line).what.find("lost its connection to 10.0.0.53:"), std::string::npos)
+        << first_of(line).what;
+  }
 }
 
 TEST(JobLog, WhatTellsOfNoFailureIsRefused) {

@@ -124,6 +124,23 @@ TEST(NcclSetup, WithoutGpuDirectAndWithoutPeerToPeer) {
               UnorderedElementsAre(Setup::NoGpuDirect, Setup::NoPeerToPeer));
 }
 
+// As far as a log goes that ends before the channels, or lost its hosts.
+TEST(NcclSetup, GpuDirectIsOffAlsoWhereFewLinesAreLeft) {
+  const auto ends_early = [](int ranks) {
+    return std::vector<std::string>{
+        info("a", 1, "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB e:10.10.10.10<0>"),
+        info("a", 1, "Using network IB"), init("a", 1, 0, ranks),
+        info("a", 1, "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'"),
+        info("a", 1, "NET/IB : GPU Direct RDMA Disabled for HCA 1 'mlx5_1'")};
+  };
+  EXPECT_THAT(setups_of(ends_early(16)), ElementsAre(Setup::NoGpuDirect));
+  EXPECT_THAT(setups_of(ends_early(1)), IsEmpty());
+  EXPECT_THAT(
+      setups_of({" [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE ; OOB br0:10.137.141.16<0>",
+                 " [0] NCCL INFO Ring 00 : 15[41000] -> 0[1b000] [receive] via NET/IB/0"}),
+      ElementsAre(Setup::NoGpuDirect));
+}
+
 TEST(NcclSetup, RanksThatDifferAreNamed) {
   const auto claims = claims_of_nccl_setup({log_of(
       {info("a", 1, "NCCL version 2.21.5+cuda12.4"), info("b", 1, "NCCL version 2.21.5+cuda12.4"),

@@ -179,7 +179,7 @@ TEST(TheReasonOfWaits, IsTheCallThatDoesNotEndOfAFew) {
   EXPECT_THAT(reason.ranks, ElementsAre(2, 3));
   EXPECT_EQ(reason.waiting, 2U);
   EXPECT_EQ(reason.sentence,
-            "ranks 2 and 3 have all begun all_reduce 9 of group b, and none has ended it; 2 others "
+            "ranks 2 and 3 are all in all_reduce 9 of group b, and none has ended it; 2 others "
             "wait for them");
 }
 
