@@ -177,7 +177,8 @@ std::string with_commas(std::string_view text) {
   return repaired;
 }
 
-// What most ranks have launched of each kind.
+// What most ranks have launched of each kind; of two as frequent the larger, since a rank that is
+// behind holds up the others, and not the reverse.
 std::map<std::string, std::int64_t> usual_counts(const Json& ranks) {
   std::map<std::string, std::map<std::int64_t, std::size_t>> seen;
   for (const Json& rank : ranks) {
@@ -189,8 +190,9 @@ std::map<std::string, std::int64_t> usual_counts(const Json& ranks) {
   }
   std::map<std::string, std::int64_t> usual;
   for (const auto& [kind, counts] : seen) {
-    usual[kind] =
-        std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })->first;
+    usual[kind] = std::ranges::max_element(counts, {}, [](const auto& count) {
+                    return std::pair(count.second, count.first);
+                  })->first;
   }
   return usual;
 }
@@ -217,6 +219,7 @@ class RasJson {
     for (const Json& each : list) {
       add(each, whole_in(each, "size") == largest);
     }
+    leave_out_waiting();
     evidence_.ras_is_clean = !list.empty() && evidence_.ras.empty();
   }
 
@@ -245,9 +248,19 @@ class RasJson {
     }
     const Json& ranks = list_in(communicator, "ranks");
     const auto usual = usual_counts(ranks);
-    for (const Json& rank : ranks) {
-      for (const auto& [kind, count] : usual) {
-        const auto own = whole_in(member(rank, "collective_counts"), kind.c_str());
+    const auto count_of = [](const Json& rank, const std::string& kind) {
+      return whole_in(member(rank, "collective_counts"), kind.c_str());
+    };
+    for (const auto& [kind, count] : usual) {
+      std::int64_t least = count;
+      for (const Json& rank : ranks) {
+        least = std::min(least, count_of(rank, kind).value_or(count));
+      }
+      for (const Json& rank : ranks) {
+        const auto own = count_of(rank, kind);
+        if (own && *own > least && waiting_.size() < kMaxRasRanks) {
+          waiting_.insert(process_of(rank));
+        }
         if (own && *own != count) {
           add(communicator, rank, is_world,
               {.state = *own < count ? RasState::Behind : RasState::Ahead,
@@ -267,6 +280,7 @@ class RasJson {
     found.rank = *number;
     found.host = text_in(rank, "host");
     found.pid = whole_in(rank, "pid").value_or(0);
+    processes_.push_back(process_of(rank));
     found.communicator = text_in(communicator, "hash");
     found.is_world = is_world;
     // Its process has a rank in the job, too.
@@ -277,8 +291,25 @@ class RasJson {
     evidence_.ras.push_back(std::move(found));
   }
 
+  // Who is behind in one communicator and waits in another is not whom the others wait for. Where
+  // all do, they wait for each other.
+  void leave_out_waiting() {
+    const auto is_behind = [](const RasRank& rank) { return rank.state == RasState::Behind; };
+    std::vector<RasRank> kept;
+    for (std::size_t at = 0; at < evidence_.ras.size(); ++at) {
+      if (!is_behind(evidence_.ras[at]) || !waiting_.contains(processes_[at])) {
+        kept.push_back(evidence_.ras[at]);
+      }
+    }
+    if (std::ranges::any_of(kept, is_behind)) {
+      evidence_.ras = std::move(kept);
+    }
+  }
+
   ToolFile& evidence_;
   std::map<std::string, std::int64_t> world_;  // the job's rank of a process
+  std::vector<std::string> processes_;         // of each of evidence_.ras
+  std::set<std::string> waiting_;              // processes that are ahead of another one
 };
 
 // Sections "#GROUP-PLACE (HASH) INCOMPLETE|MISMATCH", behind a table of the groups.

@@ -80,11 +80,37 @@ struct Progress {
   bool is_last = false;  // in some line, behind others
   bool is_ahead = false;
   bool has_other_size = false;
+
+  // Others wait for it, and it waits for nobody.
+  bool is_root() const { return is_last && !is_ahead; }
 };
+
+// What a comparison of fewer ranks said of it.
+void forget_comparison(StallRank& rank) {
+  const auto is_of_nccl = [](const StallCollective& each) { return each.communicator != 0; };
+  std::erase_if(rank.collectives,
+                [&](const StallCollective& each) { return is_of_nccl(each) && !each.is_entered; });
+  const bool is_said = rank.does == RankDoes::Absent || rank.does == RankDoes::Differs;
+  if (is_said && !rank.collectives.empty() && std::ranges::all_of(rank.collectives, is_of_nccl)) {
+    rank.does = RankDoes::Sleeps;
+  }
+}
+
+RankDoes compared(const Progress& made, bool has_root, RankDoes does) {
+  const bool waits_for_each_other = made.is_last && made.is_ahead && !has_root;
+  if (made.has_other_size || waits_for_each_other) {
+    return RankDoes::Differs;
+  }
+  if (made.is_ahead) {
+    return RankDoes::Waits;
+  }
+  return made.is_last && does == RankDoes::Sleeps ? RankDoes::Absent : does;
+}
 
 }  // namespace
 
 void compare_collectives(std::span<StallRank* const> ranks) {
+  std::ranges::for_each(ranks, [](StallRank* rank) { forget_comparison(*rank); });
   std::map<StallRank*, Progress> progress;
   for (const auto& [line, newest] : lines_of(ranks)) {
     const auto number = [](const auto& each) { return each.second.number; };
@@ -108,17 +134,14 @@ void compare_collectives(std::span<StallRank* const> ranks) {
       }
     }
   }
-  for (auto& [rank, made] : progress) {
-    const bool sleeps = rank->does == RankDoes::Sleeps;
-    if (!sleeps && rank->does != RankDoes::Spins) {
-      continue;
+  const bool has_root =
+      std::ranges::any_of(progress, [](const auto& each) { return each.second.is_root(); });
+  for (const auto& [rank, made] : progress) {
+    if (made.is_last && made.is_ahead && has_root && !made.has_other_size) {
+      forget_comparison(*rank);  // nobody waits for it but those that wait through it
     }
-    if (made.has_other_size || (made.is_last && made.is_ahead)) {
-      rank->does = RankDoes::Differs;
-    } else if (made.is_ahead) {
-      rank->does = RankDoes::Waits;
-    } else if (made.is_last && sleeps) {
-      rank->does = RankDoes::Absent;
+    if (rank->does == RankDoes::Sleeps || rank->does == RankDoes::Spins) {
+      rank->does = compared(made, has_root, rank->does);
     }
   }
 }

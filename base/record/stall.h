@@ -85,10 +85,10 @@ const StallCollective* entered(const StallRank& rank);
 const StallCollective* waited_for(const StallRank& rank);
 std::string text_of(const StallCollective& collective);  // "all-reduce 641"
 
-// By NCCL's collectives: of ranks that sleep, those that are behind all others of their
-// communicator are Absent; those that are ahead of one wait; those ahead in one kind and behind in
-// another, or with a buffer of another size, Differ. Each gets what the others have come to as a
-// collective that it has not entered.
+// By NCCL's collectives, of ranks that sleep: who is behind others and ahead of nobody is Absent,
+// who is ahead of one waits; where all that are behind are ahead elsewhere, they Differ, as with a
+// buffer of another size. Who is Absent, Differs or works gets what the others have come to as a
+// collective that it has not entered. What a comparison of fewer ranks said is forgotten.
 void compare_collectives(std::span<StallRank* const> ranks);
 
 std::string text_of(const Stall& stall);

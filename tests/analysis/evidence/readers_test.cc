@@ -473,6 +473,37 @@ TEST(Ras, OfASmallerCommunicatorNamesTheJobsRank) {
   EXPECT_TRUE(file.ras[0].is_world);
 }
 
+// Ranks 0 and 1 in one part of the job, 0 and 2 in another: 2 waits for 0, which waits for 1.
+constexpr const char* kNestedRas = R"({"nccl_version": "2.29.1", "communicators": [
+    {"hash": "0x1", "size": 3, "ranks": [
+      {"rank": 0, "host": "h", "pid": 10, "collective_counts": {"AllReduce": 5}},
+      {"rank": 1, "host": "h", "pid": 11, "collective_counts": {"AllReduce": 5}},
+      {"rank": 2, "host": "h", "pid": 12, "collective_counts": {"AllReduce": 5}}]},
+    {"hash": "0x2", "size": 2, "ranks": [
+      {"rank": 0, "host": "h", "pid": 10, "collective_counts": {"AllReduce": 50}},
+      {"rank": 1, "host": "h", "pid": 11, "collective_counts": {"AllReduce": 49}}]},
+    {"hash": "0x3", "size": 2, "ranks": [
+      {"rank": 0, "host": "h", "pid": 10, "collective_counts": {"AllReduce": 9}},
+      {"rank": 1, "host": "h", "pid": 12, "collective_counts": {"AllReduce": 10}}]}]})";
+
+TEST(Ras, WhoWaitsItselfIsNotTheOneThatIsBehind) {
+  const ToolFile file = read(kNestedRas);
+  ASSERT_THAT(file.ras, SizeIs(1));
+  EXPECT_EQ(file.ras[0].rank, 1);
+  EXPECT_EQ(file.ras[0].state, RasRank::State::Behind);
+  EXPECT_EQ(file.ras[0].others, 50);
+}
+
+// Rank 1 is ahead of 0 in one part, and behind it in the other.
+TEST(Ras, OfRanksThatWaitForEachOtherAllAreBehind) {
+  std::string text = kNestedRas;
+  text.replace(text.find("\"pid\": 12, \"collective_counts\": {\"AllReduce\": 10"), 9,
+               "\"pid\": 11");
+  const ToolFile file = read(text);
+  ASSERT_THAT(file.ras, SizeIs(2));
+  EXPECT_EQ(file.ras[0].rank + file.ras[1].rank, 1);
+}
+
 constexpr const char* kRasText = R"(NCCL version 2.26.2 compiled with CUDA 12.6
 CUDA runtime version 12060, driver version 12060
 

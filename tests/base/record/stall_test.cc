@@ -91,6 +91,52 @@ TEST_F(CompareCollectives, WhoAskedForAnotherKindDiffers) {
   EXPECT_EQ(text_of(*waited_for(one)), "all-gather 5");
 }
 
+// Rank 0 waits in a group with rank 1, and rank 2 in another group for rank 0.
+TEST_F(CompareCollectives, WhoWaitsForOthersIsNotMissingWhereOthersWaitForIt) {
+  const auto in = [](std::int64_t communicator, std::int64_t number) {
+    StallCollective each = newest("all-reduce", number);
+    each.communicator = communicator;
+    return each;
+  };
+  StallRank& between = rank(RankDoes::Sleeps, {in(7, 50), in(8, 9)});
+  StallRank& last = rank(RankDoes::Sleeps, {in(7, 49)});
+  StallRank& first = rank(RankDoes::Sleeps, {in(8, 10)});
+  compare();
+  EXPECT_EQ(between.does, RankDoes::Waits);
+  EXPECT_EQ(waited_for(between), nullptr);
+  EXPECT_EQ(entered(between)->number, 50);
+  EXPECT_EQ(last.does, RankDoes::Absent);
+  EXPECT_EQ(first.does, RankDoes::Waits);
+}
+
+// As its node saw it, which has not the rank that it waits for itself.
+TEST_F(CompareCollectives, OfMoreRanksTakesThePlaceOfAnEarlierOne) {
+  StallCollective own = newest("all-reduce", 50);
+  StallCollective others = newest("all-reduce", 9);
+  others.communicator = 8;
+  StallRank& between = rank(RankDoes::Sleeps, {own, others});
+  others.number = 10;
+  rank(RankDoes::Sleeps, {others});
+  compare();
+  EXPECT_EQ(between.does, RankDoes::Absent);
+  StallRank& last = rank(RankDoes::Sleeps, {newest("all-reduce", 49)});
+  compare();
+  EXPECT_EQ(between.does, RankDoes::Waits);
+  EXPECT_EQ(last.does, RankDoes::Absent);
+}
+
+// Each has called what the other has not, in two groups.
+TEST_F(CompareCollectives, WhoEnterGroupsInAnotherOrderDiffer) {
+  StallCollective other = newest("all-reduce", 9);
+  other.communicator = 8;
+  StallRank& one = rank(RankDoes::Sleeps, {newest("all-reduce", 50), other});
+  other.number = 10;
+  StallRank& two = rank(RankDoes::Sleeps, {newest("all-reduce", 49), other});
+  compare();
+  EXPECT_EQ(one.does, RankDoes::Differs);
+  EXPECT_EQ(two.does, RankDoes::Differs);
+}
+
 TEST_F(CompareCollectives, WhoseBufferHasAnotherSizeDiffers) {
   StallRank& one = rank(RankDoes::Spins, {newest("all-reduce", 12, 4'000)});
   StallRank& odd = rank(RankDoes::Sleeps, {newest("all-reduce", 12, 8'000)});
