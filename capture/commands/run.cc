@@ -113,6 +113,8 @@ class RunCommand final : public cli::Command {
                      {"chokepoint run --pid 4711", "watch a running process until it ends"},
                      {"chokepoint run --allow-probes 1% -- ./train.sh",
                       "'chokepoint diagnose --confirm' may test the running job, within 1 %"},
+                     {"chokepoint run --stacks --out runs/a -- torchrun train.py",
+                      "if the job hangs, 'diagnose' names the line of the rank that is missing"},
                      {"chokepoint run --metrics :9464 -- python train.py",
                       "and serve live metrics to Prometheus"}},
         .json = false};
@@ -167,7 +169,10 @@ class RunCommand final : public cli::Command {
         .option("stall-after", &stall_after_, "TIME",
                 "tell what holds the job up after so long without a step, and five usual steps")
         .option("on-stall", &stall_hook_, "COMMAND",
-                "run by a shell when the job is found to stand, with CHOKEPOINT_STALL: why");
+                "run by a shell when the job is found to stand, with CHOKEPOINT_STALL: why")
+        .toggle("stacks", &takes_stacks_,
+                "where the ranks are while the job stands still, into the record: their Python by "
+                "py-spy, if that is in PATH, and what the kernel says; stops no process");
     flags.rest("COMMAND", &command_, "the command to start and watch", false);
   }
 
@@ -233,6 +238,7 @@ class RunCommand final : public cli::Command {
                          .otlp_url = otlp_,
                          .stall_after_ns = stall_after_.count(),
                          .stall_hook = stall_hook_,
+                         .takes_stacks = takes_stacks_,
                          .starts_job = !attaches(),
                          .is_strict = is_strict_,
                          .allowed_percent = allowed,
@@ -297,6 +303,7 @@ class RunCommand final : public cli::Command {
   std::string otlp_;
   std::chrono::nanoseconds stall_after_ = std::chrono::seconds(10);
   std::string stall_hook_;
+  bool takes_stacks_ = false;
   std::string allow_probes_;
   std::string live_ = "auto";
   bool is_strict_ = false;

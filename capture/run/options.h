@@ -35,6 +35,7 @@ struct Options {
   std::string otlp_url = {};            // of a collector; empty: none
   std::int64_t stall_after_ns = 10'000'000'000;
   std::string stall_hook = {};  // a shell's command; empty: none
+  bool takes_stacks = false;    // of ranks, while the job stands still
   bool starts_job = true;       // false: it runs already
   bool is_strict = false;       // what cannot be watched as the options want is an error
   double allowed_percent = 0;   // of its time and traffic, for tests while it runs; 0: none

@@ -162,6 +162,7 @@ Watch::Watch(const Options& options, const sys::Root& root, const sys::Clock& cl
                                 }})),
       stall_({.after_ns = options.stall_after_ns,
               .hook = options.stall_hook,
+              .takes_stacks = options.takes_stacks,
               .node = writer_->path().stem(),
               .record = options.folder},
              root, *writer_),

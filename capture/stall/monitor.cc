@@ -93,7 +93,11 @@ std::string words_of(const record::Stall& stall) {
 }
 
 Monitor::Monitor(Options options, const sys::Root& root, record::Writer& writer)
-    : options_(std::move(options)), root_(root), writer_(writer), pause_(options_.after_ns) {}
+    : options_(std::move(options)), root_(root), writer_(writer), pause_(options_.after_ns) {
+  if (options_.takes_stacks) {
+    stacks_.emplace(root, writer);
+  }
+}
 
 void Monitor::note_over(const record::Collective& row) {
   const std::lock_guard lock(mutex_);
@@ -148,6 +152,9 @@ void Monitor::poll(const Moment& moment) {
       hook_.reset();
     }
   }
+  if (stacks_) {
+    stacks_->poll(moment.now_ns);
+  }
   std::int64_t progress_ns =
       std::max(moment.newest_step_ns, moment.is_traffic_usual ? moment.now_ns : 0);
   std::int64_t rounds = 0;
@@ -174,6 +181,9 @@ void Monitor::poll(const Moment& moment) {
 
 void Monitor::end_stall(const Moment& moment) {
   ranks_.clear();
+  if (stacks_) {
+    stacks_->end_stall();
+  }
   const std::lock_guard lock(mutex_);
   if (events_ > 0) {
     write_event({.since_ns = pause_.since_ns(), .usual_ms = pause_.usual_ms()}, moment.now_ns);
@@ -211,6 +221,10 @@ void Monitor::follow(const Moment& moment) {
   }
   if (begins_to_stand && !options_.hook.empty()) {
     run_hook(stall, for_s);
+  }
+  // Also where the ranks of this node wait: which rank of which node is missing, only all know.
+  if (stacks_ && stall.state >= StallState::Waits) {
+    stacks_->look(stall, moment.now_ns);
   }
 }
 

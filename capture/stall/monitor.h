@@ -3,6 +3,7 @@
 //
 //   progress ─▶ Pause ── near the limit ──▶ RankWatch, each second
 //                               at the limit ──▶ event kStall, live line, hook; again now and then
+//                                            └──▶ StackTaker
 //   progress ─────────────────────────────────▶ event kStall: over
 //
 // Where the ranks of this node only wait for others, or work, the node alone cannot distinguish a
@@ -31,6 +32,7 @@
 #include "capture/socket/watcher.h"
 #include "capture/stall/pause.h"
 #include "capture/stall/rank_watch.h"
+#include "capture/stall/stack_taker.h"
 
 namespace chokepoint::capture::stall {
 
@@ -38,6 +40,7 @@ struct Options {
   std::int64_t after_ns = 10'000'000'000;
   // A shell's command for the moment in which the job is found to stand; empty: none.
   std::string hook = {};
+  bool takes_stacks = false;  // of the ranks, into the record
   std::string node = {};
   std::string record = {};  // its folder, for the hook
 };
@@ -102,6 +105,7 @@ class Monitor {
   std::int64_t event_ns_ = 0;
   int events_ = 0;  // events of this stall
   std::optional<sys::Process> hook_;
+  std::optional<StackTaker> stacks_;
   mutable std::mutex mutex_;             // what follows
   std::map<std::int64_t, Parts> parts_;  // by process
   std::map<pid_t, std::vector<record::StallCollective>> enqueued_;

@@ -40,6 +40,7 @@ class Job:
     launcher: str | None = None
     output: str = "lines"  # a line a step; "silent", or "marks" instead
     data: dict | None = None  # files that each rank reads: how many, and kb of each
+    watch: list = dataclasses.field(default_factory=list)  # more words for `chokepoint run`
     options: dict = dataclasses.field(default_factory=dict)
     is_interleaved: bool = False  # ranks 0, 2, … on the first of two hosts
     is_modern: bool = False  # in a chroot with the PyTorch of today
@@ -135,11 +136,12 @@ def job_of(words, first_link):
     ranks_a_host = words.pop("ranks_a_host", 1)
     launcher, output = words.pop("launcher", None), words.pop("output", "lines")
     data, is_interleaved = words.pop("data", None), words.pop("is_interleaved", False)
+    watch = words.pop("watch", [])
     if launcher not in (None, "torchrun", "mpirun") or output not in ("lines", "silent", "marks"):
         raise ValueError(f"no such launcher or output: {launcher}, {output}")
     is_modern = {None: False, "modern": True}[words.pop("python", None)]
     if is_modern and (program in ("trainer", "nccl") or launcher == "mpirun"):
         raise ValueError(f"the chroot has no {program}, or no {launcher}")
     label = words.get("pattern", "dp").upper()
-    return Job(program, link, label, family, pinned, ranks_a_host, launcher, output, data, words,
-               is_interleaved, is_modern)
+    return Job(program, link, label, family, pinned, ranks_a_host, launcher, output, data, watch,
+               words, is_interleaved, is_modern)

@@ -125,7 +125,7 @@ class Player:
         if self.is_watched:
             labels = [word for label in self.labels() for word in ("--label", label)]
             words = ["chokepoint", "run", "--out", self.records, "--node", host, *labels,
-                     *self.run_options, "--",
+                     *self.run_options, *self.scenario.job.watch, "--",
                      *words]
         return self.stage.hosts[host].start(words, environment=environment)
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -23,7 +24,12 @@ class MonitorTest : public record::RecordFolder {
  protected:
   static constexpr std::int64_t kProgressNs = 100 * kSecond;
 
-  MonitorTest() { does('S', "futex_do_wait"); }
+  // Without any program that looks at the process 17 of this host.
+  MonitorTest() {
+    setenv("PATH", "/nowhere", 1);
+    does('S', "futex_do_wait");
+  }
+  ~MonitorTest() override { setenv("PATH", path_.c_str(), 1); }
 
   void does(char state, const std::string& waits_in, std::uint64_t ticks = 0) const {
     tree_.write(
@@ -69,12 +75,17 @@ class MonitorTest : public record::RecordFolder {
     std::vector<record::Stall> found;
     const std::vector<record::Event> rows = reader.all<record::Event>().value();
     for (const record::Event& event : rows) {
+      if (event.kind == record::kStacks) {
+        stacks_.push_back(record::stacks_in(event.detail).value());
+        continue;
+      }
       EXPECT_EQ(event.kind, record::kStall);
       found.push_back(record::stall_in(event.detail).value());
     }
     return found;
   }
 
+  const std::string path_ = getenv("PATH");
   fakes::HostTree tree_ = fakes::HostTree::from_text("");
   std::unique_ptr<record::Writer> writer_ = open_writer();
   sys::Root root_ = tree_.root();
@@ -82,9 +93,11 @@ class MonitorTest : public record::RecordFolder {
   std::int64_t progress_ns_ = kProgressNs;
   job::JobProcesses processes_{{.pid = 17, .parent = 1, .rank = {.rank = 3}, .record_id = 1}};
   std::vector<socket::Silent> silent_;
+  std::vector<record::Stacks> stacks_;  // in the record, once events() has read it
   Monitor monitor_{
       {.hook = fmt::format("echo \"$CHOKEPOINT_STALL, $CHOKEPOINT_STALL_PIDS\" >{}/told",
-                           folder().string())},
+                           folder().string()),
+       .takes_stacks = true},
       root_,
       *writer_};
 };
@@ -106,6 +119,17 @@ TEST_F(MonitorTest, ARankThatIsStoppedStandsAtTheLimit) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].since_ns, kProgressNs);
   EXPECT_EQ(found[0].ranks.at(0).does, RankDoes::Stopped);
+}
+
+// Without py-spy what the kernel says.
+TEST_F(MonitorTest, StacksAreTakenWhereRanksWaitAndNotWhereTheyWork) {
+  does('T', "0");
+  tree_.write("/proc/17/task/17/wchan", "do_signal_stop");
+  pause(12);
+  events();
+  ASSERT_EQ(stacks_.size(), 1U);
+  EXPECT_EQ(stacks_[0].rank, 3);
+  EXPECT_EQ(record::place_of(stacks_[0]), "do_signal_stop (kernel)");
 }
 
 TEST_F(MonitorTest, AStallIsOverWithTheNextStep) {
