@@ -132,11 +132,16 @@ std::string said_of(const Verdict& verdict) {
   }
 }
 
+// Behind the sentence of a job that stands.
+std::string frame_text(const Where& where) {
+  return where.frame.empty() ? "" : fmt::format("; rank {} is in {}", *where.rank, where.frame);
+}
+
 }  // namespace
 
 std::string sentence_of(const Verdict& verdict) {
   const Where& where = verdict.where;
-  return fmt::format(
+  const std::string sentence = fmt::format(
       fmt::runtime(sentence_template_of(verdict)), fmt::arg("link", place_text("link", where)),
       fmt::arg("path", place_text("path", where)), fmt::arg("interface", interface_of(where)),
       fmt::arg("node", or_else(where.node, "one node")), fmt::arg("rank", rank_of(where)),
@@ -146,6 +151,7 @@ std::string sentence_of(const Verdict& verdict) {
       fmt::arg("said", said_of(verdict)),
       fmt::arg("receiver", or_else(where.node.empty() ? where.to : where.node, "the receiver")),
       fmt::arg("sender", or_else(where.node.empty() ? where.from : where.node, "the sender")));
+  return sentence + frame_text(where);
 }
 
 // Nothing holds the step back, but computing does not fill it either: what any network takes does.

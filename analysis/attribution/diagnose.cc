@@ -12,6 +12,7 @@
 #include "analysis/attribution/judgement.h"
 #include "analysis/attribution/network.h"
 #include "analysis/attribution/profile.h"
+#include "analysis/attribution/rank_places.h"
 #include "analysis/attribution/ranks.h"
 #include "analysis/attribution/rdma.h"
 #include "analysis/attribution/rdma_traffic.h"
@@ -114,6 +115,7 @@ void judge_stall(const RunData& run, const DiagnoseOptions& options, Inquiry& in
     inquiry.diagnosis.pause = pause_of(run, inquiry.clocks);
     return;
   }
+  add_places(run, *found);
   advise(run, options, inquiry, *found);
   Diagnosis& diagnosis = inquiry.diagnosis;
   if (diagnosis.verdict.lost_ms_per_step > 0) {

@@ -63,6 +63,7 @@ struct Where {
   std::string mount = {};                // of a file system on `node`
   std::string collective = {};           // "all-reduce 641", which a rank is in, or has not come to
   std::string said = {};                 // by another tool's files: who waits for whom, a sentence
+  std::string frame = {};                // where the program of `rank` is: "load (train.py:41)"
 };
 
 // A number that a claim rests on, and the rows that it came from: "socket samples of a".

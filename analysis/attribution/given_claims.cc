@@ -7,6 +7,7 @@
 
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/judgement.h"
+#include "analysis/attribution/rank_places.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -377,6 +378,7 @@ class Joiner {
     add_interval(step_ms, adopted);
     adopted.evidence.push_back(
         {evidence_of(cause, claim, tool), claim.value, claim.unit, claim.from});
+    add_places(run_, adopted);
     std::ranges::move(diagnosis_.verdict.evidence, std::back_inserter(adopted.evidence));
     const LimitTimeline none;
     analysis::advise({.run = run_,

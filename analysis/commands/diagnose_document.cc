@@ -40,6 +40,8 @@ struct Fields<analysis::Where> {
       field("interface", &W::interface, "NIC, RDMA port or GPU of `node`").null_if_empty(),
       field("node", &W::node, "the node by itself").null_if_empty(),
       field("rank", &W::rank, "that arrives late or ended"),
+      field("frame", &W::frame, "where the program of `rank` stands, by `run --stacks`")
+          .null_if_empty(),
       field("ranks", &W::ranks, "where they are several, `rank` among them").null_if_empty()};
 };
 

@@ -5,11 +5,13 @@
 
 #include "analysis/commands/commands.h"
 #include "analysis/commands/run_files.h"
+#include "analysis/commands/stacks_text.h"
 #include "analysis/commands/text_views.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/json/codec.h"
 #include "base/math/units.h"
+#include "base/record/stacks.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -108,13 +110,37 @@ void print_probes(const cli::Context& context, const RunSummary& run) {
   }
 }
 
+// Stacks have a text of their own.
+std::string detail_of(const record::Event& event) {
+  const auto stacks = event.kind == record::kStacks ? record::stacks_in(event.detail)
+                                                    : std::optional<record::Stacks>();
+  return stacks ? record::place_of(*stacks) : event.detail;
+}
+
+// Of each rank the newest.
+void print_stacks(const cli::Context& context, const RunSummary& run) {
+  for (const NodeSummary& node : run.nodes) {
+    std::map<std::string, const record::Event*> newest;
+    for (const record::Event& event : node.events) {
+      if (event.kind == record::kStacks) {
+        newest[event.subject] = &event;
+      }
+    }
+    for (const auto& [subject, event] : newest) {
+      if (const auto stacks = record::stacks_in(event->detail)) {
+        fmt::print(context.out, "\n{}", stacks_text(*stacks, node.name));
+      }
+    }
+  }
+}
+
 void print_events(const cli::Context& context, const RunSummary& run) {
   cli::Table table({{"event"}, {"node"}, {"subject"}, {"detail"}});
   std::size_t count = 0;
   for (const NodeSummary& node : run.nodes) {
     for (const record::Event& event : node.events) {
       if (count++ < kEventsShown) {
-        table.add({event.kind, node.name, event.subject, event.detail});
+        table.add({event.kind, node.name, event.subject, detail_of(event)});
       }
     }
   }

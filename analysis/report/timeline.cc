@@ -13,6 +13,7 @@
 #include "analysis/report/tracks.h"
 #include "analysis/timeline/spans.h"
 #include "base/math/saturating.h"
+#include "base/record/stacks.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -62,6 +63,14 @@ void add_evidence(const Inquiry& inquiry, const std::vector<StepAccounts>& steps
   }
 }
 
+// Stacks are shown by `record show`: here stands where the rank is.
+std::string detail_of(const record::Event& event) {
+  const auto stacks = event.kind == record::kStacks ? record::stacks_in(event.detail)
+                                                    : std::optional<record::Stacks>();
+  const std::string detail = stacks ? record::place_of(*stacks) : event.detail;
+  return detail == "{}" ? "" : detail;
+}
+
 void add_events(const RunData& run, const Clocks& clocks, std::size_t most,
                 std::vector<Moment>& moments, std::vector<std::string>& remarks) {
   std::size_t left_out = 0;
@@ -78,7 +87,7 @@ void add_events(const RunData& run, const Clocks& clocks, std::size_t most,
           {.span = {t_ns, t_ns},
            .node = node.name,
            .what = event.subject.empty() ? event.kind : event.kind + " " + event.subject,
-           .detail = event.detail == "{}" ? "" : event.detail,
+           .detail = detail_of(event),
            .source = "events of " + node.name});
     }
   }

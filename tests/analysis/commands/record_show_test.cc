@@ -8,6 +8,7 @@
 #include "analysis/commands/commands.h"
 #include "base/math/units.h"
 #include "base/record/names.h"
+#include "base/record/stacks.h"
 #include "tests/base/record/record_folder.h"
 #include "tests/fakes/cli_run.h"
 #include "tests/fakes/golden.h"
@@ -125,6 +126,32 @@ TEST_F(RecordShow, PictureOfTwoNodes) {
     page.replace(at, size.size(), "SIZE");
   }
   EXPECT_GOLDEN("record_show", page);
+}
+
+TEST_F(RecordShow, PrintsTheNewestStacksOfARank) {
+  auto writer = open_writer();
+  for (const std::string function : {"older", "load"}) {
+    const record::Stacks stacks{.rank = 3,
+                                .pid = 17,
+                                .idle_threads = 9,
+                                .threads = {{.id = 17,
+                                             .name = "Main\x1b[1m",
+                                             .state = "S",
+                                             .waits_in = "futex_do_wait",
+                                             .kernel = {"do_futex"},
+                                             .frames = {{function, "/a/train.py", 41}}}}};
+    writer->add(record::Event{.kind = std::string(record::kStacks),
+                              .subject = "rank 3",
+                              .detail = record::text_of(stacks)});
+  }
+  writer->close(0);
+  const fakes::CliRun run = show({folder().string()});
+  EXPECT_THAT(run.out, HasSubstr("load (train.py:41)"));
+  EXPECT_THAT(run.out, HasSubstr("\nstacks of rank 3, process 17, on n1\n"));
+  EXPECT_THAT(run.out, HasSubstr("\n    load (/a/train.py:41)\n    kernel: do_futex\n"));
+  EXPECT_THAT(run.out, HasSubstr("and 9 idle threads"));
+  EXPECT_THAT(run.out, testing::Not(HasSubstr("    older")));
+  EXPECT_THAT(run.out, testing::Not(HasSubstr("\x1b")));
 }
 
 TEST_F(RecordShow, ShowsTheRestWhereOneRecordCannotBeRead) {
