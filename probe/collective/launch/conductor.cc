@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/math/transfer_fit.h"
 #include "base/math/units.h"
 
 namespace chokepoint::probe::collective {
@@ -14,35 +15,6 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
-
-// The weighted sums of the normal equations; x is bytes, y is time, the weight is 1/y².
-struct Sums {
-  double weights = 0;
-  double x = 0;
-  double xx = 0;
-  double y = 0;
-  double xy = 0;
-};
-
-Sums sums_of(std::span<const Timed> sizes) {
-  Sums sums;
-  for (const Timed& each : sizes) {
-    if (!(each.time_us > 0)) {
-      continue;
-    }
-    const double weight = 1 / (each.time_us * each.time_us);
-    sums.weights += weight;
-    sums.x += weight * each.bytes;
-    sums.xx += weight * each.bytes * each.bytes;
-    sums.y += weight * each.time_us;
-    sums.xy += weight * each.bytes * each.time_us;
-  }
-  return sums;
-}
-
-std::optional<double> rate_of(double us_per_byte) {
-  return us_per_byte > 0 ? std::optional(math::kBits / us_per_byte) : std::nullopt;
-}
 
 // The aimed duration of an order, so that an interrupt takes effect soon.
 constexpr double kOrderUs = 1e6;
@@ -225,20 +197,6 @@ class Conductor {
 
 }  // namespace
 
-Fit fit(std::span<const Timed> sizes) {
-  const Sums sums = sums_of(sizes);
-  const double spread = sums.weights * sums.xx - sums.x * sums.x;
-  if (!(spread > 1e-9 * sums.weights * sums.xx)) {
-    return {};
-  }
-  const double slope = (sums.weights * sums.xy - sums.x * sums.y) / spread;
-  const double start = (sums.y - slope * sums.x) / sums.weights;
-  if (start < 0) {
-    return {.alpha_us = 0, .beta_mbps = rate_of(sums.xy / sums.xx)};
-  }
-  return {.alpha_us = start, .beta_mbps = rate_of(slope)};
-}
-
 documents::CollectiveSize document_of(const SizeResult& size) {
   const Operation& operation = size.operation;
   const math::Distribution times = math::distribution(size.times_us);
@@ -261,7 +219,7 @@ documents::CollectiveSize document_of(const SizeResult& size) {
 documents::Collective document_of(const Plan& plan, const Outcome& outcome) {
   documents::Collective shown{.collective = std::string(name_of(plan.collective)),
                               .type = plan.type};
-  std::vector<Timed> timed;
+  std::vector<math::TimedSize> timed;
   for (const SizeResult& size : outcome.sizes) {
     shown.sizes.push_back(document_of(size));
     if (const auto& times = shown.sizes.back().time_us) {
@@ -269,7 +227,7 @@ documents::Collective document_of(const Plan& plan, const Outcome& outcome) {
           {.bytes = static_cast<double>(size.operation.bytes), .time_us = times->median});
     }
   }
-  const Fit fitted = fit(timed);
+  const math::TransferFit fitted = math::fit_transfer(timed);
   shown.alpha_us = fitted.alpha_us;
   shown.beta_mbps = fitted.beta_mbps;
   if (!outcome.data_paths.empty()) {

@@ -54,21 +54,6 @@ struct Outcome {
   std::vector<SizeResult> sizes = {};
 };
 
-struct Timed {
-  double bytes = 0;
-  double time_us = 0;
-};
-
-// Time over size as latency and bandwidth: t = α + bytes / β.
-struct Fit {
-  std::optional<double> alpha_us = {};
-  std::optional<double> beta_mbps = {};  // of the algorithm's bandwidth
-};
-
-// By least squares of the relative errors, so that small sizes weigh as much as large ones. Empty
-// for a single size. Latency is never below 0.
-Fit fit(std::span<const Timed> sizes);
-
 // What the ranks did and measured; not who started them, nor how it ended. The fit is over the
 // sizes' median times.
 documents::Collective document_of(const Plan& plan, const Outcome& outcome);
