@@ -1,4 +1,4 @@
-#include "capture/step/line_forms.h"
+#include "base/steps/line_forms.h"
 
 #include <re2/re2.h>
 #include <re2/set.h>
@@ -9,7 +9,7 @@
 
 #include "base/sys/number.h"
 
-namespace chokepoint::capture::step {
+namespace chokepoint::steps {
 namespace {
 
 // What the named groups matched; empty for a group that does not exist or matched nothing.
@@ -271,4 +271,4 @@ Result<std::unique_ptr<LineForms>> LineForms::make(const std::string& expression
   return std::make_unique<OwnForm>(std::move(own));
 }
 
-}  // namespace chokepoint::capture::step
+}  // namespace chokepoint::steps

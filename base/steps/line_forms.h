@@ -10,7 +10,7 @@
 
 #include "base/sys/error.h"
 
-namespace chokepoint::capture::step {
+namespace chokepoint::steps {
 
 // What one line holds about its step.
 struct ParsedLine {
@@ -32,4 +32,4 @@ class LineForms {
   virtual std::optional<ParsedLine> parse_open(std::string_view line) const = 0;
 };
 
-}  // namespace chokepoint::capture::step
+}  // namespace chokepoint::steps

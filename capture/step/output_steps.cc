@@ -6,10 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "capture/step/line_forms.h"
+#include "base/steps/line_forms.h"
 
 namespace chokepoint::capture::step {
 namespace {
+
+using steps::LineForms;
+using steps::ParsedLine;
 
 constexpr std::int64_t kMaxRise = 100'000;  // a larger one means that another number is printed
 constexpr double kMaxBusyShare = 1.1;       // of the time since the line before
