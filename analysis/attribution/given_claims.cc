@@ -142,6 +142,7 @@ class Joiner {
         break;
       case About::NoneWaits:
       case About::Waits:
+      case About::Unusual:
         break;
       case About::LateRank:
         late(claim, given);
@@ -162,6 +163,17 @@ class Joiner {
         if (is_unattributed(diagnosis_.verdict)) {
           adopt(VerdictClass::WrongPath, cause_of(claim.setup), claim, 0);
         }
+        break;
+      case About::Wrong:
+        benchmark(claim, Cause::WrongResults);
+        break;
+      case About::Drop:
+        benchmark(claim, Cause::BandwidthDrop);
+        break;
+      case About::Benchmark:
+        benchmark(claim, Cause::Benchmark);
+        break;
+      case About::Measured:
         break;
     }
     diagnosis_.given.push_back(std::move(given));
@@ -221,6 +233,13 @@ class Joiner {
       given.ours = static_cast<double>(*verdict.where.rank);
       given.support = Support::Against;
       note(given);
+    }
+  }
+
+  // A run's verdict is about the job; a benchmark by itself has none but its own.
+  void benchmark(const Claim& claim, Cause cause) {
+    if (run_.nodes.empty() && is_unattributed(diagnosis_.verdict)) {
+      adopt(VerdictClass::Unknown, cause, claim, 0);
     }
   }
 
@@ -335,6 +354,10 @@ class Joiner {
         return with("a log tells of a failure");
       case Cause::RankReported:
         return with(fmt::format("another tool names rank {}", claim.rank.value_or(0)));
+      case Cause::WrongResults:
+      case Cause::BandwidthDrop:
+      case Cause::Benchmark:
+        return with("a benchmark says");
       default:
         return with("NCCL's log tells how it connected");
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,10 +58,12 @@ cli::Summary DiagnoseCommand::summary() const {
           "for the cause. A job that still runs is tested only where 'run --allow-probes' on every "
           "node allowed that, within the share that it gives.\n\n"
           "With --with and without DIR there is no record: the run is what the other tools' files "
-          "say, such as the dumps that a watchdog left of a job that hangs. The newest run here is "
-          "not looked for then.\n\n"
+          "say: the dumps that a watchdog left of a job that hangs, traces of PyTorch's profiler, "
+          "the table of a benchmark, what the job printed. The newest run here is not looked for "
+          "then.\n\n"
           "The exit code is 0 for any result; with --exit-code it is 3 if a bottleneck was found, "
-          "that is for every verdict but 'compute' and 'unknown'.",
+          "that is for every verdict but 'compute' and 'unknown', and for wrong results of a "
+          "benchmark.",
       .examples = {
           {"chokepoint diagnose runs/a", "five lines about the run in runs/a"},
           {"chokepoint diagnose runs/a --all", "with all accounts, evidence and runners-up"},
@@ -72,6 +75,8 @@ cli::Summary DiagnoseCommand::summary() const {
            "beside PyTorch's dumps and Slurm's accounts of the same job"},
           {"chokepoint diagnose --with dumps",
            "why a job hangs, by PyTorch's dumps alone: docs/guide/hangs.md"},
+          {"chokepoint diagnose --with trace*.json",
+           "where a step's time goes, by traces of PyTorch's profiler alone"},
           {"chokepoint diagnose job.pcap", "by what tcpdump saw on one of the job's hosts"},
           {"chokepoint diagnose runs/a --json", "the same for a script"},
           {"chokepoint diagnose runs/a --exit-code", "is there a bottleneck? exit code 3: yes"}}};
@@ -91,7 +96,24 @@ void DiagnoseCommand::define(cli::Flags& flags) {
   define_confirm(flags, confirm_);
 }
 
+// "--with trace*.json" gives the flag its first file, and DIR the others.
+Result<> move_tool_files(std::vector<std::string>& words, GivenFiles& given) {
+  std::vector<std::string> left;
+  for (const std::string& word : words) {
+    std::error_code failed;
+    const std::filesystem::path path(word);
+    const bool may_be = std::filesystem::is_regular_file(path, failed) && path.extension() != ".db";
+    TRY(const bool is_captured, may_be ? are_captures({word}) : Result<bool>(true));
+    (is_captured ? left : given.with).push_back(word);
+  }
+  words = std::move(left);
+  return {};
+}
+
 Result<> DiagnoseCommand::find_run(const cli::Context& context) {
+  if (!given_.with.empty()) {
+    TRY(move_tool_files(given_run_, given_));
+  }
   // The newest run here may be of another job than the files.
   has_files_alone_ = given_run_.empty() && !given_.with.empty();
   TRY(const bool is_captured, are_captures(given_run_));
@@ -152,7 +174,8 @@ Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
 cli::ExitCode exit_code_of(const Verdict& verdict) {
   const bool is_named =
       verdict.verdict != VerdictClass::Compute && verdict.verdict != VerdictClass::Unknown;
-  return is_named ? cli::ExitCode::Found : cli::ExitCode::Done;
+  return is_named || verdict.cause == Cause::WrongResults ? cli::ExitCode::Found
+                                                          : cli::ExitCode::Done;
 }
 
 cli::CommandFactory diagnose_command() { return cli::command<DiagnoseCommand>(); }

@@ -11,6 +11,8 @@
 #include <string_view>
 
 #include "analysis/attribution/given_claims.h"
+#include "analysis/attribution/printed_steps.h"
+#include "analysis/attribution/traces.h"
 #include "analysis/confirm/judge.h"
 #include "analysis/confirm/plan.h"
 #include "analysis/confirm/saved_tests.h"
@@ -245,10 +247,12 @@ std::vector<Error> merged(const std::vector<Error>& errors) {
 
 // What a record would have shown, where there is none.
 void add_missing_record(Diagnosis& diagnosis) {
+  const std::string steps = diagnosis.accounting ? "" : "its steps and the time lost, and ";
   diagnosis.missing.insert(
       diagnosis.missing.begin(),
-      "no record of the run: 'chokepoint run' would have shown its steps and the time lost, and "
-      "what hosts, processes and paths did meanwhile");
+      fmt::format("no record of the run: 'chokepoint run' would have shown {}what hosts, processes "
+                  "and paths did meanwhile",
+                  steps));
 }
 
 }  // namespace
@@ -295,7 +299,12 @@ DiagnosedRun diagnose_records(record::Run records, const std::string& name,
   keep_newest_incident(given, unused);
   add_ceilings(result.run, given, unused);
   result.inquiry = inquire(result.run, options);
-  hold_against(claims_of(given), result.run, options, result.inquiry);
+  const std::vector<Claim> claims = claims_of(given);
+  hold_against(claims, result.run, options, result.inquiry);
+  if (result.run.nodes.empty()) {
+    judge_traces(given, result.run, options, result.inquiry);
+    add_printed_steps(given, claims, result.inquiry.diagnosis);
+  }
   result.troubles = troubles_of(result.run);
   std::ranges::move(merged(unused), std::back_inserter(result.troubles));
   Diagnosis& diagnosis = result.inquiry.diagnosis;
@@ -322,7 +331,8 @@ void define_given(cli::Flags& flags, GivenFiles& files) {
       .option("with", &files.with, "FILE",
               "what another tool wrote of the same job, or a folder of such files: dumps of "
               "PyTorch's Flight Recorder, traces of its profiler, NCCL Inspector's and RAS's "
-              "output, sacct's, nccl-tests' and perftest's; without DIR the run is what these say");
+              "output, sacct's, nccl-tests' and perftest's, the job's own log; without DIR the run "
+              "is what these say");
 }
 
 Result<> check_judging(const DiagnoseOptions& options) {

@@ -74,8 +74,11 @@ struct SizeRow {
   double time_us = 0;
   double algbw_gbs = 0;
   double busbw_gbs = 0;
+  std::int64_t wrong = 0;
   std::string reduction = {};
 };
+
+constexpr double kMbpsPerGbs = 8e3;
 
 class NcclTestsReader {
  public:
@@ -89,7 +92,10 @@ class NcclTestsReader {
     std::string collective = collective_in(text_);
     collective = collective.empty() ? collective_in(file_) : collective;
     const SizeRow& largest = rows_.back();
-    if (collective.empty() && largest.algbw_gbs > 0) {
+    if (largest.algbw_gbs <= 0) {
+      return malformed(file_, "is nccl-tests' output of sizes too small for a bandwidth");
+    }
+    if (collective.empty()) {
       collective = collective_by(largest.busbw_gbs / largest.algbw_gbs, ranks_, largest.reduction);
     }
     if (collective.empty()) {
@@ -154,26 +160,52 @@ class NcclTestsReader {
       const auto time = number_at(words, column);
       const auto algbw = number_at(words, column + 1);
       const auto busbw = number_at(words, column + 2);
-      if (columns_[column] == "time" && time && algbw && busbw && *algbw > row.algbw_gbs) {
+      constexpr double kMinUs = 1e-3;
+      constexpr double kMaxUs = 1e12;
+      constexpr double kMaxGbs = 1e6;
+      const bool is_sane = time && algbw && busbw && *time >= kMinUs && *time < kMaxUs &&
+                           *algbw < kMaxGbs && *busbw < kMaxGbs;
+      if (columns_[column] != "time" || !is_sane) {
+        continue;
+      }
+      if (row.time_us <= 0 || *time < row.time_us) {
         row.time_us = *time;
         row.algbw_gbs = *algbw;
         row.busbw_gbs = *busbw;
       }
+      if (column + 3 < columns_.size() && columns_[column + 3] == "#wrong") {
+        row.wrong += whole_at(words, column + 3);
+      }
     }
-    if (row.bytes > 0 && row.bytes < kMaxBytes && row.algbw_gbs > 0) {
+    if (row.bytes > 0 && row.bytes < kMaxBytes && row.time_us > 0) {
       rows_.push_back(row);
     }
   }
 
+  // Of a count, or of "N/A" where nothing was checked.
+  static std::int64_t whole_at(const std::vector<std::string_view>& words, std::size_t column) {
+    constexpr std::int64_t kMaxWrong = 1'000'000'000'000;
+    const auto count =
+        column < words.size() ? sys::parse_number<std::int64_t>(words[column]) : std::nullopt;
+    return std::clamp<std::int64_t>(count.value_or(0), 0, kMaxWrong);
+  }
+
   ToolFile evidence(const std::string& collective) const {
-    constexpr double kMbpsPerGbs = 8e3;
     Json document{{"schema", "chokepoint.collective/1"},
                   {"collective", collective},
                   {"sizes", Json::array()}};
     if (ranks_ > 0) {
       document["ranks"] = ranks_;
     }
+    MeasuredCollective measured{.collective = collective, .ranks = ranks_};
     for (const SizeRow& row : rows_) {
+      measured.sizes.push_back({.bytes = row.bytes,
+                                .time_us = row.time_us,
+                                .bus_mbps = row.busbw_gbs * kMbpsPerGbs,
+                                .wrong = row.wrong});
+      if (row.algbw_gbs <= 0) {
+        continue;  // two decimals are printed
+      }
       document["sizes"].push_back({{"bytes", static_cast<std::uint64_t>(row.bytes)},
                                    {"algbw_mbps", row.algbw_gbs * kMbpsPerGbs},
                                    {"busbw_mbps", row.busbw_gbs * kMbpsPerGbs}});
@@ -184,7 +216,11 @@ class NcclTestsReader {
                              .direction = collective,
                              .schema = "chokepoint.collective/1",
                              .document = text_of(document)}};
-    return {.tool = Tool::NcclTests, .file = file_, .ceilings = {probe}, .hosts = hosts_};
+    return {.tool = Tool::NcclTests,
+            .file = file_,
+            .collectives = {std::move(measured)},
+            .ceilings = {probe},
+            .hosts = hosts_};
   }
 
   std::string_view text_;

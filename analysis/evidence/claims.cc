@@ -6,8 +6,10 @@
 #include <map>
 #include <unordered_map>
 
+#include "analysis/evidence/collective_figures.h"
 #include "analysis/evidence/failures.h"
 #include "analysis/evidence/nccl_setup.h"
+#include "analysis/evidence/step_figures.h"
 #include "analysis/evidence/wait_graph.h"
 #include "base/math/statistics.h"
 
@@ -327,8 +329,8 @@ void add_steps(const std::vector<ToolFile>& all, std::vector<Claim>& claims) {
       if (ms) {
         lengths.push_back(*ms);
       }
-      if (ms && own.gpu) {
-        exposed.push_back(static_cast<double>(own.gpu->exposed_ns) / 1e6 /
+      if (ms && own.time && own.time->has_kernels) {
+        exposed.push_back(static_cast<double>(own.time->exposed_ns) / 1e6 /
                           static_cast<double>(own.steps.size()));
       }
     }
@@ -403,6 +405,11 @@ std::vector<Claim> claims_of(const std::vector<ToolFile>& all) {
   add_slurm(all, claims);
   std::ranges::move(claims_of_failures(all), std::back_inserter(claims));
   std::ranges::move(claims_of_nccl_setup(all), std::back_inserter(claims));
+  std::ranges::move(claims_of_collectives(all), std::back_inserter(claims));
+  std::ranges::move(claims_of_steps(all), std::back_inserter(claims));
+  // Values that are wrong matter more than how they come about.
+  std::ranges::stable_partition(claims,
+                                [](const Claim& each) { return each.about == About::Wrong; });
   return claims;
 }
 

@@ -23,10 +23,15 @@ struct Claim {
     Waits,        // of one group: who waits in it for whom
     LateRank,     // it comes last to collectives
     Step,         // how long one takes
+    Unusual,      // of how long steps take: slow ones, or another time from some step on
     Exposed,      // communication that no computing hides, of a step
     JobEnd,       // how it ended
     Failure,      // this rank failed first
     Setup,        // how NCCL connected, where there is a better way
+    Benchmark,    // what one of a collective reached
+    Measured,     // a figure of it
+    Drop,         // a size at which it is much slower than at the one before
+    Wrong,        // results that are not what they should be
   };
   enum class Setup : std::uint8_t {
     None,

@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "analysis/evidence/lines.h"
+#include "analysis/evidence/log_steps.h"
 #include "analysis/evidence/nccl_log.h"
 #include "base/sys/number.h"
 
@@ -267,6 +268,10 @@ class JobLog {
     add_state(line);
     add_launchers_end(line);
     nccl_.add(line);
+    if (const auto step = steps_.parse(line)) {
+      const auto own = rank_of(line);
+      steps_.add(*step, own ? own : rank_of_file_, time_in_year(line), number);
+    }
     if (text == "Failures:" || text.starts_with("Root Cause (first observed failure):")) {
       in_table_ = true;
     } else if (in_table_) {
@@ -288,8 +293,11 @@ class JobLog {
   }
 
   Result<ToolFile> take() {
-    if (found_.failures.empty() && found_.ends.empty() && states_.empty() && nccl_.is_empty()) {
-      return malformed(found_.file, "tells of no failure, nor of NCCL");
+    found_.printed = steps_.take();
+    if (found_.failures.empty() && found_.ends.empty() && states_.empty() && nccl_.is_empty() &&
+        found_.printed.empty()) {
+      return malformed(found_.file,
+                       "tells of no failure, nor of NCCL, nor of steps and their time");
     }
     if (left_out_ > 0) {
       found_.left_out.push_back(std::to_string(left_out_) + " lines of failures are not read");
@@ -430,6 +438,7 @@ class JobLog {
   ToolFile found_;
   NcclLog nccl_;
   std::int64_t highest_ = -1;  // of the ranks that lines are of
+  LogSteps steps_;
   std::optional<std::int64_t> rank_of_file_;
   std::map<std::int64_t, std::map<std::string, GroupState>> states_;
   std::size_t groups_ = 0;

@@ -23,23 +23,26 @@ std::optional<std::string_view> LineReader::next() {
   was_cut_ = false;
   bool has_any = false;
   while (!rest_.empty() || fill()) {
+    number_ += begins_line_ ? 1 : 0;
+    begins_line_ = false;
     has_any = true;
-    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+    const std::size_t end = std::min(rest_.find_first_of("\r\n"), rest_.size());
     keep(rest_.substr(0, end));
     const bool is_whole = end < rest_.size();
+    begins_line_ = is_whole && rest_[end] == '\n';
     rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    // The end of a line that a return has ended is none of its own.
+    const bool is_rest = begins_line_ && after_return_ && line_.empty();
+    after_return_ = is_whole && !begins_line_;
+    if (is_rest) {
+      has_any = false;
+      continue;
+    }
     if (is_whole) {
       break;
     }
   }
-  if (!has_any) {
-    return std::nullopt;
-  }
-  ++number_;
-  if (line_.ends_with('\r')) {
-    line_.pop_back();
-  }
-  return line_;
+  return has_any ? std::optional<std::string_view>(line_) : std::nullopt;
 }
 
 }  // namespace chokepoint::analysis

@@ -1,4 +1,6 @@
-// Lines of a source of any size, one at a time. A line that is longer than a bound is cut there.
+// Lines of a source of any size, one at a time. A line that is longer than a bound is cut there. A
+// carriage return ends one, too, as a progress bar has many of; what follows it has the same
+// number.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +31,8 @@ class LineReader {
   std::string_view rest_;
   std::string line_;
   bool was_cut_ = false;
+  bool begins_line_ = true;
+  bool after_return_ = false;
   std::uint64_t number_ = 0;
 };
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "analysis/load/given_probes.h"
+#include "analysis/timeline/spans.h"
 #include "base/json/fields.h"
 #include "base/sys/error.h"
 
@@ -48,6 +49,7 @@ struct WallSpan {
 struct CollectiveTime {
   std::uint32_t group = 0;  // in RankRecord::groups
   std::uint64_t number = 0;
+  std::int64_t start_ns = 0;  // of a trace, by its own clock
   std::int64_t length_ns = 0;
 };
 
@@ -88,20 +90,29 @@ struct GroupState {
   std::int64_t message_number = -1;  // of the last one
 };
 
-// Of a profiler's trace: the time on the GPU's streams between the first step's beginning and the
-// last one's end.
-struct GpuTime {
+// Of a profiler's trace: what filled the time between the first step's beginning and the last one's
+// end. trace_times.h says what counts first where several go on at once.
+struct TraceTime {
+  bool has_kernels = false;  // else operators on processors are its computing
+  std::size_t steps = 0;
   std::int64_t window_ns = 0;
-  std::int64_t computing_ns = 0;  // some kernel ran that is none of NCCL's
-  std::int64_t exposed_ns = 0;    // a kernel of NCCL ran and no other
-  std::int64_t copying_ns = 0;    // copies alone
+  std::int64_t computing_ns = 0;
+  std::int64_t exposed_ns = 0;  // collectives that nothing hides
+  std::int64_t copying_ns = 0;
+  std::int64_t input_ns = 0;  // waiting for the next batch
+  Spans exposed = {};         // by the trace's own clock
+
+  std::int64_t rest_ns() const {
+    return window_ns - computing_ns - exposed_ns - copying_ns - input_ns;
+  }
 };
 
 struct RankRecord {
   std::optional<std::int64_t> rank = {};
   std::string host = {};
   std::vector<WallSpan> steps = {};
-  std::optional<GpuTime> gpu = {};
+  std::int64_t world_size = 0;  // 0: unknown
+  std::optional<TraceTime> time = {};
   std::vector<std::string> groups = {};  // names that collectives refer to
   std::vector<CollectiveTime> collectives = {};
   std::map<std::string, GroupState> states = {};  // by the process group's name
@@ -184,6 +195,29 @@ struct NcclProcess {
   std::set<std::string> no_gpu_direct = {};  // RDMA devices for which NCCL calls it disabled
 };
 
+// How long steps took by what the job printed, one after the other.
+struct PrintedSteps {
+  std::uint64_t line = 0;  // that ends them
+  std::uint64_t ordinal =
+      0;                    // of the last of them, from the first line on; epochs do not restart it
+  std::uint64_t count = 1;  // since the line before
+  double ms = 0;            // each, where they are several the mean
+};
+
+// What a benchmark of a collective measured of one size.
+struct MeasuredSize {
+  double bytes = 0;
+  double time_us = 0;
+  double bus_mbps = 0;     // 0: less than the benchmark prints
+  std::int64_t wrong = 0;  // values that are not what they should be
+};
+
+struct MeasuredCollective {
+  std::string collective = {};  // "all-reduce"
+  std::size_t ranks = 0;        // 0: unknown
+  std::vector<MeasuredSize> sizes = {};
+};
+
 struct ToolFile {
   Tool tool = Tool::Profiler;
   std::string file = {};
@@ -195,6 +229,8 @@ struct ToolFile {
   std::vector<LogFailure> failures = {};  // in the order of the file
   std::vector<RankEnd> ends = {};
   std::vector<NcclProcess> nccl = {};
+  std::vector<PrintedSteps> printed = {};  // of one rank
+  std::vector<MeasuredCollective> collectives = {};
   std::vector<GivenProbe> ceilings = {};
   std::vector<std::string> hosts = {};  // that took part in a benchmark, any of which may be a node
   std::vector<std::string> left_out = {};  // for people: what of the file was not read, and why

@@ -32,6 +32,28 @@ Spans common_to(std::span<const Span> one, std::span<const Span> other) {
   return set;
 }
 
+Spans without(std::span<const Span> set, std::span<const Span> other) {
+  Spans rest;
+  for (Span left : set) {
+    while (!other.empty() && other.front().end_ns <= left.start_ns) {
+      other = other.subspan(1);
+    }
+    for (const Span& cut : other) {
+      if (cut.start_ns >= left.end_ns) {
+        break;
+      }
+      if (cut.start_ns > left.start_ns) {
+        rest.push_back({left.start_ns, cut.start_ns});
+      }
+      left.start_ns = std::max(left.start_ns, cut.end_ns);
+    }
+    if (left.end_ns > left.start_ns) {
+      rest.push_back(left);
+    }
+  }
+  return rest;
+}
+
 std::int64_t length_ns(std::span<const Span> spans) {
   std::int64_t sum_ns = 0;
   for (const Span& span : spans) {

@@ -13,6 +13,8 @@ using Spans = std::vector<Span>;
 // Sorts and joins; empty ones are left out.
 Spans united(Spans spans);
 Spans common_to(std::span<const Span> one, std::span<const Span> other);
+// What of the set lies in none of the other.
+Spans without(std::span<const Span> set, std::span<const Span> other);
 std::int64_t length_ns(std::span<const Span> spans);
 // Those of the set that have something in common with a span.
 std::span<const Span> touching(std::span<const Span> spans, Span part);

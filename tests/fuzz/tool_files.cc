@@ -16,6 +16,7 @@
 #include "analysis/evidence/profiler.h"
 #include "analysis/evidence/slurm.h"
 #include "analysis/evidence/source.h"
+#include "analysis/evidence/trace_waits.h"
 
 namespace {
 
@@ -32,9 +33,13 @@ void check(const ToolFile& file) {
     for (const CollectiveTime& each : own.collectives) {
       check_that(each.group < own.groups.size() && each.length_ns >= 0);
     }
+    check_that(!own.time || (own.time->exposed_ns >= 0 && own.time->rest_ns() >= 0));
     for (const auto& [name, state] : own.states) {
       check_that(state.calls.size() <= 64 && state.messages.size() <= 64);
     }
+  }
+  for (const PrintedSteps& each : file.printed) {
+    check_that(std::isfinite(each.ms) && each.ms > 0 && each.count > 0);
   }
   for (const RasRank& each : file.ras) {
     check_that(is_rank(each.rank));
@@ -77,6 +82,17 @@ void look(const Result<ToolFile>& file) {
   for (const Claim& claim : claims_of({*file, other, third})) {
     check_that(!claim.what.empty() && (!claim.value || std::isfinite(*claim.value)));
     check_that(claim.what.size() < 65'536 && claim.confidence >= 0 && claim.confidence <= 1);
+  }
+  std::vector<const RankRecord*> timed;
+  for (const ToolFile* each : {&*file, &other, &third}) {
+    for (const RankRecord& own : each->ranks) {
+      if (own.rank && own.time) {
+        timed.push_back(&own);
+      }
+    }
+  }
+  for (const auto& [rank, ns] : waits_of(timed).waiting_ns) {
+    check_that(ns >= 0);
   }
   std::vector<ToolFile> both{*file, other};
   std::vector<Error> troubles;

@@ -82,7 +82,10 @@ ToolFile traced(std::int64_t rank, std::vector<std::int64_t> lengths_us, int ste
   for (int step = 0; step < steps; ++step) {
     own.steps.push_back({1'000'000'000 * (step + 1LL), 1'000'000'000 * (step + 2LL)});
   }
-  own.gpu = GpuTime{.window_ns = 2'000'000'000, .computing_ns = 1, .exposed_ns = 500'000'000};
+  own.time = TraceTime{.has_kernels = true,
+                       .window_ns = 2'000'000'000,
+                       .computing_ns = 1,
+                       .exposed_ns = 500'000'000};
   return {.tool = Tool::Profiler, .file = "trace", .ranks = {own}};
 }
 

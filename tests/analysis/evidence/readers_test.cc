@@ -240,11 +240,12 @@ TEST(ATrace, SaysHowLongStepsTakeAndWhatFillsThem) {
   ASSERT_THAT(own.steps, SizeIs(2));
   EXPECT_EQ(own.steps[0].start_ns, 1759000000001000000);
   EXPECT_EQ(own.steps[1].end_ns - own.steps[1].start_ns, 100'000);
-  ASSERT_TRUE(own.gpu);
-  EXPECT_EQ(own.gpu->window_ns, 200'000);
-  EXPECT_EQ(own.gpu->computing_ns, 120'000);
-  EXPECT_EQ(own.gpu->exposed_ns, 60'000);
-  EXPECT_EQ(own.gpu->copying_ns, 10'000);
+  ASSERT_TRUE(own.time);
+  EXPECT_TRUE(own.time->has_kernels);
+  EXPECT_EQ(own.time->window_ns, 200'000);
+  EXPECT_EQ(own.time->computing_ns, 120'000);
+  EXPECT_EQ(own.time->exposed_ns, 60'000);
+  EXPECT_EQ(own.time->copying_ns, 10'000);
   EXPECT_THAT(own.groups, ElementsAre("0/allreduce"));
   ASSERT_THAT(own.collectives, SizeIs(2));
   EXPECT_EQ(own.collectives[0].length_ns, 40'000);
@@ -258,8 +259,52 @@ TEST(ATrace, OfGlooHasNoKernelsButCollectives) {
   const ToolFile file = read(text, "rank0.json");
   ASSERT_THAT(file.ranks, SizeIs(1));
   EXPECT_THAT(file.ranks[0].rank, Optional(0));
-  EXPECT_FALSE(file.ranks[0].gpu);
+  ASSERT_TRUE(file.ranks[0].time);
+  EXPECT_FALSE(file.ranks[0].time->has_kernels);
+  EXPECT_EQ(file.ranks[0].time->exposed_ns, 30'000);
   EXPECT_THAT(file.ranks[0].collectives, SizeIs(1));
+}
+
+// Of 100 us: 20 loading (an operator of 10 in it), operators from 20 to 60, a collective from 50
+// to 90.
+TEST(ATrace, OfProcessorsCountsLoadingThenOperatorsThenWhatNothingHides) {
+  const std::string text =
+      R"({"host_name":"a","distributedInfo":{"rank":1,"world_size":3},"traceEvents":[)" +
+      event("ProfilerStep#1", "user_annotation", 0, 100) + "," +
+      event("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "user_annotation", 0,
+            20) +
+      "," + event("aten::stack", "cpu_op", 5, 10) + "," + event("aten::mm", "cpu_op", 20, 40) +
+      "," + event("c10d::allreduce_", "cpu_op", 60, 20) + "," +
+      event("gloo:all_reduce", "user_annotation", 50, 40) + "]}";
+  const ToolFile file = read(text);
+  const RankRecord& own = file.ranks.at(0);
+  EXPECT_EQ(own.host, "a");
+  EXPECT_EQ(own.world_size, 3);
+  ASSERT_TRUE(own.time);
+  EXPECT_EQ(own.time->input_ns, 20'000);
+  EXPECT_EQ(own.time->computing_ns, 40'000);
+  EXPECT_EQ(own.time->exposed_ns, 30'000);
+  EXPECT_EQ(own.time->rest_ns(), 10'000);
+}
+
+TEST(ATrace, OfAGpuCopiesWithinItAsKernelsAndWaitsForTheHostAsCopies) {
+  const std::string text = R"({"traceEvents":[)" +
+                           event("ProfilerStep#1", "user_annotation", 0, 100) + "," +
+                           event("gemm", "kernel", 0, 30) + "," +
+                           event("Memcpy DtoD (Device -> Device)", "gpu_memcpy", 30, 10) + "," +
+                           event("Memcpy HtoD (Pinned -> Device)", "gpu_memcpy", 40, 20) + "]}";
+  const TraceTime time = read(text).ranks.at(0).time.value();
+  EXPECT_EQ(time.computing_ns, 40'000);
+  EXPECT_EQ(time.copying_ns, 20'000);
+}
+
+TEST(ATrace, OfAGpuJobWithoutKernelsHasNoTimes) {
+  const std::string text = R"({"traceEvents":[)" +
+                           event("ProfilerStep#1", "user_annotation", 0, 100) + "," +
+                           event("nccl:all_reduce", "user_annotation", 0, 30) + "]}";
+  const ToolFile file = read(text);
+  EXPECT_FALSE(file.ranks.at(0).time);
+  EXPECT_THAT(file.left_out, SizeIs(1));
 }
 
 TEST(ATrace, ThatIsCutOffIsUsedUpToThere) {

@@ -29,6 +29,14 @@ TEST(United, LeavesOutWhatIsEmptyOrTurnedRound) {
   EXPECT_TRUE(united({}).empty());
 }
 
+TEST(Without, KeepsWhatTheOthersDoNotCover) {
+  const Spans set{{0, 10}, {20, 30}, {40, 50}};
+  EXPECT_EQ(pairs_of(without(set, Spans{{5, 25}, {42, 44}, {46, 60}})),
+            (Pairs{{0, 5}, {25, 30}, {40, 42}, {44, 46}}));
+  EXPECT_EQ(pairs_of(without(set, Spans{{0, 100}})), Pairs{});
+  EXPECT_EQ(pairs_of(without(set, {})), pairs_of(set));
+}
+
 TEST(CommonTo, KeepsWhatLiesInBoth) {
   const Spans one{{0, 10}, {20, 30}, {40, 50}};
   const Spans other{{5, 25}, {28, 45}};
