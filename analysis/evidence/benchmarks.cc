@@ -69,6 +69,17 @@ std::string collective_by(double factor, std::size_t ranks, std::string_view red
                                                           : "";
 }
 
+// As "mpirun --tag-output" and "srun -l" put it before each line: "[1,0]<stdout>:", "0: ".
+std::string_view without_tag(std::string_view line) {
+  constexpr std::size_t kMaxTagBytes = 40;
+  const std::size_t tag = line.find(">:");
+  if (line.starts_with('[') && tag < kMaxTagBytes) {
+    return line.substr(tag + 2);
+  }
+  const std::size_t end = line.find_first_not_of("0123456789", line.find_first_not_of(' '));
+  return end != line.npos && line.substr(end).starts_with(": ") ? line.substr(end + 2) : line;
+}
+
 struct SizeRow {
   double bytes = 0;
   double time_us = 0;
@@ -108,7 +119,7 @@ class NcclTestsReader {
 
  private:
   void add(std::string_view line) {
-    std::vector<std::string_view> words = words_of(line);
+    std::vector<std::string_view> words = words_of(without_tag(line));
     if (words.empty()) {
       return;
     }

@@ -1,10 +1,12 @@
 #include "analysis/commands/diagnose.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/analysis/commands/diagnose_run.h"
 #include "tests/analysis/run_maker.h"
+#include "tests/fakes/temporary_file.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -52,6 +54,27 @@ TEST_F(Diagnose, ErrorsAreOneLine) {
   }
   EXPECT_EQ(run_diagnose({}).code, cli::ExitCode::Usage);
   EXPECT_EQ(run_diagnose({folder(), "--wan-rtt-ms", "0"}).code, cli::ExitCode::Usage);
+}
+
+// Without a record, as a shell writes "--with trace*.json".
+TEST_F(Diagnose, TakesTheNamesBehindAFileOfAnotherToolAsMoreOfThem) {
+  std::vector<std::unique_ptr<fakes::TemporaryFile>> files;
+  std::vector<std::string> words{"--json", "--with"};
+  for (int rank = 0; rank < 2; ++rank) {
+    files.push_back(std::make_unique<fakes::TemporaryFile>(fmt::format(
+        R"({{"distributedInfo":{{"rank":{},"world_size":2}},"traceEvents":[
+{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","ts":0,"dur":100000}},
+{{"ph":"X","cat":"user_annotation","name":"gloo:all_reduce","ts":{},"dur":{}}}]}})",
+        rank, rank == 0 ? 30'000 : 90'000, rank == 0 ? 70'000 : 10'000)));
+    words.push_back(files.back()->path());
+  }
+  const fakes::CliRun run = run_diagnose(words);
+  ASSERT_EQ(run.code, cli::ExitCode::Done) << run.err;
+  const json document = json::parse(run.out);
+  EXPECT_EQ(document["verdict"]["class"], "straggler");
+  EXPECT_EQ(document["verdict"]["where"]["rank"], 1);
+  EXPECT_NEAR(document["verdict"]["lost_ms_per_step"].get<double>(), 60, 1e-6);
+  EXPECT_EQ(document["steps"]["count"], 1);
 }
 
 TEST_F(Diagnose, TheExitCodeTellsABottleneckFromNone) {

@@ -97,5 +97,20 @@ TEST(ACollectivesBenchmark, IsReadWithTheTimesOfSmallSizesAndTheResultsThatAreWr
   EXPECT_NEAR(measured.sizes[2].bus_mbps, 145.16 * 8e3, 1e-6);
 }
 
+TEST(ACollectivesBenchmark, MayHaveTheTagsOfALauncher) {
+  for (const char* tag : {"[1,0]<stdout>:", "0: "}) {
+    const std::string text =
+        std::string(tag) + "# nccl-tests version 2.18.0\n" + tag +
+        "# Collective test starting: all_reduce_perf_mpi\n" + tag + "# nThread 1 nGpus 1\n" + tag +
+        "#  Rank  0 Group  0 Pid 29 on        lab device  0 [0000:02:00] NVIDIA\n" + tag +
+        "#       size         count      type   redop    root     time   algbw   busbw  #wrong\n" +
+        tag + "     1048576        262144     float     sum      -1  4366.46    0.24    0.24   0\n";
+    const auto file = read_tool_file(text, "job.out");
+    ASSERT_TRUE(file) << tag;
+    EXPECT_EQ(file->collectives.at(0).sizes.size(), 1U) << tag;
+    EXPECT_EQ(file->hosts, std::vector<std::string>{"lab"}) << tag;
+  }
+}
+
 }  // namespace
 }  // namespace chokepoint::analysis
