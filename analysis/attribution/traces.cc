@@ -51,6 +51,7 @@ struct Traces {
   std::vector<TracedRank> ranks = {};
   TraceWaits waits = {};
   std::set<std::int64_t> absent = {};
+  bool is_one_rank = false;  // the job, as its trace says
   bool has_kernels = false;
   bool lacks_steps = false;  // some trace
   std::string from = {};
@@ -142,6 +143,7 @@ Traces traces_of(const std::vector<ToolFile>& files) {
   traces.waits = waits_of(known);
   traces.ranks = traced_ranks_of(traces.records, traces.waits);
   traces.absent = absent_of(traces.records);
+  traces.is_one_rank = traces.records.size() == 1 && traces.records.front()->world_size == 1;
   return traces;
 }
 
@@ -359,7 +361,8 @@ class TraceJudge {
   }
 
   double confidence(double lost_ms, double next_ms) const {
-    const bool has_waits = traces_.ranks.size() > 1 && traces_.waits.collectives > 0;
+    const bool has_waits =
+        traces_.is_one_rank || (traces_.ranks.size() > 1 && traces_.waits.collectives > 0);
     double confidence = has_waits ? kConfidenceOfSeveral : kConfidenceOfOne;
     confidence *= has_waits && !traces_.absent.empty() ? kAbsentRanksFactor : 1;
     confidence *= traces_.step_ms.size() < kFewSteps * traces_.records.size() ? kFewStepsFactor : 1;
@@ -377,10 +380,10 @@ void add_missing(const Traces& traces, Diagnosis& diagnosis) {
     diagnosis.missing.push_back(
         fmt::format("there is no trace of {}: whether others wait for them is unknown",
                     ranks_text({traces.absent.begin(), traces.absent.end()})));
-  } else if (traces.ranks.size() == 1) {
+  } else if (traces.ranks.size() == 1 && !traces.is_one_rank) {
     diagnosis.missing.emplace_back(
         "one trace alone: whether its communication waits for a late rank is in those of others");
-  } else if (traces.waits.collectives == 0) {
+  } else if (traces.ranks.size() > 1 && traces.waits.collectives == 0) {
     diagnosis.missing.emplace_back(
         "the traces have no collective in common: which rank comes late is unknown");
   }

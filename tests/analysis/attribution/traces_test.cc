@@ -133,11 +133,12 @@ TEST(Traces, OfSomeRanksOrOfOneSayWhatIsMissingAndAreLessSure) {
   const StepParts slow{.computing = 40, .collective = 10, .input = 50};
   const Diagnosis all = diagnosis({trace(0, slow), trace(1, slow), trace(2, slow)});
   const Diagnosis some = diagnosis({trace(0, slow), trace(2, slow)});
-  const Diagnosis one = diagnosis({trace(0, slow, false, 1)});
+  const Diagnosis one = diagnosis({trace(0, slow, false, 0)});
   EXPECT_THAT(some.missing, ElementsAre(HasSubstr("no trace of rank 1")));
   EXPECT_LT(some.verdict.confidence, all.verdict.confidence);
   EXPECT_THAT(one.missing, ElementsAre(HasSubstr("one trace alone")));
   EXPECT_LT(one.verdict.confidence, some.verdict.confidence);
+  EXPECT_THAT(diagnosis({trace(0, slow, false, 1)}).missing, IsEmpty());
 }
 
 // A hang or a failure says more than how the steps before it were spent.
