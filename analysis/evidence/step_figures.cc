@@ -59,7 +59,8 @@ std::pair<std::uint64_t, std::size_t> commonest_distance(const std::vector<Print
   }
   const auto most =
       std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
-  return most == counts.end() ? std::pair<std::uint64_t, std::size_t>() : std::pair(*most);
+  return most == counts.end() ? std::pair<std::uint64_t, std::size_t>()
+                              : std::pair<std::uint64_t, std::size_t>(most->first, most->second);
 }
 
 }  // namespace

@@ -54,8 +54,12 @@ std::optional<Tool> tool_of(std::string_view head) {
     return Tool::FlightRecorder;
   }
   head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
-  if (head.starts_with('{') || head.starts_with('[')) {
-    return tool_of_json(head);
+  const bool may_be_tag = head.starts_with('[');  // "[1,0]<stdout>:", "[rank0]:"
+  if (head.starts_with('{') || may_be_tag) {
+    const auto tool = tool_of_json(head);
+    if (tool || !may_be_tag) {
+      return tool;
+    }
   }
   if (has(head, "algbw") && has(head, "busbw")) {
     return Tool::NcclTests;
@@ -91,8 +95,14 @@ Result<ToolFile> read_whole(Tool tool, ByteSource& source, const std::string& fi
       return read_ras(text, file);
     case Tool::Slurm:
       return read_slurm(text, file);
-    case Tool::NcclTests:
-      return read_nccl_tests(text, file);
+    case Tool::NcclTests: {
+      TRY(ToolFile tests, read_nccl_tests(text, file));
+      // NCCL's own log may stand in it.
+      if (Result<ToolFile> log = read_job_log(*bytes_of(text), file)) {
+        tests.nccl = std::move(log->nccl);
+      }
+      return tests;
+    }
     case Tool::Perftest:
       return read_perftest(text, file);
     default: {

@@ -18,8 +18,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
 
-constexpr std::int64_t kMs = 1'000'000;
-constexpr int kSteps = 10;
+constexpr std::int64_t kMilli = 1'000'000;
+constexpr int kTracedSteps = 10;
 
 // Of a step, in ms; what is left of 100 the program spends otherwise.
 struct StepParts {
@@ -36,16 +36,16 @@ ToolFile trace(std::int64_t rank, const StepParts& parts, bool has_kernels = fal
                  .world_size = world_size,
                  .groups = {"0/allreduce"}};
   TraceTime time{.has_kernels = has_kernels,
-                 .steps = kSteps,
-                 .window_ns = 100 * kMs * kSteps,
-                 .computing_ns = parts.computing * kMs * kSteps,
-                 .exposed_ns = parts.collective * kMs * kSteps,
-                 .copying_ns = parts.copying * kMs * kSteps,
-                 .input_ns = parts.input * kMs * kSteps};
-  for (int step = 0; step < kSteps; ++step) {
-    const std::int64_t end_ns = 100 * kMs * (step + 1);
-    const Span collective{end_ns - parts.collective * kMs, end_ns};
-    own.steps.push_back({end_ns - 100 * kMs, end_ns});
+                 .steps = kTracedSteps,
+                 .window_ns = 100 * kMilli * kTracedSteps,
+                 .computing_ns = parts.computing * kMilli * kTracedSteps,
+                 .exposed_ns = parts.collective * kMilli * kTracedSteps,
+                 .copying_ns = parts.copying * kMilli * kTracedSteps,
+                 .input_ns = parts.input * kMilli * kTracedSteps};
+  for (int step = 0; step < kTracedSteps; ++step) {
+    const std::int64_t end_ns = 100 * kMilli * (step + 1);
+    const Span collective{end_ns - parts.collective * kMilli, end_ns};
+    own.steps.push_back({end_ns - 100 * kMilli, end_ns});
     own.collectives.push_back({.group = 0,
                                .number = static_cast<std::uint64_t>(step),
                                .start_ns = collective.start_ns,
@@ -76,7 +76,7 @@ TEST(Traces, NameTheRankForWhichTheOthersWait) {
   EXPECT_NEAR(found.verdict.lost_ms_per_step, 57, 1e-6);
   EXPECT_THAT(found.verdict.evidence, Contains(Field(&Evidence::what, HasSubstr("in operators"))));
   EXPECT_NEAR((*found.accounting)[Account::Straggler], 57, 1e-6);
-  EXPECT_EQ(found.steps.count, kSteps);
+  EXPECT_EQ(found.steps.count, kTracedSteps);
   EXPECT_THAT(found.steps.median_ms, Optional(100));
   EXPECT_THAT(found.missing, IsEmpty());
   ASSERT_THAT(found.ranks, testing::SizeIs(3));

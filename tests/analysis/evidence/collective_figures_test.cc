@@ -32,7 +32,7 @@ TEST(ACollectivesBenchmark, SaysWhatItReachedAndFitsLatencyAndBandwidth) {
   const auto claims = claims_of_collectives({benchmark()});
   ASSERT_FALSE(claims.empty());
   EXPECT_EQ(claims[0].about, About::Benchmark);
-  EXPECT_THAT(claims[0].what, HasSubstr("all-reduce of 4 ranks on 2 hosts reaches 1.5"));
+  EXPECT_THAT(claims[0].what, HasSubstr("all-reduce of 4 ranks on 2 hosts reaches 1.49 Tb/s"));
   EXPECT_THAT(claims,
               Contains(AllOf(Field(&Claim::unit, "us"), Field(&Claim::what, HasSubstr("no bytes")),
                              Field(&Claim::value, Optional(DoubleNear(40, 0.1))))));
@@ -43,12 +43,12 @@ TEST(ACollectivesBenchmark, SaysWhatItReachedAndFitsLatencyAndBandwidth) {
 
 TEST(ACollectivesBenchmark, NamesTheSizeAtWhichItBreaksDown) {
   ToolFile file = benchmark();
-  MeasuredSize& size = file.collectives[0].sizes[10];  // 8 MiB
+  MeasuredSize& size = file.collectives[0].sizes[12];  // 128 MiB
   size.time_us *= 3;
   size.bus_mbps /= 3;
   const auto claims = claims_of_collectives({file});
   EXPECT_EQ(claims.at(0).about, About::Drop);
-  EXPECT_THAT(claims[0].what, HasSubstr("at 8 MiB"));
+  EXPECT_THAT(claims[0].what, HasSubstr("at 128 MiB"));
 }
 
 TEST(ACollectivesBenchmark, OfWrongResultsSaysThatFirst) {
