@@ -28,6 +28,7 @@ constexpr double kConfidenceOfOne = 0.55;
 constexpr double kFewStepsFactor = 0.8;
 constexpr double kAbsentRanksFactor = 0.8;
 constexpr double kCloseSecondFactor = 0.8;
+constexpr double kNoReasonFactor = 0.75;  // of a late rank that spends its time as the others do
 constexpr std::size_t kFewSteps = 3;
 constexpr double kCloseSecond = 0.7;
 
@@ -235,8 +236,7 @@ class TraceJudge {
     found.push_back(computing(found));
     for (std::size_t at = 0; at < found.size(); ++at) {
       const bool has_next = at + 2 < found.size();
-      found[at].confidence =
-          confidence(found[at].lost_ms_per_step, has_next ? found[at + 1].lost_ms_per_step : 0);
+      found[at].confidence = confidence(found[at], has_next ? found[at + 1].lost_ms_per_step : 0);
     }
     return found;
   }
@@ -360,13 +360,17 @@ class TraceJudge {
     return where;
   }
 
-  double confidence(double lost_ms, double next_ms) const {
+  double confidence(const Verdict& verdict, double next_ms) const {
+    const double lost_ms = verdict.lost_ms_per_step;
     const bool has_waits =
         traces_.is_one_rank || (traces_.ranks.size() > 1 && traces_.waits.collectives > 0);
     double confidence = has_waits ? kConfidenceOfSeveral : kConfidenceOfOne;
     confidence *= has_waits && !traces_.absent.empty() ? kAbsentRanksFactor : 1;
     confidence *= traces_.step_ms.size() < kFewSteps * traces_.records.size() ? kFewStepsFactor : 1;
     confidence *= lost_ms > 0 && next_ms > kCloseSecond * lost_ms ? kCloseSecondFactor : 1;
+    const bool lacks_reason =
+        verdict.verdict == VerdictClass::Straggler && verdict.evidence.size() < 2;
+    confidence *= lacks_reason ? kNoReasonFactor : 1;
     return std::round(100 * confidence) / 100;
   }
 

@@ -43,10 +43,10 @@ std::vector<std::string> jobs_left_out(const record::Run& run) {
   return lines;
 }
 
-// Advised commands say DIR for the run's folder.
-void replace_dir(Verdict& verdict, const std::string& path) {
+// Advised commands say DIR for the run's folder, or for the files where there is no record.
+void replace_dir(Verdict& verdict, const std::string& path, bool is_record) {
   constexpr std::string_view kPlaceholder = "DIR";
-  const std::string folder = record::shell_line(std::array{path});
+  const std::string folder = (is_record ? "" : "--with ") + record::shell_line(std::array{path});
   for (Advice& advice : verdict.advice) {
     const std::size_t at = advice.command.find(kPlaceholder);
     if (at != std::string::npos) {
@@ -310,9 +310,10 @@ DiagnosedRun diagnose_records(record::Run records, const std::string& name,
   Diagnosis& diagnosis = result.inquiry.diagnosis;
   diagnosis.run = name;
   std::ranges::move(jobs_left_out(result.records), std::back_inserter(diagnosis.missing));
-  replace_dir(diagnosis.verdict, name);
+  const bool is_record = !result.run.nodes.empty();
+  replace_dir(diagnosis.verdict, name, is_record);
   for (Verdict& other : diagnosis.others) {
-    replace_dir(other, name);
+    replace_dir(other, name, is_record);
   }
   return result;
 }
