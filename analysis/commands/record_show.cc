@@ -181,6 +181,7 @@ void print_page(const cli::Context& context, const RunSummary& run) {
   print_rows(context, run);
   print_probes(context, run);
   print_events(context, run);
+  print_stacks(context, run);
 }
 
 cli::Json document_of(const cli::Context& context, const RunSummary& run) {
