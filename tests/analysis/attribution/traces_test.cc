@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/given_claims.h"
 #include "analysis/attribution/printed_steps.h"
