@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "tests/analysis/commands/diagnose_run.h"
 #include "tests/analysis/run_maker.h"
 #include "tests/fakes/temporary_file.h"
