@@ -124,6 +124,12 @@ std::string said_of(const Verdict& verdict) {
     case Cause::NcclHostCopies:
       return fmt::format("NCCL on {} copies through the host's memory",
                          or_else(verdict.where.node, "a host"));
+    case Cause::WrongResults:
+      return "a benchmark's collectives gave wrong results";
+    case Cause::BandwidthDrop:
+      return "a benchmark's collectives are much slower from some size on";
+    case Cause::Benchmark:
+      return "a benchmark says what its collectives reached";
     case Cause::NcclMixed:
       return "ranks differ in NCCL's version or network";
     default:
@@ -134,7 +140,9 @@ std::string said_of(const Verdict& verdict) {
 
 // Behind the sentence of a job that stands.
 std::string frame_text(const Where& where) {
-  return where.frame.empty() ? "" : fmt::format("; rank {} is in {}", *where.rank, where.frame);
+  return where.frame.empty() || !where.rank
+             ? ""
+             : fmt::format("; rank {} is in {}", *where.rank, where.frame);
 }
 
 }  // namespace

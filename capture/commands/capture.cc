@@ -39,7 +39,7 @@
 #include "capture/commands/progress.h"
 #include "capture/commands/record_process.h"
 #include "capture/job/place.h"
-#include "capture/live/follow_up.h"
+#include "capture/live/prepared_follow_up.h"
 #include "capture/observer/ends.h"
 #include "capture/observer/gloo.h"
 #include "capture/observer/observer.h"

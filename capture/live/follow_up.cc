@@ -1,7 +1,6 @@
 #include "capture/live/follow_up.h"
 
 #include <fmt/ostream.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <csignal>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -136,35 +134,6 @@ void follow_up(const cli::Context& context, const std::string& folder, const Fol
   if (wanted.reports && !sys::is_readable(deadline.interrupt)) {
     shown(context, {"report", folder}, wanted.out, deadline.interrupt);
   }
-}
-
-Result<PreparedFollowUp> PreparedFollowUp::fork(const cli::Context& context,
-                                                const std::string& folder, const FollowUp& wanted) {
-  TRY(sys::Pipe begin, sys::open_pipe("start", kOwnName));
-  TRY(sys::Pipe end, sys::open_pipe("start", kOwnName));
-  TRY(sys::Process::fork([&] {
-    begin.write.reset();
-    end.read.reset();
-    char byte = 0;
-    if (read(begin.read.get(), &byte, 1) == 1) {
-      follow_up(context, folder, wanted,
-                {.until = Deadline::Clock::time_point::max(), .interrupt = begin.read.get()});
-    }
-    return 0;
-  }));
-  return PreparedFollowUp(std::move(begin.write), std::move(end.read));
-}
-
-void PreparedFollowUp::run(int interrupt) {
-  constexpr char kBegin = 1;
-  constexpr std::string_view kWhat = "the verdict";
-  if (write(begin_.get(), &kBegin, 1) == 1) {
-    std::ignore = net::wait_for(
-        end_.get(), POLLIN, {.until = Deadline::Clock::time_point::max(), .interrupt = interrupt},
-        "await", kWhat);
-  }
-  begin_.reset();
-  std::ignore = net::wait_for(end_.get(), POLLIN, Deadline::of(3 * kKillAfter), "await", kWhat);
 }
 
 bool check_before(const cli::Context& context) {

@@ -7,12 +7,9 @@
 #include <unistd.h>
 
 #include <string>
-#include <utility>
 
 #include "base/cli/context.h"
 #include "base/net/deadline.h"
-#include "base/sys/descriptor.h"
-#include "base/sys/error.h"
 
 namespace chokepoint::capture::live {
 
@@ -28,24 +25,6 @@ struct FollowUp {
 // Ends with the deadline, but for what the user wants: that only its interrupt ends, at once.
 void follow_up(const cli::Context& context, const std::string& folder, const FollowUp& wanted,
                const net::Deadline& deadline);
-
-// What follows a process that cannot start programs when it ends, since it has entered a sandbox by
-// then. Forked before that, and before it has threads; goes with the process.
-class PreparedFollowUp {
- public:
-  static Result<PreparedFollowUp> fork(const cli::Context& context, const std::string& folder,
-                                       const FollowUp& wanted);
-
-  // Returns once it has ended, also where `interrupt` became readable.
-  void run(int interrupt);
-
- private:
-  PreparedFollowUp(sys::Descriptor begin, sys::Descriptor end)
-      : begin_(std::move(begin)), end_(std::move(end)) {}
-
-  sys::Descriptor begin_;  // a byte begins it; closed: it is interrupted
-  sys::Descriptor end_;    // readable once it has ended
-};
 
 // Before the job starts: doctor on this host and, from the first process of a Slurm job, preflight
 // of its hosts. False where something critical was found.

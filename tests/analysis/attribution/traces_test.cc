@@ -179,18 +179,17 @@ Diagnosis of_claims(const std::vector<Claim>& claims) {
 }
 
 TEST(GivenBenchmarks, AreTheVerdictWhereThereIsNoRecord) {
-  using About = Claim::About;
-  for (const auto& [about, cause] :
-       std::to_array<std::pair<About, Cause>>({{About::Wrong, Cause::WrongResults},
-                                               {About::Drop, Cause::BandwidthDrop},
-                                               {About::Benchmark, Cause::Benchmark}})) {
+  for (const auto& [about, cause] : std::to_array<std::pair<Claim::About, Cause>>(
+           {{Claim::About::Wrong, Cause::WrongResults},
+            {Claim::About::Drop, Cause::BandwidthDrop},
+            {Claim::About::Benchmark, Cause::Benchmark}})) {
     const Verdict found = of_claims({{.tool = Tool::NcclTests,
                                       .about = about,
                                       .what = "all-reduce of 8 ranks does so",
                                       .is_firm = true,
                                       .from = "all_reduce.txt"},
                                      {.tool = Tool::NcclTests,
-                                      .about = About::Benchmark,
+                                      .about = Claim::About::Benchmark,
                                       .what = "another",
                                       .from = "all_reduce.txt"}})
                               .verdict;

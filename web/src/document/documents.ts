@@ -660,7 +660,7 @@ export interface Diagnosis {
   } | null;
   readonly verdict: {
     readonly class: "compute" | "straggler" | "input" | "storage" | "stalled" | "lan-bandwidth" | "lan-loss" | "lan-latency" | "wan-bandwidth" | "wan-loss" | "wan-latency" | "receiver-host" | "sender-host" | "pcie-nic" | "pcie-gpu" | "rdma-congestion" | "rdma-loss" | "wrong-path" | "unknown";
-    readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "rank-gone" | "rank-missing" | "rank-reported" | "call-hung" | "call-order" | "call-mismatch" | "rank-failed" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "nccl-sockets" | "nccl-interface" | "nccl-one-card" | "nccl-host-copies" | "nccl-mixed" | "meeting-family" | null;
+    readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "gpu-idle" | "exposed-communication" | "rank-gone" | "rank-missing" | "rank-reported" | "call-hung" | "call-order" | "call-mismatch" | "rank-failed" | "wrong-results" | "bandwidth-drop" | "benchmark" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "exposed-copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "nccl-sockets" | "nccl-interface" | "nccl-one-card" | "nccl-host-copies" | "nccl-mixed" | "meeting-family" | null;
     readonly sentence: string;
     readonly where: {
       readonly from: string | null;
@@ -671,6 +671,7 @@ export interface Diagnosis {
       readonly interface: string | null;
       readonly node: string | null;
       readonly rank: number | null;
+      readonly frame: string | null;
       readonly ranks: readonly number[] | null;
     };
     readonly lost_ms_per_step: number | null;
@@ -691,7 +692,7 @@ export interface Diagnosis {
   };
   readonly others: readonly ({
     readonly class: "compute" | "straggler" | "input" | "storage" | "stalled" | "lan-bandwidth" | "lan-loss" | "lan-latency" | "wan-bandwidth" | "wan-loss" | "wan-latency" | "receiver-host" | "sender-host" | "pcie-nic" | "pcie-gpu" | "rdma-congestion" | "rdma-loss" | "wrong-path" | "unknown";
-    readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "rank-gone" | "rank-missing" | "rank-reported" | "call-hung" | "call-order" | "call-mismatch" | "rank-failed" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "nccl-sockets" | "nccl-interface" | "nccl-one-card" | "nccl-host-copies" | "nccl-mixed" | "meeting-family" | null;
+    readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "gpu-idle" | "exposed-communication" | "rank-gone" | "rank-missing" | "rank-reported" | "call-hung" | "call-order" | "call-mismatch" | "rank-failed" | "wrong-results" | "bandwidth-drop" | "benchmark" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "exposed-copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "nccl-sockets" | "nccl-interface" | "nccl-one-card" | "nccl-host-copies" | "nccl-mixed" | "meeting-family" | null;
     readonly sentence: string;
     readonly where: {
       readonly from: string | null;
@@ -702,6 +703,7 @@ export interface Diagnosis {
       readonly interface: string | null;
       readonly node: string | null;
       readonly rank: number | null;
+      readonly frame: string | null;
       readonly ranks: readonly number[] | null;
     };
     readonly lost_ms_per_step: number;

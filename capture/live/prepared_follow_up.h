@@ -1,0 +1,32 @@
+// What follows a process that cannot start programs when it ends, since it has entered a sandbox by
+// then: forked before that, and before the process has threads.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "base/cli/context.h"
+#include "base/sys/descriptor.h"
+#include "base/sys/error.h"
+#include "capture/live/follow_up.h"
+
+namespace chokepoint::capture::live {
+
+// Goes with the process that made it.
+class PreparedFollowUp {
+ public:
+  static Result<PreparedFollowUp> fork(const cli::Context& context, const std::string& folder,
+                                       const FollowUp& wanted);
+
+  // Returns once it has ended, also where `interrupt` became readable.
+  void run(int interrupt);
+
+ private:
+  PreparedFollowUp(sys::Descriptor begin, sys::Descriptor end)
+      : begin_(std::move(begin)), end_(std::move(end)) {}
+
+  sys::Descriptor begin_;  // a byte begins it; closed: it is interrupted
+  sys::Descriptor end_;    // readable once it has ended
+};
+
+}  // namespace chokepoint::capture::live
