@@ -103,7 +103,9 @@ Result<> move_tool_files(std::vector<std::string>& words, GivenFiles& given) {
     std::error_code failed;
     const std::filesystem::path path(word);
     const bool may_be = std::filesystem::is_regular_file(path, failed) && path.extension() != ".db";
-    TRY(const bool is_captured, may_be ? are_captures({word}) : Result<bool>(true));
+    // A profiler compresses its traces, too: "trace.json.gz".
+    const bool is_text = path.extension() == ".gz" && path.stem().extension() == ".json";
+    TRY(const bool is_captured, may_be && !is_text ? are_captures({word}) : Result<bool>(!is_text));
     (is_captured ? left : given.with).push_back(word);
   }
   words = std::move(left);

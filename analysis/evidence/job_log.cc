@@ -1,9 +1,14 @@
 #include "analysis/evidence/job_log.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <initializer_list>
+#include <vector>
 
 #include "analysis/evidence/lines.h"
 #include "analysis/evidence/log_steps.h"
@@ -226,7 +231,22 @@ std::string_view without_label(std::string_view line) {
   return line;
 }
 
+// Of nearly all lines the answer is no: one pass for all texts.
+bool may_have_kind(std::string_view line) {
+  static const re2::RE2 kAny = [] {
+    std::vector<std::string> texts;
+    for (const LineKind& each : kLineKinds) {
+      texts.push_back(re2::RE2::QuoteMeta(re2::StringPiece(each.text.data(), each.text.size())));
+    }
+    return re2::RE2(fmt::format("{}", fmt::join(texts, "|")), re2::RE2::Latin1);
+  }();
+  return re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kAny);
+}
+
 std::optional<FailureKind> kind_of(std::string_view line) {
+  if (!may_have_kind(line)) {
+    return std::nullopt;
+  }
   for (const LineKind& each : kLineKinds) {
     if (line.contains(each.text) && line.contains(each.also)) {
       return each.kind;
@@ -331,6 +351,9 @@ class JobLog {
   // "failed (exitcode: -6) local_rank: 3 (pid: 26026) of binary: …", before the table, which may be
   // cut off.
   void add_launchers_end(std::string_view line) {
+    if (!line.contains("(exitcode: ")) {
+      return;
+    }
     const auto local_rank = rank_behind(line, "local_rank: ");
     const std::string_view code = inside(line, "failed (exitcode: ", ')');
     const auto exit_code = sys::parse_number<std::int64_t>(code);
@@ -364,6 +387,9 @@ class JobLog {
 
   // What a watchdog says of its group: how far this rank has come.
   void add_state(std::string_view line) {
+    if (!line.contains("WorkNCCL(") && !line.contains("[PG ")) {
+      return;
+    }
     const auto enqueued =
         number_behind_any(line, {"last enqueued work: ", "last enqueued NCCL work: "});
     const auto completed =

@@ -143,6 +143,9 @@ NcclProcess* NcclLog::process_of(std::string_view before) {
 void NcclLog::add(std::string_view line) {
   constexpr std::string_view kVersion = "NCCL version ";
   constexpr std::string_view kMark = " NCCL INFO ";
+  if (!line.contains("NCCL ")) {  // most lines, and quickly found
+    return;
+  }
   const std::size_t info = line.find(kMark);
   const std::size_t at = info == line.npos ? line.find(" NCCL WARN ") : info;
   if (at == line.npos) {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
-#include <memory>
+#include <filesystem>
+#include <string>
 
 #include "tests/analysis/commands/diagnose_run.h"
 #include "tests/analysis/run_maker.h"
@@ -58,25 +60,38 @@ TEST_F(Diagnose, ErrorsAreOneLine) {
   EXPECT_EQ(run_diagnose({folder(), "--wan-rtt-ms", "0"}).code, cli::ExitCode::Usage);
 }
 
-// Without a record, as a shell writes "--with trace*.json".
-TEST_F(Diagnose, TakesTheNamesBehindAFileOfAnotherToolAsMoreOfThem) {
-  std::vector<std::unique_ptr<fakes::TemporaryFile>> files;
-  std::vector<std::string> words{"--json", "--with"};
-  for (int rank = 0; rank < 2; ++rank) {
-    files.push_back(std::make_unique<fakes::TemporaryFile>(fmt::format(
-        R"({{"distributedInfo":{{"rank":{},"world_size":2}},"traceEvents":[
+std::string trace_of(int rank) {
+  return fmt::format(
+      R"({{"distributedInfo":{{"rank":{},"world_size":2}},"traceEvents":[
 {{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","ts":0,"dur":100000}},
 {{"ph":"X","cat":"user_annotation","name":"gloo:all_reduce","ts":{},"dur":{}}}]}})",
-        rank, rank == 0 ? 30'000 : 90'000, rank == 0 ? 70'000 : 10'000)));
-    words.push_back(files.back()->path());
+      rank, rank == 0 ? 30'000 : 90'000, rank == 0 ? 70'000 : 10'000);
+}
+
+// As a profiler compresses its traces.
+void write_compressed(const std::string& text, const std::string& path) {
+  gzFile file = gzopen(path.c_str(), "wb");
+  ASSERT_NE(file, nullptr);
+  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(file);
+}
+
+// Without a record, as a shell writes "--with trace*.json".
+TEST_F(Diagnose, TakesTheNamesBehindAFileOfAnotherToolAsMoreOfThem) {
+  const fakes::TemporaryFile first(trace_of(0));
+  const fakes::TemporaryFile second(trace_of(1));
+  const std::string compressed = second.path() + ".json.gz";
+  write_compressed(trace_of(1), compressed);
+  for (const std::string& other : {second.path(), compressed}) {
+    const fakes::CliRun run = run_diagnose({"--json", "--with", first.path(), other});
+    ASSERT_EQ(run.code, cli::ExitCode::Done) << run.err;
+    const json document = json::parse(run.out);
+    EXPECT_EQ(document["verdict"]["class"], "straggler");
+    EXPECT_EQ(document["verdict"]["where"]["rank"], 1);
+    EXPECT_NEAR(document["verdict"]["lost_ms_per_step"].get<double>(), 60, 1e-6);
+    EXPECT_EQ(document["steps"]["count"], 1);
   }
-  const fakes::CliRun run = run_diagnose(words);
-  ASSERT_EQ(run.code, cli::ExitCode::Done) << run.err;
-  const json document = json::parse(run.out);
-  EXPECT_EQ(document["verdict"]["class"], "straggler");
-  EXPECT_EQ(document["verdict"]["where"]["rank"], 1);
-  EXPECT_NEAR(document["verdict"]["lost_ms_per_step"].get<double>(), 60, 1e-6);
-  EXPECT_EQ(document["steps"]["count"], 1);
+  std::filesystem::remove(compressed);
 }
 
 TEST_F(Diagnose, TheExitCodeTellsABottleneckFromNone) {
