@@ -151,7 +151,7 @@ std::optional<std::int64_t> rank_in_name(const std::string& file, bool takes_any
 }
 
 std::int64_t wall_ns_of(std::string_view text) {
-  constexpr std::int64_t kSecond = 1'000'000'000;
+  constexpr std::int64_t kNsInSecond = 1'000'000'000;
   constexpr std::int64_t kMaxSecond = 4'102'444'800;  // the year 2100
   std::string own(text.substr(0, 19));                // "2026-11-26T21:04:05"
   std::ranges::replace(own, ' ', 'T');
@@ -163,7 +163,7 @@ std::int64_t wall_ns_of(std::string_view text) {
   }
   const bool is_utc = text.ends_with('Z');
   const auto seconds = static_cast<std::int64_t>(is_utc ? timegm(&time) : mktime(&time));
-  return seconds > 0 && seconds < kMaxSecond ? seconds * kSecond : 0;
+  return seconds > 0 && seconds < kMaxSecond ? seconds * kNsInSecond : 0;
 }
 
 std::unexpected<Error> malformed(const std::string& file, std::string_view reason) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <initializer_list>
 
 #include <nlohmann/json.hpp>
 
@@ -84,7 +85,7 @@ void look(const Result<ToolFile>& file) {
     check_that(claim.what.size() < 65'536 && claim.confidence >= 0 && claim.confidence <= 1);
   }
   std::vector<const RankRecord*> timed;
-  for (const ToolFile* each : {&*file, &other, &third}) {
+  for (const ToolFile* each : std::initializer_list<const ToolFile*>{&*file, &other, &third}) {
     for (const RankRecord& own : each->ranks) {
       if (own.rank && own.time) {
         timed.push_back(&own);
