@@ -233,14 +233,14 @@ std::string_view without_label(std::string_view line) {
 
 // Of nearly all lines the answer is no: one pass for all texts.
 bool may_have_kind(std::string_view line) {
-  static const re2::RE2 kAny = [] {
+  static const re2::RE2 any = [] {
     std::vector<std::string> texts;
     for (const LineKind& each : kLineKinds) {
       texts.push_back(re2::RE2::QuoteMeta(re2::StringPiece(each.text.data(), each.text.size())));
     }
     return re2::RE2(fmt::format("{}", fmt::join(texts, "|")), re2::RE2::Latin1);
   }();
-  return re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kAny);
+  return re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), any);
 }
 
 std::optional<FailureKind> kind_of(std::string_view line) {

@@ -76,7 +76,8 @@ std::optional<SlowSteps> periodic_in(const std::vector<PrintedSteps>& steps) {
     return std::nullopt;
   }
   const std::uint64_t span = steps.back().ordinal - steps.front().ordinal + 1;
-  if (static_cast<double>(slow.size()) < kMinSeenOfAll * static_cast<double>(span / every)) {
+  const auto places = span / every;
+  if (static_cast<double>(slow.size()) < kMinSeenOfAll * static_cast<double>(places)) {
     return std::nullopt;
   }
   std::vector<double> more_ms;

@@ -102,7 +102,7 @@ void Waits::add_collective(const ProcessGroup& group, std::int64_t number, const
     const bool is_unknown = member.state == nullptr && numbering_.has_dump(member.rank) &&
                             (group.has_messages || group.order.empty());
     const std::int64_t called = member.state == nullptr ? -1 : called_of(group, *member.state);
-    if (called < number && !is_unknown && !(group.has_messages && called < 0)) {
+    if (called < number && !is_unknown && (!group.has_messages || called >= 0)) {
       wait.missing.insert(member.rank);
     } else if (member.state != nullptr && completed_of(group, *member.state) < number) {
       wait.unended.insert(member.rank);  // it is in an earlier call of the group
