@@ -182,7 +182,7 @@ class Failures {
     Claim claim = model();
     claim.confidence = kConfidenceInPeer;
     claim.what = fmt::format(
-        "{} lost its connection to {}: what ran there ended first, or the path did, \"{}\" (line "
+        "{} lost its connection to {}: what ran there ended first, or the path broke, \"{}\" (line "
         "{})",
         failure.rank ? fmt::format("rank {}", *failure.rank) : "a rank", peer_in(failure.text),
         failure.text, failure.line);

@@ -22,18 +22,24 @@ void remove_folder(const fs::path& folder) {
   fs::remove_all(folder, ignored);
 }
 
+Error not_made(int code, const std::string& subject) {
+  Error error = from_errno(code, "make", subject);
+  error.next_step = "set TMPDIR to a folder that can be written to";
+  return error;
+}
+
 }  // namespace
 
 Result<TemporaryFolder> TemporaryFolder::make(std::string_view name) {
   std::error_code failed;
   const fs::path parent = fs::temp_directory_path(failed);
   if (failed) {
-    return fail(from_errno(failed.value(), "", "the folder for temporary files"));
+    return fail(not_made(failed.value(), "the folder for temporary files"));
   }
   TRY(Pipe alive, open_pipe("make", name));
   std::string made = (parent / fmt::format("{}-XXXXXX", name)).string();
   if (mkdtemp(made.data()) == nullptr) {
-    return fail(from_errno(errno, "", made));
+    return fail(not_made(errno, made));
   }
   Result<Process> keeper = Process::fork_to_outlive([&] {
     const int end = keep_only(alive.read.get());

@@ -35,17 +35,17 @@ Result<PreparedFollowUp> PreparedFollowUp::fork(const cli::Context& context,
     }
     return 0;
   }));
-  return PreparedFollowUp(std::move(begin.write), std::move(end.read));
+  return PreparedFollowUp(std::move(begin), std::move(end.read));
 }
 
 void PreparedFollowUp::run(int interrupt) {
   constexpr char kBegin = 1;
-  if (write(begin_.get(), &kBegin, 1) == 1) {
+  if (write(begin_.write.get(), &kBegin, 1) == 1) {
     std::ignore = net::wait_for(
         end_.get(), POLLIN, {.until = Deadline::Clock::time_point::max(), .interrupt = interrupt},
         "await", kVerdict);
   }
-  begin_.reset();
+  begin_.write.reset();
   std::ignore = net::wait_for(end_.get(), POLLIN, Deadline::of(kMostToEnd), "await", kVerdict);
 }
 

@@ -12,7 +12,7 @@
 
 namespace chokepoint::capture::live {
 
-// Goes with the process that made it.
+// Ends with the process that made it.
 class PreparedFollowUp {
  public:
   static Result<PreparedFollowUp> fork(const cli::Context& context, const std::string& folder,
@@ -22,11 +22,13 @@ class PreparedFollowUp {
   void run(int interrupt);
 
  private:
-  PreparedFollowUp(sys::Descriptor begin, sys::Descriptor end)
+  PreparedFollowUp(sys::Pipe begin, sys::Descriptor end)
       : begin_(std::move(begin)), end_(std::move(end)) {}
 
-  sys::Descriptor begin_;  // a byte begins it; closed: it is interrupted
-  sys::Descriptor end_;    // readable once it has ended
+  // A byte begins it; without a writer it is interrupted. The other end stays open, too, so that
+  // writing raises no SIGPIPE where it has been killed.
+  sys::Pipe begin_;
+  sys::Descriptor end_;  // readable once it has ended
 };
 
 }  // namespace chokepoint::capture::live
