@@ -68,7 +68,12 @@ def between(verdict):
 
 def judged(chokepoint, case):
     """A plain document: what was true, what was told, and what is right about it."""
-    document, failure, seconds = answer(chokepoint, case.records)
+    found = held(case, *answer(chokepoint, case.records))
+    return {**found, **early(chokepoint, case, found["told"]["class"])}
+
+
+def held(case, document, failure=None, seconds=0):
+    """The same of an answer that is there, but for what the first steps are told as."""
     verdict = document["verdict"] if document else {"class": NO_ANSWER}
     truth, where = case.truth, verdict.get("where") or {}
     right = verdict["class"] == truth["class"]
@@ -88,8 +93,7 @@ def judged(chokepoint, case):
         "second_right": second_is_named(case, document),
         "others": [other.get("class") for other in (document or {}).get("others", [])],
         "confirmation": confirmation(document), "seconds": seconds, "failure": failure}
-    return {**found, **steps(case, document), **lost(case, found),
-            **early(chokepoint, case, verdict)}
+    return {**found, **steps(case, document), **lost(case, found)}
 
 
 def confirmation(document):
@@ -130,7 +134,7 @@ def lost(case, found):
                      if found["class_right"] else None}}
 
 
-def early(chokepoint, case, verdict):
+def early(chokepoint, case, told_of_all):
     """Whether it was told so already after ten steps; and of the records that were copied when the
     job had done as many, which lag behind it, whether then nothing else was told."""
     if case.begins_late or case.lacking:
@@ -139,8 +143,8 @@ def early(chokepoint, case, verdict):
         told = class_told(chokepoint, few.records)
     live = case.folder / EARLY
     then = class_told(chokepoint, live) if live.is_dir() else None
-    return {"early": {"told": told, "stable": told == verdict["class"]},
-            "live": then and {"told": then, "fits": then in (verdict["class"], "unknown")}}
+    return {"early": {"told": told, "stable": told == told_of_all},
+            "live": then and {"told": then, "fits": then in (told_of_all, "unknown")}}
 
 
 def class_told(chokepoint, records):

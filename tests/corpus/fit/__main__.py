@@ -5,7 +5,6 @@ import contextlib
 import fnmatch
 import pathlib
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -53,18 +52,6 @@ def cases(stack, folders):
     return found
 
 
-def effects(plays, chosen, by):
-    base = plays.judged()
-    began = time.monotonic()
-    for number, constant in enumerate(chosen, 1):
-        yield search.Effect(constant, {1: base, **{
-            factor: plays.judged(constant, factor) for factor in by}})
-        left = (time.monotonic() - began) / number * (len(chosen) - number)
-        print(f"\r{number} of {len(chosen)} constants; some {left / 60:.0f} min left ", end="",
-              file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-
-
 def row(effect, by):
     cells = [f"{effect.changed(factor)}, {effect.gain(factor):+d}" for factor in by]
     gained, factor = effect.gain_across_kinds()
@@ -95,8 +82,8 @@ def main():
               if fnmatch.fnmatch(each.key, asked.only)]
     with contextlib.ExitStack() as stack:
         given = cases(stack, asked.plays)
-        plays = search.Plays(program, given)
-        written(asked.report, list(effects(plays, chosen, asked.factors)), asked.factors, len(given))
+        found = search.effects(program, given, chosen, asked.factors)
+        written(asked.report, found, asked.factors, len(given))
     return 0
 
 

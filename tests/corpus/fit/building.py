@@ -7,6 +7,7 @@ import constants
 from rows import Refused
 
 MOST_ROUNDS = 8
+PROGRAM = "tests/corpus/fit_judge"
 
 
 def built(root):
@@ -16,7 +17,7 @@ def built(root):
         constants.lay_tree(root, tree, kept)
         said = build(tree)
         if said is None:
-            return tree / "build" / "release" / "chokepoint", kept
+            return tree / "build" / "release" / PROGRAM, kept
         unusable = set(constants.UNUSABLE.findall(said)) - kept
         if not unusable:
             raise Refused("\n".join(line for line in said.splitlines()
@@ -28,7 +29,7 @@ def built(root):
 def build(tree):
     """Nothing where it is built, else what was printed."""
     for command in (["cmake", "--preset", "release"],
-                    ["ninja", "-k", "0", "-C", "build/release", "chokepoint"]):
+                    ["ninja", "-k", "0", "-C", "build/release", "fit_judge"]):
         done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             return done.stdout + done.stderr

@@ -1,5 +1,5 @@
 """The constants by which attribution judges, found in its sources, and a tree of the same sources in
-which each can be multiplied when the program starts: CHOKEPOINT_FIT="FILE:NAME=FACTOR"."""
+which each is a variable that lists itself (fitted.h)."""
 
 import dataclasses
 import os
@@ -10,29 +10,7 @@ import shutil
 FOLDERS = ("attribution", "limits", "phases", "replay")  # of analysis/
 TABLE = "limits/limits.def"
 THRESHOLDS = "limits/thresholds.h"
-HEADER = "fitted.h"
-FITTED = """#pragma once
-
-// What the compiler knew to fit, it does not know to fit any more.
-#pragma GCC diagnostic ignored "-Wconversion"
-
-#include <cstdlib>
-#include <string_view>
-
-namespace chokepoint {
-
-template <class T>
-T fitted(std::string_view name, T value) {
-  const char* const asked = std::getenv("CHOKEPOINT_FIT");
-  const std::string_view text = asked == nullptr ? "" : asked;
-  const std::size_t equals = text.find('=');
-  return equals != text.npos && text.substr(0, equals) == name
-             ? static_cast<T>(static_cast<double>(value) * std::strtod(asked + equals + 1, nullptr))
-             : value;
-}
-
-}  // namespace chokepoint
-"""
+HEADER = "tests/corpus/fit/fitted.h"
 DEFINED = re.compile(r"^(?P<indent> *)(?P<inline>inline )?constexpr "
                      r"(?P<type>double|std::int64_t|std::size_t|int) (?P<name>k[A-Z]\w*)"
                      r"(?: =\s+(?P<value>[^;]+)|\{(?P<braced>[^;]+)\});", re.MULTILINE)
@@ -69,22 +47,28 @@ def found_in(analysis, kept=()):
     return [each for each in names if each.name not in kept]
 
 
-def made_variable(name, text, kept):
-    """The source with each constant read when the program starts."""
+def variable(key, kind, name, value, inline):
+    """In the place of its definition."""
+    word = "inline" if inline else "static"
+    return (f"{word} {kind} {name} = ::chokepoint::fit::listed<{kind}>("
+            f"{key}, &{name}, []() -> {kind} {{ return {value}; }});")
+
+
+def made_variables(name, text, kept):
+    """The source with each constant as a variable."""
     def one(match):
         if match["name"] in kept:
             return match[0]
-        word = "inline" if match["inline"] else "static"
-        value = match["value"] or match["braced"]
-        return (f'{match["indent"]}{word} const {match["type"]} {match["name"]} = '
-                f'::chokepoint::fitted<{match["type"]}>("{name}:{match["name"]}", {value});')
+        return match["indent"] + variable(
+            f'"{name}:{match["name"]}"', match["type"], match["name"],
+            match["value"] or match["braced"], match["inline"])
     changed = DEFINED.sub(one, text)
     if name == THRESHOLDS:
         changed = changed.replace(
-            ROW_CONSTANT, f'inline const auto name = ::chokepoint::fitted("{TABLE}:" #name, value);')
+            ROW_CONSTANT, variable(f'"{TABLE}:" #name', "decltype(value)", "name", "value", True))
     if changed == text:
         return text
-    include = f'#include "analysis/{HEADER}"\n'
+    include = f'#include "{HEADER}"\n'
     return (changed.replace("#pragma once\n", f"#pragma once\n{include}", 1)
             if "#pragma once\n" in changed else include + changed)
 
@@ -113,14 +97,13 @@ def lay_tree(root, tree, kept):
             link_to(root / place / name, tree / place / name)
     if (root / "build" / "web").is_dir():  # what npm fetched
         link_to(root / "build" / "web", tree / "build" / "web")
-    written(tree / "analysis" / HEADER, FITTED)
     for folder in FOLDERS:
         (tree / "analysis" / folder).mkdir(exist_ok=True)
         here = {file.name for file in (root / "analysis" / folder).iterdir()}
         for gone in {file.name for file in (tree / "analysis" / folder).iterdir()} - here:
             (tree / "analysis" / folder / gone).unlink()
     for name, file in sources(root / "analysis"):
-        written(tree / "analysis" / name, made_variable(name, file.read_text(), kept))
+        written(tree / "analysis" / name, made_variables(name, file.read_text(), kept))
     for table in (root / "analysis").glob("*/*.def"):
         if table.parent.name in FOLDERS:
             shutil.copy2(table, tree / "analysis" / table.parent.name / table.name)

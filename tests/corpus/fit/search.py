@@ -2,11 +2,15 @@
 
 import collections
 import concurrent.futures
+import json
 import os
+import subprocess
+import sys
 
+import judging
 import verdicts
+from rows import Refused
 
-ASKED = "CHOKEPOINT_FIT"
 ALARM_COSTS = 3
 LEAST_GAIN = 2  # plays: of fewer, chance has as many
 
@@ -23,17 +27,35 @@ def answers(found):
     return told["class"], tuple(sorted(told["where"].items())), verdicts.within(found, 0.15)
 
 
-class Plays:
-    def __init__(self, program, cases):
-        self.program = program
-        self.cases = cases  # pairs of a recording and its play
+def judged(program, case, play, settings):
+    """A play by all constants as they are, and by each pair of a constant and its factor."""
+    asked = "".join(f"{constant.key} {factor}\n" for constant, factor in settings)
+    told = subprocess.run([program, case.records], input=asked, capture_output=True, text=True,
+                          check=False)
+    lines = told.stdout.splitlines()
+    if told.returncode != 0 or len(lines) != 1 + len(settings):
+        raise Refused(f"{play.name}: {judging.last_line(told.stderr) or told.returncode}")
+    kept = {}  # most are the same
+    for line in lines:
+        if line not in kept:
+            kept[line] = verdicts.of_play(judging.held(case, json.loads(line)), case, play,
+                                          verdicts.WHOLE)
+    return [kept[line] for line in lines]
 
-    def judged(self, constant=None, factor=1):
-        os.environ[ASKED] = f"{constant.key}={factor}" if constant else ""
-        def one(pair):
-            return verdicts.judged(self.program, *pair, verdicts.WHOLE)
-        with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            return list(pool.map(one, self.cases))
+
+def effects(program, cases, chosen, factors):
+    """An Effect for each constant; `cases`: pairs of a recording and its play."""
+    settings = [(constant, factor) for constant in chosen for factor in factors]
+    by_play = []
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for found in pool.map(lambda pair: judged(program, *pair, settings), cases):
+            by_play.append(found)
+            print(f"\r{len(by_play)} of {len(cases)} plays ", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    base, *by_setting = zip(*by_play)
+    each = iter(by_setting)
+    return [Effect(constant, {1: base, **{factor: next(each) for factor in factors}})
+            for constant in chosen]
 
 
 class Effect:
