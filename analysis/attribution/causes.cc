@@ -98,44 +98,18 @@ std::string rank_of(const Where& where) {
                             : fmt::format("rank {} on {}", *where.rank, where.node);
 }
 
-std::string said_of(const Verdict& verdict) {
-  const std::string call = or_else(verdict.where.collective, "a collective");
-  if (!verdict.where.said.empty()) {
-    return verdict.where.said;
-  }
-  switch (verdict.cause) {
-    case Cause::CallHung:
-      return fmt::format("ranks have begun {} and not ended it, as another tool's files say", call);
-    case Cause::CallOrder:
-      return "ranks entered process groups in another order than others, and wait for each other";
-    case Cause::CallMismatch:
-      return fmt::format("ranks called different things as {}", call);
-    case Cause::RankFailed:
-      return fmt::format("{} failed first, as a job's log says", rank_of(verdict.where));
-    case Cause::NcclSockets:
-      return fmt::format("NCCL on {} uses sockets beside RDMA devices",
-                         or_else(verdict.where.node, "a host"));
-    case Cause::NcclInterface:
-      return fmt::format("NCCL on {} goes by an interface that leads to no other host directly",
-                         or_else(verdict.where.node, "a host"));
-    case Cause::NcclOneCard:
-      return fmt::format("NCCL on {} uses one of several RDMA devices",
-                         or_else(verdict.where.node, "a host"));
-    case Cause::NcclHostCopies:
-      return fmt::format("NCCL on {} copies through the host's memory",
-                         or_else(verdict.where.node, "a host"));
-    case Cause::WrongResults:
-      return "a benchmark's collectives gave wrong results";
-    case Cause::BandwidthDrop:
-      return "a benchmark's collectives are much slower from some size on";
-    case Cause::Benchmark:
-      return "a benchmark says what its collectives reached";
-    case Cause::NcclMixed:
-      return "ranks differ in NCCL's version or network";
-    default:
-      return fmt::format("{} has not come to {}, as another tool's files say",
-                         rank_of(verdict.where), call);
-  }
+// By its row of causes.def.
+std::string own_sentence_of(const Verdict& verdict) {
+  const Where& where = verdict.where;
+  return fmt::format(
+      fmt::runtime(sentence_template_of(verdict)), fmt::arg("link", place_text("link", where)),
+      fmt::arg("path", place_text("path", where)), fmt::arg("interface", interface_of(where)),
+      fmt::arg("node", or_else(where.node, "one node")), fmt::arg("rank", rank_of(where)),
+      fmt::arg("file_system", file_system_of(where)),
+      fmt::arg("mount", or_else(where.mount, "a file system")),
+      fmt::arg("collective", or_else(where.collective, "a collective")),
+      fmt::arg("receiver", or_else(where.node.empty() ? where.to : where.node, "the receiver")),
+      fmt::arg("sender", or_else(where.node.empty() ? where.from : where.node, "the sender")));
 }
 
 // Behind the sentence of a job that stands.
@@ -149,17 +123,7 @@ std::string frame_text(const Where& where) {
 
 std::string sentence_of(const Verdict& verdict) {
   const Where& where = verdict.where;
-  const std::string sentence = fmt::format(
-      fmt::runtime(sentence_template_of(verdict)), fmt::arg("link", place_text("link", where)),
-      fmt::arg("path", place_text("path", where)), fmt::arg("interface", interface_of(where)),
-      fmt::arg("node", or_else(where.node, "one node")), fmt::arg("rank", rank_of(where)),
-      fmt::arg("file_system", file_system_of(where)),
-      fmt::arg("mount", or_else(where.mount, "a file system")),
-      fmt::arg("collective", or_else(where.collective, "a collective")),
-      fmt::arg("said", said_of(verdict)),
-      fmt::arg("receiver", or_else(where.node.empty() ? where.to : where.node, "the receiver")),
-      fmt::arg("sender", or_else(where.node.empty() ? where.from : where.node, "the sender")));
-  return sentence + frame_text(where);
+  return (where.said.empty() ? own_sentence_of(verdict) : where.said) + frame_text(where);
 }
 
 // Nothing holds the step back, but computing does not fill it either: what any network takes does.
@@ -193,20 +157,22 @@ const char* words_of(Account account) {
 std::span<const VerdictDescription> verdict_table() { return kVerdicts; }
 std::span<const CauseDescription> cause_table() { return kCauses; }
 
+const CauseDescription& describe(Cause cause) {
+  return kCauses.at(static_cast<std::size_t>(cause) - 1);
+}
+
 const CauseUnder* describe(VerdictClass verdict, Cause cause) {
   if (cause == Cause::None) {
     return nullptr;
   }
-  const auto& under = kCauses.at(static_cast<std::size_t>(cause) - 1).under;
+  const auto& under = describe(cause).under;
   const auto* const found = std::ranges::find(under, verdict, &CauseUnder::verdict);
   return found == under.end() ? nullptr : found;
 }
 
 const char* name_of(VerdictClass verdict) { return described(verdict).name; }
 
-const char* name_of(Cause cause) {
-  return cause == Cause::None ? "" : kCauses.at(static_cast<std::size_t>(cause) - 1).name;
-}
+const char* name_of(Cause cause) { return cause == Cause::None ? "" : describe(cause).name; }
 
 const char* name_of(Account account) {
   return kDescribedAccounts.at(static_cast<std::size_t>(account)).name;

@@ -13,7 +13,8 @@
 
 namespace chokepoint::analysis {
 
-// "the link from a to b is full"; a cause without a sentence of its own has that of its class.
+// "the link from a to b is full"; a cause without a sentence of its own has that of its class. What
+// another tool's files say stands in its place.
 std::string sentence_of(const Verdict& verdict);
 // Of its verdict; where no time could be accounted for, without the time lost.
 std::string sentence_of(const Diagnosis& diagnosis);
@@ -52,6 +53,8 @@ struct CauseDescription {
 std::span<const VerdictDescription> verdict_table();  // in the order of the enum
 std::span<const CauseDescription> cause_table();
 
+// Of a cause, not of None.
+const CauseDescription& describe(Cause cause);
 // Nothing where the cause is not found under that class.
 const CauseUnder* describe(VerdictClass verdict, Cause cause);
 

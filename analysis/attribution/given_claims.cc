@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/attribution/causes.h"
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/judgement.h"
 #include "analysis/attribution/rank_places.h"
@@ -338,31 +339,6 @@ class Joiner {
     }
   }
 
-  // With the beginning of a line that each cause needs (causes.def).
-  static std::string evidence_of(Cause cause, const Claim& claim, const std::string& tool) {
-    const auto with = [&](std::string_view begin) {
-      return fmt::format("{}: {}, {}", begin, tool, claim.what);
-    };
-    switch (cause) {
-      case Cause::CallHung:
-        return with("another tool shows a call that does not end");
-      case Cause::CallOrder:
-        return with("another tool shows an order that differs");
-      case Cause::CallMismatch:
-        return with("another tool shows calls that differ");
-      case Cause::RankFailed:
-        return with("a log tells of a failure");
-      case Cause::RankReported:
-        return with(fmt::format("another tool names rank {}", claim.rank.value_or(0)));
-      case Cause::WrongResults:
-      case Cause::BandwidthDrop:
-      case Cause::Benchmark:
-        return with("a benchmark says");
-      default:
-        return with("NCCL's log tells how it connected");
-    }
-  }
-
   static Cause cause_of(Claim::Setup setup) {
     switch (setup) {
       case Claim::Setup::VirtualInterface:
@@ -400,7 +376,8 @@ class Joiner {
     adopted.share_percent = step_ms > 0 ? 100 * adopted.lost_ms_per_step / step_ms : 0;
     add_interval(step_ms, adopted);
     adopted.evidence.push_back(
-        {evidence_of(cause, claim, tool), claim.value, claim.unit, claim.from});
+        {fmt::format("{}: {}, {}", describe(cause).evidence, tool, claim.what), claim.value,
+         claim.unit, claim.from});
     add_places(run_, adopted);
     std::ranges::move(diagnosis_.verdict.evidence, std::back_inserter(adopted.evidence));
     const LimitTimeline none;

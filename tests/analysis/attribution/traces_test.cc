@@ -147,7 +147,7 @@ TEST(Traces, OfSomeRanksOrOfOneSayWhatIsMissingAndAreLessSure) {
 TEST(Traces, LeaveAVerdictAboutAHangAndGiveOneAboutThePathItsCost) {
   const StepParts much{.computing = 40, .collective = 55};
   const std::vector<ToolFile> files{trace(0, much), trace(1, much), trace(2, much)};
-  const Evidence told{"another tool names rank 1", 1, "rank", "dump"};
+  const Evidence told{"another tool names a rank: dump, rank 1", 1, "rank", "dump"};
   EXPECT_EQ(diagnosis(files, {.verdict = VerdictClass::Stalled,
                               .cause = Cause::RankReported,
                               .evidence = {told}})
@@ -155,7 +155,7 @@ TEST(Traces, LeaveAVerdictAboutAHangAndGiveOneAboutThePathItsCost) {
             VerdictClass::Stalled);
   const Verdict path = diagnosis(files, {.verdict = VerdictClass::WrongPath,
                                          .cause = Cause::NcclSockets,
-                                         .evidence = {{"NCCL's log tells", {}, "", "job.log"}}})
+                                         .evidence = {{"NCCL's log tells how it connected", {}, "", "job.log"}}})
                            .verdict;
   EXPECT_EQ(path.cause, Cause::NcclSockets);
   EXPECT_NEAR(path.lost_ms_per_step, 55, 1e-6);
