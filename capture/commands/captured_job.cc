@@ -11,18 +11,12 @@
 
 #include "base/record/names.h"
 #include "capture/packet/address_text.h"
-#include "capture/step/pause_groups.h"
 
 namespace chokepoint::capture {
 namespace {
 
-constexpr std::size_t kMaxKept = 1'000'000;
 constexpr std::int64_t kSettleNs = 500'000'000;
 constexpr std::int64_t kEstimateNs = 2'000'000'000;  // as run/steps.cc has it
-
-bool is_of_all(const record::Collective& row) {
-  return row.kind != record::CollectiveKind::Send && row.kind != record::CollectiveKind::Receive;
-}
 
 }  // namespace
 
@@ -84,12 +78,7 @@ void CapturedJob::pass_on(bool is_all) {
   std::ranges::sort(emitted_, {}, &record::Collective::start_ns);
   for (const record::Collective& row : emitted_) {
     push(row);
-    cycle_.take(row,
-                [this](const step::Step& step) { cycles_[step.rank.value_or(0)].push_back(step); });
-    if (kept_count_ < kMaxKept && is_of_all(row)) {
-      kept_[row.rank.value_or(0)].push_back(row);
-      ++kept_count_;
-    }
+    cycle_.take(row, [this](const step::Step& step) { push_step(step); });
   }
   emitted_.clear();
 }
@@ -115,31 +104,12 @@ void CapturedJob::finish() {
   collectives_.settle(ranks_, settled_ns_);
   collectives_.finish();
   pass_on(true);
-  cycle_.finish([this](const step::Step& step) { cycles_[step.rank.value_or(0)].push_back(step); });
-  for (const gloo::RankedProcess& host : ranks_) {
-    push_steps_of_host(host.rank);
-  }
+  cycle_.finish([this](const step::Step& step) { push_step(step); });
   for (Rhythm* const rhythm : {&of_gloo_, &of_all_}) {
     rhythm->estimate(estimated_ns_);
     rhythm->finish();
   }
   for (const step::Step& step : hosts_.empty() ? of_all_.steps : of_gloo_.steps) {
-    push_step(step);
-  }
-}
-
-// A cycle of one collective is none: then all are alike, and only pauses show the steps.
-void CapturedJob::push_steps_of_host(std::int64_t number) {
-  constexpr double kMinStepsToCollectives = 0.8;
-  const std::vector<step::Step>& cycle = cycles_[number];
-  const std::vector<record::Collective>& kept = kept_[number];
-  const bool is_cycle =
-      !cycle.empty() &&
-      static_cast<double>(cycle.size()) < kMinStepsToCollectives * static_cast<double>(kept.size());
-  std::vector<step::Step> between =
-      is_cycle || kept.empty() ? std::vector<step::Step>() : step::steps_between_pauses(kept);
-  for (step::Step step : between.empty() ? cycle : between) {
-    step.rank = static_cast<int>(number);
     push_step(step);
   }
 }

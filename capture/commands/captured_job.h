@@ -59,7 +59,6 @@ class CapturedJob {
   void pass_on(bool is_all);
   void push(const auto& row);
   void push_step(const step::Step& step);
-  void push_steps_of_host(std::int64_t number);
 
   record::Sink& sink_;
   record::Producer producer_;
@@ -70,11 +69,7 @@ class CapturedJob {
   std::vector<gloo::RankedProcess> ranks_;
   gloo::RankCollectives collectives_;
   std::vector<record::Collective> emitted_;  // not yet in order
-  // By host, in order: for steps, once all is known. kMaxKept of all hosts.
-  std::map<std::int64_t, std::vector<record::Collective>> kept_;
-  std::size_t kept_count_ = 0;
   step::CollectiveCycle cycle_;
-  std::map<std::int64_t, std::vector<step::Step>> cycles_;  // by host
   Rhythm of_gloo_;
   Rhythm of_all_;
   std::int64_t settled_ns_ = 0;

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "capture/step/pause_groups.h"
+
 namespace chokepoint::capture::step {
 namespace {
 
@@ -86,15 +88,23 @@ constexpr double kIrregularityFactor = 1.5;  // times what chance explains is st
 constexpr double kIrregularityMargin = 0.05;
 constexpr double kMaxIrregularity = 20;  // of one period: a long pause must not outweigh all others
 constexpr double kMinPauseFactor = 2;    // times the other pauses
+constexpr double kMinPauseShare = 0.1;   // of the usual time from one collective to the next
+constexpr double kAtOnceQuantile = 0.1;  // of these times: such a collective follows at once
 // rare_tokens().
 constexpr double kMaxRareBytes = 0.02;  // of all bytes
 constexpr double kMaxRareCount = 0.5;   // of the class with most bytes
 
 template <class T>
+T quantile_of(std::vector<T> values, double quantile) {
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(quantile * static_cast<double>(values.size()));
+  std::ranges::nth_element(values, at);
+  return *at;
+}
+
+template <class T>
 T median_of(std::vector<T> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  return quantile_of(std::move(values), 0.5);
 }
 
 // The newest items, as many as are compared for a cycle of this length.
@@ -153,6 +163,31 @@ bool misses_others(const CycleLength& one, const std::vector<CycleLength>& all) 
     return other.length > one.length &&
            one.unequal > kUnequalFactor * other.unequal + kMinUnequalExcess;
   });
+}
+
+// How many collectives there are from one long pause to the next; 1: it is not seen. Where a slow
+// link holds each of them for long, the pause shows in the times from one to the next.
+std::size_t grouped_by_pauses(std::span<const CycleItem> items) {
+  if (items.size() < 2) {
+    return 1;
+  }
+  std::vector<double> gaps;
+  std::vector<double> times;
+  for (std::size_t i = 1; i < items.size(); ++i) {
+    gaps.push_back(static_cast<double>(items[i].gap_ns));
+    times.push_back(static_cast<double>(items[i].start_ns - items[i - 1].start_ns));
+  }
+  const double least = kMinPauseShare * median_of(times);
+  const double at_once = quantile_of(times, kAtOnceQuantile);
+  for (double& time : times) {
+    time = std::max(time - at_once, 0.0);
+  }
+  std::size_t most = 1;
+  for (std::vector<double>* const pauses : {&gaps, &times}) {
+    const PauseGroups groups = pause_groups(std::move(*pauses));
+    most = groups.pause >= least ? std::max(most, groups.size) : most;
+  }
+  return most;
 }
 
 using Counts = std::map<std::uint64_t, std::size_t>;
@@ -227,8 +262,9 @@ std::vector<std::uint64_t> rare_tokens(std::span<const CycleItem> items) {
 }
 
 // The shortest cycle: the least number of items after which kinds and sizes recur, as regularly in
-// time as for any other length. Time matters: buckets of one size differ from steps by the pauses
-// between them. `items` are in order of time, without rare ones.
+// time as for any other length, and no part of what lies between two long pauses. Time matters:
+// buckets of one size differ from steps by the pauses between them. `items` are in order of time,
+// without rare ones.
 std::optional<Cycle> find_cycle(std::span<const CycleItem> items) {
   std::vector<CycleLength> found;
   for (std::size_t length = 1; length <= kMaxCycleLength && kMinCycles * length < items.size();
@@ -240,8 +276,11 @@ std::optional<Cycle> find_cycle(std::span<const CycleItem> items) {
     }
   }
   const bool is_uniform = !items.empty() && are_uniform(items);
+  const std::size_t grouped = grouped_by_pauses(items);
+  const bool is_grouped = std::ranges::count(found, grouped, &CycleLength::length) > 0;
   const auto shortest = std::ranges::find_if(found, [&](const CycleLength& each) {
-    return is_as_regular(each, found) && !(is_uniform && misses_others(each, found));
+    const bool is_part = is_grouped && each.length < grouped && grouped % each.length == 0;
+    return !is_part && is_as_regular(each, found) && !(is_uniform && misses_others(each, found));
   });
   if (shortest == found.end()) {
     return std::nullopt;

@@ -80,6 +80,32 @@ TEST_F(CyclesOf, BucketsOfOneSize) {
   expect_steps(0);
 }
 
+// A slow link holds each bucket for much longer than the forward pass takes, and none as long as
+// another.
+TEST_F(CyclesOf, BucketsOfOneSizeBehindASlowLink) {
+  for (int i = 0; i < 7; ++i) {
+    begins.push_back(now + 5 * kMs);
+    for (int bucket = 0; bucket < 4; ++bucket) {
+      const auto chance = static_cast<std::int64_t>(random() % 30);
+      collective(bucket == 0 ? 5 : 2, (bucket == 0 ? 330 : 270) + chance, 6'551'904);
+    }
+  }
+  run();
+  std::int64_t count = 0;
+  for (const Step& step : seen) count += step.merged;
+  EXPECT_EQ(count, 6);
+}
+
+// Now and then a step that does something else, too.
+TEST_F(CyclesOf, OneBucketAndNowAndThenAPause) {
+  for (int i = 0; i < 300; ++i) {
+    begins.push_back(now + 100 * kMs + (i % 10 == 0 ? 8 * kMs : 0));
+    collective(i % 10 == 0 ? 108 : 100, 10, 25 << 20);
+  }
+  run();
+  expect_steps(0);
+}
+
 TEST_F(CyclesOf, OneBucket) {
   for (int i = 0; i < 300; ++i) ddp_step({25 << 20});
   run();
