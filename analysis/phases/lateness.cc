@@ -3,42 +3,18 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "analysis/phases/activity.h"
+#include "analysis/phases/other_stages.h"
 #include "analysis/phases/overlap.h"
 #include "analysis/phases/pipeline.h"
 #include "base/math/statistics.h"
-#include "base/math/training_pass.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 using record::CollectiveKind;
-
-using DirectedPath =
-    std::tuple<std::int64_t, std::size_t, std::int64_t>;  // connection, sender: node, rank
-
-DirectedPath path_of(const StageCompute& compute) {
-  return {compute.sent->connection, compute.sent->node, compute.sent->rank};
-}
-
-using UsualComputes = std::map<DirectedPath, double>;
-
-UsualComputes usual_computes(const std::vector<std::vector<StageCompute>>& computes) {
-  std::map<DirectedPath, std::vector<double>> of_path;
-  for (const auto& of_node : computes) {
-    for (const StageCompute& compute : of_node) {
-      of_path[path_of(compute)].push_back(compute.ns);
-    }
-  }
-  UsualComputes usual;
-  for (const auto& [path, all] : of_path) {
-    usual[path] = math::median(all).value_or(0);
-  }
-  return usual;
-}
 
 // By connection: at a pipeline's turn, or when it begins again, a stage computes for both
 // directions.
@@ -49,81 +25,6 @@ std::map<std::int64_t, double> allowed_ns(const UsualComputes& usual) {
   }
   return sums_ns;
 }
-
-// A stage whose usual message takes so many times what the other stages' computing lets expect is
-// late at each of them: a judgement, as stages do not compute exactly alike.
-constexpr double kMinSlowStage = 1.5;
-
-// What a stage would compute for a message if it were as quick as the others: for a micro-batch all
-// stages compute about as long, forward and backward.
-class OtherStages {
- public:
-  OtherStages(const std::vector<std::vector<StageCompute>>& computes, const UsualComputes& usual,
-              const PipelineEnds& ends)
-      : usual_(usual), ends_(ends) {
-    std::map<std::size_t, double> passes_ns;
-    for (const std::size_t stage : ends.stages) {
-      if (const std::optional<double> ns = pass_ns(computes[stage], stage)) {
-        passes_ns[stage] = *ns;
-      }
-    }
-    for (const std::size_t stage : ends.stages) {
-      std::vector<double> others;
-      for (const auto& [other, ns] : passes_ns) {
-        if (other != stage) others.push_back(ns);
-      }
-      if (const std::optional<double> ns = math::median(others)) {
-        expected_pass_ns_[stage] = *ns;
-      }
-    }
-  }
-
-  // nullopt where the stage is about as quick.
-  std::optional<double> allowed_ns(std::size_t stage, const StageCompute& compute) const {
-    const auto pass_ns = expected_pass_ns_.find(stage);
-    if (pass_ns == expected_pass_ns_.end()) {
-      return std::nullopt;
-    }
-    const double ns = pass_ns->second * share_of(stage, compute);
-    return usual_.at(path_of(compute)) > kMinSlowStage * ns ? std::optional(ns) : std::nullopt;
-  }
-
- private:
-  // Of a pass: what was received since the last message may have been passed forward, too.
-  double share_of(std::size_t stage, const StageCompute& compute) const {
-    if (compute.has_received) {
-      return 1;
-    }
-    return stage == ends_.first ? math::kForwardShare : math::kBackwardShare;
-  }
-
-  // Forward and backward: the first stage only sends forward, the last one only backward.
-  std::optional<double> pass_ns(const std::vector<StageCompute>& computes,
-                                std::size_t stage) const {
-    std::map<DirectedPath, double> paths;
-    for (const StageCompute& compute : computes) {
-      // The first messages may have been seen before it was known to which connection they belong.
-      if (compute.sent->connection >= 0) {
-        paths[path_of(compute)] = usual_.at(path_of(compute));
-      }
-    }
-    double sum_ns = 0;
-    for (const auto& [path, ns] : paths) {
-      sum_ns += ns;
-    }
-    const bool is_end = stage == ends_.first || stage == ends_.last;
-    if (sum_ns <= 0 || paths.size() != (is_end ? 1U : 2U)) {
-      return std::nullopt;
-    }
-    return stage == ends_.first  ? sum_ns / math::kForwardShare
-           : stage == ends_.last ? sum_ns / math::kBackwardShare
-                                 : sum_ns;
-  }
-
-  const UsualComputes& usual_;
-  const PipelineEnds& ends_;
-  std::map<std::size_t, double> expected_pass_ns_;  // by stage, of the others
-};
 
 // The other end of a message.
 struct OtherEnd {
@@ -441,9 +342,8 @@ std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeti
   const std::vector<std::vector<StageCompute>> computes = all_computes(exchanges);
   const UsualComputes usual = usual_computes(computes);
   const std::map<std::int64_t, double> allowed = allowed_ns(usual);
-  const std::optional<PipelineEnds> ends = ends_of(exchanges, steps);
-  std::optional<OtherStages> others;
-  if (ends) others.emplace(computes, usual, *ends);
+  const std::vector<PipelineEnds> pipelines = pipelines_in(exchanges, steps);
+  const OtherStages others(computes, usual, pipelines);
   const auto receivers = receivers_of(exchanges, meetings);
   std::vector<Late> late;
   for (std::size_t stage = 0; stage < computes.size(); ++stage) {
@@ -454,8 +354,7 @@ std::vector<Late> late_senders(const Exchanges& exchanges, std::span<const Meeti
       }
       const std::int64_t sent_ns = compute.sent->own_ready_ns;
       const double of_stage_ns = allowed.at(compute.sent->connection);
-      const double of_others_ns =
-          others ? others->allowed_ns(stage, compute).value_or(of_stage_ns) : of_stage_ns;
+      const double of_others_ns = others.allowed_ns(stage, compute).value_or(of_stage_ns);
       const double excess_ns = compute.ns - std::min(of_stage_ns, of_others_ns);
       const double waited_ns =
           static_cast<double>(sent_ns - receiver->second.exchange->own_ready_ns);

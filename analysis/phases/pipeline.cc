@@ -83,26 +83,23 @@ std::vector<std::set<std::int64_t>> neighbours_of(const Exchanges& exchanges) {
   return neighbours;
 }
 
-// The lists that exchange messages with this one, also through others. Data parallel pipelines go
-// side by side, and none of them has the stages of another.
-std::set<std::size_t> pipeline_with(std::size_t first,
-                                    const std::vector<std::set<std::int64_t>>& neighbours) {
+// The lists that exchange messages with this one, also through others: the nearer ones first.
+std::vector<std::size_t> pipeline_with(std::size_t first,
+                                       const std::vector<std::set<std::int64_t>>& neighbours) {
   std::map<std::int64_t, std::vector<std::size_t>> at_connection;
   for (std::size_t list = 0; list < neighbours.size(); ++list) {
     for (const std::int64_t connection : neighbours[list]) {
       at_connection[connection].push_back(list);
     }
   }
-  std::set<std::size_t> stages;
-  std::vector<std::size_t> open{first};
-  while (!open.empty()) {
-    const std::size_t list = open.back();
-    open.pop_back();
-    if (!stages.insert(list).second) {
-      continue;
-    }
-    for (const std::int64_t connection : neighbours[list]) {
-      std::ranges::copy(at_connection.at(connection), std::back_inserter(open));
+  std::vector<std::size_t> stages{first};
+  for (std::size_t place = 0; place < stages.size(); ++place) {
+    for (const std::int64_t connection : neighbours[stages[place]]) {
+      for (const std::size_t list : at_connection.at(connection)) {
+        if (std::ranges::count(stages, list) == 0) {
+          stages.push_back(list);
+        }
+      }
     }
   }
   return stages;
@@ -178,39 +175,72 @@ Messages sent_in(const std::vector<Exchange>& exchanges, const Spans& steps) {
   return {usual > 0 ? std::reduce(sizes.begin(), sizes.end()) / usual : 0, usual};
 }
 
-}  // namespace
-
-std::optional<PipelineEnds> ends_of(const Exchanges& exchanges, const Spans& steps) {
-  std::vector<std::size_t> begins(exchanges.size(), 0);
-  for (const Span& step : steps) {
-    const Exchange* first = nullptr;
-    std::size_t first_list = 0;
-    for (std::size_t list = 0; list < exchanges.size(); ++list) {
-      const Exchange* sent = first_sent_in(exchanges[list], step);
-      if (sent != nullptr && (first == nullptr || sent->own_ready_ns < first->own_ready_ns)) {
-        first = sent;
-        first_list = list;
+// What each list sends first in each step.
+class FirstMessages {
+ public:
+  FirstMessages(const Exchanges& exchanges, const Spans& steps) {
+    for (const auto& of_rank : exchanges) {
+      std::vector<const Exchange*>& firsts = of_list_.emplace_back();
+      for (const Span& step : steps) {
+        firsts.push_back(first_sent_in(of_rank, step));
       }
     }
-    if (first != nullptr) {
-      ++begins[first_list];
+  }
+
+  // Which of these lists sends first in most of the steps.
+  std::optional<std::size_t> beginner_of(const std::set<std::size_t>& lists) const {
+    std::map<std::size_t, std::size_t> begun;
+    for (std::size_t step = 0; !of_list_.empty() && step < of_list_.front().size(); ++step) {
+      if (const auto first = first_in(step, lists)) {
+        ++begun[*first];
+      }
     }
+    const auto most =
+        std::ranges::max_element(begun, {}, &std::pair<const std::size_t, std::size_t>::second);
+    return most == begun.end() ? std::nullopt : std::optional(most->first);
   }
-  PipelineEnds ends;
-  ends.first = static_cast<std::size_t>(std::ranges::max_element(begins) - begins.begin());
-  if (begins.empty() || begins[ends.first] == 0) {
-    return std::nullopt;
+
+ private:
+  std::optional<std::size_t> first_in(std::size_t step, const std::set<std::size_t>& lists) const {
+    std::optional<std::size_t> first;
+    for (const std::size_t list : lists) {
+      const Exchange* const sent = of_list_[list][step];
+      if (sent != nullptr &&
+          (!first || sent->own_ready_ns < of_list_[*first][step]->own_ready_ns)) {
+        first = list;
+      }
+    }
+    return first;
   }
+
+  std::vector<std::vector<const Exchange*>> of_list_;  // by step
+};
+
+}  // namespace
+
+std::vector<PipelineEnds> pipelines_in(const Exchanges& exchanges, const Spans& steps) {
+  const FirstMessages messages(exchanges, steps);
   const auto neighbours = neighbours_of(exchanges);
-  ends.stages = pipeline_with(ends.first, neighbours);
-  bool has_last = false;
-  for (const std::size_t list : ends.stages) {
-    if (list != ends.first && neighbours[list].size() == 1) {
-      ends.last = list;
-      has_last = true;
+  std::set<std::size_t> left;
+  for (std::size_t list = 0; list < exchanges.size(); ++list) {
+    left.insert(list);
+  }
+  std::vector<PipelineEnds> pipelines;
+  while (const auto first = messages.beginner_of(left)) {
+    PipelineEnds ends{.first = *first, .stages = pipeline_with(*first, neighbours)};
+    bool has_last = false;
+    for (const std::size_t list : ends.stages) {
+      left.erase(list);
+      if (list != ends.first && neighbours[list].size() == 1) {
+        ends.last = list;
+        has_last = true;
+      }
+    }
+    if (has_last) {
+      pipelines.push_back(std::move(ends));
     }
   }
-  return has_last ? std::optional(ends) : std::nullopt;
+  return pipelines;
 }
 
 std::vector<StageCompute> computes_of(const std::vector<Exchange>& exchanges) {
@@ -230,21 +260,22 @@ std::vector<StageCompute> computes_of(const std::vector<Exchange>& exchanges) {
 }
 
 std::optional<PipelineView> pipeline_of(const Exchanges& exchanges, const Spans& steps) {
-  const std::optional<PipelineEnds> ends = ends_of(exchanges, steps);
-  if (!ends || steps.empty()) {
+  const std::vector<PipelineEnds> pipelines = pipelines_in(exchanges, steps);
+  if (pipelines.empty()) {
     return std::nullopt;
   }
-  const std::optional<double> batch_compute_ns = compute_of_batch_ns(exchanges, *ends, steps);
+  const PipelineEnds& ends = pipelines.front();
+  const std::optional<double> batch_compute_ns = compute_of_batch_ns(exchanges, ends, steps);
   if (!batch_compute_ns) {
     return std::nullopt;
   }
-  const Messages sent = sent_in(exchanges[ends->first], steps);
+  const Messages sent = sent_in(exchanges[ends.first], steps);
   return PipelineView{
-      .stages = static_cast<double>(ends->stages.size()),
+      .stages = static_cast<double>(ends.stages.size()),
       .batches = sent.count / static_cast<double>(steps.size()),
       .batch_compute_ns = *batch_compute_ns,
       .message_bytes = sent.usual_bytes,
-      .is_forward_only = of_kind(exchanges[ends->last], CollectiveKind::Send).empty()};
+      .is_forward_only = of_kind(exchanges[ends.last], CollectiveKind::Send).empty()};
 }
 
 std::optional<double> ideal_step_ns(const Exchanges& exchanges, const Spans& steps) {

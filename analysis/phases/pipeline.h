@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "analysis/phases/exchanges.h"
@@ -29,15 +28,18 @@ std::optional<PipelineView> pipeline_of(const Exchanges& exchanges, const Spans&
 // each, and the filling of the pipeline. nullopt if the messages do not look like a pipeline's.
 std::optional<double> ideal_step_ns(const Exchanges& exchanges, const Spans& steps);
 
-// A pipeline's stages, by the places of their lists. The first is the one that sends first in most
-// steps, the last the other one that has a single neighbour.
+// A pipeline's stages, by the places of their lists, each behind its neighbour on the way from the
+// first one. That is the one that sends first in most steps, the last the other one that has a
+// single neighbour.
 struct PipelineEnds {
   std::size_t first = 0;
   std::size_t last = 0;
-  std::set<std::size_t> stages = {};
+  std::vector<std::size_t> stages = {};
 };
 
-std::optional<PipelineEnds> ends_of(const Exchanges& exchanges, const Spans& steps);
+// Data parallel pipelines go side by side, and none of them has the stages of another. The one that
+// sends first in most steps is the first.
+std::vector<PipelineEnds> pipelines_in(const Exchanges& exchanges, const Spans& steps);
 
 // A message sent, and how long its sender computed before: since its last message, or since it had
 // received what it needs.

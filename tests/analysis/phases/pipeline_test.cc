@@ -56,56 +56,92 @@ TEST(LateSenders, NameAMiddleStage) {
   EXPECT_GT(of(lost, 1), 3 * (of(lost, 0) + of(lost, 2)));
 }
 
+constexpr int kSteps = 10;
+constexpr int kBatches = 6;
+
+struct TwoStages {
+  Exchanges exchanges = Exchanges(2);
+  Spans steps = {};
+};
+
+// All forward, then all backward. The last stage is late at each message that it sends back.
+TwoStages two_stages(double forward_ms, double backward_ms, double late_ms) {
+  TwoStages made;
+  // Of the first messages it may not be known to which connection they belong.
+  for (std::size_t node = 0; node < 2; ++node) {
+    made.exchanges[node].push_back(
+        received({.node = node, .number = -1, .connection = -1, .ready = 900, .end = 910}));
+    made.exchanges[node].push_back(
+        sent({.node = node, .number = -1, .connection = -1, .ready = 920, .end = 930}));
+  }
+  const auto pass = [&](std::size_t from, int number, double sent_at, double taken_at) {
+    const double end = std::max(sent_at, taken_at) + 0.1;
+    made.exchanges[from].push_back(
+        sent({.node = from, .number = number, .ready = sent_at, .end = end}));
+    made.exchanges[1 - from].push_back(
+        received({.node = 1 - from, .number = number, .ready = taken_at, .end = end}));
+    return end;
+  };
+  double at = 1000;
+  for (int step = 0; step < kSteps; ++step) {
+    const double begin = at;
+    double free_0 = at;
+    double free_1 = at;
+    for (int batch = 0; batch < kBatches; ++batch) {
+      free_0 += forward_ms;
+      free_1 = pass(0, 2 * batch, free_0, free_1) + forward_ms;
+    }
+    for (int batch = 0; batch < kBatches; ++batch) {
+      free_1 += backward_ms + late_ms;
+      free_0 = pass(1, 2 * batch + 1, free_1, free_0) + backward_ms;
+    }
+    at = free_0;
+    made.steps.push_back(span_ms(begin, at));
+  }
+  for (auto& of_stage : made.exchanges) {
+    std::ranges::sort(of_stage, {}, &Exchange::own_ready_ns);
+  }
+  return made;
+}
+
 // Late at each message, so that it usually is: the other stage tells how long one computes.
 TEST(LateSenders, NameAStageThatIsLateAtEachMessage) {
-  constexpr int kSteps = 10;
-  constexpr int kBatches = 6;
-  constexpr double kForward = 10;
-  constexpr double kBackward = 20;
   constexpr double kLate = 70;
   for (const double late_ms : {0.0, kLate}) {
-    Exchanges exchanges(2);
-    // Of the first messages it may not be known to which connection they belong.
-    for (std::size_t node = 0; node < 2; ++node) {
-      exchanges[node].push_back(
-          received({.node = node, .number = -1, .connection = -1, .ready = 900, .end = 910}));
-      exchanges[node].push_back(
-          sent({.node = node, .number = -1, .connection = -1, .ready = 920, .end = 930}));
-    }
-    Spans steps;
-    double at = 1000;
-    const auto pass = [&](std::size_t from, int number, double sent_at, double taken_at) {
-      const double end = std::max(sent_at, taken_at) + 0.1;
-      exchanges[from].push_back(
-          sent({.node = from, .number = number, .ready = sent_at, .end = end}));
-      exchanges[1 - from].push_back(
-          received({.node = 1 - from, .number = number, .ready = taken_at, .end = end}));
-      return end;
-    };
-    for (int step = 0; step < kSteps; ++step) {
-      const double begin = at;
-      double free_0 = at;
-      double free_1 = at;
-      for (int batch = 0; batch < kBatches; ++batch) {
-        free_0 += kForward;
-        free_1 = pass(0, 2 * batch, free_0, free_1) + kForward;
-      }
-      for (int batch = 0; batch < kBatches; ++batch) {
-        free_1 += kBackward + late_ms;
-        free_0 = pass(1, 2 * batch + 1, free_1, free_0) + kBackward;
-      }
-      at = free_0;
-      steps.push_back(span_ms(begin, at));
-    }
-    for (auto& of_stage : exchanges) {
-      std::ranges::sort(of_stage, {}, &Exchange::own_ready_ns);
-    }
+    const TwoStages run = two_stages(10, 20, late_ms);
     std::map<std::size_t, double> lost;
-    for (const Late& late : late_senders(exchanges, meetings_of(exchanges), steps)) {
+    for (const Late& late : late_senders(run.exchanges, meetings_of(run.exchanges), run.steps)) {
       lost[late.node] += late.lost_ns / 1e6;
     }
     EXPECT_NEAR(of(lost, 1), kSteps * kBatches * late_ms, 0.12 * kSteps * kBatches * kLate);
     EXPECT_LT(of(lost, 0), 0.05 * kSteps * kBatches * kLate);
+  }
+}
+
+// Of copies of the model, one pipeline each, the same stage of the others tells how long it
+// computes, whatever it computes beside the stages of its own.
+TEST(LateSenders, AreHeldAgainstTheSameStageOfPipelinesSideBySide) {
+  constexpr double kLate = 15;
+  Exchanges exchanges;
+  Spans steps;
+  for (std::int64_t copy = 0; copy < 3; ++copy) {
+    TwoStages run = two_stages(30, 20, copy == 1 ? kLate : 0);
+    for (std::vector<Exchange>& stage : run.exchanges) {
+      for (Exchange& exchange : stage) {
+        exchange.rank = 2 * copy + static_cast<std::int64_t>(exchange.node);
+        exchange.connection += exchange.connection < 0 ? 0 : 100 * copy;
+      }
+      exchanges.push_back(std::move(stage));
+    }
+    steps = run.steps;
+  }
+  std::map<std::size_t, double> lost;
+  for (const Late& late : late_senders(exchanges, meetings_of(exchanges), steps)) {
+    lost[static_cast<std::size_t>(late.rank)] += late.lost_ns / 1e6;
+  }
+  EXPECT_NEAR(of(lost, 3), kSteps * kBatches * kLate, 0.1 * kSteps * kBatches * kLate);
+  for (const std::size_t rank : {0U, 1U, 2U, 4U, 5U}) {
+    EXPECT_LT(of(lost, rank), 0.05 * kSteps * kBatches * kLate) << rank;
   }
 }
 
