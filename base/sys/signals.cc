@@ -64,6 +64,13 @@ std::optional<int> Signals::next() const {
   return signal ? std::optional(signal->number) : std::nullopt;
 }
 
+void hold_broken_pipe() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
 void ignore_signals() {
   for (int number = 1; number < NSIG; ++number) {
     signal(number, SIG_IGN);

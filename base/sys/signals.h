@@ -63,6 +63,10 @@ class SignalsHeld {
   sigset_t before_{};
 };
 
+// For a thread that writes to sockets without MSG_NOSIGNAL, and those that it starts: a peer that
+// is gone is an error, not the end of this process.
+void hold_broken_pipe();
+
 // All that can be ignored, but for those that report faults of this program.
 void ignore_signals();
 

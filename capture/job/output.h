@@ -73,8 +73,9 @@ class Relay {
   void send(Note note, pid_t job = 0) const;
   // Hands over what has come, at most a bounded number of pieces.
   void receive(const OnOutput& on_output);
-  // Everything that the command printed is written, or no process is left that writes it.
-  bool is_drained() const { return is_drained_ || worker_->socket().is_gone(); }
+  // Everything that the command printed is written, or no process is left that writes it. One that
+  // is killed closes its socket before it can be reaped and replaced.
+  bool is_drained() const { return is_drained_ || (!job_output_ && worker_->socket().is_gone()); }
   std::uint64_t missed() const { return missed_; }
 
  private:

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -18,7 +17,9 @@
 
 #include "base/net/socket.h"
 #include "base/sys/clock.h"
+#include "base/sys/signals.h"
 #include "base/sys/thread.h"
+#include "probe/tcp/parameters.h"
 
 namespace chokepoint::probe::tcp {
 namespace {
@@ -295,14 +296,6 @@ void run_on(const std::vector<int>& cpus) {
   pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
-// splice() knows no MSG_NOSIGNAL: a peer that is gone is an error, not the end of this process.
-void block_broken_pipe() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-}
-
 }  // namespace
 
 Result<Payload> Payload::make() {
@@ -347,7 +340,7 @@ void Stream::abort() {
 }
 
 void Stream::run(std::byte* buffer) {
-  block_broken_pipe();
+  sys::hold_broken_pipe();  // splice() knows no MSG_NOSIGNAL
   if (!plan_.cpus.empty()) {
     run_on(plan_.cpus);
   }

@@ -22,6 +22,7 @@
 #include "base/sys/error.h"
 #include "base/sys/library.h"
 #include "base/sys/root.h"
+#include "base/sys/signals.h"
 #include "probe/collective/communicator.h"
 #include "probe/collective/data_path.h"
 #include "probe/collective/gloo/module/interface.h"
@@ -317,6 +318,7 @@ class GlooCommunicator final : public Communicator {
     StoreAdapter adapter(store);
     const gloo_module::StoreCalls calls = adapter.calls();
     gloo_module::Text problem{};
+    sys::hold_broken_pipe();  // libgloo writes by writev(), also on the thread that it starts here
     if (library_->functions().open(&meeting, &calls, &group_, &problem) == 0) {
       return {};
     }
