@@ -35,6 +35,8 @@ def arguments():
     add.add_argument("folder", type=pathlib.Path)
     add.add_argument("--only", default="*")
     add.add_argument("--most", type=int, default=64)
+    drop = commands.add_parser("drop")
+    drop.add_argument("names", nargs="+")
     for name in ("judge", "gate", "accept"):
         command = commands.add_parser(name)
         command.add_argument("--program", type=os.path.abspath,
@@ -63,6 +65,11 @@ class Command:
         plays = self.corpus.plays()
         print(f"{len(chosen)} plays are new; all {len(plays)} take "
               f"{sum(play.bytes for play in plays) / 1e6:.1f} MB")
+        return 0
+
+    def drop(self):
+        for name in self.asked.names:
+            self.corpus.drop(name)
         return 0
 
     def judgements(self, only="*"):

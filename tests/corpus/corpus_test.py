@@ -167,6 +167,16 @@ class Stored(InAFolder):
         self.assertEqual((self.first.kind, self.first.shape, self.first.set), ("lossy", "dp", "7"))
         self.assertEqual(len(list((self.folder / "corpus" / "twins").iterdir())), 1)
 
+    def test_what_is_dropped_is_gone_and_its_twin_with_the_last_that_had_it(self):
+        twins = self.folder / "corpus" / "twins"
+        for name, left in (("draw-7-00001-lossy", 1), ("draw-7-00002-lossy", 0)):
+            self.corpus.drop(name)
+            self.assertFalse(self.corpus.file_of(name).exists())
+            self.assertEqual(len(list(twins.iterdir())), left)
+        self.assertEqual(self.corpus.plays(), [])
+        with self.assertRaises(Refused):
+            self.corpus.drop("draw-7-00001-lossy")
+
     def test_another_file_than_the_index_lists(self):
         self.corpus.file_of(self.first.name).write_bytes(archive.packed(FILES))
         self.rejects(self.first)

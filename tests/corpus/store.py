@@ -93,6 +93,17 @@ class Corpus:
         rows.write(self.index, COLUMNS, [listed[name].line() for name in sorted(listed)])
         return play
 
+    def drop(self, name):
+        """Its twin, too, where no other play has it."""
+        listed = {each.name: each for each in self.plays()}
+        if name not in listed:
+            raise Refused(f"no such play is stored: {name}")
+        dropped = listed.pop(name)
+        rows.write(self.index, COLUMNS, [listed[name].line() for name in sorted(listed)])
+        self.file_of(name).unlink()
+        if dropped.twin != NONE and all(each.twin != dropped.twin for each in listed.values()):
+            self.twin_file(dropped.twin).unlink()
+
     def add_twin(self, twin):
         if twin is None:
             return NONE

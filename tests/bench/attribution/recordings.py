@@ -13,6 +13,7 @@ WARM_UP_STEPS = 2
 LEAST_STEPS = 3
 SHOWS_FROM = 1.10  # times the twin's step; a fault that costs less is no scenario
 HEALTHY_EXPOSED = 0.04  # of a step, that a healthy job may spend beside computing
+OF_ITS_END = ("stalled", "unknown")  # what is true of jobs that are meant to stand or to fail
 CALM_BELOW = 1.15  # times the median step, is the mean
 TWIN = ".twin"
 HALVES = ("chosen", "reported")  # thresholds are chosen on the first half of the scenarios
@@ -86,7 +87,10 @@ class Recording:
 
     def why_no_scenario(self):
         """What is wrong with it as a case, if anything."""
-        if self.is_healthy or not self.is_whole:
+        if not self.is_whole:
+            return (None if self.truth["class"] in OF_ITS_END
+                    else "the job failed: how long its steps take is not what holds it back")
+        if self.is_healthy:
             return None
         if self.twin is None:
             return "its twin is missing"

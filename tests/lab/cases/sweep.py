@@ -82,6 +82,9 @@ def test_lost_time_is_held_against_the_twin(lab):
     written(lab.folder, "stalled", [100, 100, 106, 100, 700], truth)
     holds(not recordings.read(lab.folder / "stalled").is_calm(), "a stall is calm")
     holds("does not show" in (unseen.why_no_scenario() or ""), "what does not show is a scenario")
+    slow.document["exit_statuses"] = {"a": 1}
+    holds("failed" in (slow.why_no_scenario() or ""), "a job that failed is a scenario")
+    slow.document["exit_statuses"] = {"a": 0}
     for told, is_right in ((105, True), (135, True), (98, False), (140, False)):
         answer = lab.folder / "answer"
         answer.write_text(ANSWER % told)
