@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "analysis/attribution/causes.h"
 #include "analysis/attribution/findings.h"
 #include "analysis/attribution/judgement.h"
 #include "analysis/evidence/trace_waits.h"
@@ -261,9 +262,9 @@ class TraceJudge {
     if (input_ms >= kMinReasonOfLateness * late_->ms) {
       verdict.cause = Cause::Input;
     }
-    verdict.evidence.push_back(ms(
-        fmt::format("another tool names rank {}: profiler, others wait for it a step", *rank.rank),
-        late_->ms));
+    verdict.evidence.push_back(ms(fmt::format("{}: profiler, others wait for rank {} a step",
+                                              describe(Cause::RankReported).evidence, *rank.rank),
+                                  late_->ms));
     const auto part = reason_of(rank);
     if (part.second >= kMinReasonOfLateness * late_->ms) {
       verdict.evidence.push_back(ms(part.first + ", more than others", part.second));

@@ -153,10 +153,11 @@ TEST(Traces, LeaveAVerdictAboutAHangAndGiveOneAboutThePathItsCost) {
                               .evidence = {told}})
                 .verdict.verdict,
             VerdictClass::Stalled);
-  const Verdict path = diagnosis(files, {.verdict = VerdictClass::WrongPath,
-                                         .cause = Cause::NcclSockets,
-                                         .evidence = {{"NCCL's log tells how it connected", {}, "", "job.log"}}})
-                           .verdict;
+  const Verdict path =
+      diagnosis(files, {.verdict = VerdictClass::WrongPath,
+                        .cause = Cause::NcclSockets,
+                        .evidence = {{"NCCL's log tells how it connected", {}, "", "job.log"}}})
+          .verdict;
   EXPECT_EQ(path.cause, Cause::NcclSockets);
   EXPECT_NEAR(path.lost_ms_per_step, 55, 1e-6);
 }
