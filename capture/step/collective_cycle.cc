@@ -88,7 +88,10 @@ constexpr double kIrregularityFactor = 1.5;  // times what chance explains is st
 constexpr double kIrregularityMargin = 0.05;
 constexpr double kMaxIrregularity = 20;  // of one period: a long pause must not outweigh all others
 constexpr double kMinPauseFactor = 2;    // times the other pauses
-constexpr double kMinPauseShare = 0.1;   // of the usual time from one collective to the next
+// Of the usual time from one collective to the next: a pause, and how much later one begins that
+// does not follow at once, which chance changes, too.
+constexpr double kMinPauseShare = 0.02;
+constexpr double kMinLaterShare = 0.1;
 constexpr double kAtOnceQuantile = 0.1;  // of these times: such a collective follows at once
 // rare_tokens().
 constexpr double kMaxRareBytes = 0.02;  // of all bytes
@@ -165,6 +168,11 @@ bool misses_others(const CycleLength& one, const std::vector<CycleLength>& all) 
   });
 }
 
+std::size_t groups_by(std::vector<double> pauses, double least) {
+  const PauseGroups groups = pause_groups(std::move(pauses));
+  return groups.pause >= least ? groups.size : 1;
+}
+
 // How many collectives there are from one long pause to the next; 1: it is not seen. Where a slow
 // link holds each of them for long, the pause shows in the times from one to the next.
 std::size_t grouped_by_pauses(std::span<const CycleItem> items) {
@@ -177,17 +185,13 @@ std::size_t grouped_by_pauses(std::span<const CycleItem> items) {
     gaps.push_back(static_cast<double>(items[i].gap_ns));
     times.push_back(static_cast<double>(items[i].start_ns - items[i - 1].start_ns));
   }
-  const double least = kMinPauseShare * median_of(times);
+  const double usual = median_of(times);
   const double at_once = quantile_of(times, kAtOnceQuantile);
   for (double& time : times) {
     time = std::max(time - at_once, 0.0);
   }
-  std::size_t most = 1;
-  for (std::vector<double>* const pauses : {&gaps, &times}) {
-    const PauseGroups groups = pause_groups(std::move(*pauses));
-    most = groups.pause >= least ? std::max(most, groups.size) : most;
-  }
-  return most;
+  return std::max(groups_by(std::move(gaps), kMinPauseShare * usual),
+                  groups_by(std::move(times), kMinLaterShare * usual));
 }
 
 using Counts = std::map<std::uint64_t, std::size_t>;

@@ -96,6 +96,21 @@ TEST_F(CyclesOf, BucketsOfOneSizeBehindASlowLink) {
   EXPECT_EQ(count, 6);
 }
 
+// As long as one another, but for chance: the pauses alone tell.
+TEST_F(CyclesOf, BucketsOfOneSizeAfterPausesThatAreShortBesideThem) {
+  for (int i = 0; i < 7; ++i) {
+    begins.push_back(now + 30 * kMs);
+    for (int bucket = 0; bucket < 4; ++bucket) {
+      const auto chance = static_cast<std::int64_t>(random() % 110);
+      collective(bucket == 0 ? 30 : 1, 306 + chance, 8'730'040);
+    }
+  }
+  run();
+  std::int64_t count = 0;
+  for (const Step& step : seen) count += step.merged;
+  EXPECT_EQ(count, 6);
+}
+
 // Now and then a step that does something else, too.
 TEST_F(CyclesOf, OneBucketAndNowAndThenAPause) {
   for (int i = 0; i < 300; ++i) {
