@@ -20,6 +20,13 @@ constexpr double kMinLostInOutage = 0.8;
 
 std::string sockets_of(const std::string& node) { return "socket samples of " + node; }
 
+// Where no socket was read, packets show them.
+std::string round_trips_of(const DirectionLimits& direction, const std::string& node) {
+  const FlowData* const flow = direction.view.at_sender;
+  const bool is_read = flow != nullptr && !(flow->sockets[0].empty() && flow->sockets[1].empty());
+  return is_read ? sockets_of(node) : "flow samples of " + node;
+}
+
 void add_link(const Route& route, Verdict& verdict) {
   verdict.evidence.push_back({"payload while data were under way", route.rate_mbps, "Mb/s",
                               "flow samples of " + route.from});
@@ -89,7 +96,8 @@ void add_hosts(const DiagnosisInput& input, const DirectionLimits& direction, Ve
 
 void add_round_trips(const DirectionLimits& direction, const Route& route, Verdict& verdict) {
   if (route.rtt_ms > 0) {
-    verdict.evidence.push_back({"unloaded round trip", route.rtt_ms, "ms", sockets_of(route.from)});
+    verdict.evidence.push_back(
+        {"unloaded round trip", route.rtt_ms, "ms", round_trips_of(direction, route.from)});
   }
   add_mean(direction, "round trip under load", "ms", 1e-3, &record::SocketSample::rtt_us, verdict,
            route.from);
