@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <thread>
 #include <utility>
 
+#include "base/sys/descriptor.h"
 #include "base/sys/signals.h"
 
 namespace chokepoint::sys {
@@ -189,6 +191,22 @@ TEST(Signals, SuperviseForwardsThemAndReturnsTheStatus) {
   ASSERT_EQ(pipe.read_line(), "ready");
   std::jthread sender([] { kill(getpid(), SIGUSR1); });
   EXPECT_EQ(supervise(*process, *signals), (ExitStatus{9, 0}));
+}
+
+TEST(BrokenPipe, ThatIsHeldIsAnErrorAlsoInThreadsThatAreStartedMeanwhile) {
+  auto ends = open_pipe("test", "pipe");
+  ASSERT_TRUE(ends);
+  ends->read.reset();
+  int here = 0;
+  int below = 0;
+  std::thread([&] {
+    const auto failed = [&] { return write(ends->write.get(), "x", 1) < 0 ? errno : 0; };
+    hold_broken_pipe();
+    here = failed();
+    std::thread([&] { below = failed(); }).join();
+  }).join();
+  EXPECT_EQ(here, EPIPE);
+  EXPECT_EQ(below, EPIPE);
 }
 
 }  // namespace

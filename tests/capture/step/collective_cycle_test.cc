@@ -38,6 +38,12 @@ class CyclesOf : public testing::Test {
     for (const record::Collective& row : rows) cycle.take(row, on_step);
     cycle.finish(on_step);
   }
+  // How many steps.
+  std::int64_t told() const {
+    std::int64_t count = 0;
+    for (const Step& step : seen) count += step.merged;
+    return count;
+  }
   // From the step numbered `from` on, each true step was told once, with its own begin and end.
   void expect_steps(std::size_t from, std::size_t most_missing = 0) const {
     ASSERT_FALSE(seen.empty());
@@ -50,9 +56,7 @@ class CyclesOf : public testing::Test {
       missing += is_told ? 0 : 1;
     }
     EXPECT_LE(missing, most_missing);
-    std::int64_t count = 0;
-    for (const Step& step : seen) count += step.merged;
-    EXPECT_NEAR(static_cast<double>(count), static_cast<double>(begins.size() - 1),
+    EXPECT_NEAR(static_cast<double>(told()), static_cast<double>(begins.size() - 1),
                 static_cast<double>(from + most_missing));
   }
 
@@ -91,9 +95,7 @@ TEST_F(CyclesOf, BucketsOfOneSizeBehindASlowLink) {
     }
   }
   run();
-  std::int64_t count = 0;
-  for (const Step& step : seen) count += step.merged;
-  EXPECT_EQ(count, 6);
+  EXPECT_EQ(told(), 6);
 }
 
 // As long as one another, but for chance: the pauses alone tell.
@@ -106,9 +108,7 @@ TEST_F(CyclesOf, BucketsOfOneSizeAfterPausesThatAreShortBesideThem) {
     }
   }
   run();
-  std::int64_t count = 0;
-  for (const Step& step : seen) count += step.merged;
-  EXPECT_EQ(count, 6);
+  EXPECT_EQ(told(), 6);
 }
 
 // Now and then a step that does something else, too.
