@@ -1,26 +1,19 @@
 #include "analysis/phases/exchanges.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <deque>
 #include <limits>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "analysis/load/run_data.h"
+#include "analysis/phases/meetings.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 using record::CollectiveKind;
 using record::CollectiveSource;
-
-// Parts of one collective end within this time of each other: a judgement.
-constexpr std::int64_t kMaxEndsApartNs = 2'000'000'000;
-constexpr std::int64_t kMaxClockDifferenceNs = 10'000'000;  // by which two nodes' clocks may differ
-// Of one key, as messages' numbers come again each step.
-constexpr std::size_t kMaxOpenMeetings = 8;
 
 // What a flow of a node's record is to the run.
 struct FlowUse {
@@ -209,13 +202,6 @@ std::map<std::int64_t, std::vector<Exchange>> exchanges_of(const RunData& run, s
   return exchanges;
 }
 
-using MeetingKey = std::tuple<CollectiveSource, CollectiveKind, std::int64_t, std::int64_t>;
-
-MeetingKey key_of(const Exchange& exchange) {
-  return {exchange.source, kind_at_both(exchange.kind), exchange.number,
-          is_message(exchange) ? exchange.connection : exchange.group};
-}
-
 // NCCL's communicators have the same number at every rank. Of Gloo's process groups each rank has
 // numbers of its own: two numbers are one group if they use one connection. Where that is not known
 // of all of them, only time distinguishes collectives of different groups: see can_be_one().
@@ -389,39 +375,6 @@ class Groups {
   bool are_known_ = false;
 };
 
-// Whether no rank leaves it before all have come. Of the other kinds a root may.
-bool is_left_together(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::AllReduce:
-    case CollectiveKind::AllGather:
-    case CollectiveKind::ReduceScatter:
-    case CollectiveKind::AllToAll:
-    case CollectiveKind::Barrier:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// False if one was over before the other's last neighbour had arrived: then these are collectives
-// of two process groups.
-bool can_be_one(const Exchange& one, const Exchange& other) {
-  const std::int64_t slack_ns = kMaxClockDifferenceNs + std::max(one.one_way_ns, other.one_way_ns);
-  return !is_left_together(one.kind) || (one.all_ready_ns <= other.end_ns + slack_ns &&
-                                         other.all_ready_ns <= one.end_ns + slack_ns);
-}
-
-bool belongs(const Exchanges& exchanges, const Meeting& meeting, const Exchange& exchange) {
-  if (std::abs(exchange.end_ns - at(exchanges, meeting.front()).end_ns) > kMaxEndsApartNs) {
-    return false;
-  }
-  return std::ranges::none_of(meeting, [&](Part part) {
-    const Exchange& other = at(exchanges, part);
-    return (other.node == exchange.node && other.rank == exchange.rank) ||
-           (is_message(exchange) && other.kind == exchange.kind) || !can_be_one(other, exchange);
-  });
-}
-
 void settle(Exchanges& exchanges, const Meeting& meeting) {
   std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
   for (const Part part : meeting) {
@@ -434,44 +387,10 @@ void settle(Exchanges& exchanges, const Meeting& meeting) {
   }
 }
 
-std::vector<Part> in_order(const Exchanges& exchanges) {
-  std::vector<Part> parts;
-  for (std::size_t list = 0; list < exchanges.size(); ++list) {
-    for (std::size_t place = 0; place < exchanges[list].size(); ++place) {
-      parts.push_back({list, place});
-    }
-  }
-  std::ranges::sort(parts, {}, [&](Part part) { return at(exchanges, part).end_ns; });
-  return parts;
-}
-
 }  // namespace
 
 std::int64_t number_of(const record::Collective& row) {
   return is_nccl(row) && is_message_row(row) ? row.number & kCountMask : row.number;
-}
-
-std::vector<Meeting> meetings_of(const Exchanges& exchanges) {
-  std::map<MeetingKey, std::deque<std::size_t>> latest;  // places of the newest meetings
-  std::vector<Meeting> meetings;
-  for (const Part part : in_order(exchanges)) {
-    const Exchange& exchange = at(exchanges, part);
-    if (is_message(exchange) && exchange.connection < 0) {
-      meetings.push_back({part});
-      continue;
-    }
-    std::deque<std::size_t>& of_key = latest[key_of(exchange)];
-    const auto found = std::ranges::find_if(
-        of_key, [&](std::size_t place) { return belongs(exchanges, meetings[place], exchange); });
-    if (found != of_key.end()) {
-      meetings[*found].push_back(part);
-      continue;
-    }
-    of_key.push_front(meetings.size());
-    of_key.resize(std::min(of_key.size(), kMaxOpenMeetings));
-    meetings.push_back({part});
-  }
-  return meetings;
 }
 
 Exchanges exchanges_of(const RunData& run, const Clocks& clocks) {

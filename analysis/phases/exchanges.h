@@ -51,19 +51,4 @@ using Worked = std::vector<std::optional<double>>;
 // What Exchange::number is of this row.
 std::int64_t number_of(const record::Collective& row);
 
-// exchanges[list][place]
-struct Part {
-  std::size_t list = 0;
-  std::size_t place = 0;
-};
-
-inline const Exchange& at(const Exchanges& exchanges, Part part) {
-  return exchanges[part.list][part.place];
-}
-
-// The parts of one collective, of each rank that has one, or of one message: sender and receiver.
-using Meeting = std::vector<Part>;
-
-std::vector<Meeting> meetings_of(const Exchanges& exchanges);
-
 }  // namespace chokepoint::analysis

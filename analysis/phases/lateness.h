@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/phases/exchanges.h"
+#include "analysis/phases/meetings.h"
 #include "analysis/timeline/spans.h"
 
 namespace chokepoint::analysis {

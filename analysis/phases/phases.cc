@@ -9,6 +9,7 @@
 
 #include "analysis/phases/activity.h"
 #include "analysis/phases/lateness.h"
+#include "analysis/phases/meetings.h"
 #include "analysis/phases/overlap.h"
 #include "analysis/phases/steps.h"
 #include "base/math/statistics.h"

@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/phases/meetings.h"
 #include "analysis/phases/phases.h"
 
 namespace chokepoint::analysis {

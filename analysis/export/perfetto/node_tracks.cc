@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/phases/exchanges.h"
+#include "analysis/phases/meetings.h"
 #include "base/math/units.h"
 
 namespace chokepoint::analysis {

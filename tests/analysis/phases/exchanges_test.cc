@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "analysis/phases/meetings.h"
 #include "tests/analysis/phases/timelines.h"
 
 namespace chokepoint::analysis {

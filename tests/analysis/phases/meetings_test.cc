@@ -1,8 +1,9 @@
-// Which collectives of several nodes are one: exchanges.cc, before it looks at their times.
+// Which collectives of several nodes are one: meetings.cc.
+#include "analysis/phases/meetings.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/phases/exchanges.h"
 #include "tests/analysis/phases/timelines.h"
 
 namespace chokepoint::analysis {
@@ -96,6 +97,34 @@ TEST(MeetingsOf, PairMessagesAfterOneIsMissing) {
   EXPECT_EQ(texts.at(5), "0.5");
   EXPECT_EQ(texts.at(6), "0.6 1.5");
   EXPECT_EQ(texts.back(), "0.19 1.18");
+}
+
+// Micro-batches of one number: the sender's socket takes them all before the first has passed.
+TEST(MeetingsOf, PairMessagesOfOneNumberInTheirOrder) {
+  Exchanges exchanges(2);
+  for (const double place : {0.0, 1.0, 2.0}) {
+    exchanges[0].push_back(sent({.node = 0, .number = 0, .ready = place, .end = 20 + place}));
+    exchanges[1].push_back(
+        received({.node = 1, .number = 0, .ready = place, .end = 30 + 10 * place}));
+  }
+  EXPECT_EQ(texts_of(exchanges), (Texts{"0.0 1.0", "0.1 1.1", "0.2 1.2"}));
+}
+
+// The record begins with the receiver's: nothing that is sent later is what it had then.
+TEST(MeetingsOf, PairNoMessageWithOneThatWasSentAfterIt) {
+  Exchanges exchanges(2);
+  for (int step = 0; step < 10; ++step) {
+    const double at = step * 100;
+    if (step >= 3) {
+      exchanges[0].push_back(sent({.node = 0, .number = 0, .ready = at, .end = at + 10}));
+    }
+    exchanges[1].push_back(received({.node = 1, .number = 0, .ready = at - 5, .end = at + 11}));
+  }
+  const Texts texts = texts_of(exchanges);
+  ASSERT_EQ(texts.size(), 10U);
+  EXPECT_EQ(texts.at(2), "1.2");
+  EXPECT_EQ(texts.at(3), "0.0 1.3");
+  EXPECT_EQ(texts.back(), "0.6 1.9");
 }
 
 TEST(MeetingsOf, PairMessagesByConnectionAndBothWays) {

@@ -10,7 +10,7 @@
 // Values.
 #pragma once
 
-#include "analysis/phases/exchanges.h"
+#include "analysis/phases/meetings.h"
 #include "analysis/phases/steps.h"
 #include "analysis/timeline/spans.h"
 
