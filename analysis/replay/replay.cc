@@ -84,6 +84,12 @@ std::optional<Replay> Replay::of(const GraphInput& input, const MeasuredPath& pa
   Replay replay;
   replay.graph_ = *std::move(graph);
   replay.path_ = path;
+  if (path.is_full) {
+    // Bins that a transfer fills in part have less than the link gave.
+    replay.path_.path.rate_mbps =
+        std::max(path.path.rate_mbps.value_or(0),
+                 fastest_mbps(replay.graph_.transfers, path.path.rtt_ms.value_or(0)));
+  }
   replay.work_ms_ = input.phases.exchange_work_ms;
   replay.step_ms_ = input.phases.step_ms;
   replay.follows_ = follows_settled(input.steps);

@@ -20,6 +20,9 @@ constexpr double kSizesPerDoubling = 4;  // classes of size to a doubling
 constexpr double kMinShareOfLink = 0.7;
 // Likewise at most: more are data that lay in queues before.
 constexpr double kMaxShareOfLink = 1.06;
+// A rate is measured over this time at least, and the fastest ones are from here on.
+constexpr double kMinMeasuredMs = 1;
+constexpr double kFastestQuantile = 0.9;
 constexpr double kElementBytes = 4;
 constexpr double kMinMbps = 1e-3;  // bounds of the search
 constexpr double kMaxMbps = 1e7;
@@ -66,6 +69,20 @@ double sent_bytes(const Transfer& transfer) {
       return transfer.bytes * 2 / 3;
     default:
       return transfer.bytes / 2;
+  }
+}
+
+// Every rank sends as many bytes as another one, so that those of a row say what passed.
+bool is_sent_evenly(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::AllReduce:
+    case CollectiveKind::AllGather:
+    case CollectiveKind::ReduceScatter:
+    case CollectiveKind::AllToAll:
+    case CollectiveKind::Send:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -203,6 +220,18 @@ bool shows_times_without_loss(const std::vector<Transfer>& transfers, double los
     all_bytes += sent_bytes(transfer);
   }
   return hit_bytes <= all_bytes / 2;
+}
+
+double fastest_mbps(const std::vector<Transfer>& transfers, double rtt_ms) {
+  std::vector<double> mbps;
+  for (const Transfer& transfer : transfers) {
+    const double data_ms =
+        static_cast<double>(transfer.took_ns) / 1e6 - transfer_ms(transfer, rtt_ms, kMaxMbps);
+    if (transfer.is_between_hosts && data_ms > kMinMeasuredMs && is_sent_evenly(transfer.kind)) {
+      mbps.push_back(sent_bytes(transfer) * 8 / (data_ms * 1000));
+    }
+  }
+  return math::quantile(mbps, kFastestQuantile).value_or(0);
 }
 
 double fitted_mbps(const Transfer& transfer, double rtt_ms, double took_ms) {

@@ -46,6 +46,9 @@ bool shows_times_without_loss(const std::vector<Transfer>& transfers, double los
 // payload.
 double transfer_ms(const Transfer& transfer, double rtt_ms, double rate_mbps);
 
+// At which the fastest of them passed: a full link has at least this rate. 0: it cannot be told.
+double fastest_mbps(const std::vector<Transfer>& transfers, double rtt_ms);
+
 // The rate at which it takes this long; the fastest one where it takes longer at any.
 double fitted_mbps(const Transfer& transfer, double rtt_ms, double took_ms);
 

@@ -190,10 +190,20 @@ TEST_F(ReplayTest, WhatSharedAFullLinkGainsInProportion) {
     }
   }
   const auto recorded =
-      replay(exchanges, 100, {.path = {.rate_mbps = 1340, .rtt_ms = 0.01}, .is_full = true});
+      replay(exchanges, 100, {.path = {.rate_mbps = 2000, .rtt_ms = 0.01}, .is_full = true});
   ASSERT_TRUE(recorded);
-  const double line_mbps = 2680 * math::kFrameBytes / math::kSegmentBytes;
+  const double line_mbps = 4000 * math::kFrameBytes / math::kSegmentBytes;
   EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 70 + 15, 1);
+}
+
+// Messages that fill a hundredth of a second in part leave its bin half empty: the link gave as
+// much as an exchange of 10 MB had of it in 40 ms.
+TEST_F(ReplayTest, AFullLinkHasAtLeastTheRateOfTheQuickestExchanges) {
+  const TwoRanks run;
+  const auto recorded = replay(run.exchanges(), run.step_ms(),
+                               {.path = {.rate_mbps = 1300, .rtt_ms = 0.01}, .is_full = true});
+  const double line_mbps = 4000 * math::kFrameBytes / math::kSegmentBytes;
+  EXPECT_NEAR(*recorded->step_ms({.path = {.rate_mbps = line_mbps}}), 100, 0.5);
 }
 
 // An exchange of 5 MB each way, of which a link of 2 Gb/s was full that others used, too.
