@@ -151,6 +151,17 @@ void RankCollectives::take(const CollectivePart& part, std::int64_t now_ns) {
   }
 }
 
+// Of a connection whose group is not known yet. One rank begins a ring on all its connections at
+// once; of what is not known to be one rank's, others may come later.
+bool RankCollectives::can_be_of(const Open& open, const CollectivePart& part) const {
+  const record::Collective& row = open.parts.front().row;
+  const bool is_of_a_rank = part.process != 0 && coming_ == Coming::First;
+  const bool says_when = row.own_ready_ns.known() && part.row.own_ready_ns.known();
+  return is_of_a_rank && is_ring(row.kind) && says_when
+             ? begins_with(row, part)
+             : is_near(open.start_ns, open.end_ns, part.row);
+}
+
 RankCollectives::Open* RankCollectives::find(const CollectivePart& part,
                                              std::optional<std::int64_t> group) {
   if (is_message(part.row)) {
@@ -162,7 +173,7 @@ RankCollectives::Open* RankCollectives::find(const CollectivePart& part,
         row.number != part.row.number) {
       return false;
     }
-    return group ? open.group == *group : is_near(open.start_ns, open.end_ns, part.row);
+    return group ? open.group == *group : can_be_of(open, part);
   });
   return found == open_.rend() ? nullptr : &*found;
 }

@@ -7,11 +7,11 @@
 //                                       same kind, number and group ────┘
 //
 // Which process group a connection is of is not in the packets. Two connections of a rank are taken
-// to be of one if both have a part in a collective of one kind and number at one time; from then on
-// they are. Two groups whose collectives of one number always begin together are one, too, also
-// where one interface's part comes when the other's has been emitted already: from then on as many
-// parts as both had are waited for. The row's communicator is a number of the group, as this rank
-// counts them.
+// to be of one if both have a part in a collective of one kind and number at one time, which for a
+// ring begins at one moment; from then on they are. Two groups whose collectives of one number
+// always begin together are one, too, also where one interface's part comes when the other's has
+// been emitted already: from then on as many parts as both had are waited for. The row's
+// communicator is a number of the group, as this rank counts them.
 //
 // The rows are what chokepoint run records. take() by any thread; settle() and finish() by one.
 // Bounded: kMaxOpen, also of those emitted.
@@ -84,6 +84,7 @@ class RankCollectives {
     std::int64_t emitted_ns = 0;
   };
 
+  bool can_be_of(const Open& open, const CollectivePart& part) const;
   Open* find(const CollectivePart& part, std::optional<std::int64_t> group);
   void unite_if_one(const CollectivePart& part, std::int64_t& group);
   std::optional<std::int64_t> other_group_of(const CollectivePart& part, std::int64_t group) const;

@@ -103,7 +103,7 @@ TEST_F(RankCollectivesTest, RanksOfOneHostHaveOneEach) {
 // Collectives of two groups with the same number, one after the other.
 TEST_F(RankCollectivesTest, GroupsAreToldApartByWhatHappensTogether) {
   collectives.take(part(1, 7, 30, {.end_ms = 20}), 0);
-  collectives.take(part(1, 8, 30, {.start_ms = 40, .end_ms = 60}), 0);
+  collectives.take(part(1, 8, 30, {.start_ms = 40, .own_ms = 40, .end_ms = 60}), 0);
   collectives.settle(two_ranks(), kSecond);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].communicator, Figure(0));
@@ -113,6 +113,21 @@ TEST_F(RankCollectivesTest, GroupsAreToldApartByWhatHappensTogether) {
   collectives.take(part(1, 8, 31, {.start_ms = 100, .own_ms = 110, .end_ms = 120}), kSecond);
   collectives.settle(two_ranks(), 2 * kSecond);
   EXPECT_EQ(rows.size(), 4U);
+}
+
+// A pipeline's ranks share gradients in one group, and their loss in another as soon as they have.
+TEST_F(RankCollectivesTest, GroupsOfWhichOneBeginsWhenTheOtherIsOverAreTwo) {
+  for (std::int64_t step = 0; step < 5; ++step) {
+    const std::int64_t at_ms = 100 * step;
+    collectives.take(part(1, 7, step, {.start_ms = at_ms, .own_ms = at_ms, .end_ms = at_ms + 20}),
+                     at_ms * kMs);
+    collectives.take(
+        part(1, 8, step, {.start_ms = at_ms + 21, .own_ms = at_ms + 21, .end_ms = at_ms + 25}),
+        at_ms * kMs);
+  }
+  collectives.settle(two_ranks(), 5 * kSecond);
+  ASSERT_EQ(rows.size(), 10U);
+  EXPECT_NE(rows[0].communicator, rows[1].communicator);
 }
 
 // One group's connections that were not seen together at first.
