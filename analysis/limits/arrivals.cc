@@ -55,13 +55,17 @@ std::vector<double> inside_bursts(const std::vector<Bin>& bins) {
   return inside;
 }
 
+// Most bins are equally full; a few are fuller by what came late for the bin before.
 bool is_one_rate(const std::vector<Bin>& bins) {
   const std::vector<double> inside = inside_bursts(bins);
-  const auto usual = math::median(inside);
-  return inside.size() >= kMinArrivalBins &&
-         std::reduce(inside.begin(), inside.end()) >
-             kMinShareOfArrivals * math::sum_by(bins, &Bin::bytes) &&
-         *usual > kMinSteadyLine * *math::quantile(inside, 0.95);
+  if (inside.size() < kMinArrivalBins ||
+      std::reduce(inside.begin(), inside.end()) <=
+          kMinShareOfArrivals * math::sum_by(bins, &Bin::bytes)) {
+    return false;
+  }
+  const double usual = *math::median(inside);
+  return usual > kMinPlateau * *math::quantile(inside, 0.75) &&
+         usual > kMinPlateauOfFullest * *math::quantile(inside, 0.95);
 }
 
 }  // namespace

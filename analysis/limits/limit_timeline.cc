@@ -44,8 +44,10 @@ Limit limit_of(const record::FlowSample& sample, const DirectionFacts& facts) {
 }
 
 // Packets at the receiver show no queue before it; those of the other direction do, whose answers
-// wait in it.
-std::vector<record::FlowSample> with_round_trips(const FlowData& flow, std::size_t side) {
+// wait in it. Where data come, an answer comes with them, however little was under way; where some
+// of them are lost, it waits for these as well.
+std::vector<record::FlowSample> with_round_trips(const FlowData& flow, std::size_t side,
+                                                 bool is_lossy) {
   constexpr std::int64_t kMaxApartNs = 100'000'000;
   std::vector<record::FlowSample> samples = flow.packets.at(side);
   const std::vector<record::FlowSample>& back = flow.packets.at(1 - side);
@@ -59,8 +61,12 @@ std::vector<record::FlowSample> with_round_trips(const FlowData& flow, std::size
       newest = next->rtt_us.known() ? &*next : newest;
     }
     const bool is_near = newest != nullptr && sample.t_ns - newest->t_ns <= kMaxApartNs;
+    const bool comes_with_data = !is_lossy && figure(sample.payload_bytes) > kDelayedAckBytes;
+    const bool is_little = is_near && figure(newest->max_in_flight_bytes) <= kDelayedAckBytes;
     sample.rtt_us = is_near ? newest->rtt_us : record::Figure();
-    sample.max_in_flight_bytes = is_near ? newest->max_in_flight_bytes : record::Figure();
+    sample.min_rtt_us = is_near ? newest->min_rtt_us : record::Figure();
+    sample.max_in_flight_bytes =
+        is_near && !(is_little && comes_with_data) ? newest->max_in_flight_bytes : record::Figure();
   }
   return samples;
 }
@@ -220,7 +226,7 @@ std::vector<LimitedSpan> limits_of(const DirectionView& view, const DirectionFac
   }
   if (view.at_sender == nullptr && view.at_receiver->sockets[0].empty() &&
       view.at_receiver->sockets[1].empty()) {
-    return limits_of_packets(with_round_trips(*view.at_receiver, side), facts);
+    return limits_of_packets(with_round_trips(*view.at_receiver, side, facts.is_lossy), facts);
   }
   return limits_of_packets(view.best().packets.at(side), facts);
 }

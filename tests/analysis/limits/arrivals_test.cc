@@ -61,6 +61,11 @@ TEST_F(ArrivalsTest, WhatComesInBurstsIsAtNoRate) {
   EXPECT_FALSE(are_at_one_rate());
 }
 
+TEST_F(ArrivalsTest, WhatComesLateForABinFillsTheNextOne) {
+  arrive({{2, 2, 2, 2, 1.4, 2.6, 2, 2, 2}, {0, 0, 0, 0, 0, 0, 0, 0, 0}});
+  EXPECT_TRUE(are_at_one_rate());
+}
+
 TEST_F(ArrivalsTest, MessagesThatFitIntoABinSayNothing) {
   arrive({{1, 0, 1, 0, 1, 0, 1, 0, 1}, {0, 0, 0, 0, 0, 0, 0, 0, 0}});
   EXPECT_FALSE(are_at_one_rate());

@@ -135,6 +135,46 @@ TEST_F(LimitTimelineTest, PacketsOfTheReceiverTellWhereTheSenderLeftNoRecord) {
   EXPECT_NEAR(found.directions[0].held[Limit::LinkFull], 20 * 60e6, 1e6);
 }
 
+// Only the receiver's host was captured: it answers at once, and its own data make the round trip.
+class CapturedReceiver : public LimitTimelineTest {
+ protected:
+  static constexpr std::int64_t kUnloadedUs = 10'100;
+
+  // Whether the link is what holds back what comes to it.
+  bool is_link_full(std::int64_t rtt_us, std::int64_t in_flight_bytes) {
+    made_.lose("a");
+    const auto& place = made_.data.connections[ab_].ends[1];
+    FlowData& flow = made_.data.nodes[place->node].flows[place->flow];
+    for (std::int64_t bin = 1; bin <= 200; ++bin) {
+      const record::FlowSample come{.t_ns = bin * 10'000'000,
+                                    .bin_ns = 10'000'000,
+                                    .payload_bytes = bin % 2 == 0 ? 900'000 : 500'000,
+                                    .rtt_us = 80,
+                                    .min_rtt_us = 60};
+      const record::FlowSample left{.t_ns = bin * 10'000'000,
+                                    .bin_ns = 10'000'000,
+                                    .payload_bytes = in_flight_bytes,
+                                    .rtt_us = bin == 1 ? kUnloadedUs : rtt_us,
+                                    .min_rtt_us = bin == 1 ? kUnloadedUs : rtt_us,
+                                    .max_in_flight_bytes = in_flight_bytes};
+      flow.packets[0].push_back(come);
+      flow.packets[1].push_back(left);
+    }
+    const Spans spans{{0, 2'000'000'000}};
+    const LimitTimeline found = limit_timeline(spans);
+    const LimitTimes& busy = found.directions.at(0).busy;
+    return busy[Limit::LinkFull] > busy.sum() / 2;
+  }
+};
+
+TEST_F(CapturedReceiver, DoesNotTakeItsOwnAnswersForTheUnloadedRoundTrip) {
+  EXPECT_FALSE(is_link_full(kUnloadedUs + 200, 200'000));
+}
+
+TEST_F(CapturedReceiver, SeesTheQueueBeforeItAlsoByTheLittleThatItSends) {
+  EXPECT_TRUE(is_link_full(4 * kUnloadedUs, 1'000));
+}
+
 TEST_F(LimitTimelineTest, ASumNeverExceedsTheCommunication) {
   // Four connections with different limits, which overlap in every way.
   for (const double busy_ms : {100.0, 75.0, 50.0, 5.0}) {
