@@ -114,6 +114,24 @@ Result<bool> are_captures(const std::vector<std::string>& words) {
   return false;
 }
 
+Result<> take_tool_files(std::vector<std::string>& words, GivenFiles& given) {
+  if (given.with.empty()) {
+    return {};
+  }
+  std::vector<std::string> left;
+  for (const std::string& word : words) {
+    std::error_code failed;
+    const fs::path path(word);
+    const bool may_be = fs::is_regular_file(path, failed) && path.extension() != ".db";
+    // A profiler compresses its traces, too: "trace.json.gz".
+    const bool is_text = path.extension() == ".gz" && path.stem().extension() == ".json";
+    TRY(const bool is_captured, may_be && !is_text ? are_captures({word}) : Result<bool>(!is_text));
+    (is_captured ? left : given.with).push_back(word);
+  }
+  words = std::move(left);
+  return {};
+}
+
 Result<CapturedRecords> CapturedRecords::read(const std::vector<std::string>& files) {
   TRY(sys::TemporaryFolder folder, sys::TemporaryFolder::make("chokepoint-capture"));
   CapturedRecords records(std::move(folder), record::shell_line(files));

@@ -20,6 +20,10 @@ bool is_capture_file(const std::string& path);
 // several runs.
 Result<bool> are_captures(const std::vector<std::string>& words);
 
+// "--with trace*.json" gives the flag its first file, and leaves the others among the words that
+// name runs: takes them from there.
+Result<> take_tool_files(std::vector<std::string>& words, GivenFiles& given);
+
 // What captures became. The folder goes with it.
 class CapturedRecords {
  public:

@@ -96,26 +96,8 @@ void DiagnoseCommand::define(cli::Flags& flags) {
   define_confirm(flags, confirm_);
 }
 
-// "--with trace*.json" gives the flag its first file, and DIR the others.
-Result<> move_tool_files(std::vector<std::string>& words, GivenFiles& given) {
-  std::vector<std::string> left;
-  for (const std::string& word : words) {
-    std::error_code failed;
-    const std::filesystem::path path(word);
-    const bool may_be = std::filesystem::is_regular_file(path, failed) && path.extension() != ".db";
-    // A profiler compresses its traces, too: "trace.json.gz".
-    const bool is_text = path.extension() == ".gz" && path.stem().extension() == ".json";
-    TRY(const bool is_captured, may_be && !is_text ? are_captures({word}) : Result<bool>(!is_text));
-    (is_captured ? left : given.with).push_back(word);
-  }
-  words = std::move(left);
-  return {};
-}
-
 Result<> DiagnoseCommand::find_run(const cli::Context& context) {
-  if (!given_.with.empty()) {
-    TRY(move_tool_files(given_run_, given_));
-  }
+  TRY(take_tool_files(given_run_, given_));
   // The newest run here may be of another job than the files.
   has_files_alone_ = given_run_.empty() && !given_.with.empty();
   TRY(const bool is_captured, are_captures(given_run_));

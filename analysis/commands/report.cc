@@ -251,6 +251,7 @@ Result<bool> ReportCommand::captures_given() {
 }
 
 Result<cli::ExitCode> ReportCommand::run(cli::Context& context) {
+  TRY(take_tool_files(folders_, given_));
   if (folders_.empty()) {
     folders_.emplace_back();
   }
