@@ -78,11 +78,11 @@ class Machine {
       }
       step(opcode);
     }
-    check(!stack_.empty() && stack_.back().kind != Value::Kind::Mark, "it ends without a value");
+    check(depth_ > floor(), "it ends without a value");
     if (!is_fine_) {
       return fail(ErrorKind::Malformed, "", "pickle", why_);
     }
-    return stack_.back();
+    return stack_[depth_ - 1];
   }
 
  private:
@@ -95,29 +95,29 @@ class Machine {
         number<8>();
         return;
       case kMark:
-        return push(Value::of(Value::Kind::Mark));
+        return mark();
       case kEmptyList:
       case kEmptyTuple:
-        return push(values_.list());
+        return has_room_for(1) ? push(values_.list()) : void();
       case kEmptyDict:
-        return push(values_.dictionary());
+        return has_room_for(1) ? push(values_.dictionary()) : void();
       case kPop:
         pop();
         return;
       case kAppend:
-        return append(1, Value::Kind::List);
+        return extend(Value::Kind::List, top(1));
       case kSetItem:
-        return append(2, Value::Kind::Dictionary);
+        return extend(Value::Kind::Dictionary, top(2));
       case kAppends:
-        return fill(Value::Kind::List);
+        return extend(Value::Kind::List, above_mark());
       case kSetItems:
-        return fill(Value::Kind::Dictionary);
+        return extend(Value::Kind::Dictionary, above_mark());
       case kTuple:
-        return tuple(above_mark(), 1);
+        return tuple(above_mark());
       case kTuple1:
       case kTuple2:
       case kTuple3:
-        return tuple(top(1 + std::size_t{opcode} - kTuple1), 0);
+        return tuple(top(1 + std::size_t{opcode} - kTuple1));
       default:
         scalar_or_memo(opcode);
     }
@@ -223,78 +223,86 @@ class Machine {
     return std::bit_cast<double>(value);
   }
 
+  // Where the newest mark is: what lies below it is taken only when the mark has gone.
+  [[gnu::always_inline]] std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
+
   [[gnu::always_inline]] void push(Value value) {
-    if (check(stack_.size() + values_.size() < kMaxValues, kTooMany)) [[likely]] {
-      stack_.push_back(value);
+    if (depth_ < stack_.size() || grow()) [[likely]] {
+      stack_[depth_++] = value;
     }
+  }
+
+  void mark() {
+    if (check(marks_.size() < kMaxValues, kTooMany)) {
+      marks_.push_back(depth_);
+    }
+  }
+
+  [[gnu::noinline]] bool grow() {
+    constexpr std::size_t kFirst = 4096;
+    if (check(stack_.size() < kMaxValues, kTooMany)) {
+      stack_.resize(std::max(kFirst, 2 * stack_.size()));
+    }
+    return is_fine_;
+  }
+
+  [[gnu::always_inline]] bool has_room_for(std::size_t count) {
+    return check(values_.size() + count < kMaxValues, kTooMany);
   }
 
   void pop() {
-    if (check(!stack_.empty(), "it takes a value where there is none")) {
-      stack_.pop_back();
+    if (check(depth_ > floor(), "it takes a value where there is none")) {
+      --depth_;
     }
   }
 
-  // The stack's last values, none of which is a mark.
+  // The last values, which lie above the newest mark.
   [[gnu::always_inline]] std::span<const Value> top(std::size_t count) {
-    check(stack_.size() >= count, "it takes a value where there is none");
-    if (!is_fine_) {
+    if (!check(depth_ - floor() >= count, "it takes a value where there is none")) {
       return {};
     }
-    const std::span<const Value> taken = std::span(stack_).last(count);
-    for (const Value& value : taken) {
-      check(value.kind != Value::Kind::Mark, "it has a mark for a value");
-    }
-    return taken;
+    return std::span<const Value>(stack_).subspan(depth_ - count, count);
   }
 
+  // All of them, and the mark goes.
   std::span<const Value> above_mark() {
-    std::size_t count = 0;
-    while (count < stack_.size() && stack_[stack_.size() - 1 - count].kind != Value::Kind::Mark) {
-      ++count;
-    }
-    if (!check(count < stack_.size(), "it lacks a mark")) {
+    if (!check(!marks_.empty(), "it lacks a mark")) {
       return {};
     }
-    return std::span<const Value>(stack_).last(count);
+    const std::size_t first = marks_.back();
+    marks_.pop_back();
+    return std::span<const Value>(stack_).subspan(first, depth_ - first);
   }
 
-  // With the mark below it, if it has one.
-  [[gnu::always_inline]] void drop(std::size_t count) {
-    if (is_fine_) {
-      stack_.erase(stack_.end() - static_cast<std::ptrdiff_t>(count), stack_.end());
-    }
-  }
-
-  void tuple(std::span<const Value> items, std::size_t marks) {
-    if (is_fine_) {
+  void tuple(std::span<const Value> items) {
+    if (is_fine_ && has_room_for(items.size() + 1)) {
       const Value made = values_.list();
       values_.extend(made, items);
-      drop(items.size() + marks);
+      depth_ -= items.size();
       push(made);
     }
   }
 
-  void append(std::size_t count, Value::Kind kind) { extend(kind, top(count), 0); }
-  void fill(Value::Kind kind) { extend(kind, above_mark(), 1); }
-
-  void extend(Value::Kind kind, std::span<const Value> by, std::size_t marks) {
-    const std::size_t taken = by.size() + marks;
-    check(stack_.size() > taken && stack_[stack_.size() - 1 - taken].kind == kind,
-          "it adds to what is no such list");
+  // What lies below the items.
+  void extend(Value::Kind kind, std::span<const Value> by) {
+    if (!is_fine_ || !has_room_for(by.size())) {
+      return;
+    }
+    const std::size_t under = depth_ - by.size();
+    check(under > floor() && stack_[under - 1].kind == kind, "it adds to what is no such list");
     check(kind == Value::Kind::List || by.size() % 2 == 0, "it has a key without a value");
     if (is_fine_) {
-      const Value into = stack_[stack_.size() - 1 - taken];
+      const Value into = stack_[under - 1];
       values_.extend(into, by);
       check(kind == Value::Kind::List || values_.items(into).size() <= 2 * kMaxKeys,
             "it has a dictionary of too many keys");
-      drop(taken);
+      depth_ = under;
     }
   }
 
   // Places are counted one by one; only a pickle that was made smaller leaves some out.
   void put(std::uint64_t place) {
-    check(!stack_.empty() && stack_.back().kind != Value::Kind::Mark, "it keeps what is not there");
+    check(depth_ > floor(), "it keeps what is not there");
     check(places_ < kMaxPlaces, kTooMany);
     if (!is_fine_) {
       return;
@@ -304,9 +312,9 @@ class Machine {
       if (place == memo_.size()) {
         memo_.emplace_back();
       }
-      memo_[place] = stack_.back();
+      memo_[place] = stack_[depth_ - 1];
     } else {
-      far_memo_[place] = stack_.back();
+      far_memo_[place] = stack_[depth_ - 1];
     }
   }
 
@@ -329,7 +337,9 @@ class Machine {
   Values& values_;
   bool is_fine_ = true;
   std::string why_;
-  std::vector<Value> stack_;
+  std::vector<Value> stack_;  // of which the first depth_ are in use
+  std::size_t depth_ = 0;
+  std::vector<std::size_t> marks_;  // how deep the stack was at each
   std::vector<Value> memo_;
   std::unordered_map<std::uint64_t, Value> far_memo_;
   std::size_t places_ = 0;

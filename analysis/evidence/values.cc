@@ -55,7 +55,7 @@ Value Values::made(Value::Kind kind) {
 }
 
 void Values::reserve(std::size_t bytes) {
-  constexpr std::size_t kBytesOfValue = 4;  // mostly a reference to what was there before
+  constexpr std::size_t kBytesOfValue = 3;  // mostly a reference to what was there before
   constexpr std::size_t kBytesOfContainer = 24;
   constexpr std::size_t kMost = std::size_t{4} << 20;
   pool_.reserve(std::min(bytes / kBytesOfValue, kMost));
@@ -69,9 +69,7 @@ void Values::extend(Value container, std::span<const Value> by) {
   const std::size_t count = own.count + by.size();
   if (own.count == 0 || own.first + own.count == pool_.size()) {
     own.first = own.count == 0 ? pool_.size() : own.first;
-    for (const Value& value : by) {
-      pool_.push_back(value);
-    }
+    pool_.insert(pool_.end(), by.begin(), by.end());
     own.count = own.room = count;
     return;
   }

@@ -13,7 +13,7 @@
 namespace chokepoint::analysis {
 
 struct Value {
-  enum class Kind : std::uint8_t { Null, False, True, Whole, Real, Text, List, Dictionary, Mark };
+  enum class Kind : std::uint8_t { Null, False, True, Whole, Real, Text, List, Dictionary };
 
   Kind kind = Kind::Null;
   std::uint32_t size = 0;  // of a text in bytes
