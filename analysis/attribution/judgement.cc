@@ -33,6 +33,9 @@ constexpr std::size_t kMinStepsForConfidence = 10;
 constexpr double kCaptureFactor = 0.8;
 // A rank that the others wait for may look like computing, too: a judgement.
 constexpr double kUnseenLatenessFactor = 0.6;
+// Of a capture in which no collective is recognised: a link that takes less of the step may be what
+// ranks wait with for another. docs/internals/capture-alone.md: of plays made unreadable.
+constexpr double kMinUnreadableFullPercent = 40;
 
 // By which what is lost was off in nine of ten plays of the corpus, docs/internals/attribution.md:
 // of itself, and of the step.
@@ -182,6 +185,10 @@ bool is_any_socket_read(const RunData& run) {
   });
 }
 
+bool is_of_capture(const DiagnosisInput& input) {
+  return !input.run.nodes.empty() && input.run.nodes.front().is_capture;
+}
+
 // How often such a verdict was right where jobs were played whose truth was known:
 // docs/internals/attribution.md, "Confidence", has how far it is off. What is missing of the record
 // counts most, then by how much the largest stands out, and of how many steps.
@@ -194,7 +201,7 @@ double confidence_of(const DiagnosisInput& input, double share_percent, double n
   const double clear = 0.65 + 0.14 * margin + 0.20 * above;
   const double seen = 0.8 + 0.2 * steps;
   const double source = are_late_ranks_known(input.phases) ? 1 : 0.92;
-  if (!input.run.nodes.empty() && input.run.nodes.front().is_capture) {
+  if (is_of_capture(input)) {
     return std::round(100 * clear * seen * source * kCaptureFactor) / 100;
   }
   const double ends = is_seen_from_both_ends(input.run) ? 1 : 0.5;
@@ -302,6 +309,13 @@ bool is_outweighed(const DiagnosisInput& input, const Verdict& largest,
          accounting[Account::Other] > largest.lost_ms_per_step;
 }
 
+bool may_be_lateness(const DiagnosisInput& input, const Verdict& verdict) {
+  using enum VerdictClass;
+  return is_of_capture(input) && input.phases.source != PhaseSource::Library &&
+         (verdict.verdict == LanBandwidth || verdict.verdict == WanBandwidth) &&
+         verdict.share_percent < kMinUnreadableFullPercent;
+}
+
 }  // namespace
 
 void add_interval(double step_ms, Verdict& verdict) {
@@ -344,6 +358,7 @@ void judge(const DiagnosisInput& input, Findings findings, Diagnosis& diagnosis)
     diagnosis.verdict = otherwise(input, 100 * largest_ms / input.phases.step_ms,
                                   *diagnosis.accounting, std::move(findings.hints));
   } else if (is_undecided(input, diagnosis.others.front()) ||
+             may_be_lateness(input, diagnosis.others.front()) ||
              is_outweighed(input, diagnosis.others.front(), *diagnosis.accounting)) {
     diagnosis.verdict = unknown(input, *diagnosis.accounting, std::move(findings.hints));
   } else {

@@ -67,6 +67,28 @@ TEST_F(Diagnosed, AFullLinkOneWay) {
   EXPECT_NEAR(verdict.lost_ms_per_step, 60, 6);
 }
 
+// Of a capture whose messages cannot be read: ranks may wait for one that is late beside a link
+// that is full for a third of the time, not beside one that takes most of it.
+TEST_F(Diagnosed, AFullLinkOfAnUnreadableCaptureTakesMostOfTheStep) {
+  send(full_link());
+  for (NodeData& node : made_.data.nodes) {
+    node.is_capture = true;
+  }
+  EXPECT_EQ(diagnosis().verdict.verdict, VerdictClass::LanBandwidth);
+
+  MadeRun brief;
+  brief.host("a");
+  brief.host("b");
+  MadeTraffic third = full_link();
+  third.busy_ms = 35;
+  brief.add_traffic(brief.connect("a", "b"), Direction::AToB, third);
+  EXPECT_EQ(diagnose(brief.data).verdict.verdict, VerdictClass::LanBandwidth);
+  for (NodeData& node : brief.data.nodes) {
+    node.is_capture = true;
+  }
+  EXPECT_EQ(diagnose(brief.data).verdict.verdict, VerdictClass::Unknown);
+}
+
 // 900 Mb/s between cards of 10 Gb/s, of 2 and of 1.
 TEST_F(Diagnosed, ALinkThatIsFullFarBelowItsCardsIsShaped) {
   send(full_link());
