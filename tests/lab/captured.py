@@ -1,5 +1,6 @@
 """A scenario played with nothing that watches it but tcpdump on one of its hosts."""
 
+import contextlib
 import zlib
 
 from training import Player
@@ -24,25 +25,43 @@ class Captured(Player):
     def file(self):
         return self.folder / FOLDER / FILE
 
+    def files(self):
+        """By the host that each is of."""
+        return {self.captured: self.file}
+
     def play(self):
         self.file.parent.mkdir()
-        end = self.stage.end(self.captured, self.fault.link_of_the_job(self.scenario.job.link))
-        capture = self.stage.hosts[self.captured].start(self.command(end.interface))
-        capture.until(lambda: "listening on" in capture.stderr(), LISTENS_SECONDS, "capture")
-        try:
-            return super().play()
-        finally:
-            capture.stop()
-            self.said = capture.stdout()
+        with contextlib.ExitStack() as stack:
+            captures = {host: self.begin(stack, host, file) for host, file in self.files().items()}
+            try:
+                return super().play()
+            finally:
+                stack.close()
+                self.said = captures[self.captured].stdout()
 
-    def command(self, interface):
+    def begin(self, stack, host, file):
+        end = self.stage.end(host, self.fault.link_of_the_job(self.scenario.job.link))
+        capture = self.stage.hosts[host].start(self.command(end.interface, file))
+        stack.callback(capture.stop)
+        capture.until(lambda: "listening on" in capture.stderr(), LISTENS_SECONDS, "capture")
+        return capture
+
+    def command(self, interface, file):
         return ["tcpdump", "-i", interface, "-s", SNAPSHOT_BYTES, "-B", BUFFER_KIB, "-Z", "root",
-                "-w", self.file]
+                "-w", file]
+
+
+class CapturedEverywhere(Captured):
+    """At each host that has ranks."""
+
+    def files(self):
+        others = {host: self.folder / FOLDER / f"{host}.pcap" for host in self.scenario.ranks}
+        return {**others, self.captured: self.file}
 
 
 class DiagnosedLive(Captured):
     """By chokepoint, which says at its end what held the job back."""
 
-    def command(self, interface):
-        return ["chokepoint", "capture", "-i", interface, "--write", self.file, "--record",
+    def command(self, interface, file):
+        return ["chokepoint", "capture", "-i", interface, "--write", file, "--record",
                 self.folder / "live", "--diagnose"]

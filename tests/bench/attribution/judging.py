@@ -14,11 +14,12 @@ ENDS = ("from", "to")
 EARLY = "early"  # records as they were when a few steps had been made
 
 
-def answer(chokepoint, records):
-    """The document of `chokepoint diagnose`, and how long it took; or a line that says why not."""
+def answer(chokepoint, *records):
+    """The document of `chokepoint diagnose`, and how long it took; or a line that says why not. A
+    run, or captures of one."""
     began = time.monotonic()
     try:
-        told = subprocess.run([chokepoint, "diagnose", records, "--json"], capture_output=True,
+        told = subprocess.run([chokepoint, "diagnose", *records, "--json"], capture_output=True,
                               text=True, timeout=DIAGNOSE_SECONDS, check=False)
         if told.returncode not in (0, 3):
             return None, last_line(told.stderr) or f"exit status {told.returncode}", 0

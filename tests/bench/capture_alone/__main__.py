@@ -1,15 +1,15 @@
-"""usage: capture_alone [--draw N] [--seed S] [--of KIND[,KIND…]] [--out DIR] CHOKEPOINT
+"""usage: capture_alone [--draw N] [--seed S] [--of KIND[,KIND…]] [--everywhere] [--out DIR]
+                     CHOKEPOINT
        capture_alone --diagnose-only DIR CHOKEPOINT
 
 How often `chokepoint diagnose CAPTURE` is right that has nothing but what tcpdump saw on one host of
 a job: plays real training under faults that a seed draws (tests/bench/attribution/draw.py), each
 with its healthy twin, and without `chokepoint run`; needs root. --of: only these kinds, by default
-those that a capture can show. --diagnose-only judges what lies in DIR. The table is in
+those that a capture can show. --everywhere: each host of the job is captured. --diagnose-only judges what lies in DIR. The table is in
 build/bench/capture-alone.md. Nothing fails by what is measured.
 """
 
 import argparse
-import dataclasses
 import functools
 import json
 import os
@@ -33,12 +33,18 @@ WITHIN = 0.2  # of the lost time
 
 
 class Sweep(playing.Sweep):
+    player = captured.Captured
+
     def player_of(self, one):
-        return captured.Captured
+        return self.player
 
     def healthy_ms(self, one, folder):
-        found = playing.kept.play(one.without_fault(), folder, self.build, player=captured.Captured)
+        found = playing.kept.play(one.without_fault(), folder, self.build, player=self.player)
         return found.usual_ms
+
+
+class SweepEverywhere(Sweep):
+    player = captured.CapturedEverywhere
 
 
 def arguments():
@@ -49,6 +55,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--of", type=lambda text: text.split(","), default=SHOWN)
     parser.add_argument("--modern", type=float, default=0)
+    parser.add_argument("--everywhere", action="store_true")
     parser.add_argument("--out", type=pathlib.Path, default="build/bench/capture-alone")
     parser.add_argument("--play-only", action="store_true")
     parser.add_argument("--diagnose-only", type=pathlib.Path, metavar="DIR")
@@ -66,14 +73,13 @@ def say(text):
 def play(asked):
     named = draw.plays(asked.seed, asked.draw,
                        functools.partial(draw.play, of=asked.of, modern=asked.modern))
-    sweep = Sweep(pathlib.Path(asked.chokepoint).parent, asked.out, say)
+    sweep = (SweepEverywhere if asked.everywhere else Sweep)(pathlib.Path(asked.chokepoint).parent, asked.out, say)
     sweep.play(playing.dealt(named, asked.seed), 1)
 
 
 def judged(asked, case):
-    alone = dataclasses.replace(case, lacking=case.folder / captured.FOLDER / captured.FILE)
-    alone.twin = case.twin
-    found = judging.judged(asked.chokepoint, alone)
+    files = sorted((case.folder / captured.FOLDER).glob("*.pcap"))
+    found = judging.held(case, *judging.answer(asked.chokepoint, *files))
     off = off_by_share(found)
     within = None if off is None or not found["class_right"] else abs(off) <= WITHIN
     return {**found, "off": off, "within": within}
