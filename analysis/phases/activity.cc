@@ -87,6 +87,40 @@ void add_stalls(const std::vector<record::SocketSample>& samples, std::size_t no
   }
 }
 
+bool is_new(const record::FlowSample& sample) {
+  return sample.payload_bytes.value_or(0) > sample.retransmitted_bytes.value_or(0);
+}
+
+bool has_resent(const record::FlowSample& sample) {
+  return sample.retransmitted_packets.value_or(0) > 0;
+}
+
+// Of a connection that was captured: between what passed in either direction nothing did for long
+// but retransmissions, some of which were seen.
+Spans silences_of(const FlowData& flow) {
+  std::vector<const record::FlowSample*> samples;
+  for (const auto& of_side : flow.packets) {
+    for (const record::FlowSample& sample : of_side) {
+      if (sample.payload_bytes.value_or(0) > 0) samples.push_back(&sample);
+    }
+  }
+  std::ranges::sort(samples, {}, &record::FlowSample::t_ns);
+  Spans silences;
+  std::optional<std::int64_t> moved_ns;
+  bool is_resent = false;
+  for (const record::FlowSample* sample : samples) {
+    is_resent = is_resent || has_resent(*sample);
+    if (!is_new(*sample)) continue;
+    const std::int64_t begin_ns = sample->t_ns - sample->bin_ns;
+    if (moved_ns && is_resent && begin_ns - *moved_ns > kStallNs) {
+      silences.push_back({*moved_ns, begin_ns});
+    }
+    moved_ns = sample->t_ns;
+    is_resent = false;
+  }
+  return silences;
+}
+
 Spans shortened(Spans spans, std::int64_t by_ns) {
   for (Span& span : spans) {
     span.end_ns -= by_ns;
@@ -155,6 +189,12 @@ SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t 
       const auto& end = connection.ends.at(side);
       if (!end || end->node != node || (rank >= 0 && sender_rank(run, connection, side) != rank)) {
         continue;
+      }
+      if (const auto seen = observed_end(run, connection, node);
+          seen && run.nodes[seen->node].is_capture) {
+        const Spans silences = on_common_clock(silences_of(run.flow(*seen)), seen->node, clocks);
+        std::ranges::copy(silences, std::back_inserter(activity.busy));
+        std::ranges::copy(silences, std::back_inserter(activity.stalled));
       }
       const auto& samples = run.flow(*end).sockets.at(side);
       Spans busy;

@@ -157,6 +157,30 @@ MATCHER_P2(IsSpan, from_ms, to_ms, "") {
   return arg.start_ns == ms_ns(from_ms) && arg.end_ns == ms_ns(to_ms);
 }
 
+// A link that is cut, captured at one end: only what that end sends again is seen. Both ends stood.
+//
+//   from 0  ██         ▒    ▒       ██
+//   from 1   █                       █
+class CapturedSenders : public OfSenders {
+ protected:
+  CapturedSenders() {
+    run.data.nodes[0].is_capture = true;
+    packets(0, 0) = {bin(10, 20), bin(20, 20), bin(300, 2, 2), bin(700, 2, 2), bin(910, 20)};
+    packets(0, 1) = {bin(30, 10), bin(920, 10)};
+  }
+};
+
+TEST_F(CapturedSenders, StandStillWhileNothingButRetransmissionsPass) {
+  EXPECT_THAT(senders(0).stalled, ElementsAre(IsSpan(30, 900)));
+  EXPECT_THAT(senders(1).busy, ElementsAre(IsSpan(30, 900)));
+}
+
+TEST_F(CapturedSenders, ComputeWhileNothingPasses) {
+  packets(0, 0) = {bin(10, 20), bin(20, 20), bin(910, 20)};
+  EXPECT_TRUE(senders(0).stalled.empty());
+  EXPECT_TRUE(senders(1).busy.empty());
+}
+
 TEST(Waits, EndWithWhatWasSentBefore) {
   EXPECT_THAT(waits_of({bin(10, 100), bin(80, 50, 40), bin(90, 100)}), ElementsAre(IsSpan(10, 70)));
 }
