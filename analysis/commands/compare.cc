@@ -162,6 +162,19 @@ bool has_regression(const Comparison& comparison) {
   });
 }
 
+// An exit code of 0 says that nothing is worse, which nobody knows of what was not tested.
+Result<> check_tested(const Comparison& comparison) {
+  const auto untested = std::ranges::find_if(comparison.groups, [](const Group& group) {
+    return group.difference && !group.difference->why_no_test.empty();
+  });
+  if (untested == comparison.groups.end()) {
+    return {};
+  }
+  return fail(ErrorKind::NotFound, "--exit-code", untested->name,
+              "not tested: " + untested->difference->why_no_test,
+              "record longer runs, or several of each with one --label");
+}
+
 class CompareCommand final : public cli::Command {
  public:
   cli::Summary summary() const override;
@@ -227,7 +240,8 @@ void CompareCommand::define(cli::Flags& flags) {
       .option("least", &least_percent_, "PERCENT", "never flag differences below this")
       .option("samples-label", &samples_label_, "KEY",
               "label with the number of samples per step of the job")
-      .toggle("exit-code", &exit_code_, "exit code 3 if a row is significantly worse")
+      .toggle("exit-code", &exit_code_,
+              "exit code 3 if a row is significantly worse; 1 if one could not be tested")
       .group("What to show")
       .option("show", &show_, "COLUMN,…", "figures, runs, change, verdict")
       .option("bars", &bars_, "FIGURE", "draw a bar for each row below the text table")
@@ -343,8 +357,14 @@ Result<cli::ExitCode> CompareCommand::run(cli::Context& context) {
   TRY(const Form form, form_of(format_, file_));
   TRY(const Shown shown, this->shown(context));
   TRY(put(context, form, shown));
-  return exit_code_ && has_regression(shown.comparison) ? cli::ExitCode::Found
-                                                        : cli::ExitCode::Done;
+  if (!exit_code_) {
+    return cli::ExitCode::Done;
+  }
+  if (has_regression(shown.comparison)) {
+    return cli::ExitCode::Found;
+  }
+  TRY(check_tested(shown.comparison));
+  return cli::ExitCode::Done;
 }
 
 }  // namespace

@@ -95,7 +95,8 @@ void compare_steps(const Sides& sides, Figure metric, double confidence, Differe
     return;
   }
   if (fewest < kMinSteps) {
-    difference.why_no_test = "one run each, of too few steps";
+    difference.why_no_test =
+        fmt::format("one run each: {} settled steps needed, {} there", kMinSteps, fewest);
     return;
   }
   const auto blocks = [](const Numbers& steps) {

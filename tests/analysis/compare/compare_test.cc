@@ -50,7 +50,8 @@ TEST(Differences, StepsThatTookNoTimeTellNothing) {
   }
   const Comparison comparison = *compare(std::move(runs), {});
   ASSERT_EQ(comparison.metric, Figure::SamplesPerS);
-  EXPECT_EQ(comparison.groups[1].difference->why_no_test, "one run each, of too few steps");
+  EXPECT_EQ(comparison.groups[1].difference->why_no_test,
+            "one run each: 12 settled steps needed, 0 there");
 }
 
 TEST(Differences, TheSameIsNoise) {
