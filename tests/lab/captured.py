@@ -25,19 +25,20 @@ class Captured(Player):
     def file(self):
         return self.folder / FOLDER / FILE
 
-    def files(self):
+    def captures(self):
         """By the host that each is of."""
         return {self.captured: self.file}
 
     def play(self):
         self.file.parent.mkdir()
         with contextlib.ExitStack() as stack:
-            captures = {host: self.begin(stack, host, file) for host, file in self.files().items()}
+            begun = {host: self.begin(stack, host, file)
+                     for host, file in self.captures().items()}
             try:
                 return super().play()
             finally:
                 stack.close()
-                self.said = captures[self.captured].stdout()
+                self.said = begun[self.captured].stdout()
 
     def begin(self, stack, host, file):
         end = self.stage.end(host, self.fault.link_of_the_job(self.scenario.job.link))
@@ -54,7 +55,7 @@ class Captured(Player):
 class CapturedEverywhere(Captured):
     """At each host that has ranks."""
 
-    def files(self):
+    def captures(self):
         others = {host: self.folder / FOLDER / f"{host}.pcap" for host in self.scenario.ranks}
         return {**others, self.captured: self.file}
 
