@@ -116,9 +116,9 @@ class StreamPairs {
     std::size_t received = 0;
     while (sent < stream_.sent.size() || received < stream_.received.size()) {
       if (received == stream_.received.size() ||
-          (sent < stream_.sent.size() && is_alone(sent, received))) {
+          (sent < stream_.sent.size() && was_sent_before(sent, received))) {
         meetings.push_back({stream_.sent[sent++]});
-      } else if (sent == stream_.sent.size() || is_before(received, sent)) {
+      } else if (sent == stream_.sent.size() || was_received_before(received, sent)) {
         meetings.push_back({stream_.received[received++]});
       } else {
         meetings.push_back({stream_.sent[sent++], stream_.received[received++]});
@@ -132,11 +132,13 @@ class StreamPairs {
     return at(exchanges_, stream_.received[place]);
   }
 
-  bool is_alone(std::size_t from, std::size_t to) const {
+  // Its receiver came after it was over.
+  bool was_sent_before(std::size_t from, std::size_t to) const {
     return sent(from).source != CollectiveSource::Nccl &&
            received(to).all_ready_ns > sent(from).end_ns + slack_ns(sent(from), received(to));
   }
-  bool is_before(std::size_t to, std::size_t from) const {
+  // Its sender was ready after it was over.
+  bool was_received_before(std::size_t to, std::size_t from) const {
     return sent(from).source != CollectiveSource::Nccl &&
            sent(from).all_ready_ns > received(to).end_ns + slack_ns(sent(from), received(to));
   }
