@@ -85,10 +85,19 @@ Result<std::vector<Source>> CollectCommand::sources() const {
     return fail(ErrorKind::Usage, "", "", "what is to be collected?",
                 "give HOST:DIR for each host, or --slurm JOBID");
   }
-  if (slurm_job_.empty()) {
-    return sources_of(words_);
+  if (!slurm_job_.empty()) {
+    return sources_of_slurm_job(slurm_job_);
   }
-  return sources_of_slurm_job(slurm_job_);
+  TRY(std::vector<Source> sources, sources_of(words_));
+  for (Source& source : sources) {
+    std::error_code failed;
+    source.folder = source.host.empty() ? path_of_run(source.folder) : source.folder;
+    if (source.host.empty() && !fs::exists(source.folder, failed)) {
+      return fail(ErrorKind::NotFound, "", source.folder, "no such folder on this host",
+                  "give HOST:DIR for one of another host, or HOST: for its newest run");
+    }
+  }
+  return sources;
 }
 
 Result<fs::path> CollectCommand::target(const std::vector<Source>& sources) const {

@@ -80,13 +80,14 @@ Result<Baseline> read_baseline(const std::string& text, const std::vector<std::s
   if (text.empty()) {
     return Baseline{};
   }
-  const std::string name = name_of_folder(text);
+  const std::string path = path_of_run(text);
+  const std::string name = name_of_folder(path);
   const bool is_given = std::ranges::any_of(
       folders, [&](const std::string& folder) { return name_of_folder(folder) == name; });
   std::error_code error;
   if (is_given || fs::exists(name, error)) {
     return Baseline{
-        .condition = Condition{{"folder", name}}, .is_folder = true, .added = is_given ? "" : text};
+        .condition = Condition{{"folder", name}}, .is_folder = true, .added = is_given ? "" : path};
   }
   TRY(Condition condition, condition_of(text));
   return Baseline{.condition = std::move(condition)};
@@ -229,7 +230,8 @@ cli::Summary CompareCommand::summary() const {
 
 void CompareCommand::define(cli::Flags& flags) {
   flags.positional("DIR", &folders_,
-                   "runs' folders, or folders that hold runs' folders; default: chokepoint-runs",
+                   "runs' folders or their names in chokepoint-runs, or folders that hold runs' "
+                   "folders; default: chokepoint-runs",
                    false);
   flags.group("What to compare")
       .option("by", &by_, "KEY,…", "keys that define a row: labels, setup, nodes, gpus, folder …")
@@ -354,6 +356,7 @@ Result<cli::ExitCode> CompareCommand::run(cli::Context& context) {
   if (folders_.empty()) {
     folders_.emplace_back(record::kRunsFolder);
   }
+  std::ranges::transform(folders_, folders_.begin(), path_of_run);
   TRY(const Form form, form_of(format_, file_));
   TRY(const Shown shown, this->shown(context));
   TRY(put(context, form, shown));

@@ -193,8 +193,11 @@ cli::Summary ExportCommand::summary() const {
 }
 
 void ExportCommand::define(cli::Flags& flags) {
-  flags.positional("DIR", &folder_,
-                   "the run's folder, or one node's .db file; default: the newest run here", false);
+  flags.positional(
+      "DIR", &folder_,
+      "the run's folder or its name in chokepoint-runs, or one node's .db file; default: "
+      "the newest run here",
+      false);
   flags.group("What to write")
       .choice(
           "to", &to_, {"perfetto", "prometheus", "csv", "json", "otlp"},

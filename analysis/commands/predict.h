@@ -124,7 +124,7 @@ struct RecordedJob {
   std::optional<Replay> replay = {};        // where its record permits one
 };
 
-Result<RecordedJob> recorded_job(const std::string& folder);
+Result<RecordedJob> recorded_job(const std::string& given);
 
 // One row of the table "what if".
 struct Alternative {

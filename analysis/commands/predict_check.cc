@@ -296,7 +296,8 @@ std::vector<CheckedRun> check_all(cli::Context& context, const PredictFlags& giv
 
 cli::Json prediction_check_schema() { return json::schema_of<PredictionCheck>(); }
 
-Result<RecordedJob> recorded_job(const std::string& folder) {
+Result<RecordedJob> recorded_job(const std::string& given) {
+  const std::string folder = path_of_run(given);
   TRY(record::Run records, records_of(folder));
   const RunData data = load_run(records);
   TRY(MeasuredJob job, measured_job_of(data));

@@ -11,7 +11,9 @@ namespace {
 
 void define_job(cli::Flags& flags, PredictFlags& given) {
   flags.group("The job, from a run")
-      .option("from", &given.from, "DIR", "folder of a recorded run, instead of the figures below")
+      .option("from", &given.from, "DIR",
+              "folder of a recorded run, or its name in chokepoint-runs, instead of the figures "
+              "below")
       .group("The job, in figures")
       .option("parameters", &given.parameters, "N", "number of the model's parameters, like 708M")
       .option("type", &given.type, "TYPE",

@@ -217,8 +217,11 @@ cli::Summary RecordShowCommand::summary() const {
 }
 
 void RecordShowCommand::define(cli::Flags& flags) {
-  flags.positional("DIR", &folder_,
-                   "the run's folder, or one node's .db file; default: the newest run here", false);
+  flags.positional(
+      "DIR", &folder_,
+      "the run's folder or its name in chokepoint-runs, or one node's .db file; default: "
+      "the newest run here",
+      false);
 }
 
 Result<cli::ExitCode> RecordShowCommand::run(cli::Context& context) {

@@ -18,6 +18,7 @@
 #include "analysis/confirm/saved_tests.h"
 #include "analysis/evidence/tool_files.h"
 #include "base/cli/output.h"
+#include "base/cli/text.h"
 #include "base/record/runs.h"
 #include "base/record/schema.h"
 #include "base/sys/file.h"
@@ -89,15 +90,30 @@ std::unexpected<Error> no_run_here() {
               "give the folder that 'chokepoint run' named at its end");
 }
 
+std::string path_of_run(const std::string& given) {
+  std::error_code failed;
+  if (given.empty() || given.contains('/') || given.starts_with('.') || fs::exists(given, failed)) {
+    return given;
+  }
+  if (given == kLatestRun) {
+    const auto runs = record::runs_below(record::kRunsFolder);
+    return runs.empty() ? given : runs.front().path.string();
+  }
+  const fs::path below = fs::path(record::kRunsFolder) / given;
+  return fs::is_directory(below, failed) ? below.string() : given;
+}
+
 Result<std::string> choose_run(const cli::Context& context, std::string_view command,
                                const std::string& given) {
-  if (!given.empty()) {
-    const auto records = record::record_files(given);
+  const std::string path = path_of_run(given);
+  std::error_code failed;
+  if (!path.empty() && (path != kLatestRun || fs::exists(path, failed))) {
+    const auto records = record::record_files(path);
     const auto runs =
-        records && records->empty() ? record::runs_below(given) : std::vector<record::RunFolder>();
-    return runs.empty()       ? Result<std::string>(given)
+        records && records->empty() ? record::runs_below(path) : std::vector<record::RunFolder>();
+    return runs.empty()       ? Result<std::string>(path)
            : runs.size() == 1 ? Result<std::string>(runs.front().path.string())
-                              : several_runs(given, runs);
+                              : several_runs(path, runs);
   }
   const auto runs = record::runs_below(record::kRunsFolder);
   if (runs.empty()) {
@@ -116,7 +132,14 @@ Result<record::Run> open_records(const std::string& folder) {
     return fail(without_operation(records.error()));
   }
   if (records->nodes.empty() && records->unreadable.size() == 1) {
-    return fail(without_operation(records->unreadable.front()));
+    Error error = without_operation(records->unreadable.front());
+    std::error_code failed;
+    if (fs::is_regular_file(folder, failed)) {
+      error.next_step =
+          "give a run's folder or .db file, captures of the job, or --with and another tool's "
+          "files";
+    }
+    return fail(error);
   }
   return records;
 }

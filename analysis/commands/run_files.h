@@ -38,6 +38,12 @@ Error without_operation(Error error);
 // As it was given, without "." parts and trailing slashes.
 std::string name_of_folder(const std::string& folder);
 
+inline constexpr std::string_view kLatestRun = "latest";
+
+// What DIR names: a path, or where nothing here is called so, a run's name below chokepoint-runs or
+// "latest", the newest of these.
+std::string path_of_run(const std::string& given);
+
 // The run that a command was given, or, if it was given none, the newest of those in
 // chokepoint-runs, which a line on standard error names. An Error where there are several to
 // choose from.

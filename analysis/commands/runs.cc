@@ -58,6 +58,7 @@ ListedRun list_run(const record::RunFolder& folder) {
   if (const auto diagnosed = diagnose_folder(listed.path, {})) {
     const Diagnosis& diagnosis = diagnosed->inquiry.diagnosis;
     listed.steps = diagnosis.steps.count;
+    listed.step_ms = diagnosis.steps.mean_ms;
     listed.verdict = diagnosis.verdict.verdict;
     listed.headline = headline_of(diagnosis);
   } else {
@@ -81,20 +82,61 @@ std::string short_command(const std::string& command) {
                                      : cli::valid_utf8(command.substr(0, kMaxBytes)) + "…";
 }
 
-void print_table(const cli::Context& context, const std::vector<ListedRun>& runs) {
+std::string step_text(const ListedRun& run) {
+  return run.step_ms ? fmt::format("{:.1f}", *run.step_ms) : "";
+}
+
+// What a command takes for it: its name, of those in chokepoint-runs.
+std::string name_in(const std::string& folder, const std::string& path) {
+  const std::string above = folder + "/";
+  return folder == record::kRunsFolder && path.starts_with(above) ? path.substr(above.size())
+                                                                  : path;
+}
+
+std::string headline_text(const ListedRun& run) {
+  return run.trouble.empty() ? run.headline : run.trouble;
+}
+
+void print_details(const cli::Context& context, const std::vector<ListedRun>& runs) {
   cli::Table table({{"run"},
                     {"began (UTC)"},
                     {"took", cli::Align::Right},
                     {"state"},
                     {"nodes", cli::Align::Right},
                     {"steps", cli::Align::Right},
+                    {"ms a step", cli::Align::Right},
                     {"command"},
                     {"verdict"}});
   for (const ListedRun& run : runs) {
     table.add({run.path, run.started_at ? moment_text(run.started_at->ns) : "",
                run.duration_s ? fmt::format("{:.0f} s", *run.duration_s) : "", run.state,
                fmt::format("{}", run.nodes.size()), fmt::format("{}", run.steps.value_or(0)),
-               short_command(run.command), run.trouble.empty() ? run.headline : run.trouble});
+               step_text(run), short_command(run.command), headline_text(run)});
+  }
+  table.print(context.out, context.out_terminal);
+}
+
+// Of a run that ended well, its verdict's class alone.
+std::string outcome_of(const ListedRun& run) {
+  const std::string verdict = run.verdict ? name_of(*run.verdict) : "not readable";
+  const bool is_usual = run.state.empty() || run.state == "ended" || run.state == "exit 0";
+  return is_usual ? verdict : fmt::format("{}, {}", verdict, run.state);
+}
+
+// Fits 80 columns where a run's name has no more than 29, as those of Slurm and torchrun.
+void print_table(const cli::Context& context, const std::string& folder,
+                 const std::vector<ListedRun>& runs) {
+  constexpr std::size_t kYear = 5;  // bytes, with its hyphen
+  constexpr std::size_t kMinutes = 11;
+  cli::Table table({{"run"},
+                    {"began (UTC)"},
+                    {"nodes", cli::Align::Right},
+                    {"ms a step", cli::Align::Right},
+                    {"verdict"}});
+  for (const ListedRun& run : runs) {
+    const std::string moment = run.started_at ? moment_text(run.started_at->ns) : "";
+    table.add({name_in(folder, run.path), moment.empty() ? "" : moment.substr(kYear, kMinutes),
+               fmt::format("{}", run.nodes.size()), step_text(run), outcome_of(run)});
   }
   table.print(context.out, context.out_terminal);
 }
@@ -105,10 +147,15 @@ class RunsCommand final : public cli::Command {
     return {.name = "runs",
             .purpose = "the runs in a folder: when, what, and what held each back",
             .description =
-                "Lists the runs below a folder, the newest first: when each began, how long it "
-                "took and how it ended, its nodes, steps, command and verdict.",
+                "Lists the runs below a folder, the newest first: when each began, its nodes, the "
+                "mean time of a step, the verdict's class, and how it ended if not well. --all "
+                "adds how long it took, how many steps it made, its command, and the verdict in "
+                "words.\n\n"
+                "Other commands take a run of chokepoint-runs by its name, and the newest by "
+                "'latest'.",
             .examples = {{"chokepoint runs", "those in chokepoint-runs, where 'run' puts them"},
                          {"chokepoint runs runs --limit 100", "of another folder, more of them"},
+                         {"chokepoint diagnose latest", "what held the newest of them back"},
                          {"chokepoint runs --json", "the same for a script"}}};
   }
 
@@ -116,7 +163,8 @@ class RunsCommand final : public cli::Command {
     flags.positional("DIR", &folder_, "the folder that holds them; default: chokepoint-runs",
                      false);
     flags.group("What to show")
-        .option("limit", &limit_, "N", "at most so many, the newest", 1, kMaxLimit);
+        .option("limit", &limit_, "N", "at most so many, the newest", 1, kMaxLimit)
+        .toggle("all,a", &all_, "what each did, and its verdict in words");
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
@@ -141,7 +189,11 @@ class RunsCommand final : public cli::Command {
       cli::print(context, document);
       return cli::ExitCode::Done;
     }
-    print_table(context, runs);
+    if (all_) {
+      print_details(context, runs);
+    } else {
+      print_table(context, folder_, runs);
+    }
     if (all > runs.size() && !context.quiet) {
       fmt::print(context.err, "chokepoint: runs: {} older ones are left out: --limit {}\n",
                  all - runs.size(), all);
@@ -154,6 +206,7 @@ class RunsCommand final : public cli::Command {
 
   std::string folder_ = record::kRunsFolder;
   std::int64_t limit_ = 20;
+  bool all_ = false;
 };
 
 }  // namespace

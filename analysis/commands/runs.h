@@ -21,6 +21,7 @@ struct ListedRun {
   std::vector<std::string> nodes = {};
   std::string command = {};
   std::optional<std::int64_t> steps = {};
+  std::optional<double> step_ms = {};
   std::optional<documents::WallTime> started_at = {};
   std::optional<double> duration_s = {};
   std::optional<VerdictClass> verdict = {};
@@ -49,6 +50,7 @@ struct Fields<analysis::ListedRun> {
       field("nodes", &R::nodes, "that left a record"),
       field("command", &R::command, "the job's").null_if_empty(),
       field("steps", &R::steps, "null: they could not be found out").at_least(0),
+      field("step_ms", &R::step_ms, "the mean of its steps").at_least(0),
       field("started_at", &R::started_at, "when it began; RFC 3339, UTC"),
       field("duration_s", &R::duration_s, "of the longest node").at_least(0),
       field("verdict", &R::verdict, "its class"),
