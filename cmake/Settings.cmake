@@ -4,7 +4,8 @@ add_library(chokepoint_settings INTERFACE)
 target_compile_features(chokepoint_settings INTERFACE cxx_std_23)
 target_include_directories(chokepoint_settings INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(chokepoint_settings INTERFACE
-  -Wall -Wextra -Wpedantic $<$<BOOL:${CHOKEPOINT_WERROR}>:-Werror> -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast
+  -Wall -Wextra -Wpedantic $<$<BOOL:${CHOKEPOINT_WERROR}>:-Werror> -Wshadow -Wconversion
+  -Wnon-virtual-dtor -Wold-style-cast
   -Woverloaded-virtual -Wcast-align -Wunused -Wimplicit-fallthrough -pthread)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651), and the

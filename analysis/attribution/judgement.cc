@@ -16,6 +16,7 @@
 #include "analysis/attribution/ranks.h"
 #include "analysis/attribution/route.h"
 #include "analysis/limits/exchanging.h"
+#include "analysis/load/captured_hosts.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -185,10 +186,6 @@ bool is_any_socket_read(const RunData& run) {
   });
 }
 
-bool is_of_capture(const DiagnosisInput& input) {
-  return !input.run.nodes.empty() && input.run.nodes.front().is_capture;
-}
-
 // How often such a verdict was right where jobs were played whose truth was known:
 // docs/internals/attribution.md, "Confidence", has how far it is off. What is missing of the record
 // counts most, then by how much the largest stands out, and of how many steps.
@@ -201,7 +198,7 @@ double confidence_of(const DiagnosisInput& input, double share_percent, double n
   const double clear = 0.65 + 0.14 * margin + 0.20 * above;
   const double seen = 0.8 + 0.2 * steps;
   const double source = are_late_ranks_known(input.phases) ? 1 : 0.92;
-  if (is_of_capture(input)) {
+  if (is_captured(input.run)) {
     return std::round(100 * clear * seen * source * kCaptureFactor) / 100;
   }
   const double ends = is_seen_from_both_ends(input.run) ? 1 : 0.5;
@@ -311,7 +308,7 @@ bool is_outweighed(const DiagnosisInput& input, const Verdict& largest,
 
 bool may_be_lateness(const DiagnosisInput& input, const Verdict& verdict) {
   using enum VerdictClass;
-  return is_of_capture(input) && input.phases.source != PhaseSource::Library &&
+  return is_captured(input.run) && input.phases.source != PhaseSource::Library &&
          (verdict.verdict == LanBandwidth || verdict.verdict == WanBandwidth) &&
          verdict.share_percent < kMinUnreadableFullPercent;
 }

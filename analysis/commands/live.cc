@@ -157,9 +157,8 @@ cli::Summary LiveCommand::summary() const {
 void LiveCommand::define(cli::Flags& flags) {
   flags.positional(
       "DIR", &places_,
-      "the run's folder or its name in chokepoint-runs, several where its nodes have one "
-      "each; or HOST:PORT of their "
-      "metrics; default: the newest run here",
+      "the run's folder or its name in chokepoint-runs, several where its nodes have one each; or "
+      "HOST:PORT of their metrics; default: the newest run here",
       false);
   flags.group("What to show")
       .option("every", &every_, "TIME", "time between two looks")

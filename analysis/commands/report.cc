@@ -132,9 +132,8 @@ void ReportCommand::define(cli::Flags& flags) {
   flags.positional(
       "DIR", &folders_,
       "a run's folder or its name in chokepoint-runs, or one node's .db file; a page for each; or "
-      "captures of one job (pcap, pcapng, gzip, zstd); default: the newest run here, or with "
-      "--with "
-      "no record at all",
+      "captures of one job (pcap, pcapng, gzip, zstd); default: the newest run here, or "
+      "with --with no record at all",
       false);
   flags.group("Output")
       .option("output,o", &output_, "FILE",

@@ -98,9 +98,9 @@ class Machine {
         return mark();
       case kEmptyList:
       case kEmptyTuple:
-        return has_room_for(1) ? push(values_.list()) : void();
+        return push_container(Value::Kind::List);
       case kEmptyDict:
-        return has_room_for(1) ? push(values_.dictionary()) : void();
+        return push_container(Value::Kind::Dictionary);
       case kPop:
         pop();
         return;
@@ -248,6 +248,12 @@ class Machine {
 
   [[gnu::always_inline]] bool has_room_for(std::size_t count) {
     return check(values_.size() + count < kMaxValues, kTooMany);
+  }
+
+  void push_container(Value::Kind kind) {
+    if (has_room_for(1)) {
+      push(kind == Value::Kind::List ? values_.list() : values_.dictionary());
+    }
   }
 
   void pop() {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "analysis/load/captured_hosts.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -74,8 +75,7 @@ bool is_one_rate(const std::vector<Bin>& bins) {
 std::optional<Arrivals::Path> Arrivals::path_of(const RunData& run, const DirectionView& view) {
   const auto& ends = run.connections[view.connection].ends;
   const auto from = static_cast<std::size_t>(view.direction);
-  const bool is_capture = !run.nodes.empty() && run.nodes.front().is_capture;
-  if (is_capture && ends.at(from) && ends.at(1 - from)) {
+  if (is_captured(run) && ends.at(from) && ends.at(1 - from)) {
     return Path{ends.at(from)->node, ends.at(1 - from)->node};
   }
   return view.sender && view.receiver ? std::optional(Path{*view.sender, *view.receiver})

@@ -430,6 +430,8 @@ void number_ranks(std::vector<NodeData>& nodes) {
 
 }  // namespace
 
+bool is_captured(const RunData& run) { return !run.nodes.empty() && run.nodes.front().is_capture; }
+
 void separate_captured_hosts(RunData& run) {
   // Beside a record of 'run' a capture adds nothing that this would not have better.
   if (run.nodes.empty() || !std::ranges::all_of(run.nodes, &NodeData::is_capture)) {

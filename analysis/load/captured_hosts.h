@@ -15,6 +15,9 @@
 
 namespace chokepoint::analysis {
 
+// Whether the run is known by packets alone.
+bool is_captured(const RunData& run);
+
 // Records of other commands stay as they are.
 void separate_captured_hosts(RunData& run);
 

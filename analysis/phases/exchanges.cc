@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/load/captured_hosts.h"
 #include "analysis/load/run_data.h"
 #include "analysis/phases/meetings.h"
 
@@ -29,7 +30,7 @@ std::int64_t half_round_trip_ns(const RunData& run, const Connection& connection
                                 const FlowData& flow) {
   const std::int64_t of_sockets_us =
       lesser_rtt_us(least_rtt_us(flow.sockets[0]), least_rtt_us(flow.sockets[1]));
-  if (of_sockets_us > 0 || !run.nodes.front().is_capture) {
+  if (of_sockets_us > 0 || !is_captured(run)) {
     return of_sockets_us * 1000 / 2;
   }
   std::int64_t of_packets_us = 0;
@@ -204,7 +205,8 @@ std::map<std::int64_t, std::vector<Exchange>> exchanges_of(const RunData& run, s
 
 // NCCL's communicators have the same number at every rank. Of Gloo's process groups each rank has
 // numbers of its own: two numbers are one group if they use one connection. Where that is not known
-// of all of them, only time distinguishes collectives of different groups: see can_be_one().
+// of all of them, only time distinguishes collectives of different groups: see can_be_one() of
+// meetings.cc.
 class Groups {
  public:
   explicit Groups(const Exchanges& exchanges) {

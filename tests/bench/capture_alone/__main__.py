@@ -5,8 +5,8 @@
 How often `chokepoint diagnose CAPTURE` is right that has nothing but what tcpdump saw on one host of
 a job: plays real training under faults that a seed draws (tests/bench/attribution/draw.py), each
 with its healthy twin, and without `chokepoint run`; needs root. --of: only these kinds, by default
-those that a capture can show. --everywhere: each host of the job is captured. --diagnose-only judges what lies in DIR. The table is in
-build/bench/capture-alone.md. Nothing fails by what is measured.
+those that a capture can show. --everywhere: each host of the job is captured. --diagnose-only judges
+what lies in DIR. The table is in build/bench/capture-alone.md. Nothing fails by what is measured.
 """
 
 import argparse
@@ -73,7 +73,8 @@ def say(text):
 def play(asked):
     named = draw.plays(asked.seed, asked.draw,
                        functools.partial(draw.play, of=asked.of, modern=asked.modern))
-    sweep = (SweepEverywhere if asked.everywhere else Sweep)(pathlib.Path(asked.chokepoint).parent, asked.out, say)
+    kind = SweepEverywhere if asked.everywhere else Sweep
+    sweep = kind(pathlib.Path(asked.chokepoint).parent, asked.out, say)
     sweep.play(playing.dealt(named, asked.seed), 1)
 
 
