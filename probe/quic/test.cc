@@ -233,18 +233,9 @@ class QuicService final : public control::TestService<Parameters, parameters_in>
   }
 };
 
-}  // namespace
-
-Result<Trial> run(Client& client, const Parameters& parameters, const ClientContext& context,
-                  const Watcher& watcher, const control::Waiting& waiting) {
-  const int interrupt = context.interrupt;
-  TRY(const Json ready, request_test(client, kKind, body_of(parameters), interrupt, waiting));
-  const Deadline deadline = Deadline::of(control::kAnswer, interrupt);
-  TRY(udp::Flows flows, udp::meet_server(client, flow_of_test(), ready, context.socket, deadline));
-  TRY(const Message begin, client.channel().expect(Type::Begin, deadline));
-  TRY(const Fingerprint certificate, certificate_in(begin.body));
-  TRY(Socket socket, Socket::adopt(std::move(flows.flows.front().fd), parameters.segmentation));
-  Endpoint endpoint(std::move(socket), parameters, Protocol::Chokepoint, context.root, nullptr);
+/** The client's side of a test, from the handshake to the last packet. */
+Result<Trial> conduct(Client& client, Endpoint& endpoint, const Fingerprint& certificate,
+                      const Parameters& parameters, int interrupt, const Watcher& watcher) {
   Trial trial{.parameters = parameters};
   TRY(trial.times, SetUp(endpoint, certificate, interrupt).conduct());
   endpoint.begin(client_sends(parameters), server_sends(parameters));
@@ -259,6 +250,21 @@ Result<Trial> run(Client& client, const Parameters& parameters, const ClientCont
   trial.client = endpoint.half();
   endpoint.disconnect();
   return trial;
+}
+
+}  // namespace
+
+Result<Trial> run(Client& client, const Parameters& parameters, const ClientContext& context,
+                  const Watcher& watcher, const control::Waiting& waiting) {
+  const int interrupt = context.interrupt;
+  TRY(const Json ready, request_test(client, kKind, body_of(parameters), interrupt, waiting));
+  const Deadline deadline = Deadline::of(control::kAnswer, interrupt);
+  TRY(udp::Flows flows, udp::meet_server(client, flow_of_test(), ready, context.socket, deadline));
+  TRY(const Message begin, client.channel().expect(Type::Begin, deadline));
+  TRY(const Fingerprint certificate, certificate_in(begin.body));
+  TRY(Socket socket, Socket::adopt(std::move(flows.flows.front().fd), parameters.segmentation));
+  Endpoint endpoint(std::move(socket), parameters, Protocol::Chokepoint, context.root, nullptr);
+  return conduct(client, endpoint, certificate, parameters, interrupt, watcher);
 }
 
 std::unique_ptr<control::Service> quic_service() { return std::make_unique<QuicService>(); }
