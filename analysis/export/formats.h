@@ -3,11 +3,8 @@
 
 #include <filesystem>
 #include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -15,6 +12,7 @@
 #include "analysis/attribution/diagnosis.h"
 #include "analysis/export/exported_run.h"
 #include "base/cli/output.h"
+#include "base/metrics/metric_text.h"
 #include "base/otlp/otlp.h"
 
 namespace chokepoint::analysis {
@@ -48,53 +46,8 @@ void append_json(std::string& out, std::string_view text);
 // collector refuses them. Pure.
 
 std::string prometheus_text(ExportedRun& run, const Diagnosis& diagnosis);
-class MetricText;
 // The same figures, for other forms than text.
-MetricText metrics_of(ExportedRun& run, const Diagnosis& diagnosis);
-
-// Writes Prometheus' text format: each family once with its HELP and TYPE and all its samples.
-// Samples may be added in any order; one with the name and labels of an earlier one replaces it. A
-// value.
-
-class MetricText {
- public:
-  using Labels = std::vector<std::pair<std::string, std::string>>;
-
-  // `common`: labels of every sample.
-  explicit MetricText(Labels common) : common_(std::move(common)) {}
-
-  // An unknown value adds nothing.
-  void counter(const std::string& name, std::string_view help, std::optional<double> value,
-               const Labels& labels = {});
-  void gauge(const std::string& name, std::string_view help, std::optional<double> value,
-             const Labels& labels = {});
-  std::string text() const;
-
-  struct Sample {
-    std::string written = {};  // the labels, as they are in the text
-    Labels labels = {};        // without the common ones
-    double value = 0;
-  };
-  struct Family {
-    std::string name = {};
-    const char* type = "";  // "counter" or "gauge"
-    std::string_view help = {};
-    std::vector<Sample> samples = {};
-  };
-  const std::vector<Family>& families() const { return families_; }
-
- private:
-  void add(const std::string& name, const char* type, std::string_view help,
-           std::optional<double> value, const Labels& labels);
-  std::string written(const Labels& labels) const;
-
-  Labels common_;
-  std::vector<Family> families_;
-  std::map<std::string, std::size_t> places_;
-};
-
-// A valid name of a label: all but letters, digits and _ become _.
-std::string label_name(const std::string& text);
+metrics::MetricText metrics_of(ExportedRun& run, const Diagnosis& diagnosis);
 
 // A run for OpenTelemetry: its final figures as metrics, under the names that Prometheus gets, and
 // one trace with a span of the run, one of each node and one of each step. Documents of base/otlp,

@@ -58,24 +58,8 @@ class OtlpRun {
   }
 
   std::string metrics() const {
-    const std::int64_t end_ns = end_wall_ns();
-    std::vector<otlp::Point> points;
-    const MetricText metrics = metrics_of(run_, diagnosis_);
-    for (const MetricText::Family& family : metrics.families()) {
-      for (const MetricText::Sample& sample : family.samples) {
-        otlp::Point point{.name = family.name,
-                          .description = std::string(family.help),
-                          .unit = otlp::unit_in_name(family.name),
-                          .is_counter = std::string_view(family.type) == "counter",
-                          .start_ns = run_.clock().start_wall_ns(),
-                          .time_ns = end_ns,
-                          .value = sample.value};
-        for (const auto& [label, value] : sample.labels) {
-          point.attributes.emplace_back(label, value);
-        }
-        points.push_back(std::move(point));
-      }
-    }
+    const auto points =
+        otlp::points_of(metrics_of(run_, diagnosis_), run_.clock().start_wall_ns(), end_wall_ns());
     return otlp::metrics_document(resource_, points, form_);
   }
 

@@ -1,14 +1,8 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cctype>
-#include <cmath>
-#include <set>
+#include <optional>
 #include <unordered_map>
 
 #include "analysis/export/formats.h"
 #include "analysis/load/run_summary.h"
-#include "base/cli/text.h"
 #include "base/math/saturating.h"
 #include "base/math/units.h"
 #include "base/record/names.h"
@@ -17,37 +11,13 @@
 namespace chokepoint::analysis {
 namespace {
 
-using Labels = MetricText::Labels;
-
-// For the text between the quotes of a label's value.
-void append_label(std::string& out, std::string_view text) {
-  cli::each_letter(text, [&](std::string_view letter) {
-    if (letter == "\n") {
-      out += "\\n";
-      return;
-    }
-    if (letter == "\"" || letter == "\\") {
-      out += '\\';
-    }
-    out += letter;
-  });
-}
+using metrics::Labels;
+using metrics::MetricText;
 
 constexpr double kMsPerSecond = 1e3;
 
 std::optional<double> seconds_of(std::optional<double> ms) {
   return ms ? std::optional(*ms / kMsPerSecond) : std::nullopt;
-}
-
-// The names of two labels may become the same; the first is kept.
-void add_run_labels(Labels& labels, const std::map<std::string, std::string>& own) {
-  std::set<std::string> names;
-  for (const auto& [key, value] : own) {
-    const std::string name = "label_" + label_name(key);
-    if (names.insert(name).second) {
-      labels.emplace_back(name, value);
-    }
-  }
 }
 
 std::int64_t rows_dropped(const NodeData& node) {
@@ -83,7 +53,7 @@ class Figures {
     Labels info = own;
     const auto& sessions = run_.reader(place).sessions();
     info.emplace_back("version", sessions.empty() ? "" : sessions.back().program);
-    add_run_labels(info, node.labels);
+    metrics::add_run_labels(info, node.labels);
     text_.gauge("run_info", "Always 1; the run's labels, each with label_ before its name.", 1,
                 info);
     const bool has_span = node.span.end_ns < kFarNs;
@@ -201,69 +171,7 @@ class Figures {
 
 }  // namespace
 
-void MetricText::counter(const std::string& name, std::string_view help,
-                         std::optional<double> value, const Labels& labels) {
-  add(name, "counter", help, value, labels);
-}
-
-void MetricText::gauge(const std::string& name, std::string_view help, std::optional<double> value,
-                       const Labels& labels) {
-  add(name, "gauge", help, value, labels);
-}
-
-void MetricText::add(const std::string& name, const char* type, std::string_view help,
-                     std::optional<double> value, const Labels& labels) {
-  if (!value || !std::isfinite(*value)) {
-    return;
-  }
-  const std::string full = "chokepoint_" + name;
-  const auto [place, is_new] = places_.emplace(full, families_.size());
-  if (is_new) {
-    families_.push_back({.name = full, .type = type, .help = help});
-  }
-  auto& samples = families_[place->second].samples;
-  const std::string own = written(labels);
-  const auto same = std::ranges::find(samples, own, &Sample::written);
-  if (same == samples.end()) {
-    samples.push_back({.written = own, .labels = labels, .value = *value});
-  } else {
-    same->value = *value;
-  }
-}
-
-std::string MetricText::written(const Labels& labels) const {
-  std::string text;
-  for (const Labels* part : {&common_, &labels}) {
-    for (const auto& [name, value] : *part) {
-      text += text.empty() ? "" : ",";
-      text += name + "=\"";
-      append_label(text, value);
-      text += '"';
-    }
-  }
-  return text.empty() ? text : "{" + text + "}";
-}
-
-std::string MetricText::text() const {
-  std::string text;
-  for (const Family& family : families_) {
-    text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", family.name, family.help, family.name,
-                        family.type);
-    for (const Sample& sample : family.samples) {
-      text += fmt::format("{}{} {}\n", family.name, sample.written, sample.value);
-    }
-  }
-  return text;
-}
-
-std::string label_name(const std::string& text) {
-  std::string name = text;
-  std::ranges::replace_if(
-      name, [](unsigned char letter) { return letter >= 0x80 || std::isalnum(letter) == 0; }, '_');
-  return name;
-}
-
-MetricText metrics_of(ExportedRun& run, const Diagnosis& diagnosis) {
+metrics::MetricText metrics_of(ExportedRun& run, const Diagnosis& diagnosis) {
   return Figures(run, diagnosis).made();
 }
 

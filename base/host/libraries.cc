@@ -163,7 +163,6 @@ std::vector<std::pair<std::string, std::string>> build_features() {
           {"nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR,
                                         NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
           {"boost", boost_version()},
-          {"libmnl", CHOKEPOINT_MNL_VERSION},
           {"sanitizers", sanitizers()}};
 }
 

@@ -1,6 +1,5 @@
 #include "base/net/rtnetlink.h"
 
-#include <libmnl/libmnl.h>
 #include <linux/dcbnl.h>
 #include <linux/if_addr.h>
 #include <linux/pkt_sched.h>
@@ -10,100 +9,63 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
-#include <memory>
 #include <optional>
+
+#include "base/net/netlink.h"
 
 namespace chokepoint::net {
 namespace {
 
-constexpr unsigned kSequence = 1;
-constexpr std::size_t kBufferBytes = 32768;
+constexpr std::size_t kBufferBytes = 32768;  // the largest datagram of a dump
 
-struct Close {
-  void operator()(mnl_socket* socket) const { mnl_socket_close(socket); }
-};
-using Socket = std::unique_ptr<mnl_socket, Close>;
-
-Result<Socket> open_socket() {
-  Socket socket(mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC));
-  if (!socket || mnl_socket_bind(socket.get(), 0, MNL_SOCKET_AUTOPID) < 0) {
-    return fail(from_errno(errno, "rtnetlink", "socket"));
+// Sends a dump's request whose body is a `Body` of zeros and makes Rows of the messages. The dump
+// is repeated where the kernel's table changed meanwhile.
+template <class Body, class Rows>
+Result<Rows> dump(std::uint16_t type,
+                  void (*take)(const Body&, std::span<const std::byte> attributes, Rows&)) {
+  constexpr std::uint32_t kMaxRepeats = 3;
+  TRY(const auto socket, NetlinkSocket::open({.protocol = NETLINK_ROUTE}, "rtnetlink", "dump"));
+  std::vector<std::byte> buffer(kBufferBytes);
+  for (std::uint32_t sequence = 1; sequence <= 1 + kMaxRepeats; ++sequence) {
+    NetlinkRequests request(buffer);
+    request.begin(type, NLM_F_DUMP, sequence, Body{});
+    TRY(socket.send(request.bytes()));
+    Rows rows;
+    const auto add = [&](const nlmsghdr&, std::span<const std::byte> payload) {
+      if (const auto body = value_at_front<Body>(payload)) {
+        take(*body, behind(payload, sizeof(Body)), rows);
+      }
+    };
+    TRY(const bool is_whole, socket.receive_dump(sequence, buffer, add));
+    if (is_whole) {
+      return rows;
+    }
   }
-  return socket;
+  return fail(from_errno(EINTR, "rtnetlink", "dump"));
 }
 
-// Sends a dump request whose body is a `Body` of zeros and calls `take` for each message.
-template <class Body>
-Result<> dump(std::uint16_t type, mnl_cb_t take, void* into) {
-  TRY(const Socket socket, open_socket());
-  std::vector<char> buffer(kBufferBytes);
-  nlmsghdr* header = mnl_nlmsg_put_header(buffer.data());
-  header->nlmsg_type = type;
-  header->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-  header->nlmsg_seq = kSequence;
-  mnl_nlmsg_put_extra_header(header, sizeof(Body));
-  if (mnl_socket_sendto(socket.get(), header, header->nlmsg_len) < 0) {
-    return fail(from_errno(errno, "rtnetlink", "dump"));
+std::optional<Address> address_of(const ifaddrmsg& body, std::span<const std::byte> payload) {
+  if (body.ifa_family == AF_INET) {
+    const auto address = value_at_front<in_addr>(payload);
+    return address ? std::optional(Address::v4(*address)) : std::nullopt;
   }
-  const unsigned port = mnl_socket_get_portid(socket.get());
-  int more = 1;
-  while (more > 0) {
-    const ssize_t count = mnl_socket_recvfrom(socket.get(), buffer.data(), buffer.size());
-    more = count < 0 ? -1
-                     : mnl_cb_run(buffer.data(), static_cast<std::size_t>(count), kSequence, port,
-                                  take, into);
+  const auto address = value_at_front<in6_addr>(payload);
+  if (body.ifa_family != AF_INET6 || !address) {
+    return std::nullopt;
   }
-  if (more < 0) {
-    return fail(from_errno(errno, "rtnetlink", "dump"));
-  }
-  return {};
-}
-
-std::optional<Address> address_of(const ifaddrmsg& body, const nlattr* attribute) {
-  const void* payload = mnl_attr_get_payload(attribute);
-  const std::size_t size = mnl_attr_get_payload_len(attribute);
-  if (body.ifa_family == AF_INET && size >= sizeof(in_addr)) {
-    in_addr address{};
-    std::memcpy(&address, payload, sizeof(address));
-    return Address::v4(address);
-  }
-  if (body.ifa_family == AF_INET6 && size >= sizeof(in6_addr)) {
-    in6_addr address{};
-    std::memcpy(&address, payload, sizeof(address));
-    return Address::v6(address, body.ifa_scope == RT_SCOPE_LINK ? body.ifa_index : 0);
-  }
-  return std::nullopt;
+  return Address::v6(*address, body.ifa_scope == RT_SCOPE_LINK ? body.ifa_index : 0);
 }
 
 // IFA_LOCAL is this host's end of a point-to-point link, where IFA_ADDRESS is the other; an IPv6
 // address has IFA_ADDRESS alone.
-struct Ends {
-  const nlattr* local = nullptr;
-  const nlattr* address = nullptr;
-};
-
-int take_end(const nlattr* attribute, void* into) {
-  auto& ends = *static_cast<Ends*>(into);
-  if (mnl_attr_get_type(attribute) == IFA_LOCAL) {
-    ends.local = attribute;
-  } else if (mnl_attr_get_type(attribute) == IFA_ADDRESS) {
-    ends.address = attribute;
-  }
-  return MNL_CB_OK;
-}
-
-int take_address(const nlmsghdr* header, void* into) {
-  const auto* body = static_cast<const ifaddrmsg*>(mnl_nlmsg_get_payload(header));
-  Ends ends;
-  mnl_attr_parse(header, sizeof(ifaddrmsg), take_end, &ends);
-  const nlattr* end = ends.local != nullptr ? ends.local : ends.address;
-  const auto address = end == nullptr ? std::nullopt : address_of(*body, end);
+void take_address(const ifaddrmsg& body, std::span<const std::byte> attributes,
+                  AddressesByIndex& addresses) {
+  const std::span<const std::byte> local = attribute_of(attributes, IFA_LOCAL);
+  const auto address =
+      address_of(body, local.empty() ? attribute_of(attributes, IFA_ADDRESS) : local);
   if (address) {
-    auto& addresses = *static_cast<AddressesByIndex*>(into);
-    addresses[static_cast<int>(body->ifa_index)].push_back({*address, body->ifa_prefixlen});
+    addresses[static_cast<int>(body.ifa_index)].push_back({*address, body.ifa_prefixlen});
   }
-  return MNL_CB_OK;
 }
 
 struct Qdisc {
@@ -112,35 +74,22 @@ struct Qdisc {
   std::string kind;
 };
 
-int take_kind(const nlattr* attribute, void* into) {
-  if (mnl_attr_get_type(attribute) == TCA_KIND &&
-      mnl_attr_validate(attribute, MNL_TYPE_NUL_STRING) == 0) {
-    *static_cast<std::string*>(into) = mnl_attr_get_str(attribute);
-  }
-  return MNL_CB_OK;
-}
-
-int take_qdisc(const nlmsghdr* header, void* into) {
-  const auto* body = static_cast<const tcmsg*>(mnl_nlmsg_get_payload(header));
-  std::string kind;
-  mnl_attr_parse(header, sizeof(tcmsg), take_kind, &kind);
-  static_cast<std::vector<Qdisc>*>(into)->push_back(
-      {body->tcm_ifindex, body->tcm_parent == TC_H_ROOT, std::move(kind)});
-  return MNL_CB_OK;
+void take_qdisc(const tcmsg& body, std::span<const std::byte> attributes,
+                std::vector<Qdisc>& qdiscs) {
+  const std::span<const std::byte> kind = attribute_of(attributes, TCA_KIND);
+  const auto end = std::ranges::find(kind, std::byte{0});
+  // Without its NUL it is cut short.
+  const auto length = end == kind.end() ? 0 : static_cast<std::size_t>(end - kind.begin());
+  qdiscs.push_back({body.tcm_ifindex, body.tcm_parent == TC_H_ROOT,
+                    std::string(reinterpret_cast<const char*>(kind.data()), length)});
 }
 
 }  // namespace
 
-Result<AddressesByIndex> dump_addresses() {
-  AddressesByIndex addresses;
-  TRY(dump<ifaddrmsg>(RTM_GETADDR, take_address, &addresses));
-  return addresses;
-}
+Result<AddressesByIndex> dump_addresses() { return dump(RTM_GETADDR, take_address); }
 
 Result<QdiscsByIndex> dump_qdiscs() {
-  std::vector<Qdisc> dumped;
-  TRY(dump<tcmsg>(RTM_GETQDISC, take_qdisc, &dumped));
-
+  TRY(const std::vector<Qdisc> dumped, dump(RTM_GETQDISC, take_qdisc));
   QdiscsByIndex qdiscs;
   for (const bool root : {true, false}) {
     for (const Qdisc& qdisc : dumped) {
@@ -158,93 +107,56 @@ namespace {
 
 constexpr int kPriorities = 8;
 
-using Buffer = std::array<char, kBufferBytes>;
-
-nlmsghdr* put_question(Buffer& buffer, const std::string& interface) {
-  nlmsghdr* header = mnl_nlmsg_put_header(buffer.data());
-  header->nlmsg_type = RTM_GETDCB;
-  header->nlmsg_flags = NLM_F_REQUEST;
-  header->nlmsg_seq = kSequence;
-  auto* body = static_cast<dcbmsg*>(mnl_nlmsg_put_extra_header(header, sizeof(dcbmsg)));
-  body->cmd = DCB_CMD_IEEE_GET;
-  mnl_attr_put_strz(header, DCB_ATTR_IFNAME, interface.c_str());
-  return header;
-}
-
-// The first attribute of that type; null where there is none.
-struct Wanted {
-  int type = 0;
-  const nlattr* found = nullptr;
-};
-
-int take_wanted(const nlattr* attribute, void* into) {
-  auto& wanted = *static_cast<Wanted*>(into);
-  if (wanted.found == nullptr && mnl_attr_get_type(attribute) == wanted.type) {
-    wanted.found = attribute;
-  }
-  return MNL_CB_OK;
-}
-
-int error_in(const nlmsghdr* header) {
-  if (header->nlmsg_type != NLMSG_ERROR || mnl_nlmsg_get_payload_len(header) < sizeof(nlmsgerr)) {
-    return 0;
-  }
-  return -static_cast<const nlmsgerr*>(mnl_nlmsg_get_payload(header))->error;
-}
-
-}  // namespace
-
-std::optional<PriorityFlowControl> priority_flow_control_in(std::span<const std::byte> answer) {
-  const auto* header = reinterpret_cast<const nlmsghdr*>(answer.data());
-  if (!mnl_nlmsg_ok(header, static_cast<int>(answer.size())) || header->nlmsg_type != RTM_GETDCB ||
-      mnl_nlmsg_get_payload_len(header) < sizeof(dcbmsg)) {
+std::optional<PriorityFlowControl> control_in(std::span<const std::byte> message) {
+  const std::span<const std::byte> all =
+      attribute_of(behind(message, sizeof(dcbmsg)), DCB_ATTR_IEEE);
+  const auto settings = value_at_front<ieee_pfc>(attribute_of(all, DCB_ATTR_IEEE_PFC));
+  if (!settings) {
     return std::nullopt;
   }
-  Wanted all{.type = DCB_ATTR_IEEE};
-  mnl_attr_parse(header, sizeof(dcbmsg), take_wanted, &all);
-  Wanted pfc{.type = DCB_ATTR_IEEE_PFC};
-  if (all.found != nullptr) {
-    mnl_attr_parse_nested(all.found, take_wanted, &pfc);
-  }
-  if (pfc.found == nullptr || mnl_attr_get_payload_len(pfc.found) < sizeof(ieee_pfc)) {
-    return std::nullopt;
-  }
-  ieee_pfc settings{};
-  std::memcpy(&settings, mnl_attr_get_payload(pfc.found), sizeof(settings));
   PriorityFlowControl control;
   for (int priority = 0; priority < kPriorities; ++priority) {
-    if ((settings.pfc_en & (1U << static_cast<unsigned>(priority))) != 0) {
+    if ((settings->pfc_en & (1U << static_cast<unsigned>(priority))) != 0) {
       control.enabled.push_back(priority);
     }
   }
   return control;
 }
 
+}  // namespace
+
+std::optional<PriorityFlowControl> priority_flow_control_in(std::span<const std::byte> answer) {
+  std::optional<PriorityFlowControl> found;
+  for_each_message(answer, [&](const nlmsghdr& header, std::span<const std::byte> payload) {
+    if (!found && header.nlmsg_type == RTM_GETDCB) {
+      found = control_in(payload);
+    }
+  });
+  return found;
+}
+
 Result<PriorityFlowControl> priority_flow_control(const std::string& interface) {
-  const Socket socket(mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC));
-  if (!socket || mnl_socket_bind(socket.get(), 0, MNL_SOCKET_AUTOPID) < 0) {
-    return fail(from_errno(errno, "DCB", interface));
-  }
   if (interface.size() >= IFNAMSIZ) {
     return fail(from_errno(ENODEV, "DCB", interface));
   }
-  alignas(nlmsghdr) Buffer buffer{};
-  const nlmsghdr* question = put_question(buffer, interface);
-  ssize_t count = mnl_socket_sendto(socket.get(), question, question->nlmsg_len);
-  if (count >= 0) {
-    count = mnl_socket_recvfrom(socket.get(), buffer.data(), buffer.size());
+  TRY(const auto socket, NetlinkSocket::open({.protocol = NETLINK_ROUTE}, "DCB", interface));
+  std::array<std::byte, kBufferBytes> buffer{};
+  NetlinkRequests question(buffer);
+  question.begin(RTM_GETDCB, 0, 1, dcbmsg{.dcb_family = 0, .cmd = DCB_CMD_IEEE_GET, .dcb_pad = 0});
+  // With its NUL.
+  question.add_attribute(DCB_ATTR_IFNAME,
+                         std::as_bytes(std::span(interface.c_str(), interface.size() + 1)));
+  TRY(socket.send(question.bytes()));
+  TRY(const std::size_t size, socket.receive(buffer));
+  const std::span<const std::byte> answer = std::span(buffer).first(size);
+  if (auto control = priority_flow_control_in(answer)) {
+    return *std::move(control);
   }
-  if (count < 0) {
-    return fail(from_errno(errno, "DCB", interface));
-  }
-  const std::span answer(buffer.data(), static_cast<std::size_t>(count));
-  if (const auto control = priority_flow_control_in(std::as_bytes(answer))) {
-    return *control;
-  }
-  const auto* header = reinterpret_cast<const nlmsghdr*>(buffer.data());
-  const bool is_whole = mnl_nlmsg_ok(header, static_cast<int>(count));
-  const int error = is_whole ? error_in(header) : 0;
-  return fail(from_errno(error == 0 ? EOPNOTSUPP : error, "DCB", interface));
+  int code = 0;
+  for_each_message(answer, [&](const nlmsghdr& header, std::span<const std::byte> payload) {
+    code = code == 0 ? error_in(header, payload) : code;
+  });
+  return fail(from_errno(code == 0 ? EOPNOTSUPP : code, "DCB", interface));
 }
 
 }  // namespace chokepoint::net

@@ -1,6 +1,6 @@
-// Dumps of the running kernel's addresses and queueing disciplines over rtnetlink, framed by
-// libmnl. Each call opens and closes its own socket; any thread. Always the running kernel: readers
-// that are given a root folder go through host::LinkQuery instead.
+// Dumps of the running kernel's addresses and queueing disciplines over rtnetlink. Each call opens
+// and closes its own socket; any thread. Always the running kernel: readers that are given a root
+// folder go through host::LinkQuery instead.
 #pragma once
 
 #include <cstddef>

@@ -319,6 +319,24 @@ const char* unit_in_name(std::string_view metric) {
   return metric.ends_with("seconds") ? "s" : metric.ends_with("bytes") ? "By" : "1";
 }
 
+std::vector<Point> points_of(const metrics::MetricText& metrics, std::int64_t start_ns,
+                             std::int64_t time_ns) {
+  std::vector<Point> points;
+  for (const metrics::MetricText::Family& family : metrics.families()) {
+    for (const metrics::MetricText::Sample& sample : family.samples) {
+      points.push_back({.name = family.name,
+                        .description = family.help,
+                        .unit = unit_in_name(family.name),
+                        .is_counter = family.is_counter,
+                        .start_ns = start_ns,
+                        .time_ns = time_ns,
+                        .value = sample.value,
+                        .attributes = {sample.labels.begin(), sample.labels.end()}});
+    }
+  }
+  return points;
+}
+
 std::string run_name(const std::filesystem::path& folder) {
   std::error_code failed;  // where this process's own folder is gone
   const std::filesystem::path whole = std::filesystem::absolute(folder, failed).lexically_normal();

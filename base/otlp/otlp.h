@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/metrics/metric_text.h"
 #include "base/net/http.h"
 #include "base/sys/error.h"
 
@@ -67,6 +68,10 @@ std::string traces_document(const Resource& resource, const std::vector<Span>& s
 
 // "s" of "chokepoint_step_seconds", "By" of "…_bytes_total", else "1".
 const char* unit_in_name(std::string_view metric);
+
+// A point of each sample. Without the common labels: these belong in the resource.
+std::vector<Point> points_of(const metrics::MetricText& metrics, std::int64_t start_ns,
+                             std::int64_t time_ns);
 
 // A run's folder by its last name, however its path is written: `chokepoint.run` of a live job and
 // of its record.

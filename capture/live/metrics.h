@@ -1,22 +1,14 @@
-// Figures for Prometheus while a job runs, in the form of prometheus-cpp, served over HTTP
-// (page_server.h): --metrics ADDRESS:PORT, GET /metrics. update() by one thread. Nothing secret is
-// served: counters, the names of node and interfaces, the run's labels; neither the command nor
-// addresses.
-// metrics_absent.cc takes the place of metrics.cc in a build without prometheus-cpp.
+// Figures for Prometheus while a job runs, served over HTTP (page_server.h): --metrics
+// ADDRESS:PORT, GET /metrics. update() by one thread. Nothing secret is served: counters, the names
+// of node and interfaces, the run's labels; neither the command nor addresses.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "base/otlp/otlp.h"
+#include "base/metrics/metric_text.h"
 #include "base/sys/error.h"
 #include "capture/live/figures.h"
-
-namespace prometheus {
-struct MetricFamily;
-}
 
 namespace chokepoint::capture::live {
 
@@ -36,9 +28,6 @@ class Metrics {
 
 // Figures under their names in Prometheus: base units, counters that end in _total, shares from 0
 // to 1. Unknown values have no sample.
-std::vector<prometheus::MetricFamily> families_of(const Figures& figures);
-// The same for OpenTelemetry; none in a build without prometheus-cpp.
-std::vector<otlp::Point> points_of(const Figures& figures, std::int64_t began_wall_ns,
-                                   std::int64_t now_wall_ns);
+metrics::MetricText metrics_of(const Figures& figures);
 
 }  // namespace chokepoint::capture::live

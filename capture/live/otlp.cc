@@ -147,7 +147,7 @@ void OtlpSender::send(const std::vector<step::Step>& steps, const Figures& figur
   for (const auto& [key, value] : figures.labels) {
     resource.attributes.emplace_back("chokepoint.label." + key, value);
   }
-  const auto points = points_of(figures, wall_ns(began_ns_), clock_.wall_ns());
+  const auto points = otlp::points_of(metrics_of(figures), wall_ns(began_ns_), clock_.wall_ns());
   if (!points.empty() && collector_.takes(otlp::Signal::Metrics)) {
     send_document(otlp::Signal::Metrics,
                   otlp::metrics_document(resource, points, otlp::Form::Protobuf));

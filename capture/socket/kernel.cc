@@ -2,14 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <libmnl/libmnl.h>
 #include <linux/sock_diag.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/socket.h>
-#include <sys/time.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
@@ -22,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/net/netlink.h"
 #include "base/net/rtnetlink.h"
 #include "base/sys/descriptor.h"
 #include "capture/packet/address_text.h"
@@ -88,35 +88,28 @@ constexpr unsigned kDestroyed =
 // Events read in one call; the rest is read in the next.
 constexpr std::size_t kMaxEvents = 8'192;
 
-Error refused(int code) { return from_errno(code, "list sockets", "sock_diag"); }
+constexpr const char* kList = "list sockets";
+constexpr const char* kListen = "listen for closed sockets";
+constexpr const char* kSubject = "sock_diag";
 
 // Beyond net.core.rmem_max, where CAP_NET_ADMIN allows it.
-void widen(mnl_socket* socket) {
-  const int fd = mnl_socket_get_fd(socket);
+void widen(const net::NetlinkSocket& socket) {
+  const int fd = socket.fd();
   if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBytes, sizeof(kReceiveBytes)) != 0) {
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &kReceiveBytes, sizeof(kReceiveBytes));
   }
 }
 
-// The kernel replies at once; the timeout is for a kernel that never does.
-void bound_waiting(mnl_socket* socket) {
-  const timeval deadline{.tv_sec = 1, .tv_usec = 0};
-  setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof(deadline));
-}
-
-inet_diag_req_v2& put_request(nlmsghdr* header, std::uint16_t flags, std::uint32_t sequence) {
-  header->nlmsg_type = SOCK_DIAG_BY_FAMILY;
-  header->nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
-  header->nlmsg_seq = sequence;
-  auto& request =
-      *static_cast<inet_diag_req_v2*>(mnl_nlmsg_put_extra_header(header, sizeof(inet_diag_req_v2)));
+inet_diag_req_v2 request_for(std::uint8_t family, std::uint32_t states) {
+  inet_diag_req_v2 request{};
+  request.sdiag_family = family;
   request.sdiag_protocol = IPPROTO_TCP;
   request.idiag_ext = kInfo;
+  request.idiag_states = states;
   return request;
 }
 
-// sock_diag over netlink, framed by libmnl, in the calling thread's network namespace or in
-// another:
+// sock_diag over netlink, in the calling thread's network namespace or in another:
 //
 //   requests ── dump ──▶                     ──▶ parts … done
 //   requests ── one datagram, many names ──▶ ──▶ a reply for each
@@ -154,17 +147,17 @@ class LiveKernel final : public Kernel {
 
   Result<> destroyed(const Take& take) override {
     if (!events_) {
-      return fail(*no_events_);
+      return fail(events_.error());
     }
     int lost = 0;
     for (std::size_t taken = 0; taken < kMaxEvents;) {
-      const std::size_t received = receive(events_.get());
-      if (received == 0 && errno != ENOBUFS) {
+      const Received received = receive(*events_);
+      if (received.count == 0 && received.error != ENOBUFS) {
         break;
       }
-      lost = received == 0 ? errno : lost;
-      taken += received;
-      for (std::size_t at = 0; at < received; ++at) {
+      lost = received.error != 0 ? received.error : lost;
+      taken += received.count;
+      for (std::size_t at = 0; at < received.count; ++at) {
         for_each_reply(std::span(replies_[at]).first(lengths_[at]), [&](const Reply& reply) {
           if (reply.reading) {
             take(*reply.reading);
@@ -172,8 +165,7 @@ class LiveKernel final : public Kernel {
         });
       }
     }
-    return lost == 0 ? Result<>()
-                     : fail(from_errno(lost, "listen for closed sockets", "sock_diag"));
+    return lost == 0 ? Result<>() : fail(from_errno(lost, kListen, kSubject));
   }
 
   Result<Interfaces> interfaces() override {
@@ -186,10 +178,10 @@ class LiveKernel final : public Kernel {
   }
 
  private:
-  struct Close {
-    void operator()(mnl_socket* socket) const { mnl_socket_close(socket); }
+  struct Received {
+    std::size_t count = 0;  // datagrams in replies_
+    int error = 0;          // errno: why there is none, or why one of them is missing
   };
-  using Socket = std::unique_ptr<mnl_socket, Close>;
 
   // Replies to single requests that are read from the kernel in one call.
   static constexpr std::size_t kBatch = 64;
@@ -197,83 +189,50 @@ class LiveKernel final : public Kernel {
   static constexpr std::size_t kDumpBytes = 65'536;
 
   Result<> open_sockets() {
-    requests_.reset(mnl_socket_open2(NETLINK_SOCK_DIAG, SOCK_CLOEXEC));
-    if (!requests_ || mnl_socket_bind(requests_.get(), 0, MNL_SOCKET_AUTOPID) < 0) {
-      return fail(refused(errno));
-    }
-    widen(requests_.get());
-    bound_waiting(requests_.get());
-    events_.reset(mnl_socket_open2(NETLINK_SOCK_DIAG, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!events_ || mnl_socket_bind(events_.get(), kDestroyed, MNL_SOCKET_AUTOPID) < 0) {
-      no_events_ = from_errno(errno, "listen for closed sockets", "sock_diag");
-      events_.reset();
-    } else {
-      widen(events_.get());
+    TRY(requests_, net::NetlinkSocket::open({.protocol = NETLINK_SOCK_DIAG}, kList, kSubject));
+    widen(requests_);
+    events_ = net::NetlinkSocket::open(
+        {.protocol = NETLINK_SOCK_DIAG, .groups = kDestroyed, .flags = SOCK_NONBLOCK}, kListen,
+        kSubject);
+    if (events_) {
+      widen(*events_);
     }
     return {};
   }
 
   Result<> dump(std::uint8_t family, const Take& take) {
-    nlmsghdr* header = mnl_nlmsg_put_header(buffer_.data());
-    inet_diag_req_v2& request = put_request(header, NLM_F_DUMP, ++sequence_);
-    request.sdiag_family = family;
-    request.idiag_states = kStates;
-    if (mnl_socket_sendto(requests_.get(), header, header->nlmsg_len) < 0) {
-      return fail(refused(errno));
-    }
-    Result<bool> more = true;
-    while (more && *more) {
-      more = take_part(take);
-    }
-    return more ? Result<>() : fail(more.error());
-  }
-
-  Result<bool> take_part(const Take& take) {
-    const ssize_t count = mnl_socket_recvfrom(requests_.get(), buffer_.data(), buffer_.size());
-    if (count < 0) {
-      return errno == EINTR ? Result<bool>(true) : fail(refused(errno));
-    }
-    bool is_done = false;
-    int error = 0;
-    for_each_reply(std::span(buffer_).first(static_cast<std::size_t>(count)),
-                   [&](const Reply& reply) {
-                     if (reply.sequence != sequence_) {
-                       return;
-                     }
-                     is_done = is_done || reply.is_done || reply.error != 0;
-                     error = reply.error != 0 ? reply.error : error;
-                     if (reply.reading) {
-                       take(*reply.reading);
-                     }
-                   });
-    return error == 0 ? Result<bool>(!is_done) : fail(refused(error));
+    net::NetlinkRequests request(buffer_);
+    request.begin(SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, ++sequence_, request_for(family, kStates));
+    TRY(requests_.send(request.bytes()));
+    const auto take_message = [&](const nlmsghdr& header, std::span<const std::byte> payload) {
+      if (const Reply reply = reply_of(header, payload); reply.reading) {
+        take(*reply.reading);
+      }
+    };
+    TRY(requests_.receive_dump(sequence_, buffer_, take_message));
+    return {};
   }
 
   Result<> send_names(std::span<const Name> wanted) {
-    std::byte* end = buffer_.data();
+    net::NetlinkRequests requests(buffer_);
     for (std::size_t at = 0; at < wanted.size(); ++at) {
-      nlmsghdr* header = mnl_nlmsg_put_header(end);
-      inet_diag_req_v2& request =
-          put_request(header, 0, sequence_ + 1 + static_cast<std::uint32_t>(at));
-      request.sdiag_family = wanted[at].family;
-      request.idiag_states = ~0U;
+      inet_diag_req_v2 request = request_for(wanted[at].family, ~0U);
       request.id = wanted[at].id;
-      end += MNL_ALIGN(header->nlmsg_len);
+      requests.begin(SOCK_DIAG_BY_FAMILY, 0, sequence_ + 1 + static_cast<std::uint32_t>(at),
+                     request);
     }
-    const auto length = static_cast<std::size_t>(end - buffer_.data());
-    return mnl_socket_sendto(requests_.get(), buffer_.data(), length) < 0 ? fail(refused(errno))
-                                                                          : Result<>();
+    return requests_.send(requests.bytes());
   }
 
   // All replies are there when the request has been sent; those that found no room never come.
   void take_replies(std::size_t wanted, std::size_t first, const TakeOne& take) {
     std::size_t taken = 0;
     while (taken < wanted) {
-      const std::size_t received = receive(requests_.get());
-      if (received == 0 && errno != ENOBUFS) {
+      const Received received = receive(requests_);
+      if (received.count == 0 && received.error != ENOBUFS) {
         return;
       }
-      for (std::size_t at = 0; at < received; ++at) {
+      for (std::size_t at = 0; at < received.count; ++at) {
         for_each_reply(std::span(replies_[at]).first(lengths_[at]), [&](const Reply& reply) {
           const std::uint32_t index = reply.sequence - sequence_ - 1;
           if (index >= wanted) {
@@ -288,28 +247,36 @@ class LiveKernel final : public Kernel {
     }
   }
 
-  // How many came into replies_; 0: nothing is there, or errno says why it failed.
-  std::size_t receive(mnl_socket* socket) {
+  // Without waiting. What is cut short or not from the kernel has length 0.
+  Received receive(const net::NetlinkSocket& socket) {
     std::array<iovec, kBatch> places{};
+    std::array<sockaddr_nl, kBatch> senders{};
     std::array<mmsghdr, kBatch> messages{};
     for (std::size_t at = 0; at < kBatch; ++at) {
       places[at] = {.iov_base = replies_[at].data(), .iov_len = kReplyBytes};
+      messages[at].msg_hdr.msg_name = &senders[at];
+      messages[at].msg_hdr.msg_namelen = sizeof(sockaddr_nl);
       messages[at].msg_hdr.msg_iov = &places[at];
       messages[at].msg_hdr.msg_iovlen = 1;
     }
-    errno = 0;
-    const int received =
-        recvmmsg(mnl_socket_get_fd(socket), messages.data(), kBatch, MSG_DONTWAIT, nullptr);
-    for (int at = 0; at < received; ++at) {
-      lengths_[static_cast<std::size_t>(at)] = messages[static_cast<std::size_t>(at)].msg_len;
+    const int count = recvmmsg(socket.fd(), messages.data(), kBatch, MSG_DONTWAIT, nullptr);
+    if (count < 0) {
+      return {.error = errno};
     }
-    return received < 0 ? 0 : static_cast<std::size_t>(received);
+    Received received{.count = static_cast<std::size_t>(count)};
+    for (std::size_t at = 0; at < received.count; ++at) {
+      const msghdr& message = messages[at].msg_hdr;
+      const bool is_kernels = net::is_from_kernel(message);
+      const bool is_cut = (message.msg_flags & MSG_TRUNC) != 0;
+      lengths_[at] = is_kernels && !is_cut ? messages[at].msg_len : 0;
+      received.error = is_kernels && is_cut ? EMSGSIZE : received.error;
+    }
+    return received;
   }
 
   sys::Descriptor inside_;  // another network namespace; closed: the thread's own
-  Socket requests_;
-  Socket events_;
-  std::optional<Error> no_events_;
+  net::NetlinkSocket requests_;
+  Result<net::NetlinkSocket> events_;
   std::uint32_t sequence_ = 0;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(kDumpBytes);
   std::vector<std::array<std::byte, kReplyBytes>> replies_ =

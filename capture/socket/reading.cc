@@ -1,37 +1,16 @@
 #include "capture/socket/reading.h"
 
 #include <arpa/inet.h>
-#include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 
-#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <optional>
 
 namespace chokepoint::capture::socket {
 namespace {
-
-constexpr std::size_t kAlignment = 4;
-
-// memcpy, because netlink's parts need not be aligned for a T.
-template <class T>
-std::optional<T> front(std::span<const std::byte> bytes) {
-  if (bytes.size() < sizeof(T)) {
-    return std::nullopt;
-  }
-  T value{};
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  return value;
-}
-
-std::span<const std::byte> behind(std::span<const std::byte> bytes, std::size_t length) {
-  const std::size_t aligned = (length + kAlignment - 1) / kAlignment * kAlignment;
-  return bytes.subspan(std::min(aligned, bytes.size()));
-}
 
 packet::Address ipv4_address(std::uint32_t word) {
   std::array<std::uint8_t, 16> bytes{};
@@ -66,38 +45,6 @@ packet::Ends ends_of(const inet_diag_msg& message) {
   ends.protocol = IPPROTO_TCP;
   ends.is_ipv6 = !is_ipv4 && !is_mapped(ends.source);
   return ends;
-}
-
-std::span<const std::byte> attribute(std::span<const std::byte> attributes, std::uint16_t type) {
-  while (const auto header = front<nlattr>(attributes)) {
-    if (header->nla_len < sizeof(nlattr) || header->nla_len > attributes.size()) {
-      return {};
-    }
-    if ((header->nla_type & NLA_TYPE_MASK) == type) {
-      return attributes.subspan(sizeof(nlattr), header->nla_len - sizeof(nlattr));
-    }
-    attributes = behind(attributes, header->nla_len);
-  }
-  return {};
-}
-
-// The kernel's errors are -1 to -4095 (MAX_ERRNO).
-int code_of(int result) {
-  constexpr int kMaxErrors = 4'095;
-  return result < -kMaxErrors ? EBADMSG : -std::min(result, 0);
-}
-
-Reply reply_of(const nlmsghdr& header, std::span<const std::byte> payload) {
-  Reply reply{.sequence = header.nlmsg_seq};
-  if (header.nlmsg_type == NLMSG_DONE) {
-    reply.is_done = true;
-    reply.error = code_of(front<int>(payload).value_or(0));
-  } else if (header.nlmsg_type == NLMSG_ERROR) {
-    reply.error = code_of(front<int>(payload).value_or(-EBADMSG));
-  } else if (header.nlmsg_type == SOCK_DIAG_BY_FAMILY) {
-    reply.reading = parse_reading(payload);
-  }
-  return reply;
 }
 
 constexpr double kUsPerMs = 1'000.0;
@@ -156,7 +103,7 @@ void put_state(const net::TcpInfo& info, record::SocketSample& row) {
 }  // namespace
 
 std::optional<Reading> parse_reading(std::span<const std::byte> message) {
-  const auto head = front<inet_diag_msg>(message);
+  const auto head = net::value_at_front<inet_diag_msg>(message);
   if (!head || (head->idiag_family != AF_INET && head->idiag_family != AF_INET6)) {
     return std::nullopt;
   }
@@ -169,19 +116,17 @@ std::optional<Reading> parse_reading(std::span<const std::byte> message) {
       .inode = head->idiag_inode,
       .receive_queue_bytes = head->idiag_rqueue,
       .send_queue_bytes = head->idiag_wqueue,
-      .info = attribute(behind(message, sizeof(inet_diag_msg)), INET_DIAG_INFO)};
+      .info = net::attribute_of(net::behind(message, sizeof(inet_diag_msg)), INET_DIAG_INFO)};
 }
 
-void for_each_reply(std::span<const std::byte> datagram,
-                    const std::function<void(const Reply&)>& visit) {
-  while (const auto header = front<nlmsghdr>(datagram)) {
-    if (header->nlmsg_len < sizeof(nlmsghdr) || header->nlmsg_len > datagram.size()) {
-      return;
-    }
-    visit(reply_of(*header,
-                   datagram.subspan(sizeof(nlmsghdr), header->nlmsg_len - sizeof(nlmsghdr))));
-    datagram = behind(datagram, header->nlmsg_len);
+Reply reply_of(const nlmsghdr& header, std::span<const std::byte> payload) {
+  Reply reply{.sequence = header.nlmsg_seq,
+              .error = net::error_in(header, payload),
+              .is_done = header.nlmsg_type == NLMSG_DONE};
+  if (header.nlmsg_type == SOCK_DIAG_BY_FAMILY) {
+    reply.reading = parse_reading(payload);
   }
+  return reply;
 }
 
 record::SocketSample sample_of(const Reading& reading, const net::TcpInfo& info) {

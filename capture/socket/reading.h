@@ -7,10 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 
+#include "base/net/netlink.h"
 #include "base/net/tcp_info.h"
 #include "base/record/samples.h"
 #include "capture/packet/packet.h"
@@ -47,8 +47,15 @@ struct Reply {
   bool is_done = false;  // the end of a dump
 };
 
-void for_each_reply(std::span<const std::byte> datagram,
-                    const std::function<void(const Reply&)>& visit);
+Reply reply_of(const nlmsghdr& header, std::span<const std::byte> payload);
+
+// visit(const Reply&). A template, so that nothing is allocated per datagram.
+template <class Visit>
+void for_each_reply(std::span<const std::byte> datagram, Visit&& visit) {
+  net::for_each_message(datagram, [&](const nlmsghdr& header, std::span<const std::byte> payload) {
+    visit(reply_of(header, payload));
+  });
+}
 
 // Without the time, the flow and the direction. What the kernel does not report stays unknown.
 record::SocketSample sample_of(const Reading& reading, const net::TcpInfo& info);

@@ -1,25 +1,16 @@
 #include "capture/step/period_search.h"
 
-#include <kiss_fftr.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
+#include <complex>
 #include <span>
 #include <vector>
 
+#include <unsupported/Eigen/FFT>
+
 namespace chokepoint::capture::step {
 namespace {
-
-struct Free {
-  void operator()(kiss_fftr_state* plan) const { kiss_fftr_free(plan); }
-};
-using Plan = std::unique_ptr<kiss_fftr_state, Free>;
-
-Plan plan_of(std::size_t bins, bool is_back) {
-  return Plan(kiss_fftr_alloc(static_cast<int>(bins), is_back ? 1 : 0, nullptr, nullptr));
-}
 
 // Values set by the jobs of docs/internals/run-steps.md.
 constexpr std::int64_t kWindowBins = 512;  // bins
@@ -123,21 +114,21 @@ bool modulates_traffic(const Candidate& candidate, const Candidate& inside) {
 class Autocorrelation {
  public:
   explicit Autocorrelation(std::size_t max_bins)
-      : length_(std::bit_ceil(2 * max_bins)),
-        forth_(plan_of(length_, false)),
-        back_(plan_of(length_, true)),
-        time_(length_),
-        frequency_(length_ / 2 + 1) {}
+      : length_(std::bit_ceil(2 * max_bins)), time_(length_), frequency_(length_ / 2 + 1) {
+    fft_.SetFlag(Fft::HalfSpectrum);  // of a real series the other half is its mirror
+    fft_.SetFlag(Fft::Unscaled);      // forth and back multiplies by the length
+  }
 
   // For each lag up to `max_lag`, over the bins that overlap. The mean of the series should be 0.
   std::vector<float> of(std::span<const float> series, std::size_t max_lag) {
     std::ranges::fill(time_, 0.F);
     std::ranges::copy(series, time_.begin());
-    kiss_fftr(forth_.get(), time_.data(), frequency_.data());
-    for (kiss_fft_cpx& part : frequency_) {
-      part = {part.r * part.r + part.i * part.i, 0};
+    const auto count = static_cast<Fft::Index>(length_);
+    fft_.fwd(frequency_.data(), time_.data(), count);
+    for (std::complex<float>& part : frequency_) {
+      part = std::norm(part);
     }
-    kiss_fftri(back_.get(), frequency_.data(), time_.data());
+    fft_.inv(time_.data(), frequency_.data(), count);
     double left = 0;  // energy of the overlapping bins, on each side
     for (const float value : series) {
       left += static_cast<double>(value) * value;
@@ -157,11 +148,12 @@ class Autocorrelation {
   }
 
  private:
+  using Fft = Eigen::FFT<float>;
+
   std::size_t length_;
-  Plan forth_;
-  Plan back_;
+  Fft fft_;  // keeps its tables and its scratch space from the first call on
   std::vector<float> time_;
-  std::vector<kiss_fft_cpx> frequency_;
+  std::vector<std::complex<float>> frequency_;
 };
 
 namespace {

@@ -1,4 +1,4 @@
-// Texts of strangers in every format of export: CSV, JSON, Prometheus.
+// Texts of strangers in formats of export: CSV, JSON. Prometheus': tests/base/metrics.
 #include "base/cli/text.h"
 
 #include <gtest/gtest.h>
@@ -73,25 +73,6 @@ TEST(ExportText, SecondsAreExact) {
   EXPECT_EQ(seconds(1'234'567'890'123'456'789), "1234567890.123456789");
   EXPECT_EQ(seconds(-5), "-0.000000005");
   EXPECT_EQ(seconds(-1'500'000'000), "-1.500000000");
-}
-
-TEST(ExportText, NamesOfLabelsArePlain) {
-  EXPECT_EQ(label_name("batch size/\xC3\xA4"), "batch_size___");
-  EXPECT_EQ(label_name("a_B9"), "a_B9");
-}
-
-TEST(MetricTextOf, WritesAFamilyOnceAndASampleOnce) {
-  MetricText text(MetricText::Labels{{"run", "r"}});
-  text.counter("a_total", "Of a.", 1, {{"node", "x"}});
-  text.gauge("b", "Of b.", 0.5);
-  text.counter("a_total", "Of a.", 2, {{"node", "y\"\\\n"}});
-  text.counter("a_total", "Of a.", 3, {{"node", "x"}});
-  text.gauge("c", "Not known.", std::nullopt);
-  EXPECT_EQ(text.text(),
-            "# HELP chokepoint_a_total Of a.\n# TYPE chokepoint_a_total counter\n"
-            "chokepoint_a_total{run=\"r\",node=\"x\"} 3\n"
-            "chokepoint_a_total{run=\"r\",node=\"y\\\"\\\\\\n\"} 2\n"
-            "# HELP chokepoint_b Of b.\n# TYPE chokepoint_b gauge\nchokepoint_b{run=\"r\"} 0.5\n");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST(Libraries, TheRunningHostIsAskedWithoutHarm) {
 }
 
 TEST(Libraries, TheBuildNamesWhatItStandsOn) {
-  EXPECT_THAT(build_features(), testing::Contains(testing::Pair("libmnl", testing::Not(""))));
+  EXPECT_THAT(build_features(), testing::Contains(testing::Pair("boost", testing::Not(""))));
   EXPECT_THAT(build_features(),
               testing::Contains(testing::Pair("sqlite", testing::StartsWith("3"))));
 }

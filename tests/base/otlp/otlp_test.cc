@@ -65,6 +65,27 @@ std::string hexadecimal(std::string_view bytes) {
   return text;
 }
 
+TEST(OtlpMetrics, ArePointsOfEachSample) {
+  metrics::MetricText text(metrics::Labels{{"run", "r"}});
+  text.counter("sent_bytes_total", "Of the job.", 2, {{"node", "x"}});
+  text.counter("sent_bytes_total", "Of the job.", 3, {{"node", "y"}});
+  text.gauge("step_seconds", "Of a step.", 0.5);
+  const std::vector<Point> points = points_of(text, 5, 9);
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_EQ(points[0].name, "chokepoint_sent_bytes_total");
+  EXPECT_EQ(points[0].description, "Of the job.");
+  EXPECT_EQ(points[0].unit, "By");
+  EXPECT_TRUE(points[0].is_counter);
+  EXPECT_EQ(points[0].start_ns, 5);
+  EXPECT_EQ(points[0].time_ns, 9);
+  EXPECT_EQ(points[0].value, 2);
+  EXPECT_EQ(points[0].attributes, (Attributes{{"node", std::string("x")}}));
+  EXPECT_EQ(points[1].value, 3);
+  EXPECT_EQ(points[2].unit, "s");
+  EXPECT_FALSE(points[2].is_counter);
+  EXPECT_TRUE(points[2].attributes.empty());
+}
+
 TEST(OtlpMetrics, OfOneNameAreOneMetric) {
   const json document = json::parse(metrics_document(kResource, kPoints, Form::Json));
   const json& metrics = document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];

@@ -1,7 +1,6 @@
 // Grafana's dashboard against what --metrics serves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prometheus/metric_family.h>
 
 #include <fstream>
 #include <regex>
@@ -51,10 +50,11 @@ class Dashboard : public testing::Test {
 
 TEST_F(Dashboard, NamesNothingThatIsNotServed) {
   std::map<std::string, std::set<std::string>> served;  // labels by name
-  for (const auto& family : families_of(all_figures())) {
+  const metrics::MetricText metrics = metrics_of(all_figures());
+  for (const metrics::MetricText::Family& family : metrics.families()) {
     served[family.name];
-    for (const auto& label : family.metric.front().label) {
-      served[family.name].insert(label.name);
+    for (const auto& [name, value] : family.samples.front().labels) {
+      served[family.name].insert(name);
     }
   }
   static const std::regex metric("chokepoint_[a-z_]+");
@@ -71,9 +71,10 @@ TEST_F(Dashboard, NamesNothingThatIsNotServed) {
 
 TEST_F(Dashboard, EveryLegendNamesLabelsThatAreThere) {
   std::set<std::string> labels{"node", "job", "instance"};  // joined, or given by Prometheus
-  for (const auto& family : families_of(all_figures())) {
-    for (const auto& label : family.metric.front().label) {
-      labels.insert(label.name);
+  const metrics::MetricText metrics = metrics_of(all_figures());
+  for (const metrics::MetricText::Family& family : metrics.families()) {
+    for (const auto& [name, value] : family.samples.front().labels) {
+      labels.insert(name);
     }
   }
   static const std::regex label(R"(\{\{([a-z_]+)\}\})");

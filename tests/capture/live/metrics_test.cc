@@ -1,7 +1,6 @@
 #include "capture/live/metrics.h"
 
 #include <gmock/gmock.h>
-#include <prometheus/metric_family.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -55,7 +54,7 @@ std::string scraped(int port, const std::string& what = "GET /metrics") {
   }
 }
 
-// "name{labels}" to value, of what this program adds to the library's own.
+// "name{labels}" to value.
 std::map<std::string, double> samples_of(const std::string& response) {
   std::map<std::string, double> samples;
   std::istringstream lines(response);
@@ -293,9 +292,11 @@ TEST(MetricFamilies, HaveNamesAfterPrometheusConventions) {
   figures.counters.waits = {{.rank = 3, .read_s = 1}};
   figures.counters.busiest_thread_percent = 50;
   std::set<std::string> names;
-  for (const prometheus::MetricFamily& family : families_of(figures)) {
+  const metrics::MetricText metrics = metrics_of(figures);
+  for (const metrics::MetricText::Family& family : metrics.families()) {
     EXPECT_THAT(family.name, testing::MatchesRegex("chokepoint_[a-z_]+"));
-    EXPECT_EQ(family.type == prometheus::MetricType::Counter, family.name.ends_with("_total"));
+    EXPECT_EQ(family.is_counter, family.name.ends_with("_total"));
+    EXPECT_FALSE(family.samples.empty()) << family.name;
     EXPECT_THAT(family.help, EndsWith("."));
     EXPECT_TRUE(names.insert(family.name).second) << family.name;
   }
@@ -304,16 +305,20 @@ TEST(MetricFamilies, HaveNamesAfterPrometheusConventions) {
 TEST(MetricFamilies, KeepLabelsApartThatPrometheusCouldNot) {
   Figures figures;
   figures.labels = {{"a-b", "1"}, {"a.b", "2"}, {"ä", "x\"y\n"}};
-  const auto families = families_of(figures);
+  const metrics::MetricText metrics = metrics_of(figures);
   std::set<std::string> names;
-  for (const auto& label : families.front().metric.front().label) {
-    EXPECT_THAT(label.name, testing::MatchesRegex("[a-z_]+"));
-    EXPECT_TRUE(names.insert(label.name).second) << label.name;
+  for (const auto& [name, value] : metrics.families().front().samples.front().labels) {
+    EXPECT_THAT(name, testing::MatchesRegex("[a-z_]+"));
+    EXPECT_TRUE(names.insert(name).second) << name;
   }
+  EXPECT_THAT(metrics.text(), HasSubstr(R"(,label_a_b="1",label___="x\"y\n"} 1)"
+                                        "\n"));
 }
 
 TEST(MetricFamilies, HaveNoSampleOfWhatIsNotKnown) {
-  for (const prometheus::MetricFamily& family : families_of({})) {
+  const metrics::MetricText metrics = metrics_of({});
+  EXPECT_THAT(metrics.families(), Not(testing::IsEmpty()));
+  for (const metrics::MetricText::Family& family : metrics.families()) {
     EXPECT_THAT(family.name, Not(testing::AnyOf(HasSubstr("step"), HasSubstr("nic"),
                                                 HasSubstr("core"), HasSubstr("limited"))));
   }
