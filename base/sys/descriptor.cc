@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,13 +18,26 @@ namespace {
 
 constexpr std::size_t kBeside = 128;  // libraries, name servers, what was inherited
 
-// Old kernels do not know close_range().
+// How many descriptors this process may have had open; some may be from before its limit was
+// lowered, but nobody knows these.
+int descriptor_limit() {
+  rlimit limit{};
+  constexpr rlim_t kMost = 1 << 20;  // as systems have it
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<int>(std::min(limit.rlim_max, kMost))
+                                               : static_cast<int>(kMost);
+}
+
+// By number: old C libraries do not know close_range(), and old kernels have no such call. `end`:
+// -1 for all that follow.
 void close_between(int first, int end) {
-  if (first < end &&
-      close_range(static_cast<unsigned>(first), static_cast<unsigned>(end - 1), 0) != 0) {
-    for (int number = first; number < end; ++number) {
-      ::close(number);
-    }
+  const unsigned last = end < 0 ? ~0U : static_cast<unsigned>(end) - 1;
+  if ((end >= 0 && first >= end) ||
+      syscall(SYS_close_range, static_cast<unsigned>(first), last, 0) == 0) {
+    return;
+  }
+  const int limit = end < 0 ? descriptor_limit() : end;
+  for (int number = first; number < limit; ++number) {
+    ::close(number);
   }
 }
 
@@ -73,7 +87,7 @@ void close_all_but(std::vector<int> kept) {
     close_between(next, descriptor);
     next = std::max(next, descriptor + 1);
   }
-  closefrom(next);
+  close_between(next, -1);
   const Descriptor nothing = open_nothing();
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     const bool is_kept =

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,81 +22,10 @@
 #include "base/sys/child_output.h"
 #include "base/sys/clock.h"
 #include "base/sys/number.h"
+#include "base/sys/thread.h"
 
 namespace chokepoint::sys {
 namespace {
-
-// All, or all but the ignored. By bytes: sigfillset() leaves out the C library's own two, and
-// posix_spawn would leave those ignored.
-sigset_t reset_signals(bool keep_ignored) {
-  sigset_t reset;
-  std::memset(&reset, 0xff, sizeof(reset));
-  for (int number = 1; keep_ignored && number < NSIG; ++number) {
-    struct sigaction action{};
-    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
-      sigdelset(&reset, number);
-    }
-  }
-  return reset;
-}
-
-// The arguments of posix_spawn: owned for one call.
-class SpawnPlan {
- public:
-  SpawnPlan() {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawnattr_init(&attributes_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-
-  void arrange(const Spawn& spawn) {
-    redirect(spawn.in, STDIN_FILENO);
-    redirect(spawn.out, STDOUT_FILENO);
-    redirect(spawn.err, STDERR_FILENO);
-    if (!spawn.folder.empty()) {
-      posix_spawn_file_actions_addchdir_np(&actions_, spawn.folder.c_str());
-    }
-    if (spawn.foreground && isatty(STDIN_FILENO) == 1) {
-      posix_spawn_file_actions_addtcsetpgrp_np(&actions_, STDIN_FILENO);
-    }
-    if (spawn.terminal >= 0) {
-      posix_spawn_file_actions_addtcsetpgrp_np(&actions_, spawn.terminal);
-    }
-    // The child starts as from a shell: its own group, no signal blocked or ignored, whatever this
-    // process did with its own.
-    const sigset_t reset = reset_signals(spawn.keep_ignored);
-    posix_spawnattr_setsigmask(&attributes_, &spawn.blocked);
-    posix_spawnattr_setsigdefault(&attributes_, &reset);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    constexpr int kFlags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP;
-    posix_spawnattr_setflags(&attributes_, static_cast<short>(kFlags));
-  }
-
-  int run(pid_t* pid, char** arguments, char** environment) const {
-    return posix_spawnp(pid, arguments[0], &actions_, &attributes_, arguments, environment);
-  }
-
- private:
-  void redirect(int from, int to) {
-    if (from >= 0) {
-      posix_spawn_file_actions_adddup2(&actions_, from, to);
-    }
-  }
-
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
-};
-
-int spawn_by_plan(const Spawn& spawn, char** arguments, char** environment, pid_t* pid) {
-  SpawnPlan plan;
-  plan.arrange(spawn);
-  return plan.run(pid, arguments, environment);
-}
 
 // In this process's own order, with entries that no shell would make: a name twice, no '='.
 std::vector<std::string> merged_environment(const Spawn& spawn) {
@@ -131,48 +59,111 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 // By notice_children(), of this process's caller.
 bool had_children_ignored = false;
 
-// As SpawnPlan does for a job: posix_spawn() leaves no signal ignored in the child that has its
-// default here. Returns errno.
-int fork_ignoring_children(const Spawn& spawn, char** arguments, char** environment, pid_t* pid) {
+// In a child that shares nothing with other threads but memory: no allocation, no lock.
+
+// By number, with a `struct sigaction` of the kernel's that is all zeros: sigaction() leaves out
+// the C library's own two signals, and these would stay ignored.
+void reset_signal(int number) {
+  constexpr std::size_t kSetBytes = 8;
+  const std::array<unsigned long, 4> by_default{};
+  syscall(SYS_rt_sigaction, number, by_default.data(), nullptr, kSetBytes);
+}
+
+// The child starts as from a shell: its own group, no signal blocked or ignored, whatever this
+// process did with its own. Returns errno of what failed.
+int arrange(const Spawn& spawn) {
+  for (int number = 1; number < NSIG; ++number) {
+    if (!spawn.keep_ignored || !is_ignored(number)) {
+      reset_signal(number);
+    }
+  }
+  if (spawn.keep_ignored) {
+    ignore_children_as_before();
+  }
+  setpgid(0, 0);
+  const bool has_terminal = spawn.foreground && isatty(STDIN_FILENO) == 1;
+  const int terminal = spawn.terminal >= 0 ? spawn.terminal : has_terminal ? STDIN_FILENO : -1;
+  if (terminal >= 0) {
+    tcsetpgrp(terminal, getpid());
+  }
+  for (const auto& [from, to] :
+       {std::pair(spawn.in, STDIN_FILENO), std::pair(spawn.out, STDOUT_FILENO),
+        std::pair(spawn.err, STDERR_FILENO)}) {
+    if (from >= 0 && dup2(from, to) < 0) {
+      return errno;
+    }
+  }
+  return spawn.folder.empty() || chdir(spawn.folder.c_str()) == 0 ? 0 : errno;
+}
+
+[[noreturn]] void become(const Spawn& spawn, char** arguments, char** environment, int report) {
+  int code = arrange(spawn);
+  if (code == 0) {
+    pthread_sigmask(SIG_SETMASK, &spawn.blocked, nullptr);
+    execvpe(arguments[0], arguments, environment);
+    code = errno;
+  }
+  [[maybe_unused]] const ssize_t put = write(report, &code, sizeof code);
+  _exit(EXIT_FAILURE);
+}
+
+// Returns errno. posix_spawn() of an old C library cannot give a child the terminal, or a folder.
+int start_child(const Spawn& spawn, char** arguments, char** environment, pid_t* pid) {
   std::array<int, 2> report{};
   if (pipe2(report.data(), O_CLOEXEC) != 0) {
     return errno;
   }
   const Descriptor ours(report[0]);
   Descriptor theirs(report[1]);
+  // No handler of this process runs in the child, and the terminal does not stop it for taking it.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   *pid = fork();
-  if (*pid < 0) {
-    return errno;
-  }
-  int code = 0;
+  const int forked = errno;
   if (*pid == 0) {
-    setpgid(0, 0);
-    if (spawn.terminal >= 0) {
-      tcsetpgrp(spawn.terminal, getpid());
-    }
-    for (const auto& [from, to] :
-         {std::pair(spawn.in, STDIN_FILENO), std::pair(spawn.out, STDOUT_FILENO),
-          std::pair(spawn.err, STDERR_FILENO)}) {
-      if (from >= 0) {
-        dup2(from, to);
-      }
-    }
-    ignore_children_as_before();
-    pthread_sigmask(SIG_SETMASK, &spawn.blocked, nullptr);
-    execvpe(arguments[0], arguments, environment);
-    code = errno;
-    [[maybe_unused]] const ssize_t put = write(theirs.get(), &code, sizeof code);
-    _exit(EXIT_FAILURE);
+    become(spawn, arguments, environment, theirs.get());
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (*pid < 0) {
+    return forked;
   }
   theirs.reset();
+  int code = 0;
   if (read(ours.get(), &code, sizeof code) == sizeof code) {
     waitpid(*pid, nullptr, 0);
   }
   return code;
 }
 
+// Linux before 5.3 has no descriptor of a process: a thread waits for the child, and leaves it to
+// be reaped by whoever started it.
+Descriptor watch_by_thread(pid_t pid) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return {};
+  }
+  Descriptor readable(ends[0]);
+  auto waiter = start_thread("wait for child", [pid, end = Descriptor(ends[1])] {
+    siginfo_t ended{};
+    while (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT) != 0 &&
+           errno == EINTR) {
+    }
+    [[maybe_unused]] const ssize_t told = write(end.get(), "", 1);
+  });
+  if (!waiter) {
+    return {};
+  }
+  waiter->detach();
+  return readable;
+}
+
 // By number: glibc 2.36 declares pidfd_open() without C linkage.
-int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+Descriptor watch(pid_t pid) {
+  Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  return pidfd || errno != ENOSYS ? std::move(pidfd) : watch_by_thread(pid);
+}
 
 ExitStatus status_of(int raw) {
   constexpr int kSignalBase = 128;
@@ -183,6 +174,11 @@ ExitStatus status_of(int raw) {
 }
 
 }  // namespace
+
+bool is_ignored(int number) {
+  struct sigaction action{};
+  return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
 
 void notice_children() {
   had_children_ignored = signal(SIGCHLD, SIG_DFL) == SIG_IGN || had_children_ignored;
@@ -201,16 +197,15 @@ Result<Process> Process::start(const Spawn& spawn) {
   std::vector<std::string> arguments = spawn.command;
   std::vector<std::string> environment = merged_environment(spawn);
   pid_t pid = -1;
-  const bool ignores_children = spawn.keep_ignored && had_children_ignored;
-  const int code = (ignores_children ? fork_ignoring_children : spawn_by_plan)(
-      spawn, pointers(arguments).data(), pointers(environment).data(), &pid);
+  const int code =
+      start_child(spawn, pointers(arguments).data(), pointers(environment).data(), &pid);
   if (code != 0) {
     Error error = from_errno(code, "start", spawn.command[0]);
     error.next_step = code == ENOENT ? "is it installed, and in PATH?" : "";
     return fail(std::move(error));
   }
   // The child is not reaped before this, so the number cannot be another process's.
-  return Process(pid, Descriptor(open_pidfd(pid)));
+  return Process(pid, watch(pid));
 }
 
 Result<Process> Process::fork(const std::function<int()>& work) { return fork_with(work, true); }
@@ -238,7 +233,7 @@ Result<Process> Process::fork_with(const std::function<int()>& work, bool ends_w
     }
   }
   setpgid(pid, pid);  // both do, so that neither has to wait for the other
-  return Process(pid, Descriptor(open_pidfd(pid)));
+  return Process(pid, watch(pid));
 }
 
 Result<> Process::signal(int number) const {

@@ -46,6 +46,9 @@ struct Spawn {
   sigset_t blocked = {};  // in the child
 };
 
+// Whether this process ignores a signal.
+bool is_ignored(int number);
+
 // Some callers leave SIGCHLD ignored, and then the kernel keeps no exit status of a child. Before
 // the first child: the signal has its default from here on, but in children with `keep_ignored`.
 void notice_children();

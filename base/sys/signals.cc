@@ -7,21 +7,12 @@
 #include <cerrno>
 
 namespace chokepoint::sys {
-namespace {
-
-// A signal that is blocked waits, even where it is ignored.
-bool is_ignored(int number) {
-  struct sigaction action{};
-  return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
-}  // namespace
-
 Result<Signals> Signals::watch(std::initializer_list<int> numbers) {
   sigset_t set;
   sigset_t before;
   sigemptyset(&set);
   for (const int number : numbers) {
+    // A signal that is blocked waits, even where it is ignored.
     if (number != SIGHUP || !is_ignored(SIGHUP)) {
       sigaddset(&set, number);
     }

@@ -49,6 +49,10 @@ Result<std::unique_ptr<Attached>> attach_process(pid_t pid, const sys::Root& roo
     return fail(ErrorKind::Usage, "watch", subject, "it is a thread",
                 "give the process that it belongs to");
   }
+  if (!process && errno == ENOSYS) {
+    return fail(ErrorKind::Unsupported, "watch", subject, "Linux before 5.3 has no call for it",
+                "start the job under 'chokepoint run', or give its cgroup");
+  }
   if (!process) {
     return fail(from_errno(errno, "watch", subject));
   }
