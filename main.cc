@@ -4,6 +4,8 @@
 
 #include "analysis/commands/commands.h"
 #include "base/cli/dispatch.h"
+#include "base/install/install.h"
+#include "base/sys/library.h"
 #include "base/sys/process.h"
 #include "capture/commands/commands.h"
 #include "preflight/agent/service.h"
@@ -48,6 +50,9 @@ cli::Registry before_a_job() {
 int main(int argc, char** argv) {
   sys::end_with_parent();
   sys::notice_children();
+#ifdef CHOKEPOINT_PORTABLE
+  sys::carry_files(sys::files_in_this_program());
+#endif
   const cli::Program program{
       .name = "chokepoint",
       .version = CHOKEPOINT_VERSION,
@@ -77,6 +82,8 @@ int main(int argc, char** argv) {
                        analysis::record_show_command(),
                        analysis::record_send_command(),
                    }},
+              {.title = "This program",
+               .commands = {analysis::demo_command(), install::install_command()}},
           },
       .quick_start = {{"chokepoint doctor", "is this host ready?"},
                       {"chokepoint run torchrun … train.py", "on each node: train, and be watched"},

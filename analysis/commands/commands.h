@@ -9,6 +9,7 @@ namespace chokepoint::analysis {
 
 cli::CommandFactory collect_command();
 cli::CommandFactory compare_command();
+cli::CommandFactory demo_command();
 cli::CommandFactory diagnose_command();
 cli::CommandFactory explain_command();
 cli::CommandFactory export_command();

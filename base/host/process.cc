@@ -77,9 +77,10 @@ Process read_process(const sys::Root& root) {
   if (const Result<std::string> environ = root.read(kEnvironment)) {
     process.environment = steering_variables(*environ);
   }
-  if (const auto program = root.is_live() ? sys::own_library(sys::kCaptureProgram) : std::nullopt) {
-    process.capture_program = program->string();
-    process.is_capture_allowed = sys::gives_capabilities(*program);
+  if (root.is_live()) {
+    const auto program = sys::library_beside(sys::kCaptureProgram);
+    process.is_capture_allowed = program && sys::gives_capabilities(*program);
+    process.allow_capture = sys::command_to_allow_capture();
   }
   return process;
 }

@@ -34,9 +34,10 @@ struct Process {
   std::optional<Limit> open_files;
   std::optional<Limit> core_bytes;
   std::optional<std::uint64_t> capabilities;  // the effective ones, a bit each
-  // What may be given the right to capture (see capture/main.cc), and whether it was.
-  std::optional<std::string> capture_program;
+  // Whether the program that may be given the right to capture has it (see capture/main.cc), and
+  // how it gets it, as a command to type.
   bool is_capture_allowed = false;
+  std::string allow_capture = "sudo setcap cap_net_raw+ep chokepoint-capture";
   // As steering_variables() has them. Nothing where it could not be read.
   std::optional<std::map<std::string, std::string>> environment;
 };

@@ -1,10 +1,75 @@
 #include "base/sys/library.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <map>
+#include <mutex>
 #include <system_error>
 
+#include "base/sys/descriptor.h"
+
 namespace chokepoint::sys {
+namespace {
+
+std::span<const CarriedFile> carried;
+
+std::optional<std::filesystem::path> this_program() {
+  std::error_code problem;
+  std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
+  return problem ? std::nullopt : std::optional(std::move(program));
+}
+
+// Kernels since 6.3 are asked for a file that may be run; older ones do not know the question.
+Descriptor open_memory(const std::string& name) {
+#ifndef MFD_EXEC
+  constexpr unsigned MFD_EXEC = 0x10;
+#endif
+  Descriptor memory(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_EXEC));
+  if (!memory && errno == EINVAL) {
+    memory.reset(memfd_create(name.c_str(), MFD_CLOEXEC));
+  }
+  return memory;
+}
+
+bool write_whole(int descriptor, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      return false;
+    }
+    bytes = bytes.subspan(written < 0 ? 0 : static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// A carried file, once it was asked for; open as long as this process lives.
+std::optional<std::filesystem::path> in_memory(std::string_view name) {
+  static std::mutex mutex;
+  static std::map<std::string, Descriptor, std::less<>> opened;
+  const auto file = std::ranges::find(carried, name, &CarriedFile::name);
+  if (file == carried.end()) {
+    return std::nullopt;
+  }
+  const std::lock_guard lock(mutex);
+  auto found = opened.find(name);
+  if (found == opened.end()) {
+    constexpr mode_t kRunnable = 0555;
+    Descriptor memory = open_memory(std::string(name));
+    if (!memory || !write_whole(memory.get(), file->bytes) ||
+        fchmod(memory.get(), kRunnable) != 0) {
+      return std::nullopt;
+    }
+    found = opened.emplace(name, std::move(memory)).first;
+  }
+  return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(found->second.get());
+}
+
+}  // namespace
 
 Result<Library> Library::open(const std::string& name) {
   return open(name, RTLD_LAZY | RTLD_LOCAL);
@@ -12,6 +77,19 @@ Result<Library> Library::open(const std::string& name) {
 
 Result<Library> Library::open_for_good(const std::string& name) {
   return open(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+Result<Library> Library::open_own_for_good(std::string_view name) {
+  const auto path = own_library(name);
+  if (!path) {
+    return fail(ErrorKind::NotFound, "open library", name, "not beside this program");
+  }
+  for (const CarriedFile& file : carried) {
+    if (file.needed_by == name) {
+      TRY(open_own_for_good(file.name));
+    }
+  }
+  return open_for_good(path->string());
 }
 
 Result<Library> Library::open(const std::string& name, int flags) {
@@ -36,8 +114,12 @@ void Library::Close::operator()(void* handle) const { dlclose(handle); }
 
 void* Library::symbol(const char* name) const { return dlsym(handle_.get(), name); }
 
-std::optional<std::filesystem::path> own_library(const std::filesystem::path& program,
-                                                 std::string_view name) {
+void carry_files(std::span<const CarriedFile> files) { carried = files; }
+
+std::span<const CarriedFile> carried_files() { return carried; }
+
+std::optional<std::filesystem::path> library_beside(const std::filesystem::path& program,
+                                                    std::string_view name) {
   const std::filesystem::path folder = program.parent_path();
   for (const std::filesystem::path& lib : {folder.parent_path() / "lib", folder / "lib"}) {
     std::filesystem::path path = lib / "chokepoint" / name;
@@ -49,10 +131,24 @@ std::optional<std::filesystem::path> own_library(const std::filesystem::path& pr
   return std::nullopt;
 }
 
+std::optional<std::filesystem::path> library_beside(std::string_view name) {
+  const auto program = this_program();
+  return program ? library_beside(*program, name) : std::nullopt;
+}
+
 std::optional<std::filesystem::path> own_library(std::string_view name) {
-  std::error_code problem;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
-  return problem ? std::nullopt : own_library(program, name);
+  auto beside = library_beside(name);
+  return beside ? beside : in_memory(name);
+}
+
+std::string command_to_allow_capture() {
+  const std::filesystem::path own = this_program().value_or("chokepoint");
+  const auto helper =
+      own.filename() == kCaptureProgram ? std::optional(own) : library_beside(kCaptureProgram);
+  if (!helper && !carried.empty()) {
+    return "sudo " + own.string() + " install --allow-capture";
+  }
+  return "sudo setcap cap_net_raw+ep " + (helper ? helper->string() : std::string(kCaptureProgram));
 }
 
 }  // namespace chokepoint::sys

@@ -2,9 +2,11 @@
 // with the object; its functions must not be called after that. Move only.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -20,6 +22,8 @@ class Library {
   // Stays in memory when it is closed, as what has threads of its own must: they may outlive the
   // last call.
   static Result<Library> open_for_good(const std::string& name);
+  // One of this program's own (own_library() below), with what it needs of those that are carried.
+  static Result<Library> open_own_for_good(std::string_view name);
 
   // Null where it has no such function. Function is a type such as int(unsigned*).
   template <class Function>
@@ -79,14 +83,35 @@ constexpr bool kSameType = std::is_same_v<typename Shape<Own>::Type, typename Sh
 //
 //   …/bin/chokepoint   …/lib/chokepoint/NAME     installed, or the tarball
 //   build/chokepoint   build/lib/chokepoint/NAME the build tree
+//
+// else in the program itself, where it was built as one file (packaging/portable).
 
 // The program among them that may be given the right to capture: capture/main.cc.
 inline constexpr std::string_view kCaptureProgram = "chokepoint-capture";
 
-// The absolute path; nothing where there is none.
-std::optional<std::filesystem::path> own_library(const std::filesystem::path& program,
-                                                 std::string_view name);
-// By /proc/self/exe.
+struct CarriedFile {
+  std::string_view name;
+  std::span<const std::byte> bytes;
+  std::string_view needed_by = {};  // another carried library, which is opened after this one
+};
+
+// Where this is a program of one piece: packaging/portable defines it.
+std::span<const CarriedFile> files_in_this_program();
+
+// What this program carries from here on. `files` outlives all that asks. Before other threads run.
+void carry_files(std::span<const CarriedFile> files);
+std::span<const CarriedFile> carried_files();
+
+// The absolute path of one that lies beside a program; nothing where there is none.
+std::optional<std::filesystem::path> library_beside(const std::filesystem::path& program,
+                                                    std::string_view name);
+// Of this program, by /proc/self/exe.
+std::optional<std::filesystem::path> library_beside(std::string_view name);
+// The same, or of a carried file in memory: others can open it while this process lives. Any
+// thread.
 std::optional<std::filesystem::path> own_library(std::string_view name);
+
+// What gives users the right to capture, as a command to type.
+std::string command_to_allow_capture();
 
 }  // namespace chokepoint::sys

@@ -1,6 +1,5 @@
 #include "capture/source/helper.h"
 
-#include <fmt/format.h>
 #include <linux/capability.h>
 #include <unistd.h>
 
@@ -36,13 +35,12 @@ std::optional<std::filesystem::path> helper_program() {
 }
 
 std::string how_to_allow_capture() {
-  const auto helper = helper_program();
-  return fmt::format("run as root, or once: sudo setcap cap_net_raw+ep {}",
-                     helper ? helper->string() : std::string(sys::kCaptureProgram));
+  return "run as root, or once: " + sys::command_to_allow_capture();
 }
 
 void become_helper_if_needed() {
-  const auto helper = helper_program();
+  // One that is carried has no capabilities.
+  const auto helper = sys::library_beside(sys::kCaptureProgram);
   if (sys::has_capability(CAP_NET_RAW) || !helper || *helper == this_program() ||
       !sys::gives_capabilities(*helper)) {
     return;

@@ -158,6 +158,12 @@ double wall_less_monotonic_ms(const sys::Clock& clock) {
   return static_cast<double>(wall - before - half) / 1e6;
 }
 
+// Its module may be there where libgloo is not.
+bool has_gloo() {
+  const auto module = sys::own_library(kGlooModule);
+  return module && sys::Library::open(module->string());
+}
+
 HostFacts read_facts(const sys::Root& root) { return facts_of(root, host::read_network(root)); }
 
 HostFacts facts_of(const sys::Root& root, const host::Network& network) {
@@ -169,7 +175,7 @@ HostFacts facts_of(const sys::Root& root, const host::Network& network) {
       .congestion_control = sysctls.text("net.ipv4.tcp_congestion_control").value_or(""),
       .cpus = host::read_cpu(root).online,
       .gpus = count_gpus(root),
-      .has_gloo = sys::own_library(kGlooModule).has_value()};
+      .has_gloo = has_gloo()};
   for (const host::Nic& nic : network.nics) {
     if (is_shown(nic) && facts.interfaces.size() < kMaxInterfaces) {
       facts.interfaces.push_back(facts_of(network, nic));

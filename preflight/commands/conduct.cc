@@ -63,7 +63,7 @@ LaunchWanted launch_wanted(const Conduct& conduct, int interrupt, const cli::Con
       .port = conduct.port,
       .key = conduct.key,
       .program = conduct.program,
-      .tarball = conduct.tarball,
+      .copy = conduct.copy,
       .version = context.version,
       .interrupt = interrupt,
       .report = [&context](const std::string& words) { print_line(context, words); }};

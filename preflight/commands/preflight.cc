@@ -80,7 +80,7 @@ class PreflightCommand final : public cli::Command {
   std::int64_t seed_ = 0;
   std::string launcher_ = "none";
   std::string program_ = {};
-  std::string tarball_ = {};
+  std::string copy_ = {};
   std::string key_file_ = {};
   bool ipv4_ = false;
   bool ipv6_ = false;
@@ -132,8 +132,9 @@ void PreflightCommand::define(cli::Flags& flags) {
       .choice("launch", &launcher_, {"none", "ssh", "slurm", "mpirun"},
               "start agents on the hosts; none: 'chokepoint serve' runs there")
       .option("program", &program_, "PATH", "with --launch: the chokepoint to run on those hosts")
-      .option("tarball", &tarball_, "FILE",
-              "with --launch: the tarball to copy to hosts without chokepoint")
+      .option("copy", &copy_, "FILE",
+              "with --launch: the program of a release to copy to hosts without chokepoint; "
+              "default: this one")
       .option("wait", &wait_, "TIME",
               "how long to retry hosts where nothing listens yet; 0: none, with --launch 60 s")
       .group("How thoroughly")
@@ -193,7 +194,7 @@ Result<> PreflightCommand::check_times() const {
 // What a launcher alone uses; and the agents that it starts listen at one port.
 Result<> PreflightCommand::check_launch(const Conduct& made) const {
   if (launcher_ == "none") {
-    const std::string lone = !program_.empty() ? "--program" : !tarball_.empty() ? "--tarball" : "";
+    const std::string lone = !program_.empty() ? "--program" : !copy_.empty() ? "--copy" : "";
     return lone.empty() ? Result<>() : fail(ErrorKind::Usage, "", lone, "needs --launch");
   }
   for (const coordinator::HostWanted& host : made.wanted.hosts) {
@@ -215,7 +216,7 @@ Result<Conduct> PreflightCommand::prepare(const cli::Context& context) {
   made.launcher = launcher_named(launcher_);
   made.port = static_cast<std::uint16_t>(hosts_.port);
   made.program = program_;
-  made.tarball = tarball_;
+  made.copy = copy_;
   made.appear = launcher_ == "none" ? in_ms(wait_) : milliseconds(kLaunchTime);
   Result<> fine = check_times();
   take(made.wanted.effort, effort(), fine);

@@ -45,7 +45,7 @@ struct Conduct {
   Launcher launcher = Launcher::None;
   std::uint16_t port = control::kPort;  // of agents that are started
   std::string program = {};
-  std::string tarball = {};
+  std::string copy = {};
   std::chrono::milliseconds appear{0};  // for so long an agent may not be there yet
 };
 

@@ -27,8 +27,8 @@ std::optional<Copy> copy_for(const LaunchMethod& method, const LaunchWanted& wan
   if (!method.can_copy) {
     return {};
   }
-  Result<Copy> copy = wanted.tarball.empty() ? Copy::of_installation(own_program, wanted.version)
-                                             : Copy::of_file(wanted.tarball, wanted.version);
+  Result<Copy> copy = wanted.copy.empty() ? Copy::of_this_program(own_program, wanted.version)
+                                          : Copy::of_file(wanted.copy, wanted.version);
   return copy ? std::optional(std::move(*copy)) : std::nullopt;
 }
 
@@ -77,12 +77,12 @@ Result<> HostsWork::start_agent(std::size_t number, Children& children) {
 
 Result<> HostsWork::start_copy(std::size_t number, Children& children) {
   Host& host = hosts_[number];
-  TRY(const sys::Descriptor tarball, copy_->open());
+  TRY(const sys::Descriptor program, copy_->open());
   host.stage = Stage::Copying;
   news_.push_back(fmt::format("copying chokepoint to {}", host.name));
   return children.start(number, {.command = method_.command(host.name, copy_words(copy_->name())),
                                  .environment = method_.environment,
-                                 .in = tarball.get()});
+                                 .in = program.get()});
 }
 
 Result<> HostsWork::start(std::size_t number, Children& children) {
@@ -158,8 +158,8 @@ Error HostsWork::absent(const Host& host) const {
     error.reason +=
         fmt::format(", and this one is made for {}, not for {}", own_machine(), host.machine);
   } else if (method_.can_copy) {
-    error.reason += ", and the one here is not the relocatable tarball's, which could be copied";
-    error.next_step += ", or have its tarball copied: --tarball FILE";
+    error.reason += ", and the one here is not a release's one file, which could be copied";
+    error.next_step += ", or give that file: --copy FILE";
   }
   return error;
 }

@@ -16,8 +16,8 @@ Result<> check(const LaunchWanted& wanted) {
     return fail(ErrorKind::Usage, "", "the key", "one line is handed to the agents",
                 "head -c 32 /dev/urandom | base64 makes one");
   }
-  if (!wanted.tarball.empty()) {
-    TRY(Copy::of_file(wanted.tarball, wanted.version));
+  if (!wanted.copy.empty()) {
+    TRY(Copy::of_file(wanted.copy, wanted.version));
   }
   return check_names(wanted.hosts);
 }

@@ -22,7 +22,7 @@ struct LaunchWanted {
   std::string key =
       {};  // what a key file would hold; goes over standard input, never a command line
   std::string program = {};  // chokepoint on those hosts; empty: where it is found, or copied to
-  std::string tarball = {};  // copied to hosts without one; empty: made of this installation
+  std::string copy = {};     // the file that is copied to hosts without one; empty: this program
   std::string version = {};  // of this program: copies are named by it and by their content
   int interrupt = -1;        // readable once the user wants it to end
   std::function<void(const std::string&)> report = {};  // progress, in words

@@ -1,9 +1,7 @@
 #include "preflight/launch/launch_method.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sodium.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -15,7 +13,7 @@
 
 #include "base/control/handshake.h"
 #include "base/host/launcher.h"
-#include "base/sys/process.h"
+#include "base/sys/library.h"
 #include "base/sys/regular_file.h"
 
 namespace chokepoint::preflight {
@@ -38,7 +36,7 @@ constexpr std::string_view kCopy =
     "if [ -x \"$into/bin/chokepoint\" ]; then exit 0; fi; "
     "mkdir -p \"$all\"; new=$(mktemp -d \"$all/.new-XXXXXX\"); "
     "clean() { rm -rf \"$new\"; }; trap clean EXIT; trap \"exit 1\" HUP INT TERM; "
-    "tar -xzf - -C \"$new\" --strip-components=1; "
+    "mkdir \"$new/bin\"; cat >\"$new/bin/chokepoint\"; chmod 700 \"$new/bin/chokepoint\"; "
     "\"$new/bin/chokepoint\" --version >/dev/null; "
     "mv -T \"$new\" \"$into\" 2>/dev/null || [ -x \"$into/bin/chokepoint\" ]";
 
@@ -82,11 +80,6 @@ class Hash {
  public:
   Hash() { crypto_hash_sha256_init(&state_); }
 
-  void add(std::string_view bytes) {
-    crypto_hash_sha256_update(&state_, reinterpret_cast<const unsigned char*>(bytes.data()),
-                              bytes.size());
-  }
-
   Result<> add_file(const fs::path& path) {
     TRY(const sys::Descriptor file, sys::open_named("read", path));
     struct stat about{};
@@ -102,8 +95,10 @@ class Hash {
       if (count == 0) {
         return {};
       }
-      add({piece.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))});
-      bytes += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+      const auto read = static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+      crypto_hash_sha256_update(&state_, reinterpret_cast<const unsigned char*>(piece.data()),
+                                read);
+      bytes += read;
       if (bytes > kMaxFileBytes) {
         return fail(ErrorKind::Malformed, "read", path.string(), "is larger than any chokepoint");
       }
@@ -122,30 +117,6 @@ class Hash {
 
 std::string name_of(const std::string& version, const std::string& hash) {
   return fmt::format("{}{}{}", version, version.empty() ? "" : "-", hash);
-}
-
-std::vector<fs::path> files_below(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code ignored;
-  for (const char* part : {"bin", "lib"}) {
-    for (fs::recursive_directory_iterator at(folder / part, ignored), end; at != end;
-         at.increment(ignored)) {
-      if (at->is_regular_file(ignored)) {
-        files.push_back(at->path());
-      }
-    }
-  }
-  std::ranges::sort(files);
-  return files;
-}
-
-// Whether the folder brings all of its libraries along, which its licences show, rather than being
-// installed among the system's; other programs must not be copied to hosts.
-bool is_relocatable(const fs::path& folder) {
-  std::error_code ignored;
-  const fs::directory_iterator programs(folder / "bin", ignored);
-  return fs::is_directory(folder / "share/doc/chokepoint/licences", ignored) &&
-         std::distance(begin(programs), end(programs)) == 1;
 }
 
 }  // namespace
@@ -200,54 +171,17 @@ Result<Copy> Copy::of_file(const std::string& path, const std::string& version) 
   return copy;
 }
 
-Result<Copy> Copy::of_installation(const fs::path& program, const std::string& version) {
-  const fs::path folder = program.parent_path().parent_path();
-  if (program.parent_path().filename() != "bin" || !is_relocatable(folder)) {
+Result<Copy> Copy::of_this_program(const fs::path& program, const std::string& version) {
+  if (sys::carried_files().empty()) {
     return fail(ErrorKind::Unsupported, "copy", program.string(),
-                "this is not the relocatable tarball's, and nothing else can be copied",
-                "install chokepoint there, or give its tarball: --tarball FILE");
+                "this is not a release's one file, and nothing else can be copied",
+                "install chokepoint there, or give that file: --copy FILE");
   }
-  Hash hash;
-  for (const fs::path& file : files_below(folder)) {
-    hash.add(file.lexically_relative(folder).string());
-    TRY(hash.add_file(file));
-  }
-  Copy copy;
-  copy.folder_ = folder;
-  copy.name_ = name_of(version, hash.text());
+  TRY(Copy copy, of_file(program.string(), version));
+  copy.is_this_program_ = true;
   return copy;
 }
 
-Result<> Copy::make() {
-  sys::Descriptor packed(memfd_create("chokepoint-copy", MFD_CLOEXEC));
-  if (!packed) {
-    return fail(from_errno(errno, "pack", folder_.string()));
-  }
-  const std::string name = folder_.filename().string();
-  Result<sys::Process> tar =
-      sys::Process::start({.command = {"tar", "-czf", "-", "-C", folder_.parent_path().string(),
-                                       "--", name + "/bin", name + "/lib"},
-                           .out = packed.get()});
-  if (!tar) {
-    return std::unexpected(tar.error());
-  }
-  const Result<sys::ExitStatus> status = tar->wait();
-  if (!status || status->code != 0) {
-    return fail(ErrorKind::Io, "pack", folder_.string(), "tar has failed",
-                "give the tarball: --tarball FILE");
-  }
-  packed_ = std::move(packed);
-  return {};
-}
-
-Result<sys::Descriptor> Copy::open() {
-  if (file_.empty() && !packed_) {
-    TRY(make());
-  }
-  // Opened anew, so that each reader begins at the beginning.
-  const std::string path =
-      file_.empty() ? fmt::format("/proc/self/fd/{}", packed_.get()) : file_.string();
-  return sys::open_named("open", path);
-}
+Result<sys::Descriptor> Copy::open() const { return sys::open_named("open", file_); }
 
 }  // namespace chokepoint::preflight

@@ -32,7 +32,7 @@ std::string quoted(std::string_view word);
 using Words = std::vector<std::string>;
 // The first of these programs that is there and knows --leash, then the copy of this name.
 Words agent_words(std::uint16_t port, std::string_view copy, const Words& programs);
-// Makes the copy of this name out of a tarball on its standard input. It appears whole or not at
+// Makes the copy of this name out of the program on its standard input. It appears whole or not at
 // all, also if two processes make it at once; one that is there stays.
 Words copy_words(std::string_view copy);
 
@@ -50,30 +50,27 @@ struct LaunchMethod {
 // None has none.
 LaunchMethod launch_method_of(Launcher launcher);
 
-// What is copied to hosts without chokepoint: the relocatable tarball, a file that was given or one
-// that tar(1) makes of this installation if it came from a tarball. Reads files.
+// What is copied to hosts without chokepoint: this program, where it is a release's one file, or
+// such a file that was given. Reads files.
 class Copy {
  public:
-  // By a file's content, or by that of the installation around this program.
   static Result<Copy> of_file(const std::string& path, const std::string& version);
-  static Result<Copy> of_installation(const std::filesystem::path& program,
+  static Result<Copy> of_this_program(const std::filesystem::path& program,
                                       const std::string& version);
 
   // Made of version and contents: copies of one name are the same.
   const std::string& name() const { return name_; }
   // Only hosts of this machine's kind can run what runs here.
-  bool is_of_this_machine() const { return file_.empty(); }
-  // From its beginning, for one reader. Made on the first call.
-  Result<sys::Descriptor> open();
+  bool is_of_this_machine() const { return is_this_program_; }
+  // From its beginning, for one reader.
+  Result<sys::Descriptor> open() const;
 
  private:
   Copy() = default;
-  Result<> make();
 
   std::string name_;
-  std::filesystem::path file_;    // given
-  std::filesystem::path folder_;  // or to be packed
-  sys::Descriptor packed_;
+  std::filesystem::path file_;
+  bool is_this_program_ = false;
 };
 
 }  // namespace chokepoint::preflight

@@ -314,10 +314,10 @@ void check_privileges(const Process& process, Checks& checks) {
                       .next_step = "grep Cap /proc/self/status"});
     return;
   }
-  checks.push_back(privilege(
-      "privilege.capture", may(process, Capability::NetRaw) || process.is_capture_allowed,
-      "cap_net_raw", "without it 'capture' and 'run' see no packets, only sockets",
-      "sudo setcap cap_net_raw+ep " + process.capture_program.value_or("chokepoint-capture")));
+  checks.push_back(
+      privilege("privilege.capture", may(process, Capability::NetRaw) || process.is_capture_allowed,
+                "cap_net_raw", "without it 'capture' and 'run' see no packets, only sockets",
+                process.allow_capture));
   checks.push_back(privilege(
       "privilege.sockets",
       may(process, Capability::NetAdmin) && may(process, Capability::SysPtrace),

@@ -21,8 +21,11 @@ Error unusable_quic(const Error& error) {
             .reason = "not found on this host",
             .next_step = "install it; Debian's packages are named as the library is"};
   }
-  return {
-      .kind = error.kind, .operation = "", .subject = module::kModuleName, .reason = error.reason};
+  return {.kind = error.kind,
+          .operation = "",
+          .subject = module::kModuleName,
+          .reason = error.reason,
+          .next_step = "QUIC's encryption is this host's GnuTLS, 3.7.2 or newer"};
 }
 
 Result<const module::Functions*> open_quic() {
@@ -32,7 +35,7 @@ Result<const module::Functions*> open_quic() {
                 "install libngtcp2-dev and libngtcp2-crypto-gnutls-dev (Fedora: ngtcp2-devel), and "
                 "build it anew");
   }
-  const Result<sys::Library> library = sys::Library::open_for_good(path->string());
+  const Result<sys::Library> library = sys::Library::open_own_for_good(module::kModuleName);
   if (!library) {
     return fail(unusable_quic(library.error()));
   }

@@ -59,18 +59,18 @@ class OwnFilesTest : public testing::Test {
 };
 
 TEST_F(OwnFilesTest, StandBesideTheInstalledProgram) {
-  EXPECT_EQ(own_library(top_ / "bin/chokepoint", "installed.so"),
+  EXPECT_EQ(library_beside(top_ / "bin/chokepoint", "installed.so"),
             top_ / "lib/chokepoint/installed.so");
 }
 
 TEST_F(OwnFilesTest, StandBelowTheBuiltProgram) {
-  EXPECT_EQ(own_library(top_ / "build/chokepoint", "built.so"),
+  EXPECT_EQ(library_beside(top_ / "build/chokepoint", "built.so"),
             top_ / "build/lib/chokepoint/built.so");
 }
 
 TEST_F(OwnFilesTest, MayBeMissing) {
-  EXPECT_EQ(own_library(top_ / "bin/chokepoint", "other.so"), std::nullopt);
-  EXPECT_EQ(own_library(top_ / "bin/chokepoint", ""), std::nullopt);
+  EXPECT_EQ(library_beside(top_ / "bin/chokepoint", "other.so"), std::nullopt);
+  EXPECT_EQ(library_beside(top_ / "bin/chokepoint", ""), std::nullopt);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 import pathlib
 import shutil
 import signal
-import tarfile
 
 from checks import holds, same, soon
 from cluster import PORT, Cluster
@@ -24,13 +23,6 @@ class Launching:
             self.logins.serve(host, lab.programs if has_it else (), host.name not in refusing)
         self.logins.use(self.cluster.head)
         self.preflight_ = ["chokepoint", "preflight", *self.cluster.names, "--quick", "--json"]
-
-    def tarball(self):
-        """As packages are, but for libraries, which this machine has."""
-        file = self.lab.folder / "chokepoint.tar.gz"
-        with tarfile.open(file, "w:gz", compresslevel=1) as tar:
-            tar.add(self.program, "chokepoint-0/bin/chokepoint")
-        return file
 
     def start(self, *more):
         return self.cluster.head.start([*self.preflight_, *more])
@@ -64,7 +56,7 @@ def test_ssh_starts_agents_and_leaves_none(lab):
 
 def test_a_host_without_chokepoint_is_given_a_copy_and_keeps_it(lab):
     launching = Launching(lab, 2, with_program=["host1"])
-    words = ("--launch", "ssh", "--tarball", launching.tarball())
+    words = ("--launch", "ssh", "--copy", launching.program)
     same(absent(launching.run(*words)), {}, "absent")
     copies = list((launching.logins.cache(launching.cluster.hosts[1])
                    / "chokepoint" / "agents").iterdir())

@@ -86,13 +86,10 @@ class FakeHosts {
   }
   void touch(const std::string& path) const { std::ofstream(at(path)) << ""; }
 
-  // A tarball's folder that was unpacked here; the program in it.
-  fs::path installation() const {
-    const fs::path folder = at("chokepoint-1-linux");
-    program(folder / "bin/chokepoint", kAgent);
-    fs::create_directories(folder / "share/doc/chokepoint/licences");
-    program(folder / "lib/libfoo.so.1", "what it needs");
-    return folder / "bin/chokepoint";
+  // A release's one file.
+  fs::path release() const {
+    program(at("release"), kAgent);
+    return at("release");
   }
 
  private:

@@ -102,15 +102,15 @@ TEST_F(Hosts, WhereNoneIsAndNoneCanBeCopiedItIsSaidWhatToDo) {
   hosts_.add("old", kOld);
   const auto launched = launch({.hosts = {"none", "old"}});
   for (const std::size_t host : {0U, 1U}) {
-    EXPECT_THAT(describe(trouble(*launched, host)), HasSubstr("--tarball FILE"));
+    EXPECT_THAT(describe(trouble(*launched, host)), HasSubstr("--copy FILE"));
   }
 }
 
-TEST_F(Hosts, ThisInstallationIsCopiedOnceToWhereNoneIs) {
+TEST_F(Hosts, AReleaseIsCopiedOnceToWhereNoneIs) {
   hosts_.add("none");
   hosts_.add("old", kOld);
-  const fs::path own = hosts_.installation();
-  auto launched = launch({.hosts = {"none", "old"}, .version = "1"}, own);
+  const std::string release = hosts_.release().string();
+  auto launched = launch({.hosts = {"none", "old"}, .copy = release, .version = "1"});
   ASSERT_TRUE(begins("none"));
   ASSERT_TRUE(begins("old"));
   EXPECT_THAT(text_of(hosts_.at("none/begun")), HasSubstr("/.cache/chokepoint/agents/1-"));
@@ -120,7 +120,7 @@ TEST_F(Hosts, ThisInstallationIsCopiedOnceToWhereNoneIs) {
 
   fs::remove(hosts_.at("none/begun"));
   reported_.clear();
-  launched = launch({.hosts = {"none"}, .version = "1"}, own);
+  launched = launch({.hosts = {"none"}, .copy = release, .version = "1"});
   ASSERT_TRUE(begins("none"));
   launched->trouble(0);
   EXPECT_THAT(reported_, IsEmpty());
@@ -128,22 +128,22 @@ TEST_F(Hosts, ThisInstallationIsCopiedOnceToWhereNoneIs) {
 
 TEST_F(Hosts, AnotherContentIsAnotherCopy) {
   hosts_.add("none");
-  const fs::path own = hosts_.installation();
-  auto launched = launch({.hosts = {"none"}}, own);
+  const std::string release = hosts_.release().string();
+  auto launched = launch({.hosts = {"none"}, .copy = release});
   ASSERT_TRUE(begins("none"));
   launched.reset();
-  made::program(own.parent_path().parent_path() / "lib/libfoo.so.1", "another");
+  made::program(release, std::string(kAgent) + "# another");
   fs::remove(hosts_.at("none/begun"));
-  launched = launch({.hosts = {"none"}}, own);
+  launched = launch({.hosts = {"none"}, .copy = release});
   ASSERT_TRUE(begins("none"));
   const fs::directory_iterator copies(hosts_.at("none/.cache/chokepoint/agents"));
   EXPECT_EQ(std::distance(begin(copies), end(copies)), 2);
 }
 
-TEST_F(Hosts, ATarballThatIsNoneIsToldAndLeavesNothing) {
+TEST_F(Hosts, AFileThatIsNoProgramIsToldAndLeavesNothing) {
   hosts_.add("none");
-  hosts_.touch("empty.tar.gz");
-  const auto launched = launch({.hosts = {"none"}, .tarball = hosts_.at("empty.tar.gz").string()});
+  made::program(hosts_.at("broken"), "exit 1");
+  const auto launched = launch({.hosts = {"none"}, .copy = hosts_.at("broken").string()});
   EXPECT_THAT(describe(trouble(*launched, 0)), EndsWith("install it there"));
   EXPECT_TRUE(fs::is_empty(hosts_.at("none/.cache/chokepoint/agents")));
 }

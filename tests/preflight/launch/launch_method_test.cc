@@ -76,38 +76,34 @@ TEST(Script, WhatIsForeignIsAWordAndNoPartOfTheScript) {
 
 TEST(Copy, IsNamedByVersionAndContent) {
   const FakeHosts hosts;
-  const fs::path own = hosts.installation();
-  const std::string before = Copy::of_installation(own, "1.2").value().name();
+  const std::string release = hosts.release().string();
+  const std::string before = Copy::of_file(release, "1.2").value().name();
   EXPECT_THAT(before, StartsWith("1.2-"));
-  EXPECT_EQ(Copy::of_installation(own, "1.2").value().name(), before);
-  made::program(own.parent_path().parent_path() / "lib/libfoo.so.1", "another");
-  EXPECT_NE(Copy::of_installation(own, "1.2").value().name(), before);
+  EXPECT_EQ(Copy::of_file(release, "1.2").value().name(), before);
+  made::program(release, "another");
+  EXPECT_NE(Copy::of_file(release, "1.2").value().name(), before);
 }
 
-TEST(Copy, OfWhatIsInstalledAmongOthersIsNone) {
+TEST(Copy, OfAProgramThatNeedsFilesBesideItIsNone) {
   const FakeHosts hosts;
-  hosts.add("usr", made::kAgent);
-  EXPECT_THAT(describe(Copy::of_installation(hosts.at("usr/bin/chokepoint"), "1").error()),
-              HasSubstr("--tarball FILE"));
-  const fs::path own = hosts.installation();
-  made::program(own.parent_path() / "another", "");
-  EXPECT_FALSE(Copy::of_installation(own, "1"));
+  EXPECT_THAT(describe(Copy::of_this_program(hosts.release(), "1").error()),
+              HasSubstr("--copy FILE"));
 }
 
 TEST(Copy, EachReaderBeginsAtTheBeginning) {
   const FakeHosts hosts;
-  Copy copy = Copy::of_installation(hosts.installation(), "1").value();
+  const Copy copy = Copy::of_file(hosts.release().string(), "1").value();
   for (int i = 0; i < 2; ++i) {
-    const sys::Descriptor tarball = copy.open().value();
-    std::array<unsigned char, 2> magic{};
-    ASSERT_EQ(read(tarball.get(), magic.data(), magic.size()), 2);
-    EXPECT_EQ(magic, (std::array<unsigned char, 2>{0x1f, 0x8b}));  // gzip's
+    const sys::Descriptor program = copy.open().value();
+    std::array<char, 2> first{};
+    ASSERT_EQ(read(program.get(), first.data(), first.size()), 2);
+    EXPECT_EQ(first, (std::array{'#', '!'}));
   }
 }
 
 TEST(Copy, OfAFileThatIsNotThereIsNone) {
-  EXPECT_THAT(describe(Copy::of_file("/nowhere/x.tar.gz", "1").error()),
-              HasSubstr("/nowhere/x.tar.gz"));
+  EXPECT_THAT(describe(Copy::of_file("/nowhere/chokepoint", "1").error()),
+              HasSubstr("/nowhere/chokepoint"));
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ using host::Capability;
 host::Process with(std::initializer_list<Capability> capabilities) {
   host::Process process;
   process.capabilities = 0;
-  process.capture_program = "/opt/lib/chokepoint-capture";
+  process.allow_capture = "sudo setcap cap_net_raw+ep /opt/lib/chokepoint-capture";
   for (const Capability one : capabilities) {
     *process.capabilities |= 1ULL << static_cast<unsigned>(one);
   }
