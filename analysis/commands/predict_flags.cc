@@ -24,8 +24,8 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
       .option("epochs", &given.epochs, "N", "number of epochs that these steps are")
       .option("single-time", &given.single_time, "TIME",
               "time that all steps take on a single processor")
-      .option("compute", &given.compute, "TIME",
-              "computing time of one rank in one step, instead of --single-time")
+      .short_time("compute", &given.compute,
+                  "computing time of one rank in one step, instead of --single-time")
       .option("measured-time", &given.measured_time, "TIME",
               "measured time of all steps on these ranks: the prediction starts from it, and the "
               "link that would explain it is named")
@@ -66,8 +66,8 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
       .option("answer", &given.answer, "SIZE", "what comes back from each worker")
       .option("calls", &given.calls, "N", "calls per step to each worker; default: 1")
       .option("at-once", &given.at_once, "N", "of these, calls under way together; default: 1")
-      .option("call-time", &given.call_time, "TIME",
-              "measured time of a call without data; default: the round trip")
+      .short_time("call-time", &given.call_time,
+                  "measured time of a call without data; default: the round trip")
       .option("call-rate", &given.call_rate, "N",
               "instead: measured calls per second without data, one after another");
 }
@@ -82,7 +82,7 @@ void define_network(cli::Flags& flags, PredictFlags& given) {
               "instead: what 'probe tcp' or another test measured over one connection")
       .option("throughput-back", &given.throughput_back, "RATE",
               "rpc: likewise, from the workers back; default: the same")
-      .option("rtt", &given.rtt, "TIME", "round-trip time of the idle path")
+      .option("rtt", &given.rtt, "TIME", "round-trip time of the idle path: 20ms")
       .option("loss", &given.loss, "SHARE", "share of packets lost: 0.001 or 0.1%")
       .option("buffer", &given.buffer, "SIZE", "smallest of the sockets' buffers and windows")
       .choice("congestion", &given.congestion, {"cubic", "reno", "bbr"}, "TCP congestion control")

@@ -49,15 +49,12 @@ Result<> read_count(std::string_view flag, const std::string& text, double* targ
 Result<> read_share(std::string_view flag, const std::string& text, double most,
                     std::optional<double>* target) {
   if (text.empty()) return {};
-  const bool is_percentage = text.ends_with('%');
-  const std::string_view digits(text.data(), text.size() - (is_percentage ? 1 : 0));
-  const double share =
-      sys::parse_non_negative<double>(digits).value_or(-1) * (is_percentage ? 0.01 : 1);
-  if (share < 0 || share > most) {
+  const Result<double> share = math::parse_share(text);
+  if (!share || *share > most) {
     return fail(ErrorKind::Usage, flag, text, "not a share",
                 fmt::format("give 0 to {}, or a percentage like 0.1%", most));
   }
-  *target = share;
+  *target = *share;
   return {};
 }
 
@@ -73,7 +70,7 @@ Result<> read_type(std::string_view flag, const std::string& type, double* bytes
 
 Result<> read_rtt(const std::string& text, std::optional<double>* rtt_ms) {
   if (text.empty()) return {};
-  TRY(const std::chrono::nanoseconds rtt, of_flag("--rtt", math::parse_duration(text)));
+  TRY(const std::chrono::nanoseconds rtt, of_flag("--rtt", math::parse_short_duration(text)));
   *rtt_ms = static_cast<double>(rtt.count()) / 1e6;
   return {};
 }

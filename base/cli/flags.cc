@@ -128,6 +128,21 @@ Flags& Flags::option(std::string_view name, double* target, std::string value, s
   return *this;
 }
 
+Flags& Flags::percent(std::string_view name, double* target, std::string help) {
+  Flag& flag = add(name, "PERCENT", std::move(help));
+  flag.default_text = *target > 0 ? fmt::format("{}", *target) : "";
+  flag.store = stored(target, math::parse_percent);
+  return *this;
+}
+
+Flags& Flags::short_time(std::string_view name, std::chrono::nanoseconds* target,
+                         std::string help) {
+  Flag& flag = add(name, "TIME", std::move(help));
+  flag.default_text = target->count() <= 0 ? "" : math::format_duration(*target);
+  flag.store = stored(target, math::parse_short_duration);
+  return *this;
+}
+
 Flags& Flags::option(std::string_view name, math::Bytes* target, std::string value,
                      std::string help) {
   Flag& flag = add(name, std::move(value), std::move(help));

@@ -58,6 +58,9 @@ class Flags {
   Flags& option(std::string_view name, std::int64_t* target, std::string value, std::string help,
                 std::int64_t least, std::int64_t most);
   Flags& option(std::string_view name, double* target, std::string value, std::string help);
+  Flags& percent(std::string_view name, double* target, std::string help);  // 1 or 1%
+  // Of micro- or milliseconds: a number needs its unit.
+  Flags& short_time(std::string_view name, std::chrono::nanoseconds* target, std::string help);
   Flags& option(std::string_view name, math::Bytes* target, std::string value, std::string help);
   Flags& option(std::string_view name, math::Rate* target, std::string value, std::string help);
   Flags& option(std::string_view name, std::chrono::nanoseconds* target, std::string value,

@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 
+#include "base/sys/number.h"
+
 namespace chokepoint::math {
 namespace {
 
@@ -168,6 +170,36 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
     return fail(ErrorKind::Usage, "", text, "too long", "give less than 290 years");
   }
   return std::chrono::nanoseconds(std::llround(value));
+}
+
+Result<std::chrono::nanoseconds> parse_short_duration(std::string_view text) {
+  const bool has_unit = text.find_first_not_of("0123456789.") != std::string_view::npos;
+  if (!has_unit && text.find_first_of("123456789") != std::string_view::npos) {
+    return fail(ErrorKind::Usage, "", text, "without a unit",
+                fmt::format("write {0}ms, {0}us or {0}s", text));
+  }
+  return parse_duration(text);
+}
+
+Result<double> parse_percent(std::string_view text) {
+  const std::string_view digits = text.substr(0, text.size() - (text.ends_with('%') ? 1 : 0));
+  const auto percent = sys::parse_non_negative<double>(digits);
+  return percent ? Result<double>(*percent)
+                 : fail(ErrorKind::Usage, "", text, "not a percentage", "write it like 1 or 1%");
+}
+
+Result<double> parse_share(std::string_view text) {
+  const bool is_percentage = text.ends_with('%');
+  const auto share = is_percentage ? std::nullopt : sys::parse_non_negative<double>(text);
+  if (share && *share <= 1) {
+    return *share;
+  }
+  const Result<double> percent = parse_percent(text);
+  constexpr double kWhole = 100;
+  if (!is_percentage || !percent || *percent > kWhole) {
+    return fail(ErrorKind::Usage, "", text, "not a share", "write it like 0.001 or 0.1%");
+  }
+  return *percent / kWhole;
 }
 
 Result<double> parse_count(std::string_view text) {

@@ -25,7 +25,11 @@ struct Rate {
 Result<Bytes> parse_bytes(std::string_view text);  // 4096, 64K, 1.5MiB, 2GB
 Result<Rate> parse_rate(std::string_view text);    // 10G, 9.4Gb/s, 100Mbit, 25GB/s, 500kbps
 Result<std::chrono::nanoseconds> parse_duration(std::string_view text);  // 10 (s), 1.5ms, 2h
-Result<double> parse_count(std::string_view text);  // 708M, 1.5B: a thousand at a time
+// Of what takes micro- or milliseconds, so that nobody means seconds by 20: 15ms, 2us, and 0.
+Result<std::chrono::nanoseconds> parse_short_duration(std::string_view text);
+Result<double> parse_share(std::string_view text);    // 0.001 or 0.1%: from 0 to 1
+Result<double> parse_percent(std::string_view text);  // 1 or 1%: a number of percent
+Result<double> parse_count(std::string_view text);    // 708M, 1.5B: a thousand at a time
 
 // Factors between what is measured and what is shown.
 inline constexpr double kNsPerSecond = 1e9;

@@ -38,19 +38,19 @@ Result<std::map<std::string, std::string>> labels_of(const std::vector<std::stri
   return labels;
 }
 
-// --allow-probes 1%, or 1.
+// --allow-probes 1%, or 0.01.
 Result<double> allowed_percent(std::string_view word) {
   if (word.empty()) {
     return 0;
   }
-  const std::string_view figure = word.ends_with('%') ? word.substr(0, word.size() - 1) : word;
-  const Result<double> percent = math::parse_count(figure);
-  if (!percent || !(*percent > 0) || *percent > record::kMaxAllowedPercent) {
+  const Result<double> share = math::parse_share(word);
+  const double percent = math::kPercent * share.value_or(0);
+  if (!(percent > 0) || percent > record::kMaxAllowedPercent) {
     return fail(ErrorKind::Usage, "--allow-probes", std::string(word), "is no such share",
                 fmt::format("give more than 0 %, and {:g} % at most: --allow-probes 1%",
                             record::kMaxAllowedPercent));
   }
-  return *percent;
+  return percent;
 }
 
 constexpr std::int64_t kMaxRepeats = 10'000;

@@ -74,7 +74,7 @@ class ProbePathsCommand final : public cli::Command {
         .toggle("no-trace", &no_trace_, "do not look for the routers of each flow")
         .group("What to find")
         .option("members", &members_, "N", "a bad one of so many parallel links", 2, 64)
-        .option("loss-limit", &loss_limit_, "PERCENT", "that loses so much more than the others");
+        .percent("loss-limit", &loss_limit_, "that loses so much more than the others");
     control::define(flags, peer_);
     baseline::define(flags, baseline_);
   }

@@ -55,9 +55,9 @@ class ProbePcieCommand final : public cli::Command {
         .toggle("no-copies", &no_copies_, "no copies at all: slots and distances only")
         .group("What to show")
         .toggle("all,a", &all_, "every check in full, and those that passed")
-        .option("at-least", &at_least_, "PERCENT",
-                "CRITICAL if copies stay below this share of the link's capacity (without it, a "
-                "WARNING below 75)")
+        .percent("at-least", &at_least_,
+                 "CRITICAL if copies stay below this share of the link's capacity (without it, a "
+                 "WARNING below 75)")
         .toggle("exit-code", &exit_code_, "exit code 3 when a check is CRITICAL")
         .group("Where to look")
         .option("root", &root_, "DIR",

@@ -65,7 +65,7 @@ class ProbeUdpCommand final : public cli::Command {
         .option("rate", &rate_, "RATE",
                 "rate of all streams together, each way; default: search for the highest")
         .toggle("unpaced", &unpaced_, "as fast as the sender can, with any loss")
-        .option("loss-limit", &loss_limit_, "PERCENT", "maximum acceptable loss in the search")
+        .percent("loss-limit", &loss_limit_, "maximum acceptable loss in the search")
         .option("streams,P", &streams_, "N", "flows each way, a thread each", 1, 64)
         .option("time,t", &time_, "TIME", "duration")
         .option("interval", &interval_, "TIME",

@@ -24,6 +24,27 @@ TEST(Units, BytesAsPeopleTypeThem) {
   }
 }
 
+TEST(Units, SharesAndPercentages) {
+  EXPECT_EQ(parse_share("0.01"), 0.01);
+  EXPECT_EQ(parse_share("1%"), 0.01);
+  EXPECT_EQ(parse_share("1"), 1);
+  EXPECT_EQ(parse_percent("1"), 1);
+  EXPECT_EQ(parse_percent("1%"), 1);
+  for (const char* text : {"", "%", "1.5", "101%", "-0.1", "a%", "1%%"}) {
+    EXPECT_FALSE(parse_share(text)) << text;
+  }
+  EXPECT_FALSE(parse_percent("-1"));
+}
+
+TEST(Units, ShortTimesNeedTheirUnit) {
+  EXPECT_EQ(parse_short_duration("20ms"), 20ms);
+  EXPECT_EQ(parse_short_duration("5s"), 5s);
+  EXPECT_EQ(parse_short_duration("0"), 0s);
+  for (const char* text : {"5", "0.5", "", "5x"}) {
+    EXPECT_FALSE(parse_short_duration(text)) << text;
+  }
+}
+
 TEST(Units, RatesAsPeopleTypeThem) {
   for (const auto& [text, value] :
        {Typed{"10G", 1e10}, Typed{"9.4Gb/s", 9.4e9}, Typed{"100Mbit", 1e8}, Typed{"25GB/s", 2e11},
