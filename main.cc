@@ -4,6 +4,7 @@
 
 #include "analysis/commands/commands.h"
 #include "base/cli/dispatch.h"
+#include "base/install/init.h"
 #include "base/install/install.h"
 #include "base/sys/library.h"
 #include "base/sys/process.h"
@@ -83,7 +84,8 @@ int main(int argc, char** argv) {
                        analysis::record_send_command(),
                    }},
               {.title = "This program",
-               .commands = {analysis::demo_command(), install::install_command()}},
+               .commands = {analysis::demo_command(), install::init_command(),
+                            install::install_command()}},
           },
       .quick_start = {{"chokepoint doctor", "is this host ready?"},
                       {"chokepoint run torchrun … train.py", "on each node: train, and be watched"},

@@ -43,7 +43,7 @@ class Demo final : public cli::Command {
   }
 
   void define(cli::Flags& flags) override {
-    flags.group("Output").option("out,o", &folder_, "DIR", "the folder to write to");
+    flags.group("Output").option("out", &folder_, "DIR", "the folder to write to");
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {

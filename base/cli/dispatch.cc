@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "base/cli/defaults.h"
 #include "base/cli/output.h"
 #include "base/cli/terminal_stream.h"
 #include "base/cli/text.h"
@@ -51,6 +52,11 @@ ExitCode run(const Program& program, const Registered& registered,
   const std::unique_ptr<Command> command = registered.make();
   CommonFlags common;
   const Definition definition = define(*command, common);
+  // What a host sets for all that run there is not for who runs it with rights of its file.
+  const Result<> defaulted =
+      context.has_file_privileges
+          ? Result<>()
+          : apply_defaults(definition.summary.name, definition.flags, arguments, context);
   const Result<> parsed = parse(definition.flags, arguments);
   // --help is answered whatever else is wrong with the command line. Behind the words of a command
   // to start it belongs to that command.
@@ -64,6 +70,9 @@ ExitCode run(const Program& program, const Registered& registered,
   const std::string& name = definition.summary.name;
   if (!parsed) {
     return complain(program, name, parsed.error(), context);
+  }
+  if (!defaulted) {
+    return complain(program, name, defaulted.error(), context);
   }
   context.json = common.json;
   context.quiet = common.quiet;

@@ -2,9 +2,15 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
+#include <array>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <span>
+#include <sstream>
+#include <string_view>
 
 namespace chokepoint::sys {
 namespace {
@@ -71,6 +77,26 @@ TEST_F(OwnFilesTest, StandBelowTheBuiltProgram) {
 TEST_F(OwnFilesTest, MayBeMissing) {
   EXPECT_EQ(library_beside(top_ / "bin/chokepoint", "other.so"), std::nullopt);
   EXPECT_EQ(library_beside(top_ / "bin/chokepoint", ""), std::nullopt);
+}
+
+std::string content_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST_F(OwnFilesTest, MayBeCarriedByTheProgram) {
+  constexpr std::string_view kScript = "#!/bin/sh\nexit 7\n";
+  const std::array carried{CarriedFile{"carried", std::as_bytes(std::span(kScript))}};
+  carry_files(carried);
+  const auto path = own_library("carried");
+  ASSERT_TRUE(path);
+  EXPECT_EQ(content_of(*path), kScript);
+  EXPECT_EQ(own_library("carried"), path);  // once, however often it is asked for
+  // A child opens it, too.
+  EXPECT_EQ(WEXITSTATUS(std::system(path->c_str())), 7);
+  EXPECT_EQ(own_library("another"), std::nullopt);
+  carry_files({});
 }
 
 }  // namespace
