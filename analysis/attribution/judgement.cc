@@ -264,14 +264,18 @@ double other_percent(const DiagnosisInput& input, const Accounting& accounting) 
   return 100 * accounting[Account::Other] / input.phases.step_ms;
 }
 
-Verdict unknown(const DiagnosisInput& input, const Accounting& accounting,
-                std::vector<Evidence> hints) {
-  Verdict verdict{.lost_ms_per_step = accounting[Account::Other],
-                  .share_percent = other_percent(input, accounting),
+Verdict unknown_of(const DiagnosisInput& input, double lost_ms, std::vector<Evidence> hints) {
+  Verdict verdict{.lost_ms_per_step = lost_ms,
+                  .share_percent = 100 * lost_ms / input.phases.step_ms,
                   .evidence = std::move(hints)};
   add_interval(input.phases.step_ms, verdict);
   advise(input, verdict);
   return verdict;
+}
+
+Verdict unknown(const DiagnosisInput& input, const Accounting& accounting,
+                std::vector<Evidence> hints) {
+  return unknown_of(input, accounting[Account::Other], std::move(hints));
 }
 
 // Where nothing that could be named takes much. What could not be attributed is the processors', if
@@ -285,6 +289,12 @@ Verdict otherwise(const DiagnosisInput& input, double lost_percent, const Accoun
   auto [computes, waited_percent] = computing_and_wait(input, lost_percent);
   const bool is_of_processors =
       waited_percent > 0 && waited_percent >= kMinWaitingOfUnexplained * unexplained_percent;
+  // What a peer without a record did would be missing from what is left.
+  const bool is_half_seen = computes.share_percent < kMinMainCausePercent &&
+                            !is_captured(input.run) && !is_seen_from_both_ends(input.run);
+  if (is_half_seen) {
+    return unknown_of(input, accounting.sum() - accounting[Account::Compute], std::move(hints));
+  }
   return unexplained_percent < kMaxUnexplainedPercent || is_of_processors
              ? std::move(computes)
              : unknown(input, accounting, std::move(hints));

@@ -111,6 +111,17 @@ void add_retransmissions(const DirectionLimits& direction, const Route& route, V
   }
 }
 
+// What it would take in flight to fill the path at the interface's speed.
+void add_delay_product(const Route& route, Verdict& verdict) {
+  constexpr double kBytesPerMbMs = 1e6 / 8 / 1e3;
+  const auto line = route.line_mbps();
+  if (line && route.rtt_ms > 0) {
+    verdict.evidence.push_back({"bandwidth-delay product at that speed",
+                                *line * route.rtt_ms * kBytesPerMbMs, "bytes",
+                                "that speed times the unloaded round trip"});
+  }
+}
+
 // A longer route would show in its round trip, in whichever direction that was measured.
 void add_return_path(const DiagnosisInput& input, const Route& route, Verdict& verdict) {
   constexpr double kMinFasterReturn = 2;
@@ -164,7 +175,9 @@ void add_evidence(const DiagnosisInput& input, const DirectionLimits& direction,
     add_round_trips(direction, route, verdict);
   }
   add_link(route, verdict);
-  if (!is_delay(verdict.verdict)) {
+  if (is_delay(verdict.verdict)) {
+    add_delay_product(route, verdict);
+  } else {
     add_round_trips(direction, route, verdict);
   }
   if (verdict.verdict == VerdictClass::WanLoss || verdict.verdict == VerdictClass::WanBandwidth) {

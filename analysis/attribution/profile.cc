@@ -174,8 +174,10 @@ void describe_pipeline(const Traffic& traffic, double count, JobProfile& profile
   profile.overlap_ms = profile.compute_ms * (1 - 1 / std::max(1.0, profile.collectives));
 }
 
-// By the run's label, else by whether any exchange went on beside computing.
-Parallelism parallelism_of(const RunData& run, const Phases& phases) {
+// By the run's label, else by whether any exchange went on beside computing. A layer that is split
+// among ranks has four collectives a step, two each way.
+Parallelism parallelism_of(const RunData& run, const Phases& phases, double collectives) {
+  constexpr double kLeastOfTensor = 4;
   for (const NodeData& node : run.nodes) {
     const auto label = node.labels.find("parallelism");
     if (label != node.labels.end()) {
@@ -183,7 +185,8 @@ Parallelism parallelism_of(const RunData& run, const Phases& phases) {
       if (named != Parallelism::Unknown) return named;
     }
   }
-  return phases.hidden_ms > 0 ? Parallelism::Data : Parallelism::Tensor;
+  return phases.hidden_ms > 0 || collectives < kLeastOfTensor ? Parallelism::Data
+                                                              : Parallelism::Tensor;
 }
 
 // From the node's first step to its last; all that was watched where it saw none.
@@ -310,16 +313,17 @@ Result<MeasuredJob> measured_job_of(const RunData& run) {
                 "no steps, or nothing that passed between ranks, is in the record",
                 "run the job for at least ten steps under 'chokepoint run'");
   }
-  JobProfile profile{.parallelism = parallelism_of(run, phases),
+  const Exchanges exchanges = exchanges_of(run, clocks);
+  const Traffic traffic = traffic_of(exchanges, steps);
+  const auto count = static_cast<double>(steps.settled.size());
+  const double collectives = static_cast<double>(traffic.collectives.size()) / count;
+  JobProfile profile{.parallelism = parallelism_of(run, phases, collectives),
                      .ranks = ranks_of(run),
                      .nodes = static_cast<std::int64_t>(run.nodes.size()),
                      .steps = static_cast<std::int64_t>(steps.all.size()),
                      .step_ms = phases.step_ms,
                      .compute_ms = phases.computing_ms + phases.waiting_ms(),
                      .exposed_ms = phases.exposed_ms};
-  const Exchanges exchanges = exchanges_of(run, clocks);
-  const Traffic traffic = traffic_of(exchanges, steps);
-  const auto count = static_cast<double>(steps.settled.size());
   profile.backend = phases.source == PhaseSource::Library ? backend_of(traffic) : "";
   if (!traffic.sent.empty() && math::sum_by(traffic.sent, &Exchange::bytes) >
                                    math::sum_by(traffic.collectives, &Exchange::bytes) / 2) {

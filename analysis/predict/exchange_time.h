@@ -70,7 +70,7 @@ double calls_ms(const CallProfile& calls, double compute_ms, const Medium& mediu
 //
 // So a pair takes a round trip and the time of two segments. By gloo's allreduce.cc a credit could
 // go as soon as the segment before the last has come, beside the last; measured pairs take as long
-// as here (docs/guide/predict.md). Reduce-scatter and all-gather each pass all but one rank's
+// as here (docs/internals/predict.md). Reduce-scatter and all-gather each pass all but one rank's
 // segments.
 struct GlooSegments {
   double bytes = 0;  // of each

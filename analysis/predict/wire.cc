@@ -42,7 +42,7 @@ struct Range {
 
 // What the libraries reach between two hosts however fast the link: one thread reduces for Gloo,
 // one thread drives one socket for NCCL. The usual values are those of one table, case 1 of
-// docs/guide/predict.md, so that this case proves nothing of them; best and worst are assumed.
+// docs/internals/predict.md, so that this case proves nothing of them; best and worst are assumed.
 constexpr Range kGlooMbps{6900, 20'000, 5000};
 constexpr Range kNcclSocketMbps{13'000, 40'000, 9000};
 // NCCL's share of an RDMA link's rate in a ring of few ranks.

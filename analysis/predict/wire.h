@@ -1,7 +1,7 @@
 // What a path gives to one rank's library: payload a second, and the time from rank to rank. A
 // throughput that was measured over TCP is taken as it is.
 // Libraries do not use all of a link, so what is not measured is assumed here;
-// docs/guide/predict.md lists the assumptions. Pure functions; any thread.
+// docs/internals/predict.md lists the assumptions. Pure functions; any thread.
 #pragma once
 
 #include <optional>
