@@ -176,6 +176,15 @@ Result<> check_tested(const Comparison& comparison) {
               "record longer runs, or several of each with one --label");
 }
 
+Result<> check_read(const Comparison& comparison) {
+  if (comparison.left_out.empty()) {
+    return {};
+  }
+  const LeftOut& first = comparison.left_out.front();
+  return fail(ErrorKind::NotFound, "--exit-code", first.path, "not compared: " + first.reason,
+              "leave it out of the command, or bring its record back");
+}
+
 class CompareCommand final : public cli::Command {
  public:
   cli::Summary summary() const override;
@@ -234,12 +243,13 @@ void CompareCommand::define(cli::Flags& flags) {
                    "folders; default: chokepoint-runs",
                    false);
   flags.group("What to compare")
-      .option("by", &by_, "KEY,…", "keys that define a row: labels, setup, nodes, gpus, folder …")
+      .option("by", &by_, "KEY,…",
+              "keys that define a row: labels, setup, nodes, gpus, date, folder …")
       .option("baseline", &baseline_, "KEY=VALUE|DIR", "the row that others are compared with")
       .option(
           "metric", &metric_, "FIGURE",
           "figure to test for differences; default: throughput if all runs have it, else the step")
-      .option("least", &least_percent_, "PERCENT", "never flag differences below this")
+      .percent("least", &least_percent_, "never flag differences below this")
       .option("samples-label", &samples_label_, "KEY",
               "label with the number of samples per step of the job")
       .toggle("exit-code", &exit_code_,
@@ -366,6 +376,7 @@ Result<cli::ExitCode> CompareCommand::run(cli::Context& context) {
   if (has_regression(shown.comparison)) {
     return cli::ExitCode::Found;
   }
+  TRY(check_read(shown.comparison));
   TRY(check_tested(shown.comparison));
   return cli::ExitCode::Done;
 }

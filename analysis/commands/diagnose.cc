@@ -129,6 +129,10 @@ Result<DiagnosedRun> DiagnoseCommand::diagnosed() {
 
 Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
   TRY(check_judging(options_));
+  if (brief_ && all_) {
+    return fail(ErrorKind::Usage, "", "--brief", "is the verdict alone, --all is everything",
+                "give one of the two");
+  }
   TRY(find_run(context));
   TRY(DiagnosedRun run, diagnosed());
   print_troubles(context, "diagnose", run.troubles);

@@ -77,7 +77,8 @@ class MetricsSource final : public LiveSource {
   // All are scraped at the same time, so that one that does not respond delays no other.
   Result<LiveView> read() override {
     constexpr auto kScrapeTimeout = std::chrono::milliseconds(1500);
-    LiveView view{.run = fmt::format("metrics of {} nodes", scrapers_.size()),
+    LiveView view{.run = fmt::format("metrics of {} {}", scrapers_.size(),
+                                     scrapers_.size() == 1 ? "node" : "nodes"),
                   .nodes = std::vector<LiveNode>(scrapers_.size()),
                   .no_diagnosis =
                       "none from metrics: it takes the records of the nodes, "

@@ -5,8 +5,10 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -169,6 +171,11 @@ class RunsCommand final : public cli::Command {
 
   Result<cli::ExitCode> run(cli::Context& context) override {
     std::vector<record::RunFolder> folders = record::runs_below(folder_);
+    std::error_code ignored;
+    if (folders.empty() && !std::filesystem::exists(folder_, ignored)) {
+      return fail(ErrorKind::NotFound, "", folder_, "no such folder",
+                  "'chokepoint runs' shows those of chokepoint-runs, 'chokepoint runs DIR' others");
+    }
     if (folders.empty()) {
       return fail(ErrorKind::NotFound, "", folder_, "no run lies below",
                   "'chokepoint run -- COMMAND' makes one, in chokepoint-runs");

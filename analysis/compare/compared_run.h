@@ -102,6 +102,7 @@ struct ComparedRun {
   std::string path = {};    // its own folder or file
   std::string folder = {};  // what the command line said
   std::string command = {};
+  std::string date = {};  // on which it began, in UTC: 2026-11-29
   std::map<std::string, std::string> labels = {};
   std::vector<std::string> nodes = {};
   bool is_complete = false;

@@ -19,6 +19,7 @@ using Place = std::pair<std::string, std::string>;  // subject and key
 using HostFacts = std::map<Place, Values>;
 
 constexpr std::string_view kGpu = "gpu";
+constexpr std::string_view kOfEachRun = "MASTER_PORT";  // launchers choose another one each time
 
 // Whether a subject of one side is gone where the other side does not have it. Network, PCI and
 // RDMA devices are always read, GPUs not by host::read_settings(): only a side that knows of some
@@ -49,7 +50,9 @@ std::vector<std::pair<std::string, HostFacts>> facts_by_host(const Runs& runs) {
       }
       for (const auto& [subject, values] : *host.settings) {
         for (const auto& [key, value] : values) {
-          found->second[{subject, key}].insert(value);
+          if (key != kOfEachRun) {
+            found->second[{subject, key}].insert(value);
+          }
         }
       }
     }

@@ -16,8 +16,8 @@ using KeyValues = std::vector<std::optional<std::string>>;
 constexpr std::array<std::string_view, 6> kRepetitions{"repetition", "repeat", "rep",
                                                        "run",        "seed",   "trial"};
 constexpr std::array<std::string_view, 3> kUsual{"setup", "parallelism", "batch"};
-constexpr std::array<std::string_view, 8> kDerived{"setup",  "nodes", "gpus_per_node", "gpus",
-                                                   "folder", "path",  "verdict",       "facts"};
+constexpr std::array<std::string_view, 9> kDerived{
+    "setup", "nodes", "gpus_per_node", "gpus", "folder", "path", "verdict", "facts", "date"};
 
 template <std::size_t N>
 bool holds(const std::array<std::string_view, N>& names, const std::string& name) {
@@ -45,6 +45,7 @@ std::optional<std::string> derived(const ComparedRun& run, const std::string& ke
   if (key == "folder") return run.folder;
   if (key == "path") return run.path;
   if (key == "facts") return run.facts.empty() ? std::nullopt : std::optional(run.facts);
+  if (key == "date") return run.date.empty() ? std::nullopt : std::optional(run.date);
   if (key == "verdict") return name_of(run.verdict.verdict);
   if (key == "gpus") return run.gpus ? std::optional(text_of(*run.gpus)) : std::nullopt;
   const std::optional<Setup> setup = setup_of_run(run);

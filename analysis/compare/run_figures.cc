@@ -17,6 +17,7 @@
 #include "base/math/saturating.h"
 #include "base/math/statistics.h"
 #include "base/record/names.h"
+#include "base/sys/clock.h"
 #include "base/sys/number.h"
 
 namespace chokepoint::analysis {
@@ -421,11 +422,24 @@ void note(const RunSummary& summary, ComparedRun& run) {
   }
 }
 
+// Of the node that began first; empty where none says.
+std::string date_of(const RunSummary& summary) {
+  constexpr std::size_t kDateLength = 10;
+  std::int64_t began_ns = 0;
+  for (const NodeSummary& node : summary.nodes) {
+    if (node.began_wall_ns != 0 && (began_ns == 0 || node.began_wall_ns < began_ns)) {
+      began_ns = node.began_wall_ns;
+    }
+  }
+  return began_ns == 0 ? std::string() : sys::rfc3339(began_ns).substr(0, kDateLength);
+}
+
 }  // namespace
 
 ComparedRun figures_of(const RunParts& parts, const std::string& samples_label) {
   const auto& [summary, data, diagnosis] = parts;
   ComparedRun run{.command = summary.command,
+                  .date = date_of(summary),
                   .labels = summary.labels,
                   .nodes = diagnosis.nodes,
                   .is_complete = diagnosis.is_complete,

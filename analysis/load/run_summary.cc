@@ -161,6 +161,7 @@ NodeSummary summarize_node(record::Reader& reader, const SummaryOptions& options
   NodeSummary node{.name = reader.node(), .file = reader.path().string()};
   node.damage = reader.damage();
   node.sessions = reader.sessions().size();
+  node.began_wall_ns = reader.sessions().empty() ? 0 : reader.sessions().front().start_wall_ns;
   node.bytes = size_of_files(reader.path());
   if (const record::Session* session = main_session(reader.sessions())) {
     take_session(*session, node);

@@ -36,6 +36,24 @@ std::vector<std::string> kinds() {
   return names;
 }
 
+// What a test of this kind cannot do without.
+Result<> check_given(const std::string& kind, const Task& task) {
+  const auto lacks = [&](std::string_view what, std::string_view flag) {
+    return fail(ErrorKind::Usage, "", kind, fmt::format("this test needs {}", what),
+                fmt::format("chokepoint ask HOST {} {}", kind, flag));
+  };
+  if (has_peer(task.kind) && task.peer.empty()) {
+    return lacks("another host", "--peer OTHER");
+  }
+  if (task.kind == TaskKind::Storage && task.folder.empty()) {
+    return lacks("a folder of HOST", "--folder /PATH");
+  }
+  if (has_hosts(task.kind) && task.hosts.empty()) {
+    return lacks("the hosts that take part", "--hosts HOST --hosts OTHER");
+  }
+  return {};
+}
+
 class AskCommand final : public cli::Command {
  public:
   cli::Summary summary() const override;
@@ -119,6 +137,9 @@ Result<Task> AskCommand::task() const {
   task.streams = static_cast<int>(streams_);
   task.rate_bits_per_s = rate_.bits_per_second;
   task.bytes = static_cast<std::int64_t>(bytes_.count);
+  if (const Result<> lacks = check_given(kind_, task); !lacks) {
+    return fail(lacks.error());
+  }
   return task_in(json::to_json(task));
 }
 

@@ -27,12 +27,6 @@ bool is_local(TaskKind kind) {
   return kind == TaskKind::Doctor || kind == TaskKind::Processor || kind == TaskKind::Storage;
 }
 
-bool has_peer(TaskKind kind) {
-  return !is_local(kind) && kind != TaskKind::Names && kind != TaskKind::Collective;
-}
-
-bool has_hosts(TaskKind kind) { return kind == TaskKind::Names || kind == TaskKind::Collective; }
-
 bool is_rdma(TaskKind kind) {
   return kind == TaskKind::RdmaBandwidth || kind == TaskKind::RdmaLatency;
 }
@@ -128,6 +122,12 @@ Words head_of(const Task& task) {
 }
 
 }  // namespace
+
+bool has_peer(TaskKind kind) {
+  return !is_local(kind) && kind != TaskKind::Names && kind != TaskKind::Collective;
+}
+
+bool has_hosts(TaskKind kind) { return kind == TaskKind::Names || kind == TaskKind::Collective; }
 
 bool is_host_text(std::string_view text) {
   return !text.empty() && text.size() <= kMaxHostBytes && !text.starts_with('-') &&

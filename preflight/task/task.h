@@ -65,6 +65,10 @@ std::string_view command_name(TaskKind kind);
 // Where a key is wanted it is read from standard input.
 std::vector<std::string> command_of(const Task& task, const std::string& program, bool with_key);
 
+// Whether a test of this kind is of a host and its peer, or of all of `hosts`.
+bool has_peer(TaskKind kind);
+bool has_hosts(TaskKind kind);
+
 // Whether a host's name or address from elsewhere may be an argument of a command line: no flag, no
 // list, no control characters, no longer than names may be.
 bool is_host_text(std::string_view text);
