@@ -56,10 +56,10 @@ class Demo final : public cli::Command {
       return fail(std::move(error));
     }
     TRY(write_recorded_run(folder_));
-    fmt::print(context.out,
-               "A training by PyTorch on two hosts, recorded by 'chokepoint run'. On the way from "
-               "gpu1 to gpu2\nsomething holds the traffic at 300 Mb/s, which nobody told "
-               "chokepoint. What it says:\n\n");
+    fmt::print(
+        context.out,
+        "A training by PyTorch on two hosts, recorded by 'chokepoint run'. What gpu1 sends to gpu2 "
+        "is held far\nbelow its card's speed, which nobody told chokepoint. What it says:\n\n");
     context.out.flush();
     const std::string page = (fs::path(folder_) / kDemoPage).string();
     TRY(run_as_typed(diagnose_command(), {folder_}, context));
