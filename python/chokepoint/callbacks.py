@@ -7,6 +7,8 @@ that class when it is first asked for its class, as a Trainer does by isinstance
 refuses objects that only look like a callback.
 
 A hook never raises, and nothing of it waits for a GPU.
+
+With `log` a callback also logs the verdict so far, once a minute: live.py.
 """
 import functools
 import sys
@@ -56,6 +58,11 @@ def _joined(cls):
     return _classes[cls, bases]
 
 
+def _live_of(tracker):
+    from chokepoint.live import LiveLog  # subprocess: not where a job only marks its steps
+    return LiveLog(tracker)
+
+
 class _Callback:
     _PLACES = ()
     _own_class = None  # the class that was asked for, in those that are made of it
@@ -74,10 +81,13 @@ class _Callback:
 
     __class__ = property(_settle)
 
-    def __init__(self, samples=None):
+    def __init__(self, samples=None, log=False):
         """`samples`: how much training data this rank processes in a step; by default what the
-        trainer says of its batches."""
+        trainer says of its batches. `log`: True, or where to log the verdict so far: what
+        log_summary takes as a tracker."""
         self.samples = samples
+        self._live = _live_of(None if log is True else log) if log else None
+        self._has_tracker = log is not True
 
     def __reduce__(self):
         # A class that was made here has no name to be found by in another process.
@@ -89,6 +99,7 @@ class LightningCallback(_Callback):
 
     A step is an optimizer's step: with accumulate_grad_batches=4 four batches. Events: train-start,
     train-end, epoch-start, validation-start, validation-end, test-start, test-end, checkpoint.
+    `log=True` logs by the trainer's own loggers.
     """
 
     _PLACES = (("lightning.pytorch.callbacks.callback", "Callback"),
@@ -116,6 +127,8 @@ class LightningCallback(_Callback):
     @_never_raises
     def on_train_batch_end(self, trainer, pl_module, *_):
         note_end_of_step()
+        if self._live is not None and trainer.is_global_zero:
+            self._log(trainer)
 
     @_never_raises
     def on_validation_start(self, trainer, pl_module, *_):
@@ -137,6 +150,15 @@ class LightningCallback(_Callback):
     def on_save_checkpoint(self, trainer, pl_module, *_):
         mark("checkpoint", trainer.global_step)
 
+    def _log(self, trainer):
+        if self._has_tracker:
+            self._live(trainer.global_step)
+            return
+        figures = self._live.take()
+        if figures:
+            for logger in trainer.loggers:
+                _log_to(logger, figures, trainer.global_step)
+
     def _samples_of(self, trainer, accumulated):
         if self.samples is not None:
             return self.samples
@@ -144,17 +166,24 @@ class LightningCallback(_Callback):
         return batch_size * accumulated if isinstance(batch_size, int) else None
 
 
+@_never_raises
+def _log_to(logger, figures, step):
+    logger.log_metrics(figures, step=step)
+
+
 class TransformersCallback(_Callback):
     """`Trainer(..., callbacks=[chokepoint.TransformersCallback()])`
 
     A step is an optimizer's step: with gradient_accumulation_steps=4 four batches. Events:
-    train-start, train-end, epoch-start, evaluation-start, evaluation-end, checkpoint.
+    train-start, train-end, epoch-start, evaluation-start, evaluation-end, checkpoint. `log=True`
+    logs to Weights & Biases and MLflow where they have a run; with `log=trainer.log`, in a callback
+    that is added to a trainer, whatever the trainer reports to has the figures.
     """
 
     _PLACES = (("transformers.trainer_callback", "TrainerCallback"),)
 
-    def __init__(self, samples=None):
-        super().__init__(samples)
+    def __init__(self, samples=None, log=False):
+        super().__init__(samples, log)
         self._is_evaluating = False
 
     def __getattr__(self, name):
@@ -182,6 +211,8 @@ class TransformersCallback(_Callback):
     @_never_raises
     def on_step_end(self, args, state, control, **_):
         note_end_of_step()
+        if self._live is not None and state.is_world_process_zero:
+            self._live(state.global_step)
 
     @_never_raises
     def on_prediction_step(self, args, state, control, **_):

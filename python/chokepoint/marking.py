@@ -35,13 +35,13 @@ _ROOM_BYTES = 1 << 18  # for marks that nobody has read; the kernel clamps it to
 _NO_NAME = re.compile(r"[^!-<>-~]+")  # all but printable ASCII without a space or '='
 
 # The nearest to the training first: base/host/launcher.cc.
-_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
-                   "SLURM_PROCID")
+RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                  "SLURM_PROCID")
 
 
 def find_rank(environment):
     """The rank that a launcher set, or None."""
-    for name in _RANK_VARIABLES:
+    for name in RANK_VARIABLES:
         text = environment.get(name)
         if text and len(text) <= 10 and text.isascii() and text.isdigit() and \
                 int(text) <= _MAX_RANK:

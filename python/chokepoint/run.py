@@ -6,13 +6,12 @@ moments in seconds since the job began, by the hosts' wall clocks.
 """
 import json
 import shutil
-import subprocess
-import tempfile
 import warnings
 
 import numpy
 import pandas
 
+from chokepoint.program import ProgramError, as_path, document_of
 from chokepoint.record import Record, RecordError, columns_of, record_files
 
 _DIRECTIONS = {0: "a_to_b", 1: "b_to_a"}
@@ -34,8 +33,6 @@ _WORDS = {
 _MOMENTS = frozenset(("t_ns", "start_ns", "end_ns", "seen_ns", "own_ready_ns", "peer_ready_ns",
                       "first_data_ns", "last_data_ns", "enqueued_ns"))
 _MAX_ROUND_TRIPS = 4_096  # characters of flow_total.rtt_ms
-_MAX_VERDICT = 64 << 20
-_VERDICT_SECONDS = 600
 
 
 class _Node:
@@ -105,7 +102,7 @@ class Run:
     def __init__(self, folder, program=None, max_rows=5_000_000):
         self.folder = str(folder)
         self.troubles = []  # what could not be read, each a sentence
-        self._program = program
+        self.program = program  # that tells the verdict; None: the one on the PATH
         self._kept = {}
         self._verdict = None
         self._nodes = []
@@ -284,22 +281,10 @@ class Run:
         return self._verdict
 
     def _diagnose(self):
-        program = self._program or shutil.which("chokepoint")
+        program = self.program or shutil.which("chokepoint")
         if not program:
             return None, "chokepoint is not on the PATH: load(folder, program=...) names it"
         try:
-            with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
-                # The folder may begin with '-'.
-                folder = self.folder if self.folder.startswith("/") else "./" + self.folder
-                code = subprocess.run([program, "diagnose", folder, "--json"], stdout=said,
-                                      stderr=complained, stdin=subprocess.DEVNULL,
-                                      timeout=_VERDICT_SECONDS).returncode
-                said.seek(0)
-                complained.seek(0)
-                document = json.loads(said.read(_MAX_VERDICT) or "null")
-                if isinstance(document, dict):
-                    return document, None
-                reason = complained.read(4_096).decode("utf-8", "replace").strip()
-                return None, f"chokepoint diagnose ended with {code}: {ascii(reason)[1:-1]}"
-        except (OSError, ValueError, RecursionError, subprocess.SubprocessError) as error:
-            return None, f"{program}: {error}"
+            return document_of(program, "diagnose", as_path(self.folder), "--json"), None
+        except ProgramError as error:
+            return None, str(error)

@@ -37,7 +37,7 @@ class Marking(unittest.TestCase):
     def setUp(self):
         forget()
         os.environ.pop("CHOKEPOINT_MARKS", None)
-        for name in marking._RANK_VARIABLES:
+        for name in marking.RANK_VARIABLES:
             os.environ.pop(name, None)
 
 
@@ -146,7 +146,7 @@ class Ranks(Marking):
     def test_names_are_those_of_the_sources(self):
         launchers = (TREE / "base/host/launcher.cc").read_text()
         names = re.findall(r'Names\{"\w+", "(\w+)"', launchers)
-        self.assertEqual(names, list(marking._RANK_VARIABLES))
+        self.assertEqual(names, list(marking.RANK_VARIABLES))
         self.assertIn(f'kMarksVariable = "{marking.VARIABLE}"',
                       (TREE / "capture/step/marks.h").read_text())
 

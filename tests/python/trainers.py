@@ -47,7 +47,8 @@ class Lightning:
 
 
 class LightningTrainer:
-    def __init__(self, callback_class, callbacks=None, accumulate_grad_batches=1, max_epochs=1):
+    def __init__(self, callback_class, callbacks=None, accumulate_grad_batches=1, max_epochs=1,
+                 loggers=(), is_global_zero=True):
         self._callback_class = callback_class
         if isinstance(callbacks, callback_class):
             callbacks = [callbacks]
@@ -56,6 +57,7 @@ class LightningTrainer:
         self.max_epochs = max_epochs
         self.global_step = self.current_epoch = 0
         self.train_dataloader = None
+        self.loggers, self.is_global_zero = list(loggers), is_global_zero
         for callback in self.callbacks:
             if not isinstance(callback, callback_class):
                 raise ValueError("Expected a parent")  # is_overridden of 2.2
@@ -134,10 +136,18 @@ class TransformersTrainer:
     def __init__(self, model=None, args=None, train_dataset=(), callbacks=()):
         self.args = args
         self.batches = list(train_dataset)
-        self.state = types.SimpleNamespace(global_step=0, epoch=0.0)
+        self.state = types.SimpleNamespace(global_step=0, epoch=0.0, log_history=[],
+                                           is_world_process_zero=True)
         self.callbacks = [callback() if isinstance(callback, type) else callback
                           for callback in callbacks]
         self._call("on_init_end")
+
+    def add_callback(self, callback):
+        self.callbacks.append(callback)
+
+    def log(self, logs, start_time=None):
+        self.state.log_history.append({**logs, "step": self.state.global_step})
+        self._call("on_log", logs=logs)
 
     def remove_callback(self, kind):
         self.callbacks = [callback for callback in self.callbacks if not isinstance(callback, kind)]
