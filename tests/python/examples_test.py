@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The examples of docs/guide/python.md and the notebook do what they say, on a record of a real job."""
+"""The examples of docs/guide/python.md and trackers.md, and the notebook, do what they say, on a record
+of a real job."""
 import contextlib
 import io
 import os
@@ -16,7 +17,8 @@ import nbclient
 import nbformat
 
 import chokepoint
-from trainers import Lightning, Transformers
+from fake_trackers import Ray, WandB
+from trainers import Lightning, Transformers, TransformersTrainer
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ["CHOKEPOINT_PROGRAM"]
@@ -39,9 +41,9 @@ class Batches(list):
     batch_size = 2
 
 
-def blocks():
+def blocks(page):
     """The Python of the document, each with the line where it stands."""
-    text = (TREE / "docs/guide/python.md").read_text()
+    text = (TREE / page).read_text()
     return [(text.count("\n", 0, found.start()) + 1, found[1])
             for found in re.finditer(r"```python\n(.*?)```", text, re.S)]
 
@@ -58,23 +60,41 @@ class Examples(unittest.TestCase):
         os.symlink(PROGRAM, cls.folder / "chokepoint")
         os.environ["PATH"] = f"{cls.folder}:{os.environ['PATH']}"
 
+    def run_blocks(self, page, names):
+        before = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, before)
+        for line, block in blocks(page):
+            with self.subTest(f"{page}:{line}"), contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(block, f"{page}:{line}", "exec"), names)
+
     def test_the_document(self):
         names = {"loader": Batches(range(3)), "train_on": lambda batch: None,
                  "evaluate": lambda: None, "model": "model", "dataset": [1, 2],
                  "args": types.SimpleNamespace(train_batch_size=1, gradient_accumulation_steps=1,
                                                num_train_epochs=1)}
         matplotlib.use("agg")
-        before = os.getcwd()
-        os.chdir(self.folder)
-        self.addCleanup(os.chdir, before)
-        found = blocks()
-        self.assertGreater(len(found), 5)
+        self.assertGreater(len(blocks("docs/guide/python.md")), 5)
         with Lightning(), Transformers():
-            for line, block in found:
-                with self.subTest(f"docs/guide/python.md:{line}"), \
-                        contextlib.redirect_stdout(io.StringIO()):
-                    exec(compile(block, f"docs/guide/python.md:{line}", "exec"), names)
+            self.run_blocks("docs/guide/python.md", names)
         self.assertGreater(len(names["run"].steps), 0)
+
+    def test_the_page_about_trackers(self):
+        arguments = types.SimpleNamespace(train_batch_size=1, gradient_accumulation_steps=1,
+                                          num_train_epochs=1)
+        self.assertGreater(len(blocks("docs/guide/trackers.md")), 4)
+        with Lightning() as lightning, Transformers(), WandB() as wandb, Ray(rank=0) as ray:
+            top = types.ModuleType("ray")
+            top.train = ray.module
+            trainer = TransformersTrainer(args=arguments)
+            self.run_blocks("docs/guide/trackers.md", {
+                "loader": [1, 2], "train_on": lambda batch: None, "metrics": {"loss": 1.0},
+                "pl": lightning._put["lightning.pytorch"], "trainer": trainer, "ray": top})
+        text = (TREE / "docs/guide/trackers.md").read_text()
+        for name in re.findall(r"`([a-z]\w+_(?:ms|percent|step)|steps|confidence|class|verdict|"
+                               r"advice)`", text.partition("## What is logged")[2]):
+            self.assertIn(f"chokepoint/{name}", wandb.run.summary.values)
+        self.assertEqual(ray.reported, [{"loss": 1.0}])
 
     def test_the_document_names_what_there_is(self):
         text = (TREE / "docs/guide/python.md").read_text()
