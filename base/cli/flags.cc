@@ -103,6 +103,9 @@ Flags& Flags::option(std::string_view name, std::int64_t* target, std::string va
   Flag& flag = add(name, std::move(value), std::move(help));
   // 0 and -1 mean none, or a value that is chosen: the help describes that.
   flag.default_text = *target > 0 ? fmt::format("{}", *target) : "";
+  flag.form = ValueForm::Whole;
+  flag.least = least;
+  flag.most = most;
   flag.store = stored(target, [=](const std::string& text) -> Result<std::int64_t> {
     const auto number = sys::parse_number<std::int64_t>(text);
     const bool is_whole =
@@ -123,6 +126,7 @@ Flags& Flags::option(std::string_view name, std::int64_t* target, std::string va
 Flags& Flags::option(std::string_view name, double* target, std::string value, std::string help) {
   Flag& flag = add(name, std::move(value), std::move(help));
   flag.default_text = *target > 0 ? fmt::format("{}", *target) : "";
+  flag.form = ValueForm::Number;
   flag.store = stored(
       target, [](const std::string& text) { return parse_number<double>(text, "a number"); });
   return *this;

@@ -22,6 +22,10 @@
 
 namespace chokepoint::cli {
 
+// What a value looks like, for who describes it to a program. Text is all that is no plain number,
+// such as 10G; whether a value makes sense, store() says.
+enum class ValueForm : std::uint8_t { Text, Whole, Number };
+
 struct Flag {
   std::string name;   // long name without dashes
   char letter = 0;    // short name, 0 where there is none
@@ -29,6 +33,9 @@ struct Flag {
   std::string help;
   std::string default_text;
   std::vector<std::string> choices;  // for completion and errors
+  ValueForm form = ValueForm::Text;
+  std::int64_t least = 0;  // of a whole number
+  std::int64_t most = 0;
   bool repeats = false;
   std::function<Result<>(const std::string& text)> store;  // a switch is given ""
 };

@@ -29,15 +29,19 @@ namespace {
 
 // In this process's own order, with entries that no shell would make: a name twice, no '='.
 std::vector<std::string> merged_environment(const Spawn& spawn) {
-  const auto is_replaced = [&](std::string_view entry) {
-    return std::ranges::any_of(spawn.environment, [&](const auto& variable) {
-      return entry.starts_with(variable.first) &&
-             entry.substr(variable.first.size()).starts_with('=');
-    });
+  const auto is_of = [](std::string_view entry, std::string_view name) {
+    return entry.starts_with(name) && entry.substr(name.size()).starts_with('=');
+  };
+  const auto is_passed_on = [&](std::string_view entry) {
+    return !std::ranges::any_of(spawn.environment, [&](const auto& each) {
+      return is_of(entry, each.first);
+    }) && (!spawn.inherited || std::ranges::any_of(*spawn.inherited, [&](const auto& name) {
+      return is_of(entry, name);
+    }));
   };
   std::vector<std::string> merged;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    if (!is_replaced(*entry)) {
+    if (is_passed_on(*entry)) {
       merged.emplace_back(*entry);
     }
   }

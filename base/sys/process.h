@@ -35,6 +35,8 @@ struct ExitStatus {
 struct Spawn {
   std::vector<std::string> command;                                   // looked up in PATH
   std::vector<std::pair<std::string, std::string>> environment = {};  // on top of this process's
+  // The variables of this process that the child gets; without it all of them.
+  std::optional<std::vector<std::string>> inherited = {};
   std::string folder = {};  // working folder; empty for this process's
   int in = -1;              // descriptors for the child's standard streams; -1 for this process's
   int out = -1;

@@ -77,6 +77,23 @@ TEST(Process, TheEnvironmentKeepsItsOrder) {
   EXPECT_EQ(process->wait(), (ExitStatus{0, 0}));
 }
 
+TEST(Process, AChildMayInheritNamedVariablesAlone) {
+  std::array<char*, 5> all{const_cast<char*>("KEY=secret"), const_cast<char*>("HOME_KEY=secret"),
+                           const_cast<char*>("HOME=/h"), const_cast<char*>("PATH=/usr/bin:/bin"),
+                           nullptr};
+  Pipe pipe;
+  Spawn spawn{.command = {"env"},
+              .environment = {{"NEW", "1"}},
+              .inherited = std::vector<std::string>{"HOME", "PATH"},
+              .out = pipe.out.get()};
+  char** const before = std::exchange(environ, all.data());
+  Result<Process> process = Process::start(spawn);
+  environ = before;
+  ASSERT_TRUE(process);
+  EXPECT_EQ(pipe.read_all(), "HOME=/h\nPATH=/usr/bin:/bin\nNEW=1\n");
+  EXPECT_EQ(process->wait(), (ExitStatus{0, 0}));
+}
+
 TEST(Process, ACommandThatIsNotThereIsAnError) {
   const Result<Process> process = Process::start({.command = {"no-such-program-here"}});
   ASSERT_FALSE(process);
