@@ -8,7 +8,6 @@
 #include <map>
 
 #include "base/documents/host_facts.h"
-#include "base/documents/values.h"
 #include "tests/reference/tables.h"
 
 namespace chokepoint::reference {
@@ -241,30 +240,8 @@ Json without_head(const Json& schema) {
 
 }  // namespace
 
-std::string printed_by(std::string_view command) {
-  return fmt::format("what `chokepoint {} --json` prints", command);
-}
-
-Schema schema_of_parts(std::string_view name, std::string_view what, const Json& parts) {
-  Json schema = {
-      {"$schema", parts["$schema"]}, {"title", name}, {"description", what}, {"type", "object"}};
-  schema["properties"] = {
-      {"schema", {{"description", "the document and its version"}, {"const", name}}},
-      {"host", {{"description", "the host that printed it"}, {"type", "string"}}},
-      {"started_at",
-       {{"description", "when the command began; RFC 3339, UTC"},
-        {"type", "string"},
-        {"format", TextForm<documents::WallTime>::kFormat},
-        {"pattern", TextForm<documents::WallTime>::kPattern}}}};
-  schema["required"] = {"schema", "host", "started_at"};
-  schema["properties"].update(parts["properties"]);
-  for (const Json& each : parts.value("required", Json::array())) {
-    schema["required"].push_back(each);
-  }
-  if (parts.contains("dependentRequired")) {
-    schema["dependentRequired"] = parts["dependentRequired"];
-  }
-  return {.file = file_of(name), .content = std::move(schema)};
+Schema published(Json content) {
+  return {.file = file_of(content["title"].get<std::string>()), .content = std::move(content)};
 }
 
 Schema with_host_facts(Schema schema) {

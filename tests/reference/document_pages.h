@@ -7,8 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/documents/document.h"
-#include "base/json/schema.h"
+#include "base/documents/published_schema.h"
 
 namespace chokepoint::reference {
 
@@ -18,11 +17,8 @@ struct Schema {
   json::Json content = {};
 };
 
-// "what `chokepoint doctor --json` prints"
-std::string printed_by(std::string_view command);
-
-// Of a document whose parts behind the head have this schema. `what` it is, in a line.
-Schema schema_of_parts(std::string_view name, std::string_view what, const json::Json& parts);
+// Of the schema of a document, by its title.
+Schema published(json::Json content);
 
 // `has_host_facts`: what `--record` and `compare` use stands at the document's end.
 Schema with_host_facts(Schema schema);
@@ -32,12 +28,7 @@ Schema with_directions(Schema schema);
 
 template <documents::Document T>
 Schema document_schema() {
-  if constexpr (requires { Fields<T>::kPrinted; }) {
-    return schema_of_parts(Fields<T>::kSchema, Fields<T>::kPrinted, json::schema_of<T>());
-  } else {
-    return schema_of_parts(Fields<T>::kSchema, printed_by(Fields<T>::kCommand),
-                           json::schema_of<T>());
-  }
+  return published(documents::document_schema<T>());
 }
 
 // What a probe or another test prints.

@@ -287,43 +287,44 @@ json::Json live_schema() {
           {"required", {"run", "nodes", "diagnosis"}}};
 }
 
+Schema with_head(std::string_view name, std::string_view command, const json::Json& parts) {
+  return published(documents::schema_of_parts(name, documents::printed_by(command), parts));
+}
+
 // Every document that a struct describes.
 std::vector<Schema> described_documents() {
-  return {
-      document_schema<documents::Doctor>(),
-      schema_of_parts(preflight::kSchema, printed_by("preflight"), preflight::document_schema()),
-      schema_of_parts("chokepoint.diagnosis/1", printed_by("diagnose"),
-                      analysis::diagnosis_schema()),
-      schema_of_parts("chokepoint.live/1", printed_by("live"), live_schema()),
-      document_schema<capture::Findings>(),
-      document_schema<analysis::ReportDocument>(),
-      document_schema<analysis::RunSummary>(),
-      document_schema<analysis::confirm::SavedDocument>(),
-      document_schema<analysis::RunList>(),
-      document_schema<analysis::Explanation>(),
-      document_schema<analysis::CollectOutcome>(),
-      document_schema<analysis::ExportDocument>(),
-      document_schema<analysis::Exported>(),
-      test_schema<documents::ProbeTcp>(),
-      test_schema<documents::ProbeUdp>(),
-      test_schema<documents::ProbeQuic>(),
-      test_schema<documents::ProbeRpc>(),
-      test_schema<documents::ProbeLatency>(),
-      test_schema<documents::ProbePath>(),
-      test_schema<documents::ProbePaths>(),
-      test_schema<documents::ProbeProcessor>(),
-      test_schema<documents::ProbeStorage>(),
-      test_schema<documents::Pcie>(),
-      test_schema<documents::Collective>(),
-      test_schema<documents::Rdma>(),
-      test_schema<documents::RdmaFlows>(),
-      document_schema<rdma::ShownDevices>(),
-      document_schema<documents::Trials>(),
-      schema_of_parts("chokepoint.comparison/1", printed_by("compare"),
-                      analysis::comparison_schema()),
-      document_schema<analysis::ShownPrediction>(),
-      schema_of_parts("chokepoint.prediction.check/1", printed_by("predict --check"),
-                      analysis::prediction_check_schema())};
+  return {document_schema<documents::Doctor>(),
+          with_head(preflight::kSchema, "preflight", preflight::document_schema()),
+          with_head("chokepoint.diagnosis/1", "diagnose", analysis::diagnosis_schema()),
+          with_head("chokepoint.live/1", "live", live_schema()),
+          document_schema<capture::Findings>(),
+          document_schema<analysis::ReportDocument>(),
+          document_schema<analysis::RunSummary>(),
+          document_schema<analysis::confirm::SavedDocument>(),
+          document_schema<analysis::RunList>(),
+          document_schema<analysis::Explanation>(),
+          document_schema<analysis::CollectOutcome>(),
+          document_schema<analysis::ExportDocument>(),
+          document_schema<analysis::Exported>(),
+          test_schema<documents::ProbeTcp>(),
+          test_schema<documents::ProbeUdp>(),
+          test_schema<documents::ProbeQuic>(),
+          test_schema<documents::ProbeRpc>(),
+          test_schema<documents::ProbeLatency>(),
+          test_schema<documents::ProbePath>(),
+          test_schema<documents::ProbePaths>(),
+          test_schema<documents::ProbeProcessor>(),
+          test_schema<documents::ProbeStorage>(),
+          test_schema<documents::Pcie>(),
+          test_schema<documents::Collective>(),
+          test_schema<documents::Rdma>(),
+          test_schema<documents::RdmaFlows>(),
+          document_schema<rdma::ShownDevices>(),
+          document_schema<documents::Trials>(),
+          with_head("chokepoint.comparison/1", "compare", analysis::comparison_schema()),
+          document_schema<analysis::ShownPrediction>(),
+          with_head("chokepoint.prediction.check/1", "predict --check",
+                    analysis::prediction_check_schema())};
 }
 
 std::string content_of(const std::filesystem::path& path) {
