@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
                        analysis::export_command(),
                        analysis::record_show_command(),
                        analysis::record_send_command(),
+                       analysis::mcp_command(probe::doctor_command()),
                    }},
               {.title = "This program",
                .commands = {analysis::demo_command(), install::init_command(),

@@ -14,6 +14,8 @@ cli::CommandFactory diagnose_command();
 cli::CommandFactory explain_command();
 cli::CommandFactory export_command();
 cli::CommandFactory live_command();
+// `doctor` is of another part: main() has it.
+cli::CommandFactory mcp_command(cli::CommandFactory doctor);
 cli::CommandFactory predict_command();
 cli::CommandFactory record_send_command();
 cli::CommandFactory record_show_command();
