@@ -26,10 +26,8 @@ std::optional<std::filesystem::path> this_program() {
 
 // Kernels since 6.3 are asked for a file that may be run; older ones do not know the question.
 Descriptor open_memory(const std::string& name) {
-#ifndef MFD_EXEC
-  constexpr unsigned MFD_EXEC = 0x10;
-#endif
-  Descriptor memory(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_EXEC));
+  constexpr unsigned kMayRun = 0x10;  // MFD_EXEC of newer headers
+  Descriptor memory(memfd_create(name.c_str(), MFD_CLOEXEC | kMayRun));
   if (!memory && errno == EINVAL) {
     memory.reset(memfd_create(name.c_str(), MFD_CLOEXEC));
   }

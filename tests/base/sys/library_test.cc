@@ -79,7 +79,7 @@ TEST_F(OwnFilesTest, MayBeMissing) {
   EXPECT_EQ(library_beside(top_ / "bin/chokepoint", ""), std::nullopt);
 }
 
-std::string content_of(const fs::path& path) {
+std::string text_of(const fs::path& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
@@ -91,7 +91,7 @@ TEST_F(OwnFilesTest, MayBeCarriedByTheProgram) {
   carry_files(carried);
   const auto path = own_library("carried");
   ASSERT_TRUE(path);
-  EXPECT_EQ(content_of(*path), kScript);
+  EXPECT_EQ(text_of(*path), kScript);
   EXPECT_EQ(own_library("carried"), path);  // once, however often it is asked for
   // A child opens it, too.
   EXPECT_EQ(WEXITSTATUS(std::system(path->c_str())), 7);
