@@ -48,7 +48,8 @@ void add_steps(MetricText& text, const step::Figures& steps) {
     return;
   }
   const Labels source{{"source", std::string(name_of(*steps.source))}};
-  text.counter("steps_total", "Steps of the rank that has most.", number(steps.count), source);
+  text.counter("steps_total", "Steps of the rank that has most.", static_cast<double>(steps.count),
+               source);
   text.gauge("step_seconds", "Duration of the newest step.", divided(steps.last_ms, kMsPerSecond),
              source);
   text.gauge("step_median_seconds", "Median duration of the newest 64 steps.",

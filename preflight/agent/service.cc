@@ -143,6 +143,12 @@ CoordinatorLock::Coordinator coordinator_of(const Session& session, const Json& 
           .called = session.local().address.unmapped().text()};
 }
 
+// Its module may be there where libgloo is not.
+bool has_gloo() {
+  const auto module = sys::own_library(kGlooModule);
+  return module && sys::Library::open(module->string());
+}
+
 }  // namespace
 
 std::optional<double> real_speed_mbps(const host::Network& network, const host::Nic& nic) {
@@ -156,12 +162,6 @@ double wall_less_monotonic_ms(const sys::Clock& clock) {
   const std::int64_t after = clock.monotonic_ns();
   const std::int64_t half = (after - before) / 2;
   return static_cast<double>(wall - before - half) / 1e6;
-}
-
-// Its module may be there where libgloo is not.
-bool has_gloo() {
-  const auto module = sys::own_library(kGlooModule);
-  return module && sys::Library::open(module->string());
 }
 
 HostFacts read_facts(const sys::Root& root) { return facts_of(root, host::read_network(root)); }

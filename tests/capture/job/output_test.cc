@@ -2,6 +2,7 @@
 #include "capture/job/output.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -78,8 +79,14 @@ Words copied(const std::string& path, const Words& arguments) {
   return all;
 }
 
-const std::string kEveryByte =
-    "i=0; while [ $i -lt 256 ]; do printf \"\\\\$(printf %03o $i)\"; i=$((i+1)); done";
+// At once: of many small pieces some may find no room in the queue of copies where nobody reads it.
+std::string every_byte() {
+  std::string command = "printf '";
+  for (int value = 0; value < 256; ++value) {
+    command += fmt::format("\\{:03o}", value);
+  }
+  return command + "'";
+}
 
 TEST(Output, EveryByteComesOutAndIsSeen) {
   std::string expected;
@@ -87,7 +94,7 @@ TEST(Output, EveryByteComesOutAndIsSeen) {
     expected += static_cast<char>(value);
   }
   const std::string path = temporary_path();
-  EXPECT_EQ(run(copied(path, shell(kEveryByte))).out, expected);
+  EXPECT_EQ(run(copied(path, shell(every_byte()))).out, expected);
   EXPECT_EQ(read_copies(path).bytes_of("out"), expected);
 }
 
