@@ -112,8 +112,8 @@ def _preflight():
     yield given(f"{hosts} --limits files/limits.toml", "files/limits.toml",
                 may_use=frozenset(("empty file",)))
     yield given(f"{hosts} --baseline files/preflight.json", "files/preflight.json")
-    yield given("preflight 192.0.2.1 192.0.2.2 --launch ssh --tarball files/chokepoint.tar.gz",
-                "files/chokepoint.tar.gz", may_use=frozenset(("empty file", "huge text")),
+    yield given("preflight 192.0.2.1 192.0.2.2 --launch ssh --copy files/chokepoint",
+                "files/chokepoint", may_use=frozenset(("empty file", "huge text")),
                 environment=(("PATH", "/none"),))  # no ssh: no host is reached
 
     # Whether they can be written is looked at before the hosts are, which fail here.

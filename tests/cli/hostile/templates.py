@@ -59,7 +59,7 @@ def _files(program, folder):
     (folder / "preflight.json").write_text("{}")
     (folder / "hosts").write_text("127.0.0.1:1\n127.0.0.2:1\n")
     (folder / "limits.toml").write_bytes(_printed(program, "preflight", "--print-limits"))
-    (folder / "chokepoint.tar.gz").write_bytes(gzip.compress(b""))
+    (folder / "chokepoint").write_bytes(gzip.compress(b""))
     (folder / "key").write_text("0123456789abcdef0123456789abcdef\n")
     (folder / "key").chmod(0o600)
 
