@@ -53,7 +53,7 @@ def setUpModule():
     PLACE = tempfile.TemporaryDirectory(prefix="chokepoint-mcp-")
     FOLDER = PLACE.name
     os.mkdir(f"{FOLDER}/chokepoint-runs")
-    subprocess.run([PROGRAM, "demo", "-o", "chokepoint-runs/demo"], cwd=FOLDER, check=True,
+    subprocess.run([PROGRAM, "demo", "--out", "chokepoint-runs/demo"], cwd=FOLDER, check=True,
                    stdout=subprocess.DEVNULL)
 
 

@@ -30,7 +30,7 @@ TEST(Mistakes, InWhatPreflightIsTold) {
 
 TEST(Mistakes, InWhatAHostIsAsked) {
   fakes::expect_mistakes({ask_command()}, {{"ask gpu1 shell", "shell"},
-                                           {"ask gpu1 tcp", "'peer'"},
+                                           {"ask gpu1 tcp", "--peer OTHER"},
                                            {"ask gpu1 storage --folder=--size", "'folder'"}});
 }
 
