@@ -46,7 +46,8 @@ void take_away(const sys::Descriptor& lock, const fs::path& folder) {
       ::fdopendir(::openat(lock.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), &::closedir);
   for (const dirent* at = listed ? ::readdir(listed.get()) : nullptr; at != nullptr;
        at = ::readdir(listed.get())) {
-    if (std::string_view(at->d_name).ends_with(kFileSuffix)) {
+    const std::string_view name(at->d_name);
+    if (name.ends_with(kFileSuffix) || name == kPluginFile) {
       ::unlinkat(lock.get(), at->d_name, 0);
     }
   }

@@ -12,6 +12,9 @@
 
 namespace chokepoint::capture::nccl {
 
+// NCCL's plugin. Where it is carried in memory, a link of this name in the folder leads to it.
+inline constexpr const char* kPluginFile = "libnccl-profiler-chokepoint.so";
+
 // Whether a mapped file on a file system of this type (statfs(2)) can always be written where space
 // was reserved, however full it is. Copy-on-write ones may have no space for a block's second
 // version, and then SIGBUS ends the process that writes; network file systems and FUSE give no

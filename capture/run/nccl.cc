@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -75,6 +77,19 @@ std::string reason_text(nccl::Choice::Reason reason) {
   return "not decided";
 }
 
+// A plugin that this program carries lies in memory under a number. By this link it has its name,
+// by which another chokepoint knows it.
+std::filesystem::path named(const std::filesystem::path& plugin,
+                            const std::filesystem::path& folder) {
+  if (plugin.filename() == kPlugin) {
+    return plugin;
+  }
+  std::error_code problem;
+  std::filesystem::path link = folder / kPlugin;
+  std::filesystem::create_symlink(plugin, link, problem);
+  return problem ? plugin : link;
+}
+
 }  // namespace
 
 Nccl::Nccl(const Options& options, const std::optional<std::filesystem::path>& plugin,
@@ -105,7 +120,7 @@ Nccl::Nccl(const Options& options, const std::optional<std::filesystem::path>& p
     return;
   }
   folder_.emplace(std::move(*folder));
-  plugin_ = *plugin;
+  plugin_ = named(*plugin, folder_->path());
   // If chokepoint watches a job that is itself `chokepoint run`, the plugin would call itself.
   if (!is_ours(options.nccl_profiler)) {
     next_ = options.nccl_profiler;

@@ -32,7 +32,7 @@
 
 namespace chokepoint::capture::run {
 
-inline constexpr const char* kPlugin = "libnccl-profiler-chokepoint.so";
+inline constexpr const char* kPlugin = nccl::kPluginFile;
 
 class Nccl {
  public:

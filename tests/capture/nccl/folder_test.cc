@@ -28,6 +28,7 @@ TEST_F(FolderTest, IsNobodyElsesAndGoneWithItsOwner) {
     ASSERT_EQ(::stat(path.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0700U);
     std::ofstream(path / "1.nccl") << "rings";
+    fs::create_symlink("/proc/self/fd/0", path / kPluginFile);
   }
   EXPECT_FALSE(fs::exists(path));
 }
