@@ -1,15 +1,12 @@
 #include "analysis/demo/recorded_run.h"
 
-#include <unistd.h>
 #include <zlib.h>
 
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/sys/file.h"
 
@@ -56,12 +53,8 @@ Result<std::string> unpacked(std::span<const Bytef> packed, std::string_view nam
 Result<> write_record(const std::filesystem::path& path, std::string_view record) {
   constexpr mode_t kMode = 0644;
   TRY(const sys::Descriptor file, sys::open_output(path, kMode, kUnpack));
-  while (!record.empty()) {
-    const ssize_t written = write(file.get(), record.data(), record.size());
-    if (written < 0 && errno != EINTR) {
-      return fail(from_errno(errno, kUnpack, path.string()));
-    }
-    record.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+  if (!sys::write_whole(file, record)) {
+    return fail(from_errno(errno, kUnpack, path.string()));
   }
   return {};
 }

@@ -143,12 +143,9 @@ const Flag* flag_named(const Flags& flags, std::string_view name) {
 
 const std::vector<Default>& defaults() {
   static const std::vector<Default> all{
-      {"key-file",
-       "serve probe rdma preflight ask",
-       {"insecure-open", "leash", "launch"},
-       "the key that two hosts share"},
-      {"metrics", "run", {}, "where a watched job's figures are served for Prometheus"},
-      {"port", "serve probe rdma preflight ask", {}, "the control port of 'serve'"},
+      {"key-file", "serve probe rdma preflight ask", {"insecure-open", "leash", "launch"}},
+      {"metrics", "run", {}},
+      {"port", "serve probe rdma preflight ask", {}},
   };
   return all;
 }

@@ -5,10 +5,9 @@
 //   ~/.config/chokepoint.toml     ($XDG_CONFIG_HOME)
 //   /etc/chokepoint.toml          last
 //
-// The files hold lines as `key-file = "/etc/chokepoint.key"`; kDefaults has what may stand there.
+// The files hold lines as `key-file = "/etc/chokepoint.key"`; defaults() has what may stand there.
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +23,6 @@ struct Default {
   std::string_view commands;  // that take it, by their first words
   // One of these on the command line rules it out; the option itself is stored after it.
   std::vector<std::string_view> instead = {};
-  std::string_view help;
 };
 
 const std::vector<Default>& defaults();

@@ -53,14 +53,10 @@ Result<bool> make_file(const fs::path& path, std::string_view content, mode_t mo
   if (!file) {
     return errno == EEXIST ? Result<bool>(false) : fail(cannot_write(errno, path));
   }
-  while (!content.empty()) {
-    const ssize_t written = write(file.get(), content.data(), content.size());
-    if (written < 0 && errno != EINTR) {
-      const int code = errno;
-      fs::remove(path, problem);
-      return fail(cannot_write(code, path));
-    }
-    content.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+  if (!sys::write_whole(file, content)) {
+    const int code = errno;
+    fs::remove(path, problem);
+    return fail(cannot_write(code, path));
   }
   return true;
 }

@@ -104,19 +104,6 @@ Result<std::vector<Piece>> all_pieces() {
   return pieces;
 }
 
-// Else errno says why.
-bool is_written(const sys::Descriptor& file, const Piece& piece) {
-  std::string_view rest = piece.content;
-  while (!rest.empty()) {
-    const ssize_t written = write(file.get(), rest.data(), rest.size());
-    if (written < 0 && errno != EINTR) {
-      return false;
-    }
-    rest.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
-  }
-  return fchmod(file.get(), piece.mode) == 0;  // whatever umask says
-}
-
 // Beside its place first: a program that runs cannot be written over.
 Result<> write_piece(const fs::path& prefix, const Piece& piece) {
   const fs::path path = prefix / piece.path;
@@ -129,7 +116,8 @@ Result<> write_piece(const fs::path& prefix, const Piece& piece) {
   fs::remove(fresh, problem);
   const sys::Descriptor file(
       open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, piece.mode));
-  if (!file || !is_written(file, piece)) {
+  // Whatever umask says.
+  if (!file || !sys::write_whole(file, piece.content) || fchmod(file.get(), piece.mode) != 0) {
     const std::error_code code(errno, std::generic_category());
     fs::remove(fresh, problem);
     return cannot(code, path);

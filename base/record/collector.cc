@@ -13,6 +13,7 @@
 #include "base/record/reader.h"
 #include "base/record/runs.h"
 #include "base/sys/descriptor.h"
+#include "base/sys/file.h"
 #include "base/sys/regular_file.h"
 
 namespace chokepoint::record {
@@ -89,15 +90,8 @@ fs::path place_for(const fs::path& folder, const std::string& name, const std::s
   return place;
 }
 
-Result<> write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno != EINTR) {
-      return fail(from_errno(errno, "collect", "write"));
-    }
-    bytes.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
-  }
-  return {};
+Result<> write_all(const sys::Descriptor& file, std::string_view bytes) {
+  return sys::write_whole(file, bytes) ? Result<>() : fail(from_errno(errno, "collect", "write"));
 }
 
 // With the first bytes of a record that is here whole, for the rest to follow.
@@ -123,7 +117,7 @@ Result<Collected> Collector::take(BundleReader& bundle, const BundleEntry& entry
   TRY(sys::want_room(folder_, entry.bytes - entry.from, "collect",
                      "make room, or collect into another folder with --out"));
   TRY(const sys::Descriptor file, begin_part(part, folder_ / entry.name, entry.from));
-  TRY(bundle.take(entry, [&](std::string_view bytes) { return write_all(file.get(), bytes); }));
+  TRY(bundle.take(entry, [&](std::string_view bytes) { return write_all(file, bytes); }));
   std::error_code failed;
   TRY(const std::string hash, hash_of(part, entry.bytes));
   if (hash != entry.hash) {

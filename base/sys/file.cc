@@ -198,4 +198,15 @@ Result<Descriptor> open_output(const std::filesystem::path& path, mode_t mode,
   return opened;
 }
 
+bool write_whole(const Descriptor& file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      return false;
+    }
+    bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
 }  // namespace chokepoint::sys

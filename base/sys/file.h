@@ -40,4 +40,7 @@ Result<std::string> read_opened(const Descriptor& opened, const std::filesystem:
 Result<Descriptor> open_output(const std::filesystem::path& path, mode_t mode,
                                std::string_view operation);
 
+// All of it, however often a write takes a part. False: errno says why.
+bool write_whole(const Descriptor& file, std::string_view bytes);
+
 }  // namespace chokepoint::sys

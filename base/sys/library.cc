@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/sys/descriptor.h"
+#include "base/sys/file.h"
 
 namespace chokepoint::sys {
 namespace {
@@ -34,15 +35,8 @@ Descriptor open_memory(const std::string& name) {
   return memory;
 }
 
-bool write_whole(int descriptor, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) {
-      return false;
-    }
-    bytes = bytes.subspan(written < 0 ? 0 : static_cast<std::size_t>(written));
-  }
-  return true;
+std::string_view text_of(const CarriedFile& file) {
+  return {reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()};
 }
 
 // A carried file, once it was asked for; open as long as this process lives.
@@ -58,8 +52,7 @@ std::optional<std::filesystem::path> in_memory(std::string_view name) {
   if (found == opened.end()) {
     constexpr mode_t kRunnable = 0555;
     Descriptor memory = open_memory(std::string(name));
-    if (!memory || !write_whole(memory.get(), file->bytes) ||
-        fchmod(memory.get(), kRunnable) != 0) {
+    if (!memory || !write_whole(memory, text_of(*file)) || fchmod(memory.get(), kRunnable) != 0) {
       return std::nullopt;
     }
     found = opened.emplace(name, std::move(memory)).first;
