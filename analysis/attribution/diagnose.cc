@@ -1,5 +1,7 @@
 #include "analysis/attribution/diagnose.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -27,11 +29,12 @@ namespace {
 
 StepTimes times_of(const StepLine& steps) {
   std::vector<double> ms;
-  for (const Span& step : steps.all) {
+  for (const Span& step : steps.settled.empty() ? steps.all : steps.settled) {
     ms.push_back(static_cast<double>(step.length_ns()) / 1e6);
   }
   return {.source = steps.source,
-          .count = static_cast<std::int64_t>(ms.size()),
+          .count = static_cast<std::int64_t>(steps.all.size()),
+          .settled = static_cast<std::int64_t>(ms.size()),
           .mean_ms = math::mean(ms),
           .median_ms = math::median(ms),
           .p99_ms = math::quantile(ms, 0.99)};
@@ -50,10 +53,12 @@ void describe_run(const RunData& run, Diagnosis& diagnosis) {
 
 void add_ranks(const DiagnosisInput& input, Diagnosis& diagnosis) {
   const auto add = [&](std::int64_t rank, std::size_t place, double late_ms) {
-    diagnosis.ranks.push_back({.rank = rank,
-                               .node = input.run.nodes[place].name,
-                               .computing_ms = input.phases.computing_ms + late_ms,
-                               .waiting_ms = input.phases.waiting_ms() - late_ms});
+    diagnosis.ranks.push_back(
+        {.rank = rank,
+         .node = input.run.nodes[place].name,
+         .computing_ms = input.phases.computing_ms + late_ms,
+         .waiting_ms = input.phases.waiting_ms() - late_ms,
+         .communicating_ms = input.phases.exposed_ms + input.phases.unattributed.ms});
   };
   for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
     if (const auto rank = input.run.nodes[place].rank()) {
@@ -175,6 +180,7 @@ Inquiry examined(const RunData& run, const DiagnoseOptions& options) {
                                                    .path = path_of(run, *inquiry.limit_timeline)});
   measure_gains(input, replay, findings);
   judge(input, std::move(findings), diagnosis);
+  if (replay) foretell(*replay, diagnosis.verdict);
   add_ranks(input, diagnosis);
   const std::vector<StepAccounts> accounts = step_accounts(run, options, inquiry);
   diagnosis.uncertainty = uncertainty_of(accounts);
@@ -184,6 +190,17 @@ Inquiry examined(const RunData& run, const DiagnoseOptions& options) {
 }
 
 }  // namespace
+
+std::string steps_text(const StepTimes& steps) {
+  if (!steps.source) {
+    return "no steps were found";
+  }
+  const bool are_all = steps.settled == steps.count;
+  return fmt::format("{} steps from {}",
+                     are_all ? fmt::format("{}", steps.count)
+                             : fmt::format("{} of {}", steps.settled, steps.count),
+                     name_of(*steps.source));
+}
 
 Inquiry inquire(const RunData& run, const DiagnoseOptions& options) {
   Inquiry inquiry = examined(run, options);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analysis/attribution/diagnosis.h"
@@ -33,6 +34,9 @@ struct Inquiry {
       {};  // of the connections; empty where the phases are not known
   Diagnosis diagnosis = {};
 };
+
+// "31 steps from output", or "29 of 31 steps", where the times are not of all.
+std::string steps_text(const StepTimes& steps);
 
 Inquiry inquire(const RunData& run, const DiagnoseOptions& options = {});
 

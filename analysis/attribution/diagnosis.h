@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/attribution/confirmation.h"
+#include "analysis/load/run_summary.h"
 #include "analysis/replay/critical_path.h"
 #include "base/record/samples.h"
 
@@ -83,6 +84,8 @@ inline constexpr const char* kAtWork = "was at work, of the time";
 struct Advice {
   std::string what = {};
   std::string command = {};
+  std::string option = {};  // of its prediction, else empty
+  std::string value = {};
 };
 
 // What a probe measured of something that the job used, too: what could be reached of it.
@@ -130,15 +133,8 @@ struct Verdict {
   std::vector<Advice> advice = {};
 };
 
-struct StepTimes {
-  std::optional<record::StepSource> source = {};
-  std::int64_t count = 0;
-  std::optional<double> mean_ms = {};
-  std::optional<double> median_ms = {};
-  std::optional<double> p99_ms = {};
-};
-
-// What the step would take if what stands in one account took half as long (findings.h).
+// What the step would take if what stands in one account took half as long (findings.h), also where
+// computing or another rank hides it.
 struct WhatIf {
   Account account = Account::Compute;
   double step_ms = 0;
@@ -148,8 +144,9 @@ struct WhatIf {
 struct RankFigures {
   std::int64_t rank = 0;
   std::string node = {};
-  double computing_ms = 0;  // a step
+  double computing_ms = 0;  // a step, and reading input; the three sum to the step
   double waiting_ms = 0;    // for others
+  double communicating_ms = 0;
 };
 
 struct Diagnosis {

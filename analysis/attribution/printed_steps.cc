@@ -18,6 +18,7 @@ StepTimes printed_times_of(const std::vector<PrintedSteps>& steps) {
   }
   return {.source = record::StepSource::Output,
           .count = count,
+          .settled = count,
           .mean_ms = sum_ms / static_cast<double>(std::max<std::int64_t>(count, 1)),
           .median_ms = math::median(ms),
           .p99_ms = math::quantile(ms, 0.99)};

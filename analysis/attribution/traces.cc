@@ -403,10 +403,12 @@ void add_figures(const Traces& traces, Diagnosis& diagnosis) {
       diagnosis.ranks.push_back({.rank = *each.rank,
                                  .node = each.host,
                                  .computing_ms = each.computing + each.rest,
-                                 .waiting_ms = each.waiting});
+                                 .waiting_ms = std::min(each.waiting, each.exposed),
+                                 .communicating_ms = std::max(0.0, each.exposed - each.waiting)});
     }
   }
   diagnosis.steps.count = static_cast<std::int64_t>(most);
+  diagnosis.steps.settled = diagnosis.steps.count;
   diagnosis.steps.mean_ms = diagnosis.accounting->sum();
   diagnosis.steps.median_ms = math::median(traces.step_ms);
   diagnosis.steps.p99_ms = math::quantile(traces.step_ms, 0.99);

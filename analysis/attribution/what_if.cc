@@ -65,10 +65,11 @@ std::vector<WhatIf> what_ifs_of(const std::optional<Replay>& replay, const Inqui
     for (const StepAccounts& step : steps) {
       shares.push_back(shares_of(step.accounting, account, kinds));
     }
-    const double step_ms = replay->step_ms(shares, kWhatIfShare);
-    what_ifs.push_back({.account = account,
-                        .step_ms = step_ms,
-                        .gained_ms = std::max(0.0, replay->step_ms() - step_ms)});
+    // The replay shortens it on every rank, also where another account has the time of it.
+    const double gained_ms = std::clamp(replay->step_ms() - replay->step_ms(shares, kWhatIfShare),
+                                        0.0, (*accounting)[account]);
+    what_ifs.push_back(
+        {.account = account, .step_ms = replay->step_ms() - gained_ms, .gained_ms = gained_ms});
   }
   return what_ifs;
 }

@@ -16,19 +16,6 @@
 namespace chokepoint {
 
 template <>
-struct Fields<analysis::StepTimes> {
-  using S = analysis::StepTimes;
-  static constexpr FieldList kList{
-      computed<S>(
-          "count", [](const S& s) { return s.source ? std::optional(s.count) : std::nullopt; },
-          "null: none were found"),
-      field("mean_ms", &S::mean_ms, "of all of them").at_least(0),
-      field("median_ms", &S::median_ms, "half of them took no longer").at_least(0),
-      field("p99_ms", &S::p99_ms, "99 % of them took no longer").at_least(0),
-      field("source", &S::source, "how steps were found")};
-};
-
-template <>
 struct Fields<analysis::Where> {
   using W = analysis::Where;
   static constexpr FieldList kList{
@@ -109,7 +96,10 @@ struct Fields<analysis::RankFigures> {
   static constexpr FieldList kList{field("rank", &R::rank, "in the job").at_least(0),
                                    field("node", &R::node, "on which it ran").null_if_empty(),
                                    field("computing_ms", &R::computing_ms, "a step"),
-                                   field("waiting_ms", &R::waiting_ms, "a step, for other ranks")};
+                                   field("waiting_ms", &R::waiting_ms, "a step, for other ranks"),
+                                   field("communicating_ms", &R::communicating_ms,
+                                         "a step, of what computing does not hide; the three sum "
+                                         "to the step")};
 };
 
 template <>

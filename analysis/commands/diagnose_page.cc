@@ -64,11 +64,6 @@ std::string loss_text(const Diagnosis& diagnosis) {
                      diagnosis.verdict.share_percent);
 }
 
-std::string steps_text(const StepTimes& steps) {
-  return steps.source ? fmt::format("{} steps from {}", steps.count, name_of(*steps.source))
-                      : "no steps were found";
-}
-
 std::string step_text(const Diagnosis& diagnosis) {
   if (diagnosis.accounting) {
     return fmt::format("{}; {}", accounting_text(*diagnosis.accounting),
@@ -255,10 +250,11 @@ void print_ranks(std::ostream& out, const cli::Terminal& terminal,
   cli::Table table({{"rank", Align::Right},
                     {"node"},
                     {"computing", Align::Right},
-                    {"waiting for others", Align::Right}});
+                    {"waiting for others", Align::Right},
+                    {"communicating", Align::Right}});
   for (const RankFigures& each : ranks) {
     table.add({fmt::format("{}", each.rank), each.node, math::format_ms(each.computing_ms),
-               math::format_ms(each.waiting_ms)});
+               math::format_ms(each.waiting_ms), math::format_ms(each.communicating_ms)});
   }
   print_below(out, terminal, table);
   if (ranks.size() < all.size()) {

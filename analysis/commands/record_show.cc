@@ -163,10 +163,10 @@ void print_head(const cli::Context& context, const RunSummary& run) {
     fmt::print(context.out, "label     {}={}\n", cli::printable(key), cli::printable(value));
   }
   if (run.steps.source) {
-    fmt::print(context.out, "steps     {}, median {}, 99 % within {} (from {})\n", run.steps.count,
-               shown(step_quantile_ms(run.steps, 0.5), math::format_ms),
-               shown(step_quantile_ms(run.steps, 0.99), math::format_ms),
-               name_of(*run.steps.source));
+    fmt::print(context.out, "a step    {}, median {}, 99 % within {}; {}\n",
+               shown(run.steps.mean_ms, math::format_ms),
+               shown(run.steps.median_ms, math::format_ms),
+               shown(run.steps.p99_ms, math::format_ms), steps_text(run.steps));
   }
   fmt::print(context.out, "\n");
 }
@@ -227,7 +227,10 @@ void RecordShowCommand::define(cli::Flags& flags) {
 Result<cli::ExitCode> RecordShowCommand::run(cli::Context& context) {
   TRY(folder_, choose_run(context, "record show", folder_));
   TRY(record::Run run, open_records(folder_));
-  const RunSummary summary = summarize(run);
+  RunSummary summary = summarize(run);
+  if (const auto diagnosed = diagnose_unconfirmed(folder_, {}, {})) {
+    summary.steps = diagnosed->inquiry.diagnosis.steps;
+  }
   print_troubles(context, "record show", troubles_of(summary));
   if (run.nodes.empty()) {
     return fail(ErrorKind::Malformed, "", folder_, "none of its records can be read");

@@ -36,6 +36,16 @@ std::string state_of(const record::RunFolder& folder, const RunSummary& summary)
   return summary.exit_status ? fmt::format("exit {}", *summary.exit_status) : "ended";
 }
 
+// The runs below, or the one that it is itself.
+std::vector<record::RunFolder> listed_in(const std::string& folder) {
+  std::vector<record::RunFolder> folders = record::runs_below(folder);
+  if (auto records = record::record_files(folder);
+      folders.empty() && records && !records->empty()) {
+    folders.push_back({.path = folder, .records = *std::move(records)});
+  }
+  return folders;
+}
+
 ListedRun list_run(const record::RunFolder& folder) {
   ListedRun listed{.path = folder.path.string()};
   auto records = records_of(listed.path);
@@ -170,7 +180,7 @@ class RunsCommand final : public cli::Command {
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
-    std::vector<record::RunFolder> folders = record::runs_below(folder_);
+    std::vector<record::RunFolder> folders = listed_in(folder_);
     std::error_code ignored;
     if (folders.empty() && !std::filesystem::exists(folder_, ignored)) {
       return fail(ErrorKind::NotFound, "", folder_, "no such folder",

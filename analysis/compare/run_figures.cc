@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/attribution/causes.h"
+#include "analysis/attribution/diagnose.h"
 #include "analysis/compare/compared_run.h"
 #include "analysis/compare/host_facts.h"
 #include "analysis/compare/keys.h"
@@ -321,8 +322,7 @@ void take_steps(const Diagnosis& diagnosis, ComparedRun& run) {
   if (!run.steps.source) {
     return;
   }
-  const std::string from =
-      fmt::format("{} steps from {}", run.steps.count, name_of(*run.steps.source));
+  const std::string from = steps_text(run.steps);
   set(run, Figure::StepMs, run.steps.mean_ms, from);
   set(run, Figure::MedianStepMs, run.steps.median_ms, from);
   set(run, Figure::P99StepMs, run.steps.p99_ms, from);

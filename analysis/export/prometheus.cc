@@ -80,9 +80,12 @@ class Figures {
     const Labels source{{"source", std::string(name_of(*steps.source))}};
     text_.counter("steps_total", "Of the rank that has most.", static_cast<double>(steps.count),
                   source);
-    text_.gauge("step_mean_seconds", "Of all steps.", seconds_of(steps.mean_ms), source);
-    text_.gauge("step_median_seconds", "Of all steps.", seconds_of(steps.median_ms), source);
-    text_.gauge("step_p99_seconds", "Of all steps.", seconds_of(steps.p99_ms), source);
+    text_.gauge("step_mean_seconds", "Of the steps that are accounted for.",
+                seconds_of(steps.mean_ms), source);
+    text_.gauge("step_median_seconds", "Of the steps that are accounted for.",
+                seconds_of(steps.median_ms), source);
+    text_.gauge("step_p99_seconds", "Of the steps that are accounted for.",
+                seconds_of(steps.p99_ms), source);
     for (std::size_t account = 0; diagnosis_.accounting && account < kAccounts; ++account) {
       text_.gauge("step_account_seconds", "Where a step's time goes; sums to the step.",
                   diagnosis_.accounting->ms.at(account) / kMsPerSecond,
@@ -93,6 +96,8 @@ class Figures {
       text_.gauge("rank_computing_seconds", "Of a step.", rank.computing_ms / kMsPerSecond, own);
       text_.gauge("rank_waiting_seconds", "Of a step, for other ranks.",
                   rank.waiting_ms / kMsPerSecond, own);
+      text_.gauge("rank_communicating_seconds", "Of a step, of what computing does not hide.",
+                  rank.communicating_ms / kMsPerSecond, own);
     }
   }
 

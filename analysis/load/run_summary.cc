@@ -145,9 +145,6 @@ void take_steps(record::Reader& reader, NodeSummary& node) {
       count_of_rank.clear();
     }
     const std::int64_t rows = std::max<std::int64_t>(step.merged, 1);
-    const auto merged = static_cast<double>(rows);
-    const auto busy_ns = static_cast<double>(step.busy_ns.value_or(step.end_ns - step.start_ns));
-    steps.weighed_ms.emplace_back(busy_ns / merged / 1e6, merged);
     std::int64_t& count = count_of_rank[step.rank.value_or(-1)];
     count = math::saturated_sum(count, rows);
   });
@@ -193,18 +190,6 @@ void raise(std::optional<double>& most, std::optional<double> value) {
   }
 }
 
-// Nodes see the same steps: durations are pooled, the count is that of one of them.
-void join(Steps& all, const Steps& steps) {
-  if (!steps.source || (all.source && *all.source < *steps.source)) {
-    return;
-  }
-  if (all.source != steps.source) {
-    all = {.source = steps.source};
-  }
-  all.count = std::max(all.count, steps.count);
-  all.weighed_ms.insert(all.weighed_ms.end(), steps.weighed_ms.begin(), steps.weighed_ms.end());
-}
-
 void join(RunSummary& run, const NodeSummary& node) {
   run.command = run.command.empty() ? node.command : run.command;
   if (node.exit_status && run.exit_status.value_or(0) == 0) {
@@ -214,7 +199,6 @@ void join(RunSummary& run, const NodeSummary& node) {
   raise(run.overhead_percent, node.overhead_percent);
   add(run.volume.sent_bytes, node.volume.sent_bytes);
   add(run.volume.received_bytes, node.volume.received_bytes);
-  join(run.steps, node.steps);
   run.dropped = math::saturated_sum(run.dropped, node.dropped);
 }
 
@@ -242,23 +226,6 @@ std::optional<double> network_mbps(const RunSummary& run) {
     }
   }
   return most;
-}
-
-std::optional<double> step_quantile_ms(const Steps& steps, double share) {
-  std::vector<std::pair<double, double>> sorted = steps.weighed_ms;
-  std::ranges::sort(sorted);
-  double total = 0;
-  for (const auto& [ms, weight] : sorted) {
-    total += weight;
-  }
-  double below = 0;
-  for (const auto& [ms, weight] : sorted) {
-    below += weight;
-    if (below >= share * total) {
-      return ms;
-    }
-  }
-  return std::nullopt;
 }
 
 RunSummary summarize(record::Run& run, const SummaryOptions& options) {

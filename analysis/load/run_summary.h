@@ -31,14 +31,21 @@ std::optional<double> full_duplex_mbps(const Volume& volume, std::optional<doubl
 // Of the best source there is: marks, else the job's output, collectives, traffic.
 struct Steps {
   std::optional<record::StepSource> source = {};
-  std::int64_t count = 0;                                  // of the rank that has most
-  std::vector<std::pair<double, double>> weighed_ms = {};  // duration, how many steps had it
+  std::int64_t count = 0;  // of the rank that has most
+};
+
+// A run has one time a step: that of the steps that are accounted for, where any are, else of all.
+struct StepTimes {
+  std::optional<record::StepSource> source = {};
+  std::int64_t count = 0;    // of all
+  std::int64_t settled = 0;  // of these, that the times are of
+  std::optional<double> mean_ms = {};
+  std::optional<double> median_ms = {};
+  std::optional<double> p99_ms = {};
 };
 
 // "marks" …, beside the names that other folders give to enums of their own.
 using chokepoint::name_of;
-
-std::optional<double> step_quantile_ms(const Steps& steps, double share);
 
 struct ProbeSummary {
   std::string kind = {};
@@ -80,7 +87,7 @@ struct RunSummary {
   std::vector<Error> unreadable = {};
   std::optional<double> duration_s = {};  // the longest node's: hosts' clocks need not agree
   Volume volume = {};
-  Steps steps = {};
+  StepTimes steps = {};  // the diagnosis's; summarize() knows none
   std::optional<double> overhead_percent = {};
   std::int64_t dropped = 0;
 };
@@ -123,14 +130,23 @@ struct Fields<analysis::Steps> {
           [](const S& steps) { return steps.source ? std::optional(steps.count) : std::nullopt; },
           "null: none were found")
           .at_least(0),
+      field("source", &S::source, "how steps were found")};
+};
+
+template <>
+struct Fields<analysis::StepTimes> {
+  using S = analysis::StepTimes;
+  static constexpr FieldList kList{
       computed<S>(
-          "median_ms", [](const S& steps) { return step_quantile_ms(steps, 0.5); },
-          "half of them took no longer")
+          "count", [](const S& s) { return s.source ? std::optional(s.count) : std::nullopt; },
+          "null: none were found"),
+      field("settled", &S::settled,
+            "of these, that the times here are of: without the first ones and those of which not "
+            "everything is known")
           .at_least(0),
-      computed<S>(
-          "p99_ms", [](const S& steps) { return step_quantile_ms(steps, 0.99); },
-          "99 % of them took no longer")
-          .at_least(0),
+      field("mean_ms", &S::mean_ms, "what the accounts sum to").at_least(0),
+      field("median_ms", &S::median_ms, "half of them took no longer").at_least(0),
+      field("p99_ms", &S::p99_ms, "99 % of them took no longer").at_least(0),
       field("source", &S::source, "how steps were found")};
 };
 
@@ -243,7 +259,7 @@ struct Fields<analysis::RunSummary> {
       field("nodes", &R::nodes, "that left a record"),
       computed<R>("unreadable", unreadable, "files that could not be read, and why"),
       field("duration_s", &R::duration_s, "of the longest node").at_least(0),
-      field("steps", &R::steps, "of the rank that has most"),
+      field("steps", &R::steps, "as the diagnosis has them"),
       computed<R>("volume", volume, "sums over the nodes"),
       computed<R>(
           "overhead",

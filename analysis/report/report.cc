@@ -119,6 +119,7 @@ Report report_of(record::Run& records, RunData& run, const Inquiry& inquiry,
                  const DiagnoseOptions& options) {
   Report report{.summary = summarize(records, {.count_rows = false}),
                 .diagnosis = inquiry.diagnosis};
+  report.summary.steps = report.diagnosis.steps;
   const std::vector<StepAccounts> accounts = step_accounts(run, options, inquiry);
   report.bars = step_bars(accounts, inquiry.steps, kMaxBars);
   add_overview(records, run);

@@ -27,6 +27,7 @@ export function ranksTable(ranks: readonly Ref[]): HTMLElement | null {
       { title: "Node", cell: (row) => said(row.at("node")), value: (row) => row.at("node").text },
       time("Computing, a step", "computing_ms"),
       time("Waiting for others, a step", "waiting_ms"),
+      time("Communicating, a step", "communicating_ms"),
     ],
   });
   return h("div", "stack", h("h3", {}, "Each rank"), table.element);
