@@ -19,6 +19,8 @@ struct AccountDescription {
 
 #define ADVICE(what, command) \
   AdviceText { what, command }
+#define PREDICT(what, option, value) \
+  AdviceText { what, "chokepoint predict --from DIR " option " " value, option, value }
 #define UNDER(class_, sentence_, ...)                                                 \
   CauseUnder {                                                                        \
     .verdict = VerdictClass::class_, .sentence = sentence_, .advice = { __VA_ARGS__ } \
@@ -40,6 +42,7 @@ constexpr std::array kCauses{
 #include "analysis/attribution/causes.def"
 };
 #undef UNDER
+#undef PREDICT
 #undef ADVICE
 
 #define ACCOUNT(enumerator, name_, words_, text_) \

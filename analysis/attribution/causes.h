@@ -26,6 +26,9 @@ const char* words_of(Account account);
 struct AdviceText {
   std::string_view what = {};
   std::string_view command = {};
+  // Of a `chokepoint predict` that replays the run with one thing changed: "--bucket", "100M".
+  std::string_view option = {};
+  std::string_view value = {};
 };
 
 struct VerdictDescription {

@@ -10,6 +10,10 @@
 
 namespace chokepoint::analysis {
 
+// Adds to the verdict's advice what a step would take by it, where a replay answers that: what the
+// command that it names says, too. Larger buckets are of the size that gains most, or left out.
+void foretell(const Replay& replay, Verdict& verdict);
+
 void measure_gains(const DiagnosisInput& input, const std::optional<Replay>& replay,
                    Findings& findings);
 

@@ -340,7 +340,10 @@ void advise(const DiagnosisInput& input, Verdict& verdict) {
     const bool is_present = command && !command->empty() &&
                             std::ranges::count(verdict.advice, *command, &Advice::command) > 0;
     if (!text.what.empty() && what && command && !is_present) {
-      verdict.advice.push_back({.what = *what, .command = *command});
+      verdict.advice.push_back({.what = *what,
+                                .command = *command,
+                                .option = std::string(text.option),
+                                .value = filled(text.value, words).value_or("")});
     }
   };
   if (const CauseUnder* own = describe(verdict.verdict, verdict.cause)) {
