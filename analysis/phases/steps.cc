@@ -81,9 +81,9 @@ Choice best_of(const RunData& run) {
   return best;
 }
 
-// Steps kept in memory, the newest: more than an hour of steps of 1 ms, which folding puts into one
-// row. The bound is needed since a row may claim to stand for any number.
-constexpr std::int64_t kMaxSteps = 1 << 22;
+// Steps kept in memory, the newest: almost three hours of steps of 10 ms. The bound is needed since
+// a row may claim to stand for any number, and each step has accounts of its own.
+constexpr std::int64_t kMaxSteps = 1 << 20;
 
 // One end of a connection in one direction, of one rank.
 using MessageStream = std::tuple<std::int64_t, record::CollectiveKind, std::int64_t, std::int64_t>;

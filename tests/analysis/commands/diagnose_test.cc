@@ -37,7 +37,7 @@ TEST_F(Diagnose, SaysFiveLines) {
   EXPECT_EQ(run.code, cli::ExitCode::Done);
   EXPECT_EQ(run.err, "");
   EXPECT_THAT(run.out,
-              AllOf(HasSubstr("\n  step       20 steps from marks"), HasSubstr("\n  why        "),
+              AllOf(HasSubstr("\n  step       18 of 20 steps from marks"), HasSubstr("\n  why        "),
                     HasSubstr("\n  do         "), HasSubstr("\n  confidence ")));
 }
 

@@ -13,6 +13,7 @@ inline Diagnosis full_link() {
       .nodes = {"a", "b"},
       .steps = {.source = record::StepSource::Marks,
                 .count = 412,
+                .settled = 412,
                 .mean_ms = 205.5,
                 .median_ms = 204.0,
                 .p99_ms = 230.0},
@@ -58,8 +59,13 @@ inline Diagnosis full_link() {
                   .lost_ms_per_step = 2.5,
                   .share_percent = 1.2,
                   .confidence = 0.4}},
-      .ranks = {{.rank = 0, .node = "a", .computing_ms = 60, .waiting_ms = 0.5},
-                {.rank = 1, .node = "b", .computing_ms = 59, .waiting_ms = 1.5}},
+      .ranks =
+          {{.rank = 0, .node = "a", .computing_ms = 61, .waiting_ms = 0.5, .communicating_ms = 144},
+           {.rank = 1,
+            .node = "b",
+            .computing_ms = 60,
+            .waiting_ms = 1.5,
+            .communicating_ms = 144}},
       .missing = {"no packets were captured on a", "no sockets were read on b"},
       .is_complete = true};
   (*diagnosis.accounting)[Account::Compute] = 60;

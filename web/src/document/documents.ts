@@ -554,8 +554,6 @@ export interface Run {
     readonly rows: { readonly [key: string]: number };
     readonly steps: {
       readonly count: number | null;
-      readonly median_ms: number | null;
-      readonly p99_ms: number | null;
       readonly source: "marks" | "output" | "collectives" | "traffic" | null;
     };
     readonly volume: {
@@ -579,6 +577,8 @@ export interface Run {
   readonly duration_s: number | null;
   readonly steps: {
     readonly count: number | null;
+    readonly settled: number;
+    readonly mean_ms: number | null;
     readonly median_ms: number | null;
     readonly p99_ms: number | null;
     readonly source: "marks" | "output" | "collectives" | "traffic" | null;
@@ -606,6 +606,7 @@ export interface Diagnosis {
   readonly complete: boolean;
   readonly steps: {
     readonly count: number | null;
+    readonly settled: number;
     readonly mean_ms: number | null;
     readonly median_ms: number | null;
     readonly p99_ms: number | null;
@@ -727,6 +728,7 @@ export interface Diagnosis {
     readonly node: string | null;
     readonly computing_ms: number;
     readonly waiting_ms: number;
+    readonly communicating_ms: number;
   })[];
   readonly ceilings: readonly ({
     readonly probe: string;
