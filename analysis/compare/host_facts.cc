@@ -106,7 +106,8 @@ class Changes {
                       .key = place.second,
                       .before = text_of(before, place),
                       .after = text_of(after, place)};
-    if (change.before != change.after) {
+    // What one side did not read is no difference.
+    if (change.before && change.after && change.before != change.after) {
       add(std::move(change), host);
     }
   }

@@ -8,82 +8,18 @@
 
 #include "base/documents/document.h"
 #include "base/documents/host_facts.h"
+#include "base/documents/test_head.h"
 #include "base/documents/trials.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 using documents::MainFigure;
-using documents::MainSetting;
+using documents::TestedPeer;
+using documents::TestHead;
 using json::Json;
 
 constexpr std::size_t kMostTrials = 100'000;  // of all variants of one document
-constexpr std::size_t kLongestLabel = 256;
-
-struct TestedPeer {
-  std::string host = {};
-  std::string name = {};
-  std::string family = {};
-};
-
-// What the documents of all tests have in common. Those of tests of one host have no peer.
-struct TestHead {
-  std::string schema = {};
-  std::string host = {};
-  std::optional<TestedPeer> peer = {};
-  bool interrupted = false;
-  std::optional<documents::HostFacts> host_facts = {};
-};
-
-}  // namespace
-}  // namespace chokepoint::analysis
-
-namespace chokepoint {
-
-template <>
-struct Fields<analysis::TestedPeer> {
-  using P = analysis::TestedPeer;
-  static constexpr FieldList kList{field("host", &P::host).or_default(),
-                                   field("name", &P::name).null_if_empty(),
-                                   field("family", &P::family).or_default()};
-};
-
-template <>
-struct Fields<analysis::TestHead> {
-  using H = analysis::TestHead;
-  static constexpr FieldList kList{field("schema", &H::schema).or_default(),
-                                   field("host", &H::host).or_default(), field("peer", &H::peer),
-                                   field("interrupted", &H::interrupted).or_default(),
-                                   field("host_facts", &H::host_facts)};
-};
-
-}  // namespace chokepoint
-
-namespace chokepoint::analysis {
-namespace {
-
-std::string label_of(const std::string& text) { return text.substr(0, kLongestLabel); }
-
-// Of a setting: texts as they are, numbers and truths as JSON has them; else nothing.
-std::string label_at(const Json& document, std::string_view pointer) {
-  const Json* found = documents::found_at(document, pointer);
-  if (found == nullptr || found->is_null() || found->is_structured()) {
-    return "";
-  }
-  return found->is_string() ? label_of(found->get_ref<const std::string&>())
-                            : found->dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-// "tcp" of chokepoint.probe.tcp/1, "rdma" of chokepoint.rdma/1.
-std::string kind_of(std::string_view schema) {
-  for (const std::string_view prefix : {"chokepoint.", "probe."}) {
-    if (schema.starts_with(prefix)) {
-      schema.remove_prefix(prefix.size());
-    }
-  }
-  return std::string(schema.substr(0, schema.find('/')));
-}
-
 void add_figure(ComparedRun& run, const MainFigure& figure, std::optional<double> value) {
   const auto known = figure_of(figure.key);
   if (known && value && !run.figures[place_of(*known)]) {
@@ -106,7 +42,7 @@ std::vector<HostSettings> hosts_of(const documents::HostFacts& facts, const std:
       own_name == peer_name ? peer_name + " (peer)" : peer_name);
   for (const auto& [name, settings] :
        facts.peers.value_or(std::map<std::string, documents::Settings>())) {
-    add(settings, label_of(name));
+    add(settings, documents::label_of(name));
   }
   return hosts;
 }
@@ -114,16 +50,16 @@ std::vector<HostSettings> hosts_of(const documents::HostFacts& facts, const std:
 // What all runs of a document have.
 ComparedRun common_of(const TestHead& head, const std::string& name) {
   ComparedRun run{.is_probe = true, .path = name, .folder = name, .is_complete = true};
-  const std::string host = label_of(head.host);
+  const std::string host = documents::label_of(head.host);
   const TestedPeer tested = head.peer.value_or(TestedPeer());
-  const std::string peer = label_of(tested.name.empty() ? tested.host : tested.name);
+  const std::string peer = documents::label_of(tested.name.empty() ? tested.host : tested.name);
   run.nodes = {host};
   run.labels["host"] = host;
   if (!peer.empty()) {
     run.labels["peer"] = peer;
   }
   if (!tested.family.empty()) {
-    run.labels["family"] = label_of(tested.family);
+    run.labels["family"] = documents::label_of(tested.family);
   }
   run.hosts = hosts_of(head.host_facts.value_or(documents::HostFacts()), host, peer);
   run.is_complete = !head.interrupted;
@@ -136,14 +72,8 @@ ComparedRun common_of(const TestHead& head, const std::string& name) {
 ComparedRun run_of(const Json& document, const TestHead& head, const std::string& name) {
   ComparedRun run = common_of(head, name);
   const std::string& schema = head.schema;
-  run.labels["probe"] = kind_of(schema);
-  for (const MainSetting& setting : documents::kMainSettings) {
-    if (const std::string label =
-            schema == setting.schema ? label_at(document, setting.pointer) : "";
-        !label.empty()) {
-      run.labels[setting.key] = label;
-    }
-  }
+  run.labels["probe"] = documents::kind_of(schema);
+  run.labels.merge(documents::settings_of(document, schema));
   for (const MainFigure& figure : documents::kMainFigures) {
     if (schema == figure.schema) {
       add_figure(run, figure, documents::number_at(document, figure.pointer));
@@ -165,7 +95,7 @@ const MainFigure* figure_named(const documents::TrialsFigure& figure) {
 void add_trials(const documents::TrialsVariant& variant, const ComparedRun& common,
                 std::vector<ComparedRun>& runs) {
   ComparedRun model = common;
-  model.labels["variant"] = label_of(variant.name);
+  model.labels["variant"] = documents::label_of(variant.name);
   if (variant.host_facts) {
     const auto peer = common.labels.find("peer");
     model.hosts = hosts_of(*variant.host_facts, common.labels.at("host"),
@@ -188,7 +118,7 @@ void add_trials(const documents::TrialsVariant& variant, const ComparedRun& comm
 Result<std::vector<ComparedRun>> runs_of_trials(const documents::Trials& trials,
                                                 const TestHead& head, const std::string& name) {
   ComparedRun common = common_of(head, name);
-  common.labels["test"] = label_of(trials.command);
+  common.labels["test"] = documents::label_of(trials.command);
   std::vector<ComparedRun> runs;
   for (const documents::TrialsVariant& variant : trials.variants) {
     add_trials(variant, common, runs);

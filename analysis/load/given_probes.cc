@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 
 #include <nlohmann/json.hpp>
 
 #include "analysis/load/connections.h"
 #include "base/json/codec.h"
 #include "base/record/names.h"
+#include "base/sys/wall_time.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -37,16 +37,6 @@ std::string text_in(const Json& object, const char* key) {
   return object.is_object() && object.contains(key) && object[key].is_string()
              ? object[key].get_ref<const std::string&>().substr(0, kMaxTextBytes)
              : "";
-}
-
-// "2026-11-26T21:04:05.123Z"; 0 where it is none.
-std::int64_t wall_ns_in(const std::string& text) {
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  constexpr std::int64_t kLatest = 4'102'444'800;  // the year 2100
-  std::tm time{};
-  const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &time);
-  const std::int64_t seconds = rest == nullptr ? 0 : static_cast<std::int64_t>(timegm(&time));
-  return seconds > 0 && seconds < kLatest ? seconds * kSecond : 0;
 }
 
 std::string direction_of(const Json& document, const std::string& kind) {
@@ -126,7 +116,7 @@ Result<GivenProbe> given_probe(std::string_view text, const std::string& file) {
   return GivenProbe{.file = file,
                     .host = text_in(*document, "host"),
                     .peer_address = plain_address(text_in(peer, "address")),
-                    .wall_ns = wall_ns_in(text_in(*document, "started_at")),
+                    .wall_ns = sys::wall_ns_in(text_in(*document, "started_at")).value_or(0),
                     .row = {.kind = known->kind,
                             .peer = peer_name.empty() ? text_in(peer, "host") : peer_name,
                             .direction = direction_of(*document, known->kind),

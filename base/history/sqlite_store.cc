@@ -1,0 +1,379 @@
+#include "base/history/sqlite_store.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json/codec.h"
+
+namespace chokepoint::history {
+namespace {
+
+constexpr std::int64_t kVersion = 1;
+
+constexpr const char* kTables = R"(
+CREATE TABLE series (
+  id INTEGER PRIMARY KEY, kind TEXT NOT NULL, host TEXT NOT NULL, name TEXT NOT NULL,
+  peer TEXT NOT NULL, metric TEXT NOT NULL, setting TEXT NOT NULL, unit TEXT NOT NULL,
+  better INTEGER NOT NULL, UNIQUE (kind, host, name, peer, metric, setting));
+CREATE TABLE source (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE row (
+  series INTEGER NOT NULL, wall_ns INTEGER NOT NULL, source INTEGER NOT NULL, value REAL NOT NULL,
+  spread REAL, count INTEGER NOT NULL, program TEXT NOT NULL,
+  PRIMARY KEY (series, wall_ns)) WITHOUT ROWID;
+CREATE TABLE content (id INTEGER PRIMARY KEY, settings TEXT NOT NULL UNIQUE);
+CREATE TABLE state (
+  host TEXT NOT NULL, shape INTEGER NOT NULL, first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL,
+  content INTEGER NOT NULL, PRIMARY KEY (host, shape, first_ns)) WITHOUT ROWID;
+)";
+
+// The rest of a text that is longer is of no use to anybody.
+constexpr std::size_t kMaxTextBytes = 4096;
+
+std::string_view bounded(const std::string& text) {
+  return std::string_view(text).substr(0, kMaxTextBytes);
+}
+
+Error of_file(Error error, const std::filesystem::path& file) {
+  error.operation = "history";
+  error.subject = file.string();
+  return error;
+}
+
+// The identifier of a row that is there, or is made.
+template <class Bind>
+Result<std::int64_t> known_or_made(record::Database& database, const std::string& select,
+                                   const std::string& insert, Bind&& bind) {
+  TRY(record::Statement known, database.prepare(select));
+  bind(known);
+  TRY(const bool is_known, known.step());
+  std::int64_t id = 0;
+  if (is_known) {
+    known.read(0, id);
+    return id;
+  }
+  TRY(record::Statement made, database.prepare(insert));
+  bind(made);
+  TRY(made.run());
+  return database.number("SELECT last_insert_rowid()");
+}
+
+// What was read of a host, whatever its values: commands read more or less of it, and what one did
+// not read is no change.
+std::int64_t shape_of(const host::Settings& settings) {
+  std::string names;
+  for (const auto& [subject, values] : settings) {
+    names += subject + "\n";
+    for (const auto& [key, value] : values) {
+      names += " " + key + "\n";
+    }
+  }
+  constexpr std::uint64_t kFnvBasis = 0xcbf29ce484222325;
+  constexpr std::uint64_t kFnvPrime = 0x100000001b3;
+  std::uint64_t hash = kFnvBasis;
+  for (const char letter : names) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * kFnvPrime;
+  }
+  return static_cast<std::int64_t>(hash);
+}
+
+void bind_name(record::Statement& statement, const Series& series) {
+  statement.bind(1, name_of(series.subject.kind));
+  statement.bind(2, bounded(series.subject.host));
+  statement.bind(3, bounded(series.subject.name));
+  statement.bind(4, bounded(series.subject.to));
+  statement.bind(5, bounded(series.metric));
+  statement.bind(6, bounded(series.setting));
+}
+
+std::optional<documents::Better> better_of(std::int64_t number) {
+  constexpr auto kLast = static_cast<std::int64_t>(documents::Better::Neither);
+  return number < 0 || number > kLast ? std::nullopt
+                                      : std::optional(static_cast<documents::Better>(number));
+}
+
+// Nothing where the row makes no sense: it is foreign.
+std::optional<Series> series_in(const record::Statement& row) {
+  std::string kind;
+  Series series;
+  std::int64_t better = 0;
+  row.read(1, kind);
+  row.read(2, series.subject.host);
+  row.read(3, series.subject.name);
+  row.read(4, series.subject.to);
+  row.read(5, series.metric);
+  row.read(6, series.setting);
+  row.read(7, series.unit);
+  row.read(8, better);
+  const auto known = subject_kind(kind);
+  const auto which = better_of(better);
+  if (!known || !which) {
+    return std::nullopt;
+  }
+  series.subject.kind = *known;
+  series.better = *which;
+  return series;
+}
+
+bool is_wanted(const Series& series, const Wanted& wanted) {
+  const std::string subject = text_of(series.subject);
+  return (wanted.metric.empty() || series.metric == wanted.metric) &&
+         (wanted.subject.empty() || subject == wanted.subject ||
+          subject.starts_with(wanted.subject + " "));
+}
+
+Measured measured_in(const record::Statement& row) {
+  Measured measured;
+  double spread = 0;
+  row.read(0, measured.wall_ns);
+  row.read(1, measured.value);
+  row.read(2, spread);
+  row.read(3, measured.count);
+  row.read(4, measured.source);
+  row.read(5, measured.program);
+  if (std::isfinite(spread)) {
+    measured.spread = spread;
+  }
+  return measured;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::filesystem::path& file) {
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  auto database = record::Database::open(file, record::Access::Write);
+  if (!database) {
+    return fail(of_file(std::move(database).error(), file));
+  }
+  auto store = std::unique_ptr<SqliteStore>(new SqliteStore(*std::move(database)));
+  if (auto ready = store->make_ready(); !ready) {
+    return fail(of_file(std::move(ready).error(), file));
+  }
+  return store;
+}
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open_to_read(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
+    return fail(ErrorKind::NotFound, "history", file.string(), "no such history",
+                "'chokepoint history add DIR' makes one of records and documents");
+  }
+  auto database = record::Database::open(file, record::Access::Read);
+  if (!database) {
+    return fail(of_file(std::move(database).error(), file));
+  }
+  return std::unique_ptr<SqliteStore>(new SqliteStore(*std::move(database)));
+}
+
+// A history of a newer program may have other tables: it is left alone.
+Result<> SqliteStore::make_ready() {
+  TRY(database_.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"));
+  TRY(const std::int64_t version, database_.number("PRAGMA user_version"));
+  if (version > kVersion) {
+    return fail(ErrorKind::Unsupported, "history", "",
+                fmt::format("is of version {}, this program knows {}", version, kVersion),
+                "use a newer chokepoint for this history");
+  }
+  if (version == kVersion) {
+    return {};
+  }
+  TRY(database_.run("BEGIN IMMEDIATE"));
+  TRY(const std::int64_t meanwhile, database_.number("PRAGMA user_version"));
+  if (meanwhile == 0) {
+    TRY(database_.run(kTables));
+    TRY(database_.run(fmt::format("PRAGMA user_version = {}", kVersion)));
+  }
+  return database_.run("COMMIT");
+}
+
+Result<std::int64_t> SqliteStore::add(const Batch& batch) {
+  TRY(database_.run("BEGIN IMMEDIATE"));
+  auto added = add_all(batch);
+  if (!added) {
+    database_.rollback();
+    return added;
+  }
+  TRY(database_.run("COMMIT"));
+  return added;
+}
+
+Result<std::int64_t> SqliteStore::add_all(const Batch& batch) {
+  std::int64_t added = 0;
+  for (const Row& row : batch.rows) {
+    if (std::isfinite(row.measured.value)) {
+      TRY(const std::int64_t one, add_row(row));
+      added += one;
+    }
+  }
+  for (const HostState& state : batch.hosts) {
+    TRY(add_state(state));
+  }
+  return added;
+}
+
+Result<std::int64_t> SqliteStore::add_row(const Row& row) {
+  const Measured& measured = row.measured;
+  TRY(const std::int64_t series, id_of(row.series));
+  TRY(const std::int64_t source, id_of_source(measured.source));
+  TRY(record::Statement insert,
+      database_.prepare("INSERT OR IGNORE INTO row (series, wall_ns, source, value, spread, count, "
+                        "program) VALUES (?, ?, ?, ?, ?, ?, ?)"));
+  insert.bind(1, series);
+  insert.bind(2, measured.wall_ns);
+  insert.bind(3, source);
+  insert.bind(4, measured.value);
+  insert.bind(5, measured.spread.value_or(std::numeric_limits<double>::quiet_NaN()));
+  insert.bind(6, measured.count);
+  insert.bind(7, bounded(measured.program));
+  TRY(insert.run());
+  return database_.number("SELECT changes()");
+}
+
+Result<std::int64_t> SqliteStore::id_of(const Series& series) {
+  return known_or_made(
+      database_,
+      "SELECT id FROM series WHERE kind = ?1 AND host = ?2 AND name = ?3 AND peer = ?4 AND "
+      "metric = ?5 AND setting = ?6",
+      "INSERT INTO series (kind, host, name, peer, metric, setting, unit, better) VALUES (?1, ?2, "
+      "?3, ?4, ?5, ?6, ?7, ?8)",
+      [&](record::Statement& statement) {
+        bind_name(statement, series);
+        statement.bind(7, bounded(series.unit));
+        statement.bind(8, series.better);
+      });
+}
+
+Result<std::int64_t> SqliteStore::id_of_source(const std::string& source) {
+  return known_or_made(database_, "SELECT id FROM source WHERE name = ?1",
+                       "INSERT INTO source (name) VALUES (?1)",
+                       [&](record::Statement& statement) { statement.bind(1, bounded(source)); });
+}
+
+Result<> SqliteStore::add_state(const HostState& state) {
+  if (state.settings.empty()) {
+    return {};
+  }
+  const std::string text =
+      nlohmann::ordered_json(state.settings)
+          .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  TRY(const std::int64_t content,
+      known_or_made(database_, "SELECT id FROM content WHERE settings = ?1",
+                    "INSERT INTO content (settings) VALUES (?1)",
+                    [&](record::Statement& statement) { statement.bind(1, text); }));
+  const std::int64_t shape = shape_of(state.settings);
+  const auto run = [&](const char* sql) -> Result<> {
+    TRY(record::Statement statement, database_.prepare(sql));
+    statement.bind(1, bounded(state.host));
+    statement.bind(2, shape);
+    statement.bind(3, state.wall_ns);
+    statement.bind(4, content);
+    return statement.run();
+  };
+  // The span before it, or the one after it, is drawn out where it holds the same; else a new one.
+  TRY(const std::int64_t before, database_.number("SELECT total_changes()"));
+  TRY(
+      run("UPDATE state SET last_ns = max(last_ns, ?3) WHERE host = ?1 AND shape = ?2 AND "
+          "content = ?4 AND first_ns = (SELECT max(first_ns) FROM state WHERE host = ?1 AND "
+          "shape = ?2 AND first_ns <= ?3)"));
+  TRY(const std::int64_t drawn_out, database_.number("SELECT total_changes()"));
+  if (drawn_out > before) {
+    return {};
+  }
+  TRY(
+      run("UPDATE state SET first_ns = ?3 WHERE host = ?1 AND shape = ?2 AND content = ?4 AND "
+          "first_ns = (SELECT min(first_ns) FROM state WHERE host = ?1 AND shape = ?2 AND "
+          "first_ns > ?3)"));
+  TRY(const std::int64_t begun_earlier, database_.number("SELECT total_changes()"));
+  if (begun_earlier > drawn_out) {
+    return {};
+  }
+  return run(
+      "INSERT OR IGNORE INTO state (host, shape, first_ns, last_ns, content) VALUES (?1, ?2, ?3, "
+      "?3, ?4)");
+}
+
+Result<std::vector<MeasuredSeries>> SqliteStore::read(const Wanted& wanted) {
+  TRY(record::Statement all,
+      database_.prepare("SELECT id, kind, host, name, peer, metric, setting, unit, better FROM "
+                        "series ORDER BY kind, host, name, peer, metric, setting"));
+  TRY(record::Statement rows,
+      database_.prepare("SELECT wall_ns, value, spread, count, source.name, program FROM row JOIN "
+                        "source ON source.id = row.source WHERE series = ?1 AND wall_ns >= ?2 "
+                        "ORDER BY wall_ns"));
+  std::vector<MeasuredSeries> found;
+  while (true) {
+    TRY(const bool is_row, all.step());
+    if (!is_row) {
+      return found;
+    }
+    std::int64_t id = 0;
+    all.read(0, id);
+    const auto series = series_in(all);
+    if (!series || !is_wanted(*series, wanted)) {
+      continue;
+    }
+    MeasuredSeries measured{.series = *series};
+    rows.reset();
+    rows.bind(1, id);
+    rows.bind(2, wanted.since_ns);
+    TRY(rows.each([&] {
+      Measured point = measured_in(rows);
+      if (std::isfinite(point.value)) {
+        measured.points.push_back(std::move(point));
+      }
+    }));
+    if (!measured.points.empty()) {
+      found.push_back(std::move(measured));
+    }
+  }
+}
+
+Result<std::vector<StateSpan>> SqliteStore::states() {
+  std::map<std::int64_t, std::shared_ptr<const host::Settings>> contents;
+  TRY(record::Statement texts, database_.prepare("SELECT id, settings FROM content"));
+  TRY(texts.each([&] {
+    std::int64_t id = 0;
+    std::string text;
+    texts.read(0, id);
+    texts.read(1, text);
+    contents[id] =
+        std::make_shared<const host::Settings>(host::settings_in(json::object_or_null(text)));
+  }));
+  TRY(record::Statement rows, database_.prepare("SELECT host, first_ns, last_ns, content FROM "
+                                                "state ORDER BY host, first_ns, last_ns"));
+  std::vector<StateSpan> spans;
+  TRY(rows.each([&] {
+    StateSpan span;
+    std::int64_t content = 0;
+    rows.read(0, span.host);
+    rows.read(1, span.first_ns);
+    rows.read(2, span.last_ns);
+    rows.read(3, content);
+    span.settings = contents[content];
+    if (span.settings && span.last_ns >= span.first_ns) {
+      spans.push_back(std::move(span));
+    }
+  }));
+  return spans;
+}
+
+Result<std::int64_t> SqliteStore::prune(std::int64_t before_ns) {
+  TRY(database_.run("BEGIN IMMEDIATE"));
+  TRY(const std::int64_t before, database_.number("SELECT total_changes()"));
+  TRY(database_.run(fmt::format("DELETE FROM row WHERE wall_ns < {}", before_ns)));
+  TRY(const std::int64_t after, database_.number("SELECT total_changes()"));
+  TRY(database_.run(
+      fmt::format("DELETE FROM state WHERE last_ns < {};"
+                  "DELETE FROM series WHERE id NOT IN (SELECT DISTINCT series FROM row);"
+                  "DELETE FROM source WHERE id NOT IN (SELECT DISTINCT source FROM row);"
+                  "DELETE FROM content WHERE id NOT IN (SELECT DISTINCT content FROM state);COMMIT",
+                  before_ns)));
+  return after - before;
+}
+
+}  // namespace chokepoint::history

@@ -1,0 +1,42 @@
+// A history in one SQLite file. Its log lets several processes write, one after the other, while
+// others read; what was committed survives the end of a process at any moment.
+//
+//   series   subject, metric, setting, unit
+//   row      a value of a series at a time, which are its key: the same document again is none
+//   source   names of documents and folders, once each
+//   state    host, content, first and last time that it was seen
+//   content  settings of a host as JSON, once each
+#pragma once
+
+#include <filesystem>
+
+#include "base/history/store.h"
+#include "base/record/database.h"
+
+namespace chokepoint::history {
+
+class SqliteStore final : public Store {
+ public:
+  // Makes the file, and the folders above it, where they are missing.
+  static Result<std::unique_ptr<SqliteStore>> open(const std::filesystem::path& file);
+  // An Error where there is no such file.
+  static Result<std::unique_ptr<SqliteStore>> open_to_read(const std::filesystem::path& file);
+
+  Result<std::int64_t> add(const Batch& batch) override;
+  Result<std::vector<MeasuredSeries>> read(const Wanted& wanted) override;
+  Result<std::vector<StateSpan>> states() override;
+  Result<std::int64_t> prune(std::int64_t before_ns) override;
+
+ private:
+  explicit SqliteStore(record::Database database) : database_(std::move(database)) {}
+  Result<> make_ready();
+  Result<std::int64_t> add_all(const Batch& batch);
+  Result<std::int64_t> add_row(const Row& row);
+  Result<> add_state(const HostState& state);
+  Result<std::int64_t> id_of(const Series& series);
+  Result<std::int64_t> id_of_source(const std::string& source);
+
+  record::Database database_;
+};
+
+}  // namespace chokepoint::history

@@ -1,0 +1,190 @@
+#include "base/history/sqlite_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/sys/temporary_folder.h"
+
+namespace chokepoint::history {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::int64_t kMinute = 60'000'000'000;
+
+Row row(const std::string& metric, std::int64_t minute, double value) {
+  return {.series = {.subject = {.kind = SubjectKind::Path, .host = "a", .to = "b"},
+                     .metric = metric,
+                     .setting = "streams=1",
+                     .unit = "Mb/s",
+                     .better = documents::Better::More},
+          .measured = {.wall_ns = minute * kMinute, .value = value, .source = "tcp.json"}};
+}
+
+HostState state(std::int64_t minute, const std::string& driver) {
+  return {
+      .host = "a", .wall_ns = minute * kMinute, .settings = {{"gpu", {{"driver", driver}}}}};
+}
+
+class History : public testing::Test {
+ protected:
+  std::unique_ptr<SqliteStore> open() {
+    auto store = SqliteStore::open(file());
+    EXPECT_TRUE(store) << describe(store.error());
+    return *std::move(store);
+  }
+  std::filesystem::path file() const { return folder_.path() / "deep" / "history.db"; }
+
+  sys::TemporaryFolder folder_ = *sys::TemporaryFolder::make("history");
+};
+
+TEST_F(History, WhatIsAddedTwiceIsThereOnce) {
+  const auto store = open();
+  const Batch batch{.rows = {row("throughput_mbps", 2, 940), row("throughput_mbps", 1, 930)},
+                    .hosts = {state(1, "550")}};
+  EXPECT_EQ(store->add(batch), 2);
+  EXPECT_EQ(store->add(batch), 0);
+  const auto series = *store->read({});
+  ASSERT_THAT(series, SizeIs(1));
+  EXPECT_EQ(text_of(series.front().series.subject), "a > b");
+  EXPECT_EQ(series.front().series.better, documents::Better::More);
+  ASSERT_THAT(series.front().points, SizeIs(2));
+  EXPECT_EQ(series.front().points.front().value, 930);
+  EXPECT_EQ(series.front().points.front().source, "tcp.json");
+  EXPECT_FALSE(series.front().points.front().spread);
+  EXPECT_THAT(*store->states(), SizeIs(1));
+}
+
+TEST_F(History, ReadsWhatIsWanted) {
+  const auto store = open();
+  Row of_host = row("throughput_mbps", 3, 1);
+  of_host.series.subject = {.kind = SubjectKind::Nic, .host = "a", .name = "eth0"};
+  ASSERT_TRUE(store->add({.rows = {row("throughput_mbps", 1, 940), row("rtt_ms", 2, 1), of_host}}));
+  EXPECT_THAT(*store->read({.subject = "a"}), SizeIs(3));
+  EXPECT_THAT(*store->read({.subject = "a > b"}), SizeIs(2));
+  EXPECT_THAT(*store->read({.metric = "rtt_ms"}), SizeIs(1));
+  EXPECT_THAT(*store->read({.since_ns = 3 * kMinute}), SizeIs(1));
+  EXPECT_THAT(*store->read({.subject = "b"}), IsEmpty());
+}
+
+TEST_F(History, AStateLastsAsLongAsItIsSeen) {
+  const auto store = open();
+  // In the order of nothing: documents are added when somebody finds them.
+  for (const auto& [minute, driver] :
+       {std::pair{5, "550"}, {9, "570"}, {1, "550"}, {7, "550"}, {8, "570"}}) {
+    ASSERT_TRUE(store->add({.hosts = {state(minute, driver)}}));
+  }
+  std::vector<std::tuple<std::int64_t, std::int64_t, std::string>> spans;
+  for (const StateSpan& span : *store->states()) {
+    spans.emplace_back(span.first_ns / kMinute, span.last_ns / kMinute,
+                       span.settings->at("gpu").at("driver"));
+  }
+  EXPECT_THAT(spans, ElementsAre(std::tuple{1, 7, "550"}, std::tuple{8, 9, "570"}));
+}
+
+TEST_F(History, PruningLeavesNoNames) {
+  const auto store = open();
+  ASSERT_TRUE(store->add({.rows = {row("throughput_mbps", 1, 940), row("rtt_ms", 9, 1)},
+                          .hosts = {state(1, "550"), state(9, "570")}}));
+  EXPECT_EQ(store->prune(5 * kMinute), 1);
+  EXPECT_THAT(*store->read({}), SizeIs(1));
+  EXPECT_THAT(*store->states(), SizeIs(1));
+  EXPECT_THAT(*(*SqliteStore::open_to_read(file()))->read({}), SizeIs(1));
+}
+
+TEST_F(History, AHostileTextIsATextAndNoMore) {
+  const auto store = open();
+  Row hostile = row("x'); DROP TABLE row; --", 1, 1);
+  hostile.series.subject.host = std::string("\x1b[2J\0 %s", 8) + std::string(1 << 20, 'x');
+  hostile.measured.source = "'";
+  ASSERT_TRUE(store->add({.rows = {hostile, row("throughput_mbps", 1, NAN)}}));
+  const auto series = *store->read({});
+  ASSERT_THAT(series, SizeIs(1));
+  EXPECT_EQ(series.front().series.metric, "x'); DROP TABLE row; --");
+  EXPECT_LT(series.front().series.subject.host.size(), 5000U);
+}
+
+TEST_F(History, ANewerOneIsLeftAlone) {
+  open();
+  {
+    auto database = record::Database::open(file(), record::Access::Write);
+    ASSERT_TRUE(database->run("PRAGMA user_version = 99"));
+  }
+  const auto refused = SqliteStore::open(file());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(describe(refused.error()), testing::HasSubstr("newer chokepoint"));
+}
+
+// Each batch is there whole or not at all, and each that was said to be added is.
+TEST_F(History, AWriterThatIsKilledLosesNothingThatItAdded) {
+  open();
+  int told[2];
+  ASSERT_EQ(pipe(told), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto store = *SqliteStore::open(file());
+    for (std::int64_t minute = 1;; ++minute) {
+      const Batch batch{.rows = {row("one", minute, 1), row("other", minute, 1)}};
+      if (!store->add(batch) || write(told[1], "x", 1) != 1) {
+        _exit(1);
+      }
+    }
+  }
+  char byte = 0;
+  std::size_t added = 0;
+  while (added < 20 && read(told[0], &byte, 1) == 1) {
+    ++added;
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(told[1]);
+  while (read(told[0], &byte, 1) == 1) {
+    ++added;
+  }
+  close(told[0]);
+  const auto store = open();
+  const auto series = *store->read({});
+  ASSERT_THAT(series, SizeIs(2));
+  EXPECT_EQ(series[0].points.size(), series[1].points.size());
+  EXPECT_GE(series[0].points.size(), added);
+  EXPECT_EQ(store->add({.rows = {row("one", 0, 1)}}), 1);
+}
+
+TEST_F(History, SeveralProcessesWriteAtOnce) {
+  open();
+  constexpr std::int64_t kWriters = 4;
+  constexpr std::int64_t kEach = 25;
+  for (std::int64_t writer = 0; writer < kWriters; ++writer) {
+    if (fork() == 0) {
+      const auto store = *SqliteStore::open(file());
+      bool is_well = true;
+      for (std::int64_t at = 0; at < kEach; ++at) {
+        is_well = is_well && store->add({.rows = {row("m", writer * kEach + at, 1)}}).has_value();
+      }
+      _exit(is_well ? 0 : 1);
+    }
+  }
+  for (std::int64_t writer = 0; writer < kWriters; ++writer) {
+    int status = 0;
+    wait(&status);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_THAT((*open()->read({})).front().points, SizeIs(kWriters * kEach));
+}
+
+TEST(HistoryAbroad, NoFileIsAnErrorForReaders) {
+  const auto missing = SqliteStore::open_to_read("/nowhere/history.db");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
+}
+
+}  // namespace
+}  // namespace chokepoint::history
