@@ -77,6 +77,8 @@ struct Program {
   std::string purpose;  // one line
   std::vector<Section> sections;
   std::vector<Example> quick_start = {};
+  // Runs that commands here take by name, for completion.
+  std::function<std::vector<std::string>()> run_names = {};
 };
 
 }  // namespace chokepoint::cli

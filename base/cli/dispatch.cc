@@ -57,7 +57,7 @@ ExitCode run(const Program& program, const Registered& registered,
       context.has_file_privileges
           ? Result<>()
           : apply_defaults(definition.summary.name, definition.flags, arguments, context);
-  const Result<> parsed = parse(definition.flags, arguments);
+  const Result<Notices> parsed = parse(definition.flags, arguments);
   // --help is answered whatever else is wrong with the command line. Behind the words of a command
   // to start it belongs to that command.
   if (common.help || (!parsed && asks_for(arguments, "--help", 'h'))) {
@@ -83,6 +83,11 @@ ExitCode run(const Program& program, const Registered& registered,
                      "take them away: sudo setcap -r \"$(which chokepoint)\"; what captures is "
                      "chokepoint-capture, which alone may have cap_net_raw"},
                     context);
+  }
+  if (!context.quiet) {
+    for (const std::string& notice : *parsed) {
+      fmt::print(context.err, "{}: {}: {}\n", program.name, name, notice);
+    }
   }
   const Result<ExitCode> code = command->run(context);
   return code ? *code : complain(program, name, code.error(), context);
@@ -355,6 +360,11 @@ Result<std::optional<ExitCode>> run_built_in(const Program& program,
         program, commands, is_help(words[0]) ? words[1] : words[0], context.out_terminal.width);
     context.out << family;
     return family.empty() ? std::nullopt : std::optional(ExitCode::Done);
+  }
+  // Asked by what the shells were given, at each press of a key.
+  if (words.size() == 2 && words[0] == "completion" && words[1] == "runs" && program.run_names) {
+    context.out << fmt::format("{}", fmt::join(program.run_names(), "\n")) << "\n";
+    return ExitCode::Done;
   }
   if (words[0] == "completion") {
     const std::string text = words.size() == 2

@@ -48,7 +48,29 @@ Flag& Flags::add(std::string_view name, std::string value, std::string help) {
   flag.letter = comma == std::string_view::npos ? '\0' : name[comma + 1];
   flag.value = std::move(value);
   flag.help = std::move(help);
+  last_is_positional_ = false;
   return groups_.back().flags.emplace_back(std::move(flag));
+}
+
+Flags& Flags::formerly(std::string_view name) {
+  former_names_.push_back({std::string(name), groups_.back().flags.back().name});
+  return *this;
+}
+
+Flags& Flags::always(std::string_view name) {
+  former_names_.push_back({std::string(name), ""});
+  return *this;
+}
+
+Flags& Flags::a_run() {
+  (last_is_positional_ ? positionals_.back().is_run : groups_.back().flags.back().is_run) = true;
+  return *this;
+}
+
+Flags& Flags::add_positional(Positional positional) {
+  positionals_.push_back(std::move(positional));
+  last_is_positional_ = true;
+  return *this;
 }
 
 void Flags::intercept(
@@ -192,27 +214,25 @@ Flags& Flags::choice(std::string_view name, std::string* target, std::vector<std
 }
 
 Flags& Flags::positional(std::string name, std::string* target, std::string help, bool required) {
-  positionals_.push_back({.name = std::move(name),
-                          .help = std::move(help),
-                          .required = required,
-                          .store = [target](const std::string& text) -> Result<> {
-                            *target = text;
-                            return {};
-                          }});
-  return *this;
+  return add_positional({.name = std::move(name),
+                         .help = std::move(help),
+                         .required = required,
+                         .store = [target](const std::string& text) -> Result<> {
+                           *target = text;
+                           return {};
+                         }});
 }
 
 Flags& Flags::positional(std::string name, std::vector<std::string>* target, std::string help,
                          bool required) {
-  positionals_.push_back({.name = std::move(name),
-                          .help = std::move(help),
-                          .required = required,
-                          .repeats = true,
-                          .store = [target](const std::string& text) -> Result<> {
-                            target->push_back(text);
-                            return {};
-                          }});
-  return *this;
+  return add_positional({.name = std::move(name),
+                         .help = std::move(help),
+                         .required = required,
+                         .repeats = true,
+                         .store = [target](const std::string& text) -> Result<> {
+                           target->push_back(text);
+                           return {};
+                         }});
 }
 
 Flags& Flags::rest(std::string name, std::vector<std::string>* target, std::string help,
@@ -231,19 +251,10 @@ std::unexpected<Error> misuse(std::string_view subject, std::string_view reason,
   return fail(ErrorKind::Usage, "", subject, reason, next_step);
 }
 
-po::options_description described(const Flags& flags) {
-  po::options_description description;
-  for (const FlagGroup& group : flags.groups()) {
-    for (const Flag& flag : group.flags) {
-      const std::string name = flag.letter == 0 ? flag.name : flag.name + "," + flag.letter;
-      // Only options have a placeholder; a flag without one is a switch.
-      const po::value_semantic* semantic =
-          flag.value.empty() ? static_cast<po::value_semantic*>(new po::untyped_value(true))
-                             : po::value<std::string>();
-      description.add_options()(name.c_str(), semantic, flag.help.c_str());
-    }
-  }
-  return description;
+// Boost owns what is returned.
+const po::value_semantic* semantic_of(bool is_switch) {
+  return is_switch ? static_cast<po::value_semantic*>(new po::untyped_value(true))
+                   : po::value<std::string>();
 }
 
 template <class Key, class Member>
@@ -257,11 +268,35 @@ const Flag* find_by(const Flags& flags, const Key& key, Member member) {
   return nullptr;
 }
 
+const FormerName* find_former(const Flags& flags, const std::string& name) {
+  const auto former = std::ranges::find(flags.former_names(), name, &FormerName::name);
+  return former == flags.former_names().end() ? nullptr : &*former;
+}
+
+// By its name, or the one that it had.
 const Flag* find(const Flags& flags, const std::string& name) {
-  return find_by(flags, name, &Flag::name);
+  const FormerName* former = find_former(flags, name);
+  return find_by(flags, former == nullptr ? name : former->now, &Flag::name);
 }
 
 const Flag* find(const Flags& flags, char letter) { return find_by(flags, letter, &Flag::letter); }
+
+po::options_description described(const Flags& flags) {
+  po::options_description description;
+  for (const FlagGroup& group : flags.groups()) {
+    for (const Flag& flag : group.flags) {
+      const std::string name = flag.letter == 0 ? flag.name : flag.name + "," + flag.letter;
+      // Only options have a placeholder; a flag without one is a switch.
+      description.add_options()(name.c_str(), semantic_of(flag.value.empty()), flag.help.c_str());
+    }
+  }
+  for (const FormerName& former : flags.former_names()) {
+    const Flag* flag = find(flags, former.name);
+    description.add_options()(former.name.c_str(),
+                              semantic_of(flag == nullptr || flag->value.empty()), "");
+  }
+  return description;
+}
 
 // What users of other tools type, and what it is called here.
 struct Foreign {
@@ -298,6 +333,8 @@ constexpr std::array kForeign{Foreign{"-R", "receive", "iperf3"},
                               Foreign{"-o", "output", ""},
                               Foreign{"--out", "output", ""},
                               Foreign{"--output", "out", ""},
+                              Foreign{"--record", "out", ""},
+                              Foreign{"--out", "record", ""},
                               Foreign{"-o", "record", ""},
                               Foreign{"-n", "node", ""},
                               Foreign{"-f", "format", ""}};
@@ -340,12 +377,25 @@ std::unexpected<Error> unknown(const Flags& flags, const std::string& typed) {
                 near.empty() ? "--help lists them" : fmt::format("did you mean '{}'?", near));
 }
 
-Result<> store_flags(const Flags& flags, const po::parsed_options& parsed) {
+std::string notice_of(const FormerName& former) {
+  return former.now.empty() ? fmt::format("--{} is always so", former.name)
+                            : fmt::format("--{} is now --{}", former.name, former.now);
+}
+
+Result<Notices> store_flags(const Flags& flags, const po::parsed_options& parsed) {
+  Notices notices;
   for (const po::option& option : parsed.options) {
     if (option.position_key >= 0) {
       continue;
     }
+    const FormerName* former = find_former(flags, option.string_key);
+    if (former != nullptr) {
+      notices.push_back(notice_of(*former));
+    }
     const Flag* flag = find(flags, option.string_key);
+    if (flag == nullptr && former != nullptr) {
+      continue;
+    }
     if (flag == nullptr) {
       return unknown(flags, "--" + option.string_key);
     }
@@ -355,7 +405,7 @@ Result<> store_flags(const Flags& flags, const po::parsed_options& parsed) {
                     stored.error().reason, stored.error().next_step);
     }
   }
-  return {};
+  return notices;
 }
 
 Result<> store_positionals(const Flags& flags, const std::vector<std::string>& words) {
@@ -463,7 +513,7 @@ Result<Words::const_iterator> first_argument(const Flags& flags, const Words& wo
 
 }  // namespace
 
-Result<> parse(const Flags& flags, const std::vector<std::string>& arguments) {
+Result<Notices> parse(const Flags& flags, const std::vector<std::string>& arguments) {
   const auto& positionals = flags.positionals();
   const bool takes_rest = !positionals.empty() && positionals.back().verbatim;
   TRY(const auto first, first_argument(flags, arguments));
@@ -476,9 +526,7 @@ Result<> parse(const Flags& flags, const std::vector<std::string>& arguments) {
 
   const po::options_description known = described(flags);
   TRY(const po::parsed_options parsed, parsed_by_boost(flags, known, words));
-  if (const Result<> stored = store_flags(flags, parsed); !stored) {
-    return stored;
-  }
+  TRY(Notices notices, store_flags(flags, parsed));
   std::vector<std::string> loose;
   for (const po::option& option : parsed.options) {
     if (option.position_key >= 0) {
@@ -487,10 +535,12 @@ Result<> parse(const Flags& flags, const std::vector<std::string>& arguments) {
   }
   if (!takes_rest) {
     loose.insert(loose.end(), after.begin(), after.end());
-    return store_positionals(flags, loose);
   }
-  const Result<> stored = store_positionals(flags, loose);
-  return stored ? store_rest(positionals.back(), after) : stored;
+  TRY(store_positionals(flags, loose));
+  if (takes_rest) {
+    TRY(store_rest(positionals.back(), after));
+  }
+  return notices;
 }
 
 }  // namespace chokepoint::cli

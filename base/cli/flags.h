@@ -37,7 +37,15 @@ struct Flag {
   std::int64_t least = 0;  // of a whole number
   std::int64_t most = 0;
   bool repeats = false;
+  bool is_run = false;                                     // completion offers the names of runs
   std::function<Result<>(const std::string& text)> store;  // a switch is given ""
+};
+
+// What an option was called until the last release. It works, one line on standard error names the
+// new one, and neither help nor completion shows it.
+struct FormerName {
+  std::string name;
+  std::string now;  // of the flag; empty for a switch that had no effect any more
 };
 
 struct FlagGroup {
@@ -51,6 +59,7 @@ struct Positional {
   bool required = true;
   bool repeats = false;   // takes all that is left; must be the last
   bool verbatim = false;  // what follows "--", unparsed
+  bool is_run = false;    // completion offers the names of runs
   std::function<Result<>(const std::string& text)> store;
 };
 
@@ -82,22 +91,37 @@ class Flags {
   Flags& rest(std::string name, std::vector<std::string>* target, std::string help,
               bool required = true);
 
+  // Of the option that was defined last.
+  Flags& formerly(std::string_view name);
+  // A switch that is always on: without effect, and named in no help.
+  Flags& always(std::string_view name);
+
+  // The option or the positional that was defined last takes the name of a run.
+  Flags& a_run();
+
   // What was defined until now is stored through these, for who has to know all that was given.
   void intercept(const std::function<Result<>(const Flag&, const std::string&)>& flag,
                  const std::function<Result<>(const Positional&, const std::string&)>& positional);
 
   const std::vector<FlagGroup>& groups() const { return groups_; }
   const std::vector<Positional>& positionals() const { return positionals_; }
+  const std::vector<FormerName>& former_names() const { return former_names_; }
 
  private:
   Flag& add(std::string_view name, std::string value, std::string help);
+  Flags& add_positional(Positional positional);
 
   std::vector<FlagGroup> groups_;
   std::vector<Positional> positionals_;
+  std::vector<FormerName> former_names_;
+  bool last_is_positional_ = false;
 };
+
+// What a user should know of a command line that was understood, a line each.
+using Notices = std::vector<std::string>;
 
 // Fills the bound members. A mistake is an Error of kind Usage that names the flag and, where one
 // is near, the name that was probably meant.
-Result<> parse(const Flags& flags, const std::vector<std::string>& arguments);
+Result<Notices> parse(const Flags& flags, const std::vector<std::string>& arguments);
 
 }  // namespace chokepoint::cli

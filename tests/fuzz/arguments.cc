@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       .choice("backend", &backend, {"gloo", "nccl"}, "which")
       .positional("HOST", &host, "the peer", false)
       .rest("COMMAND", &command, "what to run");
-  const Result<> parsed = cli::parse(flags, words_of(std::string(data, data + size)));
+  const Result<cli::Notices> parsed = cli::parse(flags, words_of(std::string(data, data + size)));
   const bool in_range = streams >= 1 && streams <= 128;
   const bool explained = parsed || !parsed.error().reason.empty();
   if (!in_range || !explained || (!parsed && parsed.error().kind != ErrorKind::Usage)) {

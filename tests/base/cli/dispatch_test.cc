@@ -14,6 +14,7 @@ namespace {
 using fakes::CliRun;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class Listen final : public Command {
  public:
@@ -40,7 +41,9 @@ class Ping final : public Command {
     flags.group("What to do")
         .toggle("fail", &fail_, "fail")
         .toggle("throw", &throw_, "throw")
-        .toggle("found", &found_, "find something");
+        .toggle("found", &found_, "find something")
+        .formerly("discovered");
+    flags.positional("DIR", &folder_, "a run's folder", false).a_run();
   }
   Result<ExitCode> run(Context& context) override {
     if (fail_) {
@@ -62,6 +65,7 @@ class Ping final : public Command {
   bool fail_ = false;
   bool throw_ = false;
   bool found_ = false;
+  std::string folder_;
 };
 
 template <char Letter>
@@ -92,6 +96,18 @@ TEST(Dispatch, RunsACommand) {
   EXPECT_EQ(result.out, "pong\n");
   EXPECT_THAT(result.err, IsEmpty());
   EXPECT_EQ(run({"ping", "--found"}).code, ExitCode::Found);
+}
+
+TEST(Dispatch, AFormerNameIsSaidOnStandardErrorAndShownNowhere) {
+  const CliRun result = run({"ping", "--discovered"});
+  EXPECT_EQ(result.code, ExitCode::Found);
+  EXPECT_EQ(result.out, "pong\n");
+  EXPECT_EQ(result.err, "tool: ping: --discovered is now --found\n");
+  EXPECT_THAT(run({"ping", "--discovered", "--quiet"}).err, IsEmpty());
+  EXPECT_THAT(run({"ping", "--help"}).out, Not(HasSubstr("discovered")));
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    EXPECT_THAT(run({"completion", shell}).out, Not(HasSubstr("discovered")));
+  }
 }
 
 TEST(Dispatch, AnErrorIsOneLineOnStandardError) {

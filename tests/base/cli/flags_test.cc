@@ -37,10 +37,40 @@ struct Options {
 };
 
 std::string error_of(const Flags& flags, const std::vector<std::string>& words) {
-  const Result<> parsed = parse(flags, words);
+  const Result<Notices> parsed = parse(flags, words);
   EXPECT_FALSE(parsed);
   EXPECT_EQ(parsed.error().kind, ErrorKind::Usage);
   return parsed ? "" : describe(parsed.error());
+}
+
+TEST(Flags, AFormerNameWorksAndIsNamedOnce) {
+  std::chrono::nanoseconds time = 1s;
+  bool all = false;
+  std::vector<std::string> command;
+  Flags flags;
+  flags.option("time", &time, "TIME", "how long")
+      .formerly("duration")
+      .toggle("all", &all, "all of them")
+      .formerly("everything")
+      .always("exit-code")
+      .rest("COMMAND", &command, "the command");
+  const Result<Notices> parsed =
+      parse(flags, {"--duration", "5s", "--exit-code", "--everything", "job", "--duration"});
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(time, 5s);
+  EXPECT_TRUE(all);
+  EXPECT_THAT(command, ElementsAre("job", "--duration"));
+  EXPECT_THAT(*parsed, ElementsAre("--duration is now --time", "--exit-code is always so",
+                                   "--everything is now --all"));
+}
+
+TEST(Flags, AMistakeUnderAFormerNameIsToldUnderTheNewOne) {
+  std::chrono::nanoseconds time = 1s;
+  Flags flags;
+  flags.option("time", &time, "TIME", "how long").formerly("duration");
+  EXPECT_THAT(error_of(flags, {"--duration=soon"}), HasSubstr("--time soon"));
+  EXPECT_THAT(error_of(flags, {"--duration"}), HasSubstr("needs a value"));
+  EXPECT_THAT(error_of(flags, {"--duratio", "1s"}), testing::Not(HasSubstr("--duration'")));
 }
 
 TEST(Flags, EveryKindOfFlagIsStored) {

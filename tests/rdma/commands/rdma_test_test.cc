@@ -16,7 +16,7 @@ Result<Parameters> asked(Verb verb, const std::vector<std::string>& words) {
   cli::Flags flags;
   flags.positional("METRIC", &test.metric, "");
   define(flags, test, verb);
-  if (const Result<> parsed = cli::parse(flags, words); !parsed) {
+  if (const Result<cli::Notices> parsed = cli::parse(flags, words); !parsed) {
     return std::unexpected(parsed.error());
   }
   return parameters_of(test, verb);
