@@ -92,6 +92,7 @@ int main(int argc, char** argv) {
                       {"chokepoint run torchrun … train.py", "on each node: train, and be watched"},
                       {"chokepoint collect gpu[1-2]:DIR", "bring the nodes' records together"},
                       {"chokepoint diagnose", "what held the newest run back, and what to change"}},
+      .run_names = analysis::run_names,
   };
   return cli::dispatch(program, argc, argv);
 }

@@ -3,6 +3,9 @@
 // on its thread.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/cli/command.h"
 
 namespace chokepoint::analysis {
@@ -21,5 +24,9 @@ cli::CommandFactory record_send_command();
 cli::CommandFactory record_show_command();
 cli::CommandFactory report_command();
 cli::CommandFactory runs_command();
+
+// Runs that these commands take by name here, the newest first, and "latest"; none with a letter
+// that a line or a terminal does not take as it is.
+std::vector<std::string> run_names();
 
 }  // namespace chokepoint::analysis

@@ -238,10 +238,12 @@ cli::Summary CompareCommand::summary() const {
 }
 
 void CompareCommand::define(cli::Flags& flags) {
-  flags.positional("DIR", &folders_,
-                   "runs' folders or their names in chokepoint-runs, or folders that hold runs' "
-                   "folders; default: chokepoint-runs",
-                   false);
+  flags
+      .positional("DIR", &folders_,
+                  "runs' folders or their names in chokepoint-runs, or folders that hold runs' "
+                  "folders; default: chokepoint-runs",
+                  false)
+      .a_run();
   flags.group("What to compare")
       .option("by", &by_, "KEY,…",
               "keys that define a row: labels, setup, nodes, gpus, date, folder …")

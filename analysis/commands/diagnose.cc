@@ -83,12 +83,14 @@ cli::Summary DiagnoseCommand::summary() const {
 }
 
 void DiagnoseCommand::define(cli::Flags& flags) {
-  flags.positional(
-      "DIR", &given_run_,
-      "the run's folder or its name in chokepoint-runs, one node's .db file, or captures "
-      "of the job (pcap, pcapng, gzip, zstd); default: the newest run here, or with "
-      "--with no record at all",
-      false);
+  flags
+      .positional(
+          "DIR", &given_run_,
+          "the run's folder or its name in chokepoint-runs, one node's .db file, or captures "
+          "of the job (pcap, pcapng, gzip, zstd); default: the newest run here, or with "
+          "--with no record at all",
+          false)
+      .a_run();
   flags.group("What to show")
       .toggle("all,a", &all_, "all accounts, evidence, runners-up, ranks, and missing data")
       .toggle("brief", &brief_, "one line: the verdict, or whose records it still needs")

@@ -31,7 +31,8 @@ class SendCommand final : public cli::Command {
   }
 
   void define(cli::Flags& flags) override {
-    flags.positional("DIR", &folder_, "the run's folder; default: the newest run here", false);
+    flags.positional("DIR", &folder_, "the run's folder; default: the newest run here", false)
+        .a_run();
     flags.group("What is there")
         .option("have", &have_, "NAME=BYTES:HASH", "a record that the reader has the beginning of");
   }

@@ -129,12 +129,15 @@ cli::Summary ReportCommand::summary() const {
 }
 
 void ReportCommand::define(cli::Flags& flags) {
-  flags.positional(
-      "DIR", &folders_,
-      "a run's folder or its name in chokepoint-runs, or one node's .db file; a page for each; or "
-      "captures of one job (pcap, pcapng, gzip, zstd); default: the newest run here, or "
-      "with --with no record at all",
-      false);
+  flags
+      .positional(
+          "DIR", &folders_,
+          "a run's folder or its name in chokepoint-runs, or one node's .db file; a page for each; "
+          "or "
+          "captures of one job (pcap, pcapng, gzip, zstd); default: the newest run here, or "
+          "with --with no record at all",
+          false)
+      .a_run();
   flags.group("Output")
       .option("output,o", &output_, "FILE",
               "output file; '-' is standard output. For several runs: a folder")

@@ -13,6 +13,7 @@
 #include "analysis/attribution/given_claims.h"
 #include "analysis/attribution/printed_steps.h"
 #include "analysis/attribution/traces.h"
+#include "analysis/commands/commands.h"
 #include "analysis/confirm/judge.h"
 #include "analysis/confirm/plan.h"
 #include "analysis/confirm/saved_tests.h"
@@ -90,6 +91,14 @@ std::unexpected<Error> no_run_here() {
               "give the folder that 'chokepoint run' named at its end");
 }
 
+std::string moment_text(std::int64_t wall_ns) {
+  constexpr std::size_t kDate = 10;
+  constexpr std::size_t kSeconds = 19;
+  std::string text = sys::rfc3339(wall_ns).substr(0, kSeconds);
+  text[kDate] = ' ';
+  return text;
+}
+
 std::string path_of_run(const std::string& given) {
   std::error_code failed;
   if (given.empty() || given.contains('/') || given.starts_with('.') || fs::exists(given, failed)) {
@@ -101,6 +110,21 @@ std::string path_of_run(const std::string& given) {
   }
   const fs::path below = fs::path(record::kRunsFolder) / given;
   return fs::is_directory(below, failed) ? below.string() : given;
+}
+
+std::vector<std::string> run_names() {
+  std::vector<std::string> names;
+  for (const record::RunFolder& run : record::runs_below(record::kRunsFolder)) {
+    const std::string name = run.path.filename().string();
+    if (!name.starts_with('-') && cli::printable(name) == name &&
+        path_of_run(name) == run.path.string()) {
+      names.push_back(name);
+    }
+  }
+  if (!names.empty()) {
+    names.insert(names.begin(), std::string(kLatestRun));
+  }
+  return names;
 }
 
 Result<std::string> choose_run(const cli::Context& context, std::string_view command,

@@ -38,6 +38,9 @@ Error without_operation(Error error);
 // As it was given, without "." parts and trailing slashes.
 std::string name_of_folder(const std::string& folder);
 
+// "2026-11-26 10:03:21", UTC.
+std::string moment_text(std::int64_t wall_ns);
+
 inline constexpr std::string_view kLatestRun = "latest";
 
 // What DIR names: a path, or where nothing here is called so, a run's name below chokepoint-runs or

@@ -79,15 +79,6 @@ ListedRun list_run(const record::RunFolder& folder) {
   return listed;
 }
 
-// "2026-11-26 10:03:21", UTC.
-std::string moment_text(std::int64_t wall_ns) {
-  constexpr std::size_t kDate = 10;
-  constexpr std::size_t kSeconds = 19;
-  std::string text = sys::rfc3339(wall_ns).substr(0, kSeconds);
-  text[kDate] = ' ';
-  return text;
-}
-
 std::string short_command(const std::string& command) {
   constexpr std::size_t kMaxBytes = 40;
   return command.size() <= kMaxBytes ? command
