@@ -34,9 +34,7 @@ std::vector<Section> sections_of(const Report& report);
 void print_report(std::ostream& out, const cli::Terminal& terminal, const Report& report);
 std::string markdown_of(const Report& report);
 
-// What `record show` shows of a run: the chokepoint.run/1 document, and the page for people.
-
+// What `record show` prints of a run with --json: the chokepoint.run/1 document.
 cli::Json document_of(const cli::Context& context, const RunSummary& run);
-void print_page(const cli::Context& context, const RunSummary& run);
 
 }  // namespace chokepoint::analysis

@@ -1,6 +1,7 @@
 #include "analysis/load/run_summary.h"
 
 #include <algorithm>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -154,6 +155,20 @@ void take_steps(record::Reader& reader, NodeSummary& node) {
   }
 }
 
+void take_ranks(record::Reader& reader, NodeSummary& node) {
+  const auto processes = reader.all<record::Process>();
+  if (!processes) {
+    return;
+  }
+  std::set<std::int64_t> ranks;
+  for (const record::Process& process : *processes) {
+    if (process.rank.known()) {
+      ranks.insert(process.rank.value());
+    }
+  }
+  node.ranks = ranks.size();
+}
+
 NodeSummary summarize_node(record::Reader& reader, const SummaryOptions& options) {
   NodeSummary node{.name = reader.node(), .file = reader.path().string()};
   node.damage = reader.damage();
@@ -171,6 +186,7 @@ NodeSummary summarize_node(record::Reader& reader, const SummaryOptions& options
   take_probes(reader, node);
   take_events(reader, node);
   take_steps(reader, node);
+  take_ranks(reader, node);
   node.is_complete = !node.damage && node.sessions > 0 && reader.sessions().back().end_ns.known();
   if (!node.is_complete) {
     node.why_without_end = record::why_without_end(reader.path());

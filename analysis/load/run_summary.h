@@ -64,6 +64,7 @@ struct NodeSummary {
   std::string command = {};
   std::optional<std::int64_t> exit_status = {};
   std::size_t sessions = 0;
+  std::size_t ranks = 0;             // of the job, on this node
   std::int64_t began_wall_ns = 0;    // by its host's clock; 0: no session
   bool is_complete = false;          // its last session was ended, not cut off or still going on
   std::string why_without_end = {};  // for people, where it was not

@@ -68,6 +68,9 @@ class RecordShow : public record::RecordFolder {
       counter(*writer, producer, record::kOwnCpu, 0.2e9);
     }
     writer->add(record::Label{.key = "setup", .value = "2x2"});
+    for (const std::int64_t rank : {0, 1, 1}) {
+      writer->add(record::Process{.rank = rank});
+    }
     writer->add(record::Event{.kind = "dropped", .detail = R"({"rows":3})"});
     clock_.advance(10'000 * kMs);
     writer->close(exit_status);
@@ -125,7 +128,32 @@ TEST_F(RecordShow, PictureOfTwoNodes) {
   for (std::size_t at = page.find(size); at != std::string::npos; at = page.find(size)) {
     page.replace(at, size.size(), "SIZE");
   }
+  const std::string path = folder().string();
+  for (std::size_t at = page.find(path); at != std::string::npos; at = page.find(path)) {
+    page.replace(at, path.size(), "RUN");
+  }
   EXPECT_GOLDEN("record_show", page);
+}
+
+TEST_F(RecordShow, BeginsWithHowTheRunEnded) {
+  write_node("n1", 0);
+  EXPECT_THAT(show({folder().string()}).out,
+              AllOf(HasSubstr("state     ended well: exit 0\n"),
+                    HasSubstr("nodes     n1 on alpha; 2 ranks\n"),
+                    HasSubstr("\nnext      chokepoint diagnose " + folder().string() + "\n")));
+  record::WriterOptions named = options();
+  named.node = "n2";
+  const auto writer = open_writer(named);
+  EXPECT_THAT(show({folder().string()}).out,
+              AllOf(HasSubstr("state     running\n"), HasSubstr("next      chokepoint live ")));
+}
+
+TEST_F(RecordShow, ARecordWithoutAJobAdvisesNoDiagnosis) {
+  record::WriterOptions named = options();
+  named.command.clear();
+  open_writer(named)->close();
+  EXPECT_THAT(show({folder().string()}).out,
+              AllOf(HasSubstr("command   none\n"), testing::Not(HasSubstr("\nnext"))));
 }
 
 TEST_F(RecordShow, PrintsTheNewestStacksOfARank) {
