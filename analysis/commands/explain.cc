@@ -58,11 +58,13 @@ std::string with_placeholders(std::string_view text) {
   return typed;
 }
 
-void add_advice(const std::array<AdviceText, 3>& all, Topic& topic) {
+// `condition` stands in front of each: "under lan-loss: ".
+void add_advice(const std::array<AdviceText, 3>& all, std::string_view condition, Topic& topic) {
   for (const AdviceText& each : all) {
     std::string line = with_placeholders(each.what);
     line += each.what.empty() || each.command.empty() ? "" : ": ";
     line += with_placeholders(each.command);
+    line.insert(0, line.empty() ? "" : condition);
     if (!line.empty() && std::ranges::find(topic.advice, line) == topic.advice.end()) {
       topic.advice.push_back(std::move(line));
     }
@@ -88,7 +90,7 @@ Topic topic_of(const VerdictDescription& verdict) {
       topic.under.emplace_back(cause.name);
     }
   }
-  add_advice(verdict.advice, topic);
+  add_advice(verdict.advice, "", topic);
   add_tests(verdict.verdict, Cause::None, topic);
   return topic;
 }
@@ -104,8 +106,17 @@ Topic topic_of(const CauseDescription& cause) {
     topic.under.emplace_back(verdict.name);
     topic.means += topic.means.empty() ? "" : "; ";
     topic.means += without_places(under.sentence.empty() ? verdict.sentence : under.sentence);
-    add_advice(under.advice, topic);
+    add_advice(under.advice, "", topic);
     add_tests(*under.verdict, cause.cause, topic);
+  }
+  // A verdict has its class's advice after that of its cause.
+  for (const CauseUnder& under : cause.under) {
+    if (under.verdict) {
+      const VerdictDescription& verdict = verdict_table()[static_cast<std::size_t>(*under.verdict)];
+      add_advice(verdict.advice,
+                 topic.under.size() > 1 ? fmt::format("under {}: ", verdict.name) : std::string(),
+                 topic);
+    }
   }
   return topic;
 }
