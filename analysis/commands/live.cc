@@ -151,17 +151,20 @@ cli::Summary LiveCommand::summary() const {
           {"chokepoint live /shared/runs/812", "the run of all nodes in a shared folder"},
           {"chokepoint live gpu[1-4]:9464", "four nodes under 'run --metrics :9464'"},
           {"chokepoint live --once", "how the run does now, as text"},
-          {"chokepoint live --json --every 10s", "a document every ten seconds, a line each"}}};
+          {"chokepoint live --json --interval 10s", "a document every ten seconds, a line each"}}};
 }
 
 void LiveCommand::define(cli::Flags& flags) {
-  flags.positional(
-      "DIR", &places_,
-      "the run's folder or its name in chokepoint-runs, several where its nodes have one each; or "
-      "HOST:PORT of their metrics; default: the newest run here",
-      false);
+  flags
+      .positional("DIR", &places_,
+                  "the run's folder or its name in chokepoint-runs, several where its nodes have "
+                  "one each; or "
+                  "HOST:PORT of their metrics; default: the newest run here",
+                  false)
+      .a_run();
   flags.group("What to show")
-      .option("every", &every_, "TIME", "time between two looks")
+      .option("interval", &every_, "TIME", "time between two looks")
+      .formerly("every")
       .toggle("once", &once_, "look once and end");
   define_judging(flags, options_);
 }
@@ -243,10 +246,12 @@ void print_line(cli::Context& context, const LiveView& view) {
         << document_of(context, view).dump(-1, ' ', false, cli::Json::error_handler_t::replace)
         << '\n';
   } else {
-    const auto running = std::ranges::count(view.nodes, NodeState::Running, &LiveNode::state);
-    fmt::print(context.out, "{} {} of {} nodes run; {}\n", sys::rfc3339(context.clock.wall_ns()),
-               running, view.nodes.size(),
-               cli::printable(view.diagnosis ? headline_of(*view.diagnosis) : view.no_diagnosis));
+    const std::string next =
+        has_ended(view) && !view.next.empty() ? fmt::format("; next: {}", view.next) : "";
+    fmt::print(context.out, "{} {}; {}{}\n", sys::rfc3339(context.clock.wall_ns()),
+               cli::printable(state_of(view)),
+               cli::printable(view.diagnosis ? headline_of(*view.diagnosis) : view.no_diagnosis),
+               cli::printable(next));
   }
   context.out.flush();
 }
@@ -341,7 +346,7 @@ Result<cli::ExitCode> LiveCommand::run(cli::Context& context) {
   constexpr auto kMinEvery = std::chrono::milliseconds(100);
   constexpr auto kMaxEvery = std::chrono::hours(1);
   if (every_ < kMinEvery || every_ > kMaxEvery) {
-    return fail(ErrorKind::Usage, "", "--every", "is no time to wait", "give 100ms to 1h");
+    return fail(ErrorKind::Usage, "", "--interval", "is no time to wait", "give 100ms to 1h");
   }
   TRY(check_judging(options_));
   TRY(const std::unique_ptr<LiveSource> source, choose_source(context));

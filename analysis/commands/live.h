@@ -22,9 +22,12 @@ struct LiveView {
   std::vector<LiveNode> nodes = {};
   std::optional<Diagnosis> diagnosis = {};  // so far
   std::string no_diagnosis = {};            // why there is none
+  std::string next = {};                    // what to type when the run has ended
 };
 
 bool has_ended(const LiveView& view);
+// "1 of 2 nodes run", or how the run ended: "ended, exit 0".
+std::string state_of(const LiveView& view);
 
 // Where the nodes are read from. One thread.
 class LiveSource {

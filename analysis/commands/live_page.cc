@@ -353,16 +353,13 @@ std::vector<Line> trouble_lines(const LiveView& view, std::size_t columns) {
 Line title_line(const LiveView& view, const LiveFrame& frame) {
   double elapsed_s = 0;
   std::set<std::int64_t> ranks;
-  std::size_t running = 0;
   std::string command;
   for (const LiveNode& node : view.nodes) {
     elapsed_s = std::max(elapsed_s, node.elapsed_s.value_or(0));
     ranks.insert(node.ranks.begin(), node.ranks.end());
-    running += node.state == NodeState::Running ? 1 : 0;
     command = command.empty() ? node.command : command;
   }
-  std::string text = fmt::format("{} · {} · {} of {} nodes run", view.run, clock_text(elapsed_s),
-                                 running, view.nodes.size());
+  std::string text = fmt::format("{} · {} · {}", view.run, clock_text(elapsed_s), state_of(view));
   text += ranks.empty() ? "" : fmt::format(" · {} ranks", ranks.size());
   text += frame.is_paused ? " · paused" : "";
   text += command.empty() ? "" : " · " + command;
@@ -390,7 +387,10 @@ std::vector<std::string> draw(const LiveView& view, const LiveFrame& frame,
   const std::size_t keys = frame.rows == 0 ? 0 : 1;
   const bool is_low = rows < kMinFullRows;
   std::vector<Line> lines{title_line(view, frame)};
-  lines.resize(is_low ? 1 : 2);
+  if (has_ended(view) && !view.next.empty()) {
+    append(lines, block("next", view.next, frame.columns, 1, cli::Tint::None));
+  }
+  lines.resize(lines.size() + (is_low ? 0 : 1));
   append(lines, verdict_lines(view, frame.columns, is_low));
   append(lines, step_lines(view, frame.columns));
   lines.resize(lines.size() + (is_low ? 0 : 1));

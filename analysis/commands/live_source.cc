@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <thread>
 
@@ -27,6 +28,9 @@ class RecordSource final : public LiveSource {
   Result<LiveView> read() override {
     TRY(record::Run run, open());
     LiveView view{.run = name_of_folder(folders_.front())};
+    if (folders_.size() == 1) {
+      view.next = "chokepoint diagnose " + record::shell_line(std::array{view.run});
+    }
     if (folders_.size() > 1) {
       view.run += fmt::format(" and {} more", folders_.size() - 1);
     }
@@ -120,6 +124,30 @@ class MetricsSource final : public LiveSource {
 bool has_ended(const LiveView& view) {
   return std::ranges::none_of(
       view.nodes, [](const LiveNode& node) { return node.state == NodeState::Running; });
+}
+
+std::string state_of(const LiveView& view) {
+  const auto in = [&](NodeState state) {
+    return std::ranges::count(view.nodes, state, &LiveNode::state);
+  };
+  if (!has_ended(view)) {
+    return fmt::format("{} of {} nodes run", in(NodeState::Running), view.nodes.size());
+  }
+  std::string text = "ended";
+  const auto failed = std::ranges::find_if(
+      view.nodes, [](const LiveNode& node) { return node.exit_status.value_or(0) != 0; });
+  if (failed != view.nodes.end()) {
+    text += fmt::format(", exit {} on {}", *failed->exit_status, failed->name);
+  } else if (std::ranges::all_of(
+                 view.nodes, [](const LiveNode& node) { return node.exit_status.has_value(); })) {
+    text += ", exit 0";
+  }
+  for (const NodeState state : {NodeState::CutOff, NodeState::Silent}) {
+    if (const auto nodes = in(state); nodes > 0) {
+      text += fmt::format(", {} of {} nodes {}", nodes, view.nodes.size(), name_of(state));
+    }
+  }
+  return text;
 }
 
 std::unique_ptr<LiveSource> record_source(std::vector<std::string> folders, DiagnoseOptions options,

@@ -48,7 +48,7 @@ TEST_F(Live, PrintsALineUntilTheRunHasEnded) {
   const fakes::CliRun run = live({folder()});
   EXPECT_EQ(run.code, cli::ExitCode::Done);
   EXPECT_EQ(std::ranges::count(run.out, '\n'), 1);
-  EXPECT_THAT(run.out, HasSubstr("0 of 1 nodes run; "));
+  EXPECT_THAT(run.out, HasSubstr(" ended, exit 0; "));
 }
 
 TEST_F(Live, PrintsADocumentALine) {
@@ -109,7 +109,7 @@ TEST_F(Live, ErrorsAreOneLine) {
            {{folder(), "127.0.0.1:1"}, cli::ExitCode::Usage},
            {{"gpu1:http"}, cli::ExitCode::Usage},
            {{"gpu[1-300]:9464"}, cli::ExitCode::Usage},
-           {{folder(), "--every", "1ms"}, cli::ExitCode::Usage}}) {
+           {{folder(), "--interval", "1ms"}, cli::ExitCode::Usage}}) {
     const fakes::CliRun run = live(words);
     EXPECT_EQ(run.code, code) << words.back();
     EXPECT_EQ(run.out, "");
