@@ -59,7 +59,7 @@ Result<> Sender::wait(std::span<pollfd> watched, Moment until) const {
     return fail(ErrorKind::Timeout, "", "",
                 fmt::format("nothing came for {}", math::format_duration(deadline_.silence)),
                 "see whether ssh to it and the disk there answer, and collect again: what came is "
-                "kept; --patience waits longer");
+                "kept; --timeout waits longer");
   }
   return {};
 }

@@ -69,13 +69,16 @@ cli::Summary CollectCommand::summary() const {
 }
 
 void CollectCommand::define(cli::Flags& flags) {
-  flags.positional("[HOST:]DIR", &words_, "a run's folder on a host, or on several: gpu[1-8]:DIR",
-                   false);
+  flags
+      .positional("[HOST:]DIR", &words_, "a run's folder on a host, or on several: gpu[1-8]:DIR",
+                  false)
+      .a_run();
   flags.group("From where")
       .option("slurm", &slurm_job_, "JOBID", "the nodes of this job, from its run's folder there")
       .option("ssh", &ssh_, "COMMAND", "in place of 'ssh', with options, as in 'ssh -p 2222'")
       .option("program", &program_, "PATH", "chokepoint on those hosts")
-      .option("patience", &max_silence_, "TIME", "how long a host may send nothing")
+      .option("timeout", &max_silence_, "TIME", "how long a host may send nothing")
+      .formerly("patience")
       .group("To where")
       .option("out", &out_, "DIR", "the folder for all; default: chokepoint-runs/NAME");
 }

@@ -120,7 +120,7 @@ void print_written(const cli::Context& context, const ExportedRun& run, const Ex
     const bool is_otlp = place.ends_with(".jsonl");
     fmt::print(context.err, ", {} events; {}", *exported.events,
                is_otlp ? "a document a line, for a collector's otlpjsonfile receiver"
-               : bytes > kLargeTraceBytes ? "large for a browser: --from and --until shorten it"
+               : bytes > kLargeTraceBytes ? "large for a browser: --since and --until shorten it"
                                           : "open it at https://ui.perfetto.dev");
   }
   context.err << '\n';
@@ -182,7 +182,7 @@ cli::Summary ExportCommand::summary() const {
           "file. Without --output all formats but CSV go to standard output.",
       .examples = {{"chokepoint export runs/a --to perfetto -o a.pftrace",
                     "then ui.perfetto.dev, 'Open trace file'"},
-                   {"chokepoint export runs/a --to perfetto --from 60s --until 90s -o a.pftrace",
+                   {"chokepoint export runs/a --to perfetto --since 60s --until 90s -o a.pftrace",
                     "half a minute of it"},
                    {"chokepoint export runs/a --to csv -o a-csv", "a folder of tables"},
                    {"chokepoint export runs/a --to prometheus -o /var/lib/node_exporter/a.prom",
@@ -193,11 +193,13 @@ cli::Summary ExportCommand::summary() const {
 }
 
 void ExportCommand::define(cli::Flags& flags) {
-  flags.positional(
-      "DIR", &folder_,
-      "the run's folder or its name in chokepoint-runs, or one node's .db file; default: "
-      "the newest run here",
-      false);
+  flags
+      .positional(
+          "DIR", &folder_,
+          "the run's folder or its name in chokepoint-runs, or one node's .db file; default: "
+          "the newest run here",
+          false)
+      .a_run();
   flags.group("What to write")
       .choice(
           "to", &to_, {"perfetto", "prometheus", "csv", "json", "otlp"},
@@ -207,8 +209,9 @@ void ExportCommand::define(cli::Flags& flags) {
           "send", &send_, "URL",
           "send it to a collector of OpenTelemetry that takes OTLP over HTTP; implies --to otlp")
       .group("A part of the run")
-      .option("from", &from_, "TIME",
+      .option("since", &from_, "TIME",
               "skip samples and events before this time after the job's start")
+      .formerly("from")
       .option("until", &until_, "TIME",
               "skip samples and events after this time after the job's start");
   define_judging(flags, options_);
@@ -240,10 +243,10 @@ Result<> ExportCommand::check(const cli::Context& context) const {
                 "give a file with -o, as in '-o run.pftrace'");
   }
   if (until_.count() != 0 && until_ <= from_) {
-    return fail(ErrorKind::Usage, "", "--until", "is not after --from");
+    return fail(ErrorKind::Usage, "", "--until", "is not after --since");
   }
   if (to_ == "prometheus" && (from_.count() != 0 || until_.count() != 0)) {
-    return fail(ErrorKind::Usage, "", "--from, --until", "final figures are of the whole run",
+    return fail(ErrorKind::Usage, "", "--since, --until", "final figures are of the whole run",
                 "leave them out, or export to another format");
   }
   return check_judging(options_);

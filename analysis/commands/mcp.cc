@@ -35,9 +35,9 @@ std::vector<std::string> figures_of_predict() {
           "parallelism", "backend",         "overlap",     "bucket",        "layers",
           "hidden",      "batch",           "sequence",    "micro-batches", "vocabulary",
           "activations", "heads",           "gpu-memory",  "optimizer",     "recompute",
-          "power",       "request",         "answer",      "calls",         "at-once",
+          "power",       "request",         "response",    "calls",         "outstanding",
           "call-time",   "call-rate",       "link",        "intra-link",    "nics",
-          "throughput",  "throughput-back", "rtt",         "loss",          "buffer",
+          "throughput",  "throughput-back", "rtt",         "loss",          "window",
           "congestion",  "transport",       "algorithm",   "curve",         "late",
           "rank-order",  "upgrade",         "runs",        "hour-price"};
 }

@@ -38,7 +38,7 @@ std::string of_network(const JobProfile& profile, const Target& target,
         rate);
   }
   if (prediction.limited_by == "window" && !target.path.window_bytes) {
-    return "at most 3 MB in flight per socket, the default of Linux (--buffer)";
+    return "at most 3 MB in flight per socket, the default of Linux (--window)";
   }
   if (prediction.limited_by == "library") {
     return fmt::format(
@@ -100,10 +100,10 @@ void add_of_loss(std::vector<std::string>& lines, const JobProfile& profile, con
   const bool has_tcp_flags = target.path.loss || target.path.window_bytes;
   if (has_tcp_flags && prediction.transport == Transport::Rdma) {
     lines.emplace_back(
-        "--loss and --buffer are of TCP: RDMA is predicted without them (--transport tcp)");
+        "--loss and --window are of TCP: RDMA is predicted without them (--transport tcp)");
   } else if (has_tcp_flags && prediction.limited_by == "throughput") {
     lines.emplace_back(
-        "what --loss and --buffer do is in --throughput already; the other rows "
+        "what --loss and --window do is in --throughput already; the other rows "
         "are with them");
   }
 }
@@ -125,7 +125,7 @@ std::vector<std::string> assumptions_of(const JobProfile& profile, const Target&
       if (profile.calls->at_once == 1) {
         lines.emplace_back(
             "the caller computes nothing, and waits for each answer before the next call "
-            "(--at-once)");
+            "(--outstanding)");
       }
     } else if (profile.overlap == 0) {
       lines.emplace_back(
@@ -360,7 +360,7 @@ cli::Summary PredictCommand::summary() const {
           {"chokepoint predict --from runs/a --rank-order 0,2,1,3",
            "with ranks 1 and 2 in each other's place"},
           {"chokepoint predict --parallelism pp --hidden 768 --batch 16 --sequence 1024 "
-           "--micro-batches 8 --ranks 2 --compute 277ms --type fp16 --link 1G",
+           "--micro-batches 8 --ranks 2 --compute 277ms --type float16 --link 1G",
            "a pipeline over Ethernet"},
           {"chokepoint predict --parallelism tp=4,dp=2,pp=2 --nodes 4 --parameters 7B --layers 32 "
            "--hidden 4096 --batch 8 --sequence 4096 --micro-batches 8 --type bf16 --compute 3s "

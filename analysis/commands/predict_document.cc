@@ -24,7 +24,7 @@ PredictionInputs inputs_of(const PredictFlags& given, const Predicted& predicted
   PredictionInputs inputs{
       .from = given.from,
       .parameters = given.parameters,
-      .type = given.from.empty() && given.type.empty() ? "fp32" : given.type,
+      .type = given.from.empty() && given.type.empty() ? "float32" : given.type,
       .parallelism = job.grid ? name_of(*job.grid) : name_of_parallelism(job.parallelism),
       .backend = job.backend,
       .ranks = target.ranks.value_or(job.ranks),

@@ -14,10 +14,12 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
       .option("from", &given.from, "DIR",
               "folder of a recorded run, or its name in chokepoint-runs, instead of the figures "
               "below")
+      .a_run()
       .group("The job, in figures")
       .option("parameters", &given.parameters, "N", "number of the model's parameters, like 708M")
       .option("type", &given.type, "TYPE",
-              "data type of exchanged gradients: fp32, bf16, fp16 …; default: fp32, or the run's")
+              "data type of exchanged gradients: float32, bf16, float16 …; default: float32, or "
+              "the run's")
       .option("ranks", &given.ranks, "N", "number of ranks; default: 2")
       .option("nodes", &given.nodes, "N", "number of hosts; default: one for each rank")
       .option("steps", &given.steps, "N", "number of steps that these ranks take")
@@ -63,9 +65,11 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
               "mean power of a rank's GPU; default: as the run of --from recorded it")
       .group("Remote calls, for rpc")
       .option("request", &given.request, "SIZE", "what a call sends to each worker: the batch")
-      .option("answer", &given.answer, "SIZE", "what comes back from each worker")
+      .option("response", &given.answer, "SIZE", "what comes back from each worker")
+      .formerly("answer")
       .option("calls", &given.calls, "N", "calls per step to each worker; default: 1")
-      .option("at-once", &given.at_once, "N", "of these, calls under way together; default: 1")
+      .option("outstanding", &given.at_once, "N", "of these, calls under way together; default: 1")
+      .formerly("at-once")
       .short_time("call-time", &given.call_time,
                   "measured time of a call without data; default: the round trip")
       .option("call-rate", &given.call_rate, "N",
@@ -84,7 +88,8 @@ void define_network(cli::Flags& flags, PredictFlags& given) {
               "rpc: likewise, from the workers back; default: the same")
       .option("rtt", &given.rtt, "TIME", "round-trip time of the idle path: 20ms")
       .option("loss", &given.loss, "SHARE", "share of packets lost: 0.001 or 0.1%")
-      .option("buffer", &given.buffer, "SIZE", "smallest of the sockets' buffers and windows")
+      .option("window", &given.buffer, "SIZE", "smallest of the sockets' buffers and windows")
+      .formerly("buffer")
       .choice("congestion", &given.congestion, {"cubic", "reno", "bbr"}, "TCP congestion control")
       .choice("transport", &given.transport, {"auto", "tcp", "rdma"},
               "auto: NCCL above 25 Gb/s uses RDMA, all else TCP")
@@ -106,7 +111,7 @@ void define_network(cli::Flags& flags, PredictFlags& given) {
       .toggle("check", &given.is_check,
               "show what was predicted of each RUN beside what was measured: from its own "
               "computing and link by the models alone, from the run of --from, or from figures");
-  flags.positional("RUN", &given.checked, "with --check: folders of recorded runs", false);
+  flags.positional("RUN", &given.checked, "with --check: folders of recorded runs", false).a_run();
 }
 
 // The first that is given, or nullptr.
@@ -123,9 +128,9 @@ const char* first_figure(const PredictFlags& given) {
        {"--vocabulary", !given.vocabulary.empty()},
        {"--activations", !given.activations.empty()},
        {"--request", given.request.count > 0},
-       {"--answer", given.answer.count > 0},
+       {"--response", given.answer.count > 0},
        {"--calls", !given.calls.empty()},
-       {"--at-once", !given.at_once.empty()},
+       {"--outstanding", !given.at_once.empty()},
        {"--call-time, --call-rate", given.call_time.count() > 0 || !given.call_rate.empty()}}};
   const auto* const found =
       std::ranges::find_if(of_figures, [](const auto& figure) { return figure.second; });
@@ -169,9 +174,9 @@ Result<> refuse_of_calls(const PredictFlags& given) {
              "is of the answers to remote calls", "give --throughput alone"));
   if (!given.from.empty()) return {};  // that remote calls' flags are of figures is said there
   return refuse({{"--request", given.request.count > 0},
-                 {"--answer", given.answer.count > 0},
+                 {"--response", given.answer.count > 0},
                  {"--calls", !given.calls.empty()},
-                 {"--at-once", !given.at_once.empty()},
+                 {"--outstanding", !given.at_once.empty()},
                  {"--call-time", given.call_time.count() > 0},
                  {"--call-rate", !given.call_rate.empty()}},
                 "is of remote calls", "give --parallelism rpc, or leave it out");

@@ -62,7 +62,7 @@ Result<> read_type(std::string_view flag, const std::string& type, double* bytes
   const std::optional<double> found = element_bytes(type);
   if (!found) {
     return fail(ErrorKind::Usage, flag, type, "unknown type",
-                "give fp32, bf16, fp16, fp8, int8 or fp64");
+                "give float32, bf16, float16, fp8, int8 or float64");
   }
   *bytes = *found;
   return {};
@@ -115,7 +115,9 @@ Result<> read_kind(const std::string& text, Parallelism* kind) {
   return {};
 }
 
-std::string type_of(const PredictFlags& given) { return given.type.empty() ? "fp32" : given.type; }
+std::string type_of(const PredictFlags& given) {
+  return given.type.empty() ? "float32" : given.type;
+}
 
 Result<> read_bucket(const PredictFlags& given, std::optional<double>* bytes) {
   if (given.bucket.empty()) return {};
@@ -143,7 +145,7 @@ Result<> read_precision(JobChange& change, const PredictFlags& given, const Labe
   double now = 0;
   double then = 0;
   const std::string label = label_of(labels, {"type", "precision", "dtype"});
-  TRY(read_type("label", label.empty() ? "fp32" : label, &now));
+  TRY(read_type("label", label.empty() ? "float32" : label, &now));
   TRY(read_type("--type", given.type, &then));
   change.bytes_times = then / now;
   return {};
@@ -182,7 +184,7 @@ Result<> read_calls(CallProfile& calls, const PredictFlags& given) {
   calls.request_bytes = static_cast<double>(given.request.count);
   calls.answer_bytes = static_cast<double>(given.answer.count);
   TRY(read_count("--calls", given.calls, &calls.calls, 1, kMaxCalls));
-  TRY(read_count("--at-once", given.at_once, &calls.at_once, 1, kMaxCalls));
+  TRY(read_count("--outstanding", given.at_once, &calls.at_once, 1, kMaxCalls));
   TRY(read_count("--call-rate", given.call_rate, &rate));
   calls.empty_ms = given_in(math::kNsPerMs, given.call_time);
   if (rate > 0 && calls.empty_ms) {

@@ -121,7 +121,7 @@ Result<> check_size(const Figures& figures) {
     return figures.calls.request_bytes > 0
                ? Result<>()
                : missing("--request", "what a call sends to a worker is not known",
-                         "give its size like 1.5M, and that of the answer by --answer");
+                         "give its size like 1.5M, and that of the answer by --response");
   }
   if (by_parameters && figures.parameters <= 0) {
     return missing("--parameters", "the model's size is not known", "give it like 708M");
@@ -390,9 +390,9 @@ Parallelism parallelism_named(std::string_view name) {
 }
 
 std::optional<double> element_bytes(const std::string& type) {
-  static const std::map<std::string_view, double> types{{"fp64", 8}, {"fp32", 4}, {"tf32", 4},
-                                                        {"bf16", 2}, {"fp16", 2}, {"fp8", 1},
-                                                        {"int8", 1}, {"fp4", 0.5}};
+  static const std::map<std::string_view, double> types{
+      {"float64", 8}, {"fp64", 8}, {"float32", 4},  {"fp32", 4}, {"tf32", 4}, {"float16", 2},
+      {"fp16", 2},    {"bf16", 2}, {"bfloat16", 2}, {"fp8", 1},  {"int8", 1}, {"fp4", 0.5}};
   const auto found = types.find(type);
   return found == types.end() ? std::nullopt : std::optional(found->second);
 }

@@ -185,7 +185,8 @@ Error explained(Error error) {
   } else if (error.kind == ErrorKind::Timeout) {
     error.reason = "it accepted the connection but sent nothing";
     error.next_step =
-        "is it 'chokepoint serve' that listens there? 'nuttcp -S' waits like this: --peer nuttcp";
+        "is it 'chokepoint serve' that listens there? 'nuttcp -S' waits like this: --peer-program "
+        "nuttcp";
   }
   return error;
 }

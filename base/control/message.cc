@@ -84,7 +84,7 @@ Result<> FrameReader::check_magic() const {
     if (std::to_integer<unsigned char>(header_[i]) != kMagic.at(i)) {
       return have_ == 1 && std::to_integer<unsigned>(header_[0]) == kIperf3Asks
                  ? fail(ErrorKind::Malformed, "read message", "", "it answers as 'iperf3 -s' does",
-                        "'probe tcp' and 'probe udp' test with it by --peer iperf3")
+                        "'probe tcp' and 'probe udp' test with it by --peer-program iperf3")
                  : malformed("this is not chokepoint's protocol");
     }
   }

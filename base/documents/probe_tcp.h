@@ -237,8 +237,8 @@ struct Fields<documents::TcpFigures> {
           .between(0, documents::kMaxMs),
       field("cpu", &F::cpu, "of both hosts").between(0, documents::kMaxPercent),
       field("pacing", &F::pacing,
-            "what kept the sender to --pace: the fq queueing discipline, or TCP's own timer in the "
-            "kernel; null without --pace and where the sender does not say")
+            "what kept the sender to --rate: the fq queueing discipline, or TCP's own timer in the "
+            "kernel; null without --rate and where the sender does not say")
           .or_default(),
       field("limited_by", &F::limited_by,
             "shares of the sender's time; null where its kernel does not say"),

@@ -87,20 +87,21 @@ class Init final : public cli::Command {
         .purpose = "make this host a peer: a key, defaults and the service",
         .description =
             "Makes a key that hosts which test one another share, and a file of defaults that "
-            "names "
-            "it, so that no command needs --key-file. As root they lie in /etc, with a service for "
+            "names it, so that no command needs --key-file. As root they lie in /etc, with a "
+            "service for "
             "systemd that runs 'chokepoint serve' without any right; else in ~/.config. What is "
             "there already is kept.\n\n"
-            "Every host needs the same key: give it the first one's by --key.",
+            "Every host needs the same key: give it the first one's by --key-file.",
         .examples = {{"sudo chokepoint init", "on the first host"},
-                     {"sudo cat /etc/chokepoint.key | ssh gpu2 sudo chokepoint init --key -",
+                     {"sudo cat /etc/chokepoint.key | ssh gpu2 sudo chokepoint init --key-file -",
                       "on each of the others"}},
         .json = false};
   }
 
   void define(cli::Flags& flags) override {
     flags.group("What to make")
-        .option("key", &key_file_, "FILE", "another host's key; '-' is standard input")
+        .option("key-file", &key_file_, "FILE", "another host's key; '-' is standard input")
+        .formerly("key")
         .toggle("user", &is_for_user_, "in ~/.config, also as root");
   }
 
@@ -174,14 +175,14 @@ class Init final : public cli::Command {
   void tell_next(cli::Context& context, const Places& places) const {
     const std::string key = places.key.string();
     const std::string sudo = is_for_user_ || geteuid() != 0 ? "" : "sudo ";
-    fmt::print(
-        context.out,
-        "\nnext       {0}\n"
-        "           {1}cat {2} | ssh HOST {1}chokepoint init --key -     # on each other host\n"
-        "           chokepoint preflight HOST HOST …\n",
-        places.service.empty() ? "chokepoint serve                # let it run"
-                               : "systemctl enable --now chokepoint.service",
-        sudo, key);
+    fmt::print(context.out,
+               "\nnext       {0}\n"
+               "           {1}cat {2} | ssh HOST {1}chokepoint init --key-file -     # on each "
+               "other host\n"
+               "           chokepoint preflight HOST HOST …\n",
+               places.service.empty() ? "chokepoint serve                # let it run"
+                                      : "systemctl enable --now chokepoint.service",
+               sudo, key);
   }
 
   std::string key_file_;

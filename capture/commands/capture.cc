@@ -372,14 +372,14 @@ class CaptureCommand final : public cli::Command {
             "full; also Gloo's collectives and RoCE's queue pairs. On a terminal the busiest "
             "flows are shown during the capture. Counts are packets on the wire, also with "
             "segmentation offload (TSO, GRO).\n\n"
-            "Without --duration or --count a live capture runs until Ctrl-C, which prints the "
+            "Without --time or --count a live capture runs until Ctrl-C, which prints the "
             "results and ends with exit code 130. Needs CAP_NET_RAW to open an interface; files "
             "need "
             "no privilege. Packets are read without any: as root by the user nobody.",
         .examples = {{"chokepoint capture -i eth0", "the flows over eth0, until Ctrl-C"},
-                     {"chokepoint capture -i eth0 --duration 10 --json port 29500",
+                     {"chokepoint capture -i eth0 --time 10 --json port 29500",
                       "ten seconds of one port, as JSON"},
-                     {"chokepoint capture -i br0 --duration 60 --diagnose",
+                     {"chokepoint capture -i br0 --time 60 --diagnose",
                       "what holds a job back that passes this host, such as a router"},
                      {"chokepoint capture -r job.pcap.zst", "the flows in a capture file"},
                      {"tcpdump -i eth0 -w - | chokepoint capture -r -",
@@ -390,7 +390,8 @@ class CaptureCommand final : public cli::Command {
   void define(cli::Flags& flags) override {
     capture::define(flags, source_);
     flags.group("How much")
-        .option("duration", &duration_, "TIME", "stop after this time")
+        .option("time,t", &duration_, "TIME", "stop after this time")
+        .formerly("duration")
         .option("count", &count_, "N", "stop after this many frames", 0, kMaxFrames)
         .option("flows", &flows_, "N",
                 "keep at most N flows; beyond that the longest idle are only summed", 1, kMaxFlows)
@@ -479,7 +480,7 @@ class CaptureCommand final : public cli::Command {
       return fail(ErrorKind::Usage, "", "--json, --write -", "only one can use standard output");
     }
     if (duration_.count() == 0) {
-      return fail(ErrorKind::Usage, "", "--duration 0", "leaves no time to capture",
+      return fail(ErrorKind::Usage, "", "--time 0", "leaves no time to capture",
                   "leave it out to capture until Ctrl-C");
     }
     TRY(capture::check(write_));

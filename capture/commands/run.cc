@@ -141,8 +141,9 @@ class RunCommand final : public cli::Command {
         .option("interface,i", &interfaces_, "IF",
                 "capture on this interface, not on those the job uses")
         .choice("nccl", &nccl_, {"auto", "off"}, "record NCCL's collectives by its profiler plugin")
-        .choice("output", &output_, {"watch", "direct"},
+        .choice("job-output", &output_, {"watch", "direct"},
                 "'direct': the job writes to its output directly, and no steps are found in it")
+        .formerly("output")
         .toggle("preflight", &checks_before_,
                 "check this host first and, in a Slurm job, its other hosts; with --strict, the "
                 "command is not started if something critical is found")

@@ -1,11 +1,16 @@
 // chokepoint ask: one test on another host, by its `chokepoint serve`, as a preflight asks for it.
 // What it prints is that test's own document. One thread; AgentPool has its own for names.
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -13,6 +18,7 @@
 #include "base/cli/output.h"
 #include "base/control/client.h"
 #include "base/control/handshake.h"
+#include "base/host/launcher.h"
 #include "base/json/codec.h"
 #include "base/sys/signals.h"
 #include "preflight/agents/agent_pool.h"
@@ -28,16 +34,41 @@ using std::chrono::milliseconds;
 constexpr std::chrono::seconds kCall{60};
 constexpr TaskNumber kOnly = 1;
 
-std::vector<std::string> kinds() {
-  std::vector<std::string> names;
-  for (const auto& [kind, name] : EnumNames<TaskKind>::kNames) {
-    names.emplace_back(name);
-  }
-  return names;
+struct Test {
+  TaskKind kind;
+  std::string_view name;         // the command's, without "probe"
+  std::string_view former = {};  // until the last release
+};
+
+constexpr std::array kTests{Test{TaskKind::Doctor, "doctor"},
+                            Test{TaskKind::Names, "names"},
+                            Test{TaskKind::Latency, "latency"},
+                            Test{TaskKind::Loaded, "latency-loaded", "loaded"},
+                            Test{TaskKind::Tcp, "tcp"},
+                            Test{TaskKind::Loss, "udp", "loss"},
+                            Test{TaskKind::Path, "path"},
+                            Test{TaskKind::Flows, "paths", "flows"},
+                            Test{TaskKind::Rates, "paths-tcp", "rates"},
+                            Test{TaskKind::RdmaBandwidth, "rdma-write-bw", "rdma_bandwidth"},
+                            Test{TaskKind::RdmaLatency, "rdma-write-lat", "rdma_latency"},
+                            Test{TaskKind::Collective, "collective"},
+                            Test{TaskKind::Processor, "processor"},
+                            Test{TaskKind::Storage, "storage"}};
+
+std::string test_names() {
+  std::vector<std::string_view> names;
+  std::ranges::transform(kTests, std::back_inserter(names), &Test::name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+const Test* test_named(std::string_view name) {
+  const auto* const found = std::ranges::find_if(
+      kTests, [&](const Test& test) { return name == test.name || name == test.former; });
+  return found == kTests.end() || name.empty() ? nullptr : found;
 }
 
 // What a test of this kind cannot do without.
-Result<> check_given(const std::string& kind, const Task& task) {
+Result<> check_given(std::string_view kind, const Task& task) {
   const auto lacks = [&](std::string_view what, std::string_view flag) {
     return fail(ErrorKind::Usage, "", kind, fmt::format("this test needs {}", what),
                 fmt::format("chokepoint ask HOST {} {}", kind, flag));
@@ -49,7 +80,7 @@ Result<> check_given(const std::string& kind, const Task& task) {
     return lacks("a folder of HOST", "--folder /PATH");
   }
   if (has_hosts(task.kind) && task.hosts.empty()) {
-    return lacks("the hosts that take part", "--hosts HOST --hosts OTHER");
+    return lacks("the hosts that take part", "--hosts HOST,OTHER");
   }
   return {};
 }
@@ -68,6 +99,7 @@ class AskCommand final : public cli::Command {
   std::string host_;
   std::string kind_ = "doctor";
   Task task_;
+  std::vector<std::string> hosts_;
   std::chrono::nanoseconds time_ = std::chrono::seconds(1);
   bool receive_ = false;
   bool both_ = false;
@@ -94,7 +126,7 @@ cli::Summary AskCommand::summary() const {
           "preflight or another 'ask' is at it.",
       .examples = {{"chokepoint ask gpu1 tcp --peer gpu2 --key-file KEY",
                     "what TCP carries from gpu1 to gpu2"},
-                   {"chokepoint ask gpu1 collective --hosts gpu1 --hosts gpu2 --bytes 25M "
+                   {"chokepoint ask gpu1 collective --hosts gpu1,gpu2 --bytes 25M "
                     "--key-file KEY",
                     "an all-reduce of both, led by gpu1"},
                    {"chokepoint ask gpu1 storage --folder /data --key-file KEY",
@@ -103,15 +135,15 @@ cli::Summary AskCommand::summary() const {
 
 void AskCommand::define(cli::Flags& flags) {
   flags.positional("HOST", &host_, "HOST or HOST:PORT, which runs 'chokepoint serve'")
-      .positional("TEST", &kind_, fmt::format("{}", fmt::join(kinds(), ", ")))
+      .positional("TEST", &kind_, test_names())
       .group("The test")
       .option("peer", &task_.peer, "HOST", "the other host, by its name or address as HOST sees it")
-      .option("hosts", &task_.hosts, "HOST", "of a collective or of names; may be repeated")
+      .option("hosts", &hosts_, "HOSTS", "of collective and of names: HOST,HOST or gpu[1-2]")
       .option("time,t", &time_, "TIME", "duration")
       .toggle("receive,R", &receive_, "from the peer to HOST")
       .toggle("both", &both_, "both ways at once")
       .option("streams,P", &streams_, "N", "connections of tcp", 1, 128)
-      .option("rate", &rate_, "RATE", "what loss and flows send, and tcp at most")
+      .option("rate", &rate_, "RATE", "what udp and paths send, and tcp at most")
       .option("bytes", &bytes_, "SIZE", "of a collective")
       .option("folder", &task_.folder, "PATH", "of storage: a folder of HOST, as an absolute path")
       .group("How to reach HOST")
@@ -123,13 +155,16 @@ void AskCommand::define(cli::Flags& flags) {
 
 // Checked here by the rules by which the agent checks it.
 Result<Task> AskCommand::task() const {
-  Task task = task_;
-  const auto kind = named<TaskKind>(kind_);
-  if (!kind) {
-    return fail(ErrorKind::Usage, "", kind_, "is no test",
-                fmt::format("one of {}", fmt::join(kinds(), ", ")));
+  const Test* const test = test_named(kind_);
+  if (test == nullptr) {
+    return fail(ErrorKind::Usage, "", kind_, "is no test", "one of " + test_names());
   }
-  task.kind = *kind;
+  Task task = task_;
+  task.kind = test->kind;
+  for (const std::string& list : hosts_) {
+    TRY(const std::vector<std::string> hosts, host::hosts_of(list));
+    task.hosts.insert(task.hosts.end(), hosts.begin(), hosts.end());
+  }
   task.port = static_cast<std::uint16_t>(port_);
   task.time = std::chrono::ceil<milliseconds>(time_);
   task.sends = both_ || !receive_;
@@ -137,7 +172,7 @@ Result<Task> AskCommand::task() const {
   task.streams = static_cast<int>(streams_);
   task.rate_bits_per_s = rate_.bits_per_second;
   task.bytes = static_cast<std::int64_t>(bytes_.count);
-  if (const Result<> lacks = check_given(kind_, task); !lacks) {
+  if (const Result<> lacks = check_given(test->name, task); !lacks) {
     return fail(lacks.error());
   }
   return task_in(json::to_json(task));
@@ -174,6 +209,9 @@ Result<control::Json> AskCommand::answer_of(AgentPool& pool, const Task& task) c
 
 Result<cli::ExitCode> AskCommand::run(cli::Context& context) {
   TRY(const Task wanted, task());
+  if (const Test* test = test_named(kind_); !context.quiet && kind_ != test->name) {
+    fmt::print(context.err, "chokepoint: ask: {} is now {}\n", kind_, test->name);
+  }
   TRY(const Conduct conduct, conduct_of(context));
   TRY(const sys::Signals signals, sys::Signals::watch_for_end());
   TRY(const std::unique_ptr<AgentPool> pool,

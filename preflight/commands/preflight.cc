@@ -112,7 +112,7 @@ cli::Summary PreflightCommand::summary() const {
           {"chokepoint preflight gpu1 gpu2 gpu3 --key-file KEY", "three hosts that run serve"},
           {"chokepoint preflight 'gpu[01-16]' --quick --launch ssh",
            "sixteen in less than a minute, with agents started by ssh"},
-          {"chokepoint preflight --launch slurm --time-limit 60 --json",
+          {"chokepoint preflight --launch slurm --time 60 --json",
            "all hosts of this Slurm job, for a prolog"},
           {"chokepoint preflight 'gpu[01-16]' --key-file KEY --keep today.json --baseline "
            "last.json "
@@ -140,9 +140,10 @@ void PreflightCommand::define(cli::Flags& flags) {
       .group("How thoroughly")
       .toggle("quick", &quick_, "less than a minute for 16 hosts, and not much longer for more")
       .toggle("thorough", &thorough_, "all pairs, with long tests, whatever it takes")
-      .option("time-limit", &time_limit_, "TIME",
+      .option("time,t", &time_limit_, "TIME",
               "for all of it; pairs that do not fit are left out and reported; 0: with --quick a "
               "minute, or twice what it should take, else none")
+      .formerly("time-limit")
       .option("seed", &seed_, "N", "for the choice of pairs where not all are tested; 0: any", 0,
               kMaxSeed)
       .group("How to judge")
@@ -183,7 +184,7 @@ Result<std::string> PreflightCommand::key() const {
 }
 
 Result<> PreflightCommand::check_times() const {
-  for (const auto& [name, time] : {std::pair("--time-limit", time_limit_), {"--wait", wait_}}) {
+  for (const auto& [name, time] : {std::pair("--time", time_limit_), {"--wait", wait_}}) {
     if (time.count() < 0) {
       return fail(ErrorKind::Usage, "", name, "must not be less than 0");
     }

@@ -106,7 +106,7 @@ Result<cli::ExitCode> exit_code(const Showing& showing, const Measured& measured
     return fail(ErrorKind::Timeout, "", "",
                 fmt::format("none of {} was tested in the time that there was",
                             counted(measured.pairs.size(), "pair", "pairs")),
-                "give a longer --time-limit");
+                "give a longer --time");
   }
   const checks::Status least = showing.strict ? checks::Status::Warning : checks::Status::Critical;
   return judgement.verdict >= least ? cli::ExitCode::Found : cli::ExitCode::Done;

@@ -179,7 +179,7 @@ void load_cuts(RunningPreflight& progress, const Advisers& advisers) {
   }
   for (const Cut& cut : wanted_cuts(progress, advisers)) {
     if (!progress.has_time_for(progress.wanted.effort.cut + kTaskCost)) {
-      progress.leave_out("everything at once, because time ran out (--time-limit)");
+      progress.leave_out("everything at once, because time ran out (--time)");
       return;
     }
     load(progress, clean(progress, cut));
@@ -211,7 +211,7 @@ void run_collective(RunningPreflight& progress) {
   if (!run_step(progress, fmt::format("a collective over {} hosts", ranks.size()),
                 effort.collective + 10 * kTaskCost, std::move(job))) {
     if (!progress.is_over()) {
-      progress.leave_out("the collective, because time ran out (--time-limit)");
+      progress.leave_out("the collective, because time ran out (--time)");
     }
     return;
   }

@@ -142,9 +142,8 @@ std::string counted(std::string_view what, std::size_t number, const Rounds& rou
 void leave_out_from(RunningPreflight& progress, std::string_view what, std::size_t number,
                     const Rounds& rounds) {
   if (!progress.is_over()) {
-    progress.leave_out(fmt::format("{}: rounds {} to {} of {}, because time ran out (--time-limit)",
-                                   what, number + 1, rounds.schedule.rounds,
-                                   rounds.schedule.rounds));
+    progress.leave_out(fmt::format("{}: rounds {} to {} of {}, because time ran out (--time)", what,
+                                   number + 1, rounds.schedule.rounds, rounds.schedule.rounds));
   }
 }
 

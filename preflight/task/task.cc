@@ -51,13 +51,13 @@ milliseconds gap_of(const Task& task) {
 }
 
 // So large that a disk's own cache does not hold it all, and soon gone.
-constexpr const char* kFileSize = "--size=256M";
+constexpr const char* kFileSize = "--bytes=256M";
 
 Words tcp_words(const Task& task, const std::string& time) {
   Words words{std::string(direction_of(task)), "--share", fmt::format("--streams={}", task.streams),
               "--time=" + time};
   if (task.rate_bits_per_s > 0) {
-    words.push_back(fmt::format("--pace={:.0f}", task.rate_bits_per_s));
+    words.push_back(fmt::format("--rate={:.0f}", task.rate_bits_per_s));
   }
   return words;
 }

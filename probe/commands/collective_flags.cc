@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/host/launcher.h"
 #include "base/host/memory.h"
 #include "base/host/settings.h"
 #include "base/sys/root.h"
@@ -111,7 +112,8 @@ void define(cli::Flags& flags, CollectiveFlags& given) {
       .option("local", &given.local, "N", "start this many ranks on this host", 0,
               collective::kMaxRanksPerHost)
       .option("hosts", &given.hosts, "HOSTS",
-              "start ranks on these hosts by the 'chokepoint serve' there: HOST,HOST:PORT")
+              "start ranks on these hosts by the 'chokepoint serve' there: HOST,HOST:PORT or "
+              "gpu[1-2]")
       .option("ranks-per-host", &given.ranks_per_host, "N", "with --hosts: ranks on each", 1,
               collective::kMaxRanksPerHost)
       .option("port,p", &given.port, "PORT", "with --hosts: the servers' control port", 1, 65535)
@@ -172,6 +174,11 @@ Result<collective::RankOptions> rank_options_of(const CollectiveFlags& given) {
 std::vector<std::string> hosts_of(const CollectiveFlags& given) {
   std::vector<std::string> hosts;
   for (std::string_view text : given.hosts) {
+    // Brackets are of a list, or of addresses: "gpu[1-2]:5210", "[::1]:5210,[::2]".
+    if (const auto listed = host::hosts_of(text)) {
+      hosts.insert(hosts.end(), listed->begin(), listed->end());
+      continue;
+    }
     while (!text.empty()) {
       const std::size_t comma = std::min(text.find(','), text.size());
       if (comma > 0) {

@@ -54,7 +54,7 @@ void define(cli::Flags& flags, CollectiveFlags& given);
 // Errors are of kind Usage. `ranks`: how many there are.
 Result<collective::Plan> plan_of(const CollectiveFlags& given, int ranks);
 Result<collective::RankOptions> rank_options_of(const CollectiveFlags& given);
-// All values of --hosts, split at commas.
+// All hosts of --hosts.
 std::vector<std::string> hosts_of(const CollectiveFlags& given);
 
 // These read key files, and how much memory this host has left.

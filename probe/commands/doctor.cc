@@ -50,8 +50,7 @@ class DoctorCommand final : public cli::Command {
         .toggle("apply-plan", &apply_plan_,
                 "a script that makes the advised changes and takes them back; changes nothing now")
         .toggle("strict", &strict_, "exit code 3 on warnings, too")
-        .toggle("exit-code", &exit_code_,
-                "exit code 3 when a check is CRITICAL; always the case for doctor")
+        .always("exit-code")
         .group("Where to look")
         .option("root", &root_, "DIR",
                 "read /proc, /sys and /etc below this folder: a copy taken from another host");
@@ -94,7 +93,6 @@ class DoctorCommand final : public cli::Command {
   bool summary_ = false;
   bool apply_plan_ = false;
   bool strict_ = false;
-  bool exit_code_ = false;  // no effect: for scripts that give it to every command
 };
 
 }  // namespace

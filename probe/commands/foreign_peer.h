@@ -1,5 +1,5 @@
-// --peer: probe tcp and probe udp against iperf3 and nuttcp servers, and probe quic against those
-// of its protocol perf, reported in the same terms as against 'chokepoint serve'. What these
+// --peer-program: probe tcp and probe udp against iperf3 and nuttcp servers, and probe quic against
+// those of its protocol perf, reported in the same terms as against 'chokepoint serve'. What these
 // programs do not report is null in the document and "not reported" on the page. One thread.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace chokepoint::probe {
 
 enum class Foreign { None, Iperf3, Nuttcp, Perf };
 
-std::vector<std::string> peer_programs();       // values of --peer, of TCP and UDP
+std::vector<std::string> peer_programs();       // values of --peer-program, of TCP and UDP
 std::vector<std::string> quic_peer_programs();  // of QUIC
 Foreign foreign_named(const std::string& program);
 

@@ -68,7 +68,8 @@ class ProbeLatencyCommand final : public cli::Command {
         .option("interval", &interval_, "TIME",
                 "time between two connections more, and two looks at what is stable; at most a "
                 "twelfth of --time")
-        .option("connections", &connections_, "N", "maximum number of connections, each way", 1, 64)
+        .option("streams,P", &connections_, "N", "maximum number of connections, each way", 1, 64)
+        .formerly("connections")
         .option("congestion", &congestion_, "NAME", "its congestion control: cubic, bbr, reno …");
     control::define(flags, peer_);
     baseline::define(flags, baseline_);

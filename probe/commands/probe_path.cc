@@ -95,7 +95,7 @@ class ProbePathCommand final : public cli::Command {
                 "probe towards this port; 0: 33434 by UDP, the control port by TCP", 0, 65535)
         .option("max-hops,m", &max_hops_, "N", "maximum number of hops", 1, 64)
         .option("probes", &probes_, "N", "probes to every hop", 1, 10)
-        .option("time", &time_, "TIME", "stop after this time with what is known")
+        .option("time,t", &time_, "TIME", "stop after this time with what is known")
         .toggle("no-mtu", &no_mtu_, "do not search for the largest packet")
         .toggle("alone", &alone_, "do not use 'chokepoint serve' at the other end");
     baseline::define(flags, baseline_);

@@ -80,7 +80,8 @@ class ProbeQuicCommand final : public cli::Command {
             "of both hosts, and in one sentence what limited it. 'chokepoint probe tcp' and "
             "'chokepoint probe udp' say what the same path carries otherwise.\n\n"
             "The QUIC library is ngtcp2 at both ends. A connection has one thread at each end.\n\n"
-            "With '--peer perf' the peer is a server of another implementation that speaks QUIC's "
+            "With '--peer-program perf' the peer is a server of another implementation that speaks "
+            "QUIC's "
             "protocol perf, such as picoquic's, quinn's or msquic's. It reports nothing, and its "
             "certificate is not verified. Its UDP port is 4433 unless --port is given.",
         .examples = {{"chokepoint probe quic voyager", "ten seconds to the peer"},
@@ -106,12 +107,15 @@ class ProbeQuicCommand final : public cli::Command {
                 "congestion control, of the QUIC library")
         .option("window", &window_, "SIZE",
                 "flow control window that a receiver grants, for each stream and for all together")
-        .option("pace", &pace_, "RATE", "maximum rate of all streams together")
+        .option("rate", &pace_, "RATE", "maximum rate of all streams together")
+        .formerly("pace")
         .choice("segmentation", &segmentation_, {"on", "off"},
                 "the kernel cuts and joins packets (UDP_SEGMENT, UDP_GRO)");
     control::define(flags, peer_);
-    flags.choice("peer", &program_, quic_peer_programs(),
-                 "what runs at the peer; its usual port is tried");
+    flags
+        .choice("peer-program", &program_, quic_peer_programs(),
+                "what runs at the peer; its usual port is tried")
+        .formerly("peer");
     baseline::define(flags, baseline_);
   }
 

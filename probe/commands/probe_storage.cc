@@ -100,16 +100,17 @@ class ProbeStorageCommand final : public cli::Command {
             "It writes one file of its own below the folder, which has no name where the file "
             "system allows that, and is gone however the test ends. At least a twentieth of the "
             "file system and 256 MiB stay free. A server's or a virtual machine's host's own cache "
-            "may hold what it wrote: a file larger than that (--size) tells more.",
+            "may hold what it wrote: a file larger than that (--bytes) tells more.",
         .examples = {{"chokepoint probe storage /data", "the file system of the data set"},
-                     {"chokepoint probe storage /mnt/nfs --size 16G --time 10",
+                     {"chokepoint probe storage /mnt/nfs --bytes 16G --time 10",
                       "a file that a server's cache does not hold"}}};
   }
 
   void define(cli::Flags& flags) override {
     flags.positional("PATH", &path_, "a folder in which this user may write")
         .group("What to measure")
-        .option("size", &size_, "SIZE", "of the file, at most")
+        .option("bytes,b", &size_, "SIZE", "of the file, at most")
+        .formerly("size")
         .option("time,t", &time_, "TIME", "duration of each measurement")
         .option("threads", &threads_, "N", "of the random reads", 1, 64);
     baseline::define(flags, baseline_);
@@ -149,7 +150,7 @@ class ProbeStorageCommand final : public cli::Command {
  private:
   Result<> check() const {
     if (size_.count < kMinBytes || size_.count > kMaxBytes) {
-      return fail(ErrorKind::Usage, "", "--size", "must be from 1M to 1T");
+      return fail(ErrorKind::Usage, "", "--bytes", "must be from 1M to 1T");
     }
     TRY(check_local_time("--time", time_, std::chrono::milliseconds(10)));
     return {};

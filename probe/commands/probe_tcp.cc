@@ -239,13 +239,16 @@ class ProbeTcpCommand final : public cli::Command {
         .option("congestion", &congestion_, "NAME", "congestion control: cubic, bbr, reno …")
         .option("mss", &mss_, "BYTES", "largest segment; 0 leaves it to the kernel", 0, 32767)
         .option("window", &window_, "SIZE", "socket buffers; 0 leaves them to the kernel")
-        .option("pace", &pace_, "RATE", "maximum rate of all streams together")
+        .option("rate", &pace_, "RATE", "maximum rate of all streams together")
+        .formerly("pace")
         .option("dscp", &dscp_, "N", "DSCP to mark packets with; -1: none", -1, 63)
         .choice("zero-copy", &zero_copy_, {"auto", "off"},
                 "auto: no copy between program and kernel, at either end");
     control::define(flags, peer_);
-    flags.choice("peer", &program_, peer_programs(),
-                 "program at the peer; its usual port is tried");
+    flags
+        .choice("peer-program", &program_, peer_programs(),
+                "what runs at the peer; its usual port is tried")
+        .formerly("peer");
     baseline::define(flags, baseline_);
   }
 

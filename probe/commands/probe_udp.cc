@@ -76,8 +76,10 @@ class ProbeUdpCommand final : public cli::Command {
                 "payload of a packet; 0: the largest in one Ethernet frame")
         .option("dscp", &dscp_, "N", "DSCP to mark packets with; -1: none", -1, 63);
     control::define(flags, peer_);
-    flags.choice("peer", &program_, peer_programs(),
-                 "program at the peer; its usual port is tried");
+    flags
+        .choice("peer-program", &program_, peer_programs(),
+                "what runs at the peer; its usual port is tried")
+        .formerly("peer");
     baseline::define(flags, baseline_);
   }
 

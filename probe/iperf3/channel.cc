@@ -40,7 +40,7 @@ Result<State> Channel::receive(const Deadline& deadline) {
   const std::optional<State> state = state_of(raw);
   if (raw == kChokepoint) {
     return fail(ErrorKind::Malformed, "", peer_, "it answers as 'chokepoint serve' does",
-                "leave --peer out");
+                "leave --peer-program out");
   }
   if (!state) {
     return fail(ErrorKind::Malformed, "", peer_,

@@ -43,7 +43,8 @@ Error not_nuttcp(Error error, const std::string& peer) {
 Error not_greeted(Error error, const std::string& peer) {
   error = not_nuttcp(std::move(error), peer);
   if (error.kind == ErrorKind::Refused || error.code == ECONNRESET) {
-    error.next_step = "is 'nuttcp -S' running there? for 'chokepoint serve' leave --peer out";
+    error.next_step =
+        "is 'nuttcp -S' running there? for 'chokepoint serve' leave --peer-program out";
   }
   return error;
 }

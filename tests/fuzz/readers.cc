@@ -33,7 +33,7 @@ const std::vector<Reading>& readings() {
       {{"export", "--to", "prometheus"}},
       {{"compare"}},
       {{"record", "show", "--json"}, true},
-      {{"export", "--to", "perfetto", "--from", "100ms", "--until", "600ms"}},
+      {{"export", "--to", "perfetto", "--since", "100ms", "--until", "600ms"}},
       {{"record", "show"}},
       {{"predict", "--link", "1G", "--json", "--from"}, true},
       {{"report", "--format", "markdown"}},

@@ -18,7 +18,7 @@ CLUSTERS = ("two", "eight", "racks", "empty", "hostile", "full", "clean")
 STEPS = "for i in 1 2 3 4 5 6 7 8; do echo step $i; sleep 0.05; done"
 RUNS = (lambda run: ["run", "--quiet", "--out", run, "--", "sh", "-c", STEPS],
         lambda run: ["run", "--quiet", "--out", run, "--", "true"],
-        lambda run: ["probe", "storage", ".", "--size", "1M", "--time", "10ms", "--record", run])
+        lambda run: ["probe", "storage", ".", "--bytes", "1M", "--time", "10ms", "--record", run])
 JOBS = RUNS[:2]
 
 
@@ -53,7 +53,7 @@ def documents_without_a_run(program):
     yield printed(*figures, "--link", "1G", "--rtt", "20ms", "--loss", "0.1%", "--steps", "100",
                   "--upgrade", "25GbE=41000", "--upgrade", "1G=1", "--hour-price", "10")
     yield printed(*figures, "--backend", "gloo", "--ranks", "4", "--measured-time", "3m", "--link",
-                  "1G", "--steps", "100", "--buffer", "64K")
+                  "1G", "--steps", "100", "--window", "64K")
     yield printed(*figures, "--ranks", "4", "--nodes", "2", "--link", "25G", "--intra-link",
                   "32GB/s", "--nics", "2", "--steps", "100", "--epochs", "2", "--power", "300W",
                   "--gpu-memory", "24G", "--upgrade", "2x25GbE=9000")

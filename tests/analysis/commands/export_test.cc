@@ -77,8 +77,8 @@ TEST_F(Export, MistakesAreOneLine) {
       {folder()},
       {folder(), "--to", "xml"},
       {folder(), "--to", "csv"},
-      {folder(), "--to", "json", "--from", "5s", "--until", "5s"},
-      {folder(), "--to", "prometheus", "--from", "5s"},
+      {folder(), "--to", "json", "--since", "5s", "--until", "5s"},
+      {folder(), "--to", "prometheus", "--since", "5s"},
       {folder(), "-o", place("a.txt")},
       {folder(), "--send", "https://127.0.0.1:4318"}};
   for (const auto& words : mistakes) {

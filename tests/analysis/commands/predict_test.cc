@@ -180,7 +180,7 @@ TEST(PredictCommand, BadUsageIsOneLineWithTheNextStep) {
       with(known, {"--hour-price", "3"}),
       with(known, {"--upgrade", "5GbE=3"}),
       with(known, {"--request", "1M"}),
-      with(known, {"--at-once", "2"}),
+      with(known, {"--outstanding", "2"}),
       with(known, {"--throughput-back", "1G"}),
       with(known, {"--backend", "gloo", "--algorithm", "tree"}),
       with(known, {"--backend", "gloo", "--transport", "rdma"}),

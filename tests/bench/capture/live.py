@@ -58,7 +58,7 @@ class Stage:
 
     def chokepoint(self):
         process = self.left.start([self.settings.chokepoint, "capture", "-i",
-                                   self.link.a.interface, "--duration", SECONDS, "--json"])
+                                   self.link.a.interface, "--time", SECONDS, "--json"])
         cost, passed = self.watched(process)
         told = json.loads(process.stdout())
         return {**cost, "passed": passed, "seen": told["frames"],

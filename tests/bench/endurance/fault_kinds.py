@@ -181,7 +181,7 @@ def relay_killed(case):
 @contextlib.contextmanager
 def all_killed_direct(case):
     """All that chokepoint has, where the job writes to its own output."""
-    yield Fault(options=("--output", "direct"), sees_output=False, ends_front=True, needs_job=True,
+    yield Fault(options=("--job-output", "direct"), sees_output=False, ends_front=True, needs_job=True,
                 strike=lambda play: struck(play, FRONT, WATCH, HELPER, RELAY))
 
 

@@ -35,7 +35,7 @@ TEST(Mistakes, InWhatACaptureIsTold) {
        {"capture -r x.pcap --rotate-size 1M", "--write"},
        {"capture -r x.pcap -w n.db", "n.db"},
        {"capture x.pcap", "x.pcap"},
-       {"capture -i lo --duration 0", "--duration 0"},
+       {"capture -i lo --time 0", "--time 0"},
        {"capture -r /nowhere/at.pcap", "/nowhere/at.pcap", cli::ExitCode::Failed},
        {"capture -r /etc/passwd", "/etc/passwd", cli::ExitCode::Failed}});
 }

@@ -153,7 +153,7 @@ def streams():
     yield Row("all closed", streams={"in": "closed", "out": "closed", "err": "closed"})
     yield Row("all broken", streams={"in": "broken", "out": "broken", "err": "broken"})
     yield Row("all closed, direct", streams={"in": "closed", "out": "closed", "err": "closed"},
-              options=("-q", "--output", "direct"))
+              options=("-q", "--job-output", "direct"))
     yield Row("err is out", streams={"err": "same"})
     for kind in ("terminal", "nonblocking", "closed", "broken", "full", "file"):
         yield Row(f"out {kind}, and err with it", streams={"out": kind, "err": "same"} if kind != "closed"
@@ -166,7 +166,7 @@ def streams():
         yield Row(f"err {kind}, and the verdict is printed", streams={"err": kind},
                   options=("--diagnose", "--report"), unlike=lost)
     for kind in KINDS[3:6]:
-        yield Row(f"out {kind}, direct", streams={"out": kind}, options=("-q", "--output", "direct"))
+        yield Row(f"out {kind}, direct", streams={"out": kind}, options=("-q", "--job-output", "direct"))
 
 
 # ---- limits
@@ -231,7 +231,7 @@ def limits():
         yield Row(f"{count} processes for this user", setup=few_processes(count), needs="root",
                   unlike=("users",))
     yield Row("FSIZE is 4096, the output a file, direct", setup=limited(resource.RLIMIT_FSIZE, 4096),
-              streams={"out": "file"}, options=("-q", "--output", "direct"))
+              streams={"out": "file"}, options=("-q", "--job-output", "direct"))
     yield Row("the job uses up its time", setup=limited(resource.RLIMIT_CPU, 1), end="spin")
     yield Row("the job dumps its core", setup=limited(resource.RLIMIT_CORE, MEGA), end="signal:6")
     for name, values in LIMITS.items():

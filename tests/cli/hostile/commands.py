@@ -144,7 +144,7 @@ def _outputs():
             yield Row(f"{command} -o {folder}", "made", f"{folder}/{name}")
     yield Row("man-pages pages", "made", "pages", is_folder=True)
     yield Row("man-pages pages", "made", "pages/chokepoint.1")
-    yield Row("probe storage -q pages --size 1MB --time 20ms", "made", "pages", is_folder=True)
+    yield Row("probe storage -q pages --bytes 1MB --time 20ms", "made", "pages", is_folder=True)
 
 
 def _left_overs():

@@ -37,7 +37,7 @@ def measure_a_long_queue_is_found_on_the_way_that_has_it(lab):
     left, _, wire = wired(lab, Way(rate_mbps=20, queue_bytes=125_000),
                           Way(rate_mbps=200, queue_bytes=50_000))
     told = probe(left, wire.b.ipv4, "--idle", "0.5", "--time", "4", "--interval", "0.2",
-                 "--connections", "2", "--congestion", "cubic")
+                 "--streams", "2", "--congestion", "cubic")
     between(told["bufferbloat_send_ms"], 10, 150, "added by the queue there, ms")
     holds(told["bufferbloat_send_ms"] > 2 * told["bufferbloat_receive_ms"],
           f"added back: {told['bufferbloat_receive_ms']} ms")
@@ -60,7 +60,7 @@ def measure_responsiveness_is_the_queues_and_the_buffers(lab):
 
     def send():
         told = probe(left, wire.b.ipv4, "--idle", "0.2", "--time", "6", "--interval", "0.3",
-                     "--congestion", "cubic", "--both", "--connections", "2")
+                     "--congestion", "cubic", "--both", "--streams", "2")
         is_ = told["responsiveness_both"]
         near(is_["rpm"], rpm_of_its_parts(is_), 0.001, "RPM")
         same(told["rpm"], is_["rpm"], "RPM")

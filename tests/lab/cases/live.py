@@ -50,7 +50,7 @@ def watched(lab, columns, rows, names=("a", "b")):
                         "--", *TRAIN]) for name in names]
     for name in names:
         soon((lab.folder / "run" / f"{name}.db").exists, 20, f"a record of {name}")
-    screen = Screen(lab, host, columns, rows, f"chokepoint live {lab.folder}/run --every 0.5s")
+    screen = Screen(lab, host, columns, rows, f"chokepoint live {lab.folder}/run --interval 0.5s")
     try:
         yield screen, runs
     finally:

@@ -28,7 +28,7 @@ def own(server, program, *words):
 
 
 def probe(client, kind, address, program, *words):
-    return client.json(["chokepoint", "probe", kind, address, "--peer", program, "--json", *words])
+    return client.json(["chokepoint", "probe", kind, address, "--peer-program", program, "--json", *words])
 
 
 def test_a_stock_iperf3_server_is_driven(lab):
@@ -149,7 +149,7 @@ def test_a_server_of_another_kind_is_named(lab):
     end = lab.link(client, server).b
     server.serve(["python3", "-c", BANNER], IPERF3)
     for program in ("iperf3", "nuttcp"):
-        process = client.run(["chokepoint", "probe", "tcp", f"{end.ipv4}:{IPERF3}", "--peer", program],
+        process = client.run(["chokepoint", "probe", "tcp", f"{end.ipv4}:{IPERF3}", "--peer-program", program],
                              status=1)
         said = process.stderr().strip().splitlines()
         same(len(said), 1, f"lines of {said}")
@@ -165,7 +165,7 @@ def test_a_busy_iperf3_server_is_named(lab):
 
 
 def busy(client, address):
-    process = client.run(["chokepoint", "probe", "tcp", address, "--peer", "iperf3", "--bytes", "1K"],
+    process = client.run(["chokepoint", "probe", "tcp", address, "--peer-program", "iperf3", "--bytes", "1K"],
                          status=None)
     return "it is busy with another test" in process.stderr()
 

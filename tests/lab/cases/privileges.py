@@ -100,7 +100,7 @@ def test_one_program_alone_may_have_the_right_to_capture(lab):
     program, helper = installed(lab, lab.folder / "installed")
     left.run(["setcap", "cap_net_raw+ep", helper])
 
-    run = left.start([*NOBODY, program, "capture", "-i", link.a.interface, "--duration", "2",
+    run = left.start([*NOBODY, program, "capture", "-i", link.a.interface, "--time", "2",
                       "--json"])
     run.until(lambda: "listening" in run.stderr(), 10, "it listened")
     # Who has this one right cannot narrow what others could be given.

@@ -50,7 +50,7 @@ def measure_a_limited_link_is_told_at_its_rate(lab):
 def test_no_byte_is_counted_that_the_interface_did_not_see(lab):
     left, _, link = linked(lab)
     before = link.b.counters()["received_bytes"]
-    told = probe(left, link.b.ipv6, "-6", "--pace", "50M", "--time", "1")
+    told = probe(left, link.b.ipv6, "-6", "--rate", "50M", "--time", "1")
     seen = link.b.counters()["received_bytes"] - before
     hold_together(told)
     same(told["peer"]["family"], "ipv6", "family")
@@ -79,7 +79,7 @@ def test_handshakes_take_the_round_trips_that_they_need(lab):
     between(told["resumption_ms"], 40, 70, "resumption, ms")
     near(told["min_rtt_ms"], 40, 0.2, "round trip, ms")
     # The first one shows that the client's address is its own.
-    told = probe(left, path.b.ipv4, "--peer", "perf", "--time", "0.5")
+    told = probe(left, path.b.ipv4, "--peer-program", "perf", "--time", "0.5")
     between(told["handshake_ms"], 80, 120, "handshake with a Retry, ms")
 
 
@@ -129,7 +129,7 @@ def counted(text):
 def test_the_protocol_perf_in_both_roles(lab):
     left, _, link = linked(lab, serve=[*SERVE, "--perf"], rate_mbps=50)
     for words in (("--send",), ("--receive",), ("--send", "-6")):
-        told = probe(left, link.b.ipv6 if "-6" in words else link.b.ipv4, "--peer", "perf",
+        told = probe(left, link.b.ipv6 if "-6" in words else link.b.ipv4, "--peer-program", "perf",
                      "--time", "1", *words)
         between(told["throughput_mbps"], 0.7 * 50, 1.05 * 50, f"Mb/s with {words}")
         same(told["lost"], None, "what the server does not say")
@@ -138,8 +138,8 @@ def test_the_protocol_perf_in_both_roles(lab):
 
 def test_a_client_of_perf_that_dies_keeps_nobody_out_for_long(lab):
     left, _, link = linked(lab, serve=[*SERVE, "--perf"], rate_mbps=50)
-    perf = [*PROBE, link.b.ipv4, "--peer", "perf"]
-    client = left.start([*perf, "--receive", "--pace", "1M", "--time", "60"])
+    perf = [*PROBE, link.b.ipv4, "--peer-program", "perf"]
+    client = left.start([*perf, "--receive", "--rate", "1M", "--time", "60"])
     client.until(lambda: link.a.counters()["received_bytes"] > 500_000, 20, "data")
     client.signal(signal.SIGKILL)
     # A silent one is given up after ten seconds.
@@ -149,7 +149,7 @@ def test_a_client_of_perf_that_dies_keeps_nobody_out_for_long(lab):
 
 def test_a_server_of_perf_that_does_not_answer(lab):
     left, right, link = linked(lab, serve=[*SERVE, "--perf"])
-    perf = [*PROBE, link.b.ipv4, "--peer", "perf"]
+    perf = [*PROBE, link.b.ipv4, "--peer-program", "perf"]
     client = left.run([*perf, "--port", "4444"], timeout=40, status=1)
     holds("connection refused; does a server" in client.stderr(), client.stderr())
     # What arrives is dropped before the table of the host's own addresses is looked at.
@@ -159,7 +159,7 @@ def test_a_server_of_perf_that_does_not_answer(lab):
     client = left.run(perf, timeout=40, status=1)
     holds("firewall" in client.stderr(), client.stderr())
     right.ip("rule", "del", "pref", "10")
-    holds(probe(left, link.b.ipv4, "--peer", "perf", "--time", "0.3")["bytes"] > 0, "no test after")
+    holds(probe(left, link.b.ipv4, "--peer-program", "perf", "--time", "0.3")["bytes"] > 0, "no test after")
 
 
 def test_a_small_window_over_a_distance_is_named(lab):

@@ -100,7 +100,7 @@ def test_a_small_send_buffer_over_a_distance_is_named(lab):
 def measure_the_pace_asked_for_is_kept_and_no_finding(lab):
     link = lab.link(*hosts(lab))
     serve(link.b.host)
-    told = probe(link, "--time", "2", "--pace", "50M")
+    told = probe(link, "--time", "2", "--rate", "50M")
     carried(told["throughput_mbps"], 50, "throughput")
     same(told["limit"], "asked", "limit")
 
@@ -111,7 +111,7 @@ def measure_tcps_own_timer_keeps_the_pace_on_the_wire(lab):
     serve(link.b.host)
     file = lab.folder / "paced.pcap"
     with gaps.captured(link.b.host, link.b.interface, "tcp", file):
-        told = probe(link, "--time", "2", "--pace", "50M")
+        told = probe(link, "--time", "2", "--rate", "50M")
     same(told["pacing"], "timer", "what paces")
     gaps.check_paced(gaps.payloads(file), 50)
 

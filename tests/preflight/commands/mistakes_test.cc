@@ -16,7 +16,7 @@ TEST(Mistakes, InWhatPreflightIsTold) {
        {"preflight a b --quick --thorough", "--quick"},
        {"preflight a b --launch kubernetes", "--launch"},
        {"preflight a b --launch ssh --key-file nowhere", "--key-file"},
-       {"preflight a b --time-limit=-5s", "--time-limit"},
+       {"preflight a b --time=-5s", "--time"},
        {"preflight a b --program /opt/chokepoint", "--program"},
        {"preflight a b:5300 --launch ssh", "b:5300"},
        {"preflight root@ b", "root@"},

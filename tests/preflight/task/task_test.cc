@@ -167,12 +167,12 @@ TEST(Command, OfTheHostAloneCallsNoServer) {
   EXPECT_EQ(line_of({.kind = TaskKind::Processor}, true),
             "chokepoint probe processor --time=1000ms --json --quiet");
   EXPECT_EQ(line_of({.kind = TaskKind::Storage, .folder = "/data"}, true),
-            "chokepoint probe storage /data --size=256M --time=1000ms --json --quiet");
+            "chokepoint probe storage /data --bytes=256M --time=1000ms --json --quiet");
 }
 
 TEST(Command, OfAPathMayBeHeldToAPaceOrLoaded) {
   EXPECT_THAT(line_of({.kind = TaskKind::Tcp, .peer = "b", .rate_bits_per_s = 5e8}),
-              HasSubstr("--time=1000ms --pace=500000000 "));
+              HasSubstr("--time=1000ms --rate=500000000 "));
   EXPECT_EQ(line_of({.kind = TaskKind::Loaded, .peer = "b", .time = milliseconds(2400)}),
             "chokepoint probe latency b --idle=2400ms --time=2400ms --gap=4ms --interval=200ms "
             "--json --quiet --port=5210");

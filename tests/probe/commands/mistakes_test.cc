@@ -54,7 +54,7 @@ TEST(Mistakes, InWhatAProbeOfThisHostIsTold) {
        {"probe pcie --at-least 101", "--at-least"},
        {"probe pcie --gpu 0 --root /tmp", "--gpu"},
        {"probe pcie --root /nowhere/none", "/nowhere/none", cli::ExitCode::Failed},
-       {"probe storage /tmp --size 10", "--size"},
+       {"probe storage /tmp --bytes 10", "--bytes"},
        {"probe storage /nowhere/none", "/nowhere/none", cli::ExitCode::Failed},
        {"probe storage /dev/null", "/dev/null", cli::ExitCode::Failed},
        {"probe processor --time 1us", "--time"},

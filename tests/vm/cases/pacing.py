@@ -9,7 +9,7 @@ RATE_MBPS = 10
 def paced(a, b, file):
     with gaps.captured(b, "eth0", "tcp", file):
         told = a.json(["chokepoint", "probe", "tcp", b.ipv4, "--json", "--time", "2",
-                       "--pace", f"{RATE_MBPS}M"])
+                       "--rate", f"{RATE_MBPS}M"])
     gaps.check_paced(gaps.payloads(file), RATE_MBPS)
     return told["pacing"]
 
