@@ -6,6 +6,7 @@
 
 #include "base/cli/command.h"
 #include "base/cli/text.h"
+#include "base/history/place.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/process.h"
 
@@ -50,7 +51,7 @@ CallOutcome ChildCall::operator()(const std::vector<std::string>& words) const {
   }
   nothing->write.reset();  // the child's input has ended
   sys::Spawn spawn{.command = {program},
-                   .environment = {sys::tie_to_this_process()},
+                   .environment = {sys::tie_to_this_process(), history::kNothing},
                    .inherited = inherited_variables(),
                    .folder = folder,
                    .in = nothing->read.get()};

@@ -9,12 +9,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/documents/doctor.h"
 #include "base/documents/host_facts.h"
 #include "base/documents/test_head.h"
-#include "base/documents/trials.h"
 #include "base/json/codec.h"
-#include "base/math/significance.h"
-#include "base/math/statistics.h"
 #include "base/sys/wall_time.h"
 
 namespace chokepoint::history {
@@ -120,36 +118,6 @@ void add_test(const Json& document, const Head& head, Batch& batch) {
   }
 }
 
-// The first variant is the test as it was asked for; its schema is that of the figures' places.
-void add_trials(const Json& document, const Head& head, Batch& batch) {
-  const auto trials = documents::read<documents::Trials>(document);
-  if (!trials || trials->variants.empty()) {
-    return;
-  }
-  for (const documents::TrialsFigure& told : trials->variants.front().figures) {
-    const auto* const figure =
-        std::ranges::find_if(documents::kMainFigures, [&](const MainFigure& each) {
-          return told.field == each.pointer && told.name == each.name;
-        });
-    std::vector<double> values;
-    for (const std::optional<double>& value : told.values) {
-      if (value && std::isfinite(*value)) {
-        values.push_back(*value);
-      }
-    }
-    if (figure == documents::kMainFigures.end() || values.empty()) {
-      continue;
-    }
-    Head own = head;
-    own.schema = figure->schema;
-    Measured measured = head.measured(*math::mean(values));
-    measured.spread = math::standard_deviation(values);
-    measured.count = static_cast<std::int64_t>(values.size());
-    batch.rows.push_back({.series = series_of(own, {{"command", trials->command}}, *figure),
-                          .measured = std::move(measured)});
-  }
-}
-
 struct PairColumn {
   const char* name;
   const char* metric;
@@ -237,6 +205,22 @@ class PairRows {
   std::vector<std::string> names_;
 };
 
+// A check that fails where it did not before is worth a line; which one, its document says.
+void add_checks(const Json& document, const Head& head, Batch& batch) {
+  const auto doctor = documents::read<documents::Doctor>(document);
+  if (!doctor) {
+    return;
+  }
+  for (const auto& [status, metric] : {std::pair{checks::Status::Critical, "checks_critical"},
+                                       {checks::Status::Warning, "checks_warning"}}) {
+    const auto count = std::ranges::count(doctor->checks, status, &checks::Check::status);
+    batch.rows.push_back({.series = {.subject = {.kind = SubjectKind::Host, .host = head.host},
+                                     .metric = metric,
+                                     .better = documents::Better::Less},
+                          .measured = head.measured(static_cast<double>(count))});
+  }
+}
+
 void add_states(const documents::HostFacts& facts, const Head& head, Batch& batch) {
   const auto add = [&](const std::string& host, const documents::Settings& settings) {
     if (!host.empty() && !settings.empty()) {
@@ -269,8 +253,8 @@ Batch measured_in(const Json& document, const Origin& origin) {
                   .peer = documents::label_of(peer.name.empty() ? peer.host : peer.name),
                   .wall_ns = *wall_ns,
                   .origin = origin};
-  if (head.schema == Fields<documents::Trials>::kSchema) {
-    add_trials(document, head, batch);
+  if (head.schema == Fields<documents::Doctor>::kSchema) {
+    add_checks(document, head, batch);
   } else if (head.schema == "chokepoint.preflight/1") {
     PairRows(document, head, batch).add();
   } else {

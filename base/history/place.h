@@ -15,6 +15,9 @@ namespace chokepoint::history {
 // What stands in place of a history's name where nothing is to be remembered.
 inline constexpr std::string_view kNone = "none";
 
+// For the environment of a command whose results are another one's to remember.
+inline const std::pair<std::string, std::string> kNothing{"CHOKEPOINT_HISTORY", kNone};
+
 struct Flags {
   std::string place = {};  // empty: the user's own
   bool is_off = false;

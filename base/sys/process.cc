@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -335,7 +336,7 @@ std::vector<pid_t> all_below(pid_t pid, const Children& children) {
   for (std::size_t next = 0; next < found.size(); ++next) {
     const auto below = children.find(found[next]);
     if (below != children.end()) {
-      found.insert(found.end(), below->second.begin(), below->second.end());
+      std::ranges::copy(below->second, std::back_inserter(found));
     }
   }
   found.erase(found.begin());

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/documents/host_facts.h"
+#include "base/history/measured.h"
 #include "base/host/inventory.h"
 #include "base/host/settings.h"
 #include "base/json/codec.h"
@@ -46,7 +47,22 @@ void add_rows(record::Writer& writer, const Finding& finding, const host::Facts&
 }
 
 bool is_document_wanted(const Flags& baseline, const cli::Context& context) {
-  return context.json || !baseline.folder.empty();
+  return context.json || !baseline.folder.empty() ||
+         history::place_of(baseline.history, context).has_value();
+}
+
+void remember(const Flags& baseline, const Finding& finding, const cli::Context& context) {
+  if (!history::place_of(baseline.history, context)) {
+    return;
+  }
+  history::Batch batch = history::measured_in(
+      finding.document, {.source = baseline.folder, .program = context.version});
+  if (finding.facts && batch.hosts.empty() && !batch.rows.empty()) {
+    batch.hosts.push_back({.host = finding.document.value("host", ""),
+                           .wall_ns = batch.rows.front().measured.wall_ns,
+                           .settings = host::settings_of(*finding.facts)});
+  }
+  history::remember(baseline.history, batch, context);
 }
 
 // At the end of the document, where people who read it see its results first.
@@ -71,6 +87,7 @@ void define(cli::Flags& flags, Flags& baseline) {
       .option("record", &baseline.folder, "DIR", "store the result in this run record")
       .option("node", &baseline.node, "NAME",
               "name of this node in the record; default: the host name");
+  history::define(flags, baseline.history);
 }
 
 Result<> check(const Flags& baseline) {
@@ -133,6 +150,7 @@ Result<cli::ExitCode> answer(const cli::Context& context, const Flags& baseline,
   } else {
     print_page();
   }
+  remember(baseline, finding, context);
   TRY(keep(baseline, finding, context));
   return interrupted ? cli::ExitCode::Interrupted : cli::ExitCode::Done;
 }

@@ -1,6 +1,7 @@
 // The end of every probe: its document gets how both hosts are set up, is printed, and is kept in a
-// run record if that was asked for, which a later diagnosis compares a job with. Opens the record,
-// adds a session, closes it; blocks on the disk. One thread.
+// run record if that was asked for, which a later diagnosis compares a job with. Its figures are
+// remembered in the user's history. Opens the record, adds a session, closes it; blocks on the
+// disk. One thread.
 //
 // How a host is set up (base/host/settings.h) is what a comparison names where two measurements
 // differ. A server tells its own by one more kind of request:
@@ -20,6 +21,7 @@
 #include "base/cli/output.h"
 #include "base/control/client.h"
 #include "base/control/service.h"
+#include "base/history/place.h"
 #include "base/host/fact.h"
 
 namespace chokepoint::baseline {
@@ -27,6 +29,7 @@ namespace chokepoint::baseline {
 struct Flags {
   std::string folder = {};  // empty: nothing is kept
   std::string node = {};    // empty: the host's name
+  history::Flags history = {};
 };
 
 void define(cli::Flags& flags, Flags& baseline);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/cli/output.h"
+#include "base/history/place.h"
 #include "base/json/codec.h"
 #include "base/sys/process.h"
 #include "base/sys/signals.h"
@@ -84,9 +85,9 @@ class TrialRunner {
     std::vector<std::string> command = trials_.variants[variant].words;
     command.insert(command.begin(), kOwnProgram);
     command.insert(command.end(), {"--json", "--quiet"});
-    const auto done = sys::capture_output(
-        {.command = std::move(command), .environment = {sys::tie_to_this_process()}}, kLongestTrial,
-        kMostDocumentBytes, signals_.descriptor());
+    const auto done =
+        sys::capture_output({.command = std::move(command), .environment = environment_of(variant)},
+                            kLongestTrial, kMostDocumentBytes, signals_.descriptor());
     if (sys::is_readable(signals_.descriptor())) {
       trials_.ended_by = End::Interrupted;
       return false;
@@ -100,6 +101,15 @@ class TrialRunner {
       return true;
     }
     return failed(variant, done ? done->err : describe(done.error()));
+  }
+
+  // A trial of the command as it was given is remembered as any other test; of another variant, or
+  // of a host that a setup has changed for a moment, it would be no one's past.
+  std::vector<std::pair<std::string, std::string>> environment_of(std::size_t variant) const {
+    if (variant == 0 && trials_.variants[variant].setup.empty()) {
+      return {sys::tie_to_this_process()};
+    }
+    return {sys::tie_to_this_process(), history::kNothing};
   }
 
   void keep(std::size_t variant, const cli::Json& document) {

@@ -6,6 +6,7 @@
 
 #include "base/cli/output.h"
 #include "base/cli/text.h"
+#include "base/history/measured.h"
 #include "base/page/page.h"
 #include "preflight/commands/preflight.h"
 #include "preflight/judge/figure_text.h"
@@ -140,6 +141,12 @@ Result<cli::ExitCode> show(const Showing& showing, const Measured& measured,
   } else {
     print_page(context, measured, judgement, showing.all);
   }
+  history::remember(
+      showing.record.history,
+      history::measured_in(document,
+                           {.source = showing.keep.empty() ? showing.record.folder : showing.keep,
+                            .program = context.version}),
+      context);
   TRY(write(showing, measured, judgement, document, context));
   return exit_code(showing, measured, judgement);
 }

@@ -63,19 +63,16 @@ TEST(Measured, PairsOfAPreflightAreTheirPaths) {
               UnorderedElementsAre("a > b throughput_mbps 900", "a > b rtt_ms 0"));
 }
 
-TEST(Measured, TrialsAreOneRowWithItsSpread) {
+TEST(Measured, ChecksThatFailAreCounted) {
   const auto document = ordered_json::parse(R"({
-    "schema": "chokepoint.trials/1", "host": "a", "started_at": "2026-05-03T14:10:00Z",
-    "peer": {"host": "b"}, "command": "probe tcp b", "varied": null, "rounds": 3,
-    "ended_by": "rounds", "deciding": "throughput", "summary": [], "errors": [],
-    "variants": [{"name": "as given", "words": [], "setup": null, "failed": 0, "figures": [
-      {"name": "throughput", "unit": "Mb/s", "field": "/throughput_mbps", "values": [90, null, 110],
-       "mean": 100, "median": 100, "mean_interval": null, "against_first": null}], "host_facts": null}]})");
-  const Batch batch = measured_in(document, {});
-  ASSERT_THAT(batch.rows, SizeIs(1));
-  EXPECT_EQ(batch.rows.front().measured.value, 100);
-  EXPECT_EQ(batch.rows.front().measured.count, 2);
-  EXPECT_NEAR(*batch.rows.front().measured.spread, 14.1, 0.1);
+    "schema": "chokepoint.doctor/1", "host": "a", "started_at": "2026-05-03T14:10:00Z",
+    "verdict": "CRITICAL", "checks": [
+      {"id": "nic.mtu", "status": "CRITICAL", "subject": "eth0", "found": "", "wanted": "",
+       "why": "", "next_step": null},
+      {"id": "nic.mtu", "status": "PASS", "subject": "eth1", "found": "", "wanted": "", "why": "",
+       "next_step": null}]})");
+  EXPECT_THAT(texts(measured_in(document, {})),
+              UnorderedElementsAre("a checks_critical 1", "a checks_warning 0"));
 }
 
 TEST(Measured, WhatCannotBeUsedIsLeftOut) {
