@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <thread>
