@@ -167,9 +167,13 @@ Result<> apply_defaults(const std::string& command, const Flags& flags,
     if (value == values.end() || !is_wanted(each)) {
       continue;
     }
-    if (Result<> stored = flag_named(flags, each.option)->store(value->second.text); !stored) {
+    const Flag* flag = flag_named(flags, each.option);
+    if (Result<> stored = flag->store(value->second.text); !stored) {
       return wrong(value->second.from, fmt::format("{}: {}", each.option, stored.error().reason),
                    stored.error().next_step);
+    }
+    if (flag->is_setting != nullptr) {
+      *flag->is_setting = true;
     }
   }
   return {};

@@ -98,6 +98,16 @@ Flags& Flags::toggle(std::string_view name, bool* target, std::string help) {
   return *this;
 }
 
+Flags& Flags::note_setting(bool* target) {
+  Flag& flag = groups_.back().flags.back();
+  flag.is_setting = target;
+  flag.store = [target, store = std::move(flag.store)](const std::string& text) {
+    *target = false;
+    return store(text);
+  };
+  return *this;
+}
+
 Flags& Flags::option(std::string_view name, std::string* target, std::string value,
                      std::string help) {
   Flag& flag = add(name, std::move(value), std::move(help));

@@ -39,6 +39,7 @@ struct Flag {
   bool repeats = false;
   bool is_run = false;                                     // completion offers the names of runs
   std::function<Result<>(const std::string& text)> store;  // a switch is given ""
+  bool* is_setting = nullptr;  // set where the value is a setting's (defaults.h); may be null
 };
 
 // What an option was called until the last release. It works, one line on standard error names the
@@ -83,6 +84,9 @@ class Flags {
                 std::string help);
   Flags& choice(std::string_view name, std::string* target, std::vector<std::string> choices,
                 std::string help);
+
+  // Of the option that was added last: whether its value is a setting's, and was not typed.
+  Flags& note_setting(bool* target);
 
   Flags& positional(std::string name, std::string* target, std::string help, bool required = true);
   Flags& positional(std::string name, std::vector<std::string>* target, std::string help,
