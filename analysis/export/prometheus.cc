@@ -5,6 +5,7 @@
 #include "analysis/load/run_summary.h"
 #include "base/math/saturating.h"
 #include "base/math/units.h"
+#include "base/metrics/series_metric.h"
 #include "base/record/names.h"
 #include "base/record/series_table.h"
 
@@ -159,9 +160,8 @@ class Figures {
 
   void add_counter(const NodeData& node, const record::Series& series, double value) {
     const record::SeriesDescription* row = record::describe_series(series.name);
-    if (row != nullptr && !row->metric.empty()) {
-      text_.counter(std::string(row->metric), row->text, value,
-                    {{"node", node.name}, {"interface", series.subject}});
+    if (row != nullptr && !row->metric.name.empty()) {
+      metrics::add_series(text_, *row, series.subject, value, {{"node", node.name}});
     } else if (series.name == record::kOwnCpu && node.span.end_ns < kFarNs &&
                node.span.length_ns() > 0) {
       text_.gauge("own_cpu_ratio", "Share of one core that chokepoint used.",

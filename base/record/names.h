@@ -34,6 +34,9 @@ constexpr std::string_view kProbesAllowed = "probes-allowed";
 // Judgement: a larger share would disturb the job.
 inline constexpr double kMaxAllowedPercent = 20;
 
+// Event: the figures are served to Prometheus; the subject is the address, "0.0.0.0:9465".
+constexpr std::string_view kMetricsServed = "metrics-served";
+
 // Facts of this category: what could not be seen of the host, the subject, and why.
 constexpr std::string_view kNotSeen = "not-seen";
 

@@ -1,6 +1,6 @@
 // What the record's series mean. base/record/series.def holds a row for each, and from it follow
 // the constants of base/record/names.h, the units that samplers register, the tracks of the
-// report's page and the metrics of an export. Constants.
+// report's page and the metrics for Prometheus. Constants.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +34,19 @@ struct SeriesTrack {
   bool only_if_any = false;  // not drawn while it is 0
 };
 
+// Its name for Prometheus, behind "chokepoint_".
+struct SeriesMetric {
+  std::string_view name = {};   // empty: it is none
+  std::string_view label = {};  // that holds the subject; empty: the subject is empty, too
+};
+
 struct SeriesDescription {
   std::string_view name = {};  // of a family: what its series' names begin with
   SeriesKind kind = SeriesKind::Counter;
   std::string_view unit = {};
   std::string_view text = {};
   SeriesTrack track = {};
-  std::string_view metric = {};
+  SeriesMetric metric = {};
   std::string_view later = {};
   bool is_family = false;
 };

@@ -117,10 +117,15 @@ Track Sink::track(const SeriesName& name, record::SeriesKind kind) {
 }
 
 Counter& Sink::counter(const SeriesName& name, FirstRow first_row, Wrap wrap) {
-  return counters_
-      .try_emplace({name.name, name.subject}, track(name, record::SeriesKind::Counter), first_row,
-                   wrap)
-      .first->second;
+  const auto [place, is_new] = counters_.try_emplace(
+      {name.name, name.subject}, track(name, record::SeriesKind::Counter), first_row, wrap);
+  if (is_new) {
+    const record::SeriesDescription* row = record::describe_series(name.name);
+    if (row != nullptr && !row->metric.name.empty()) {
+      metrics_[row].push_back({name.subject, &place->second});
+    }
+  }
+  return place->second;
 }
 
 Level& Sink::level(const SeriesName& name, double tolerance) {
@@ -157,6 +162,33 @@ void Sink::remark(const std::string& text) {
   if (remarked_.insert(text).second) {
     remarks_.push_back(text);
   }
+}
+
+std::vector<SeriesValue> Sink::metrics() const {
+  // A device has all of its metrics or none: what is 0 so far is the beginning of a rate.
+  std::set<std::pair<std::string_view, std::string_view>> active;  // label, subject
+  for (const auto& [row, all] : metrics_) {
+    for (const Metric& each : all) {
+      if (each.counter->value() > 0) {
+        active.emplace(row->metric.label, each.subject);
+      }
+    }
+  }
+  std::vector<SeriesValue> values;
+  for (const auto& [row, all] : metrics_) {
+    const auto first = static_cast<std::ptrdiff_t>(values.size());
+    for (const Metric& each : all) {
+      if (active.contains({row->metric.label, each.subject})) {
+        values.push_back({row, each.subject, static_cast<double>(each.counter->value())});
+      }
+    }
+    if (values.size() - static_cast<std::size_t>(first) > kMaxSubjects) {
+      std::ranges::stable_sort(values.begin() + first, values.end(), std::greater(),
+                               &SeriesValue::value);
+      values.resize(static_cast<std::size_t>(first) + kMaxSubjects);
+    }
+  }
+  return values;
 }
 
 void Sink::flush() {

@@ -22,7 +22,9 @@
 #include <vector>
 
 #include "base/record/samples.h"
+#include "base/record/series_table.h"
 #include "base/record/writer.h"
+#include "capture/counter/watcher.h"
 
 namespace chokepoint::capture::counter {
 
@@ -163,10 +165,17 @@ class Sink {
   void remark(const std::string& text);
   const std::vector<std::string>& remarks() const { return remarks_; }
 
+  // Of those that have a name for Prometheus.
+  std::vector<SeriesValue> metrics() const;
+
   // Writes what is still held back.
   void flush();
 
  private:
+  struct Metric {
+    std::string subject = {};
+    const Counter* counter = nullptr;  // in counters_
+  };
   using Key = std::pair<std::string, std::string>;
 
   Track track(const SeriesName& name, record::SeriesKind kind);
@@ -176,6 +185,7 @@ class Sink {
   std::map<Key, Counter> counters_;
   std::map<Key, Level> levels_;
   std::map<Key, Share> shares_;
+  std::map<const record::SeriesDescription*, std::vector<Metric>> metrics_;
   std::vector<std::string> remarks_;
   std::set<std::string> remarked_;
 };

@@ -64,7 +64,8 @@ class HostWatcher final : public Watcher {
       : clock_(clock),
         spent_ns_(options.spent_ns ? options.spent_ns : sys::thread_cpu_ns),
         sink_(writer),
-        samplers_(samplers_of(options, root, clock)) {}
+        samplers_(samplers_of(options, root, clock)),
+        metrics_interval_ns_(options.slow_interval_ns) {}
 
   std::int64_t tick(const job::JobProcesses& processes) override {
     const std::int64_t now_ns = clock_.monotonic_ns();
@@ -78,6 +79,10 @@ class HostWatcher final : public Watcher {
       }
     }
     if (has_read) {
+      if (now_ns >= metrics_due_ns_) {
+        metrics_due_ns_ = now_ns + metrics_interval_ns_;
+        read_metrics();
+      }
       publish();
     }
     return std::ranges::min_element(samplers_, {}, due_of)->pace.due_ns();
@@ -88,6 +93,7 @@ class HostWatcher final : public Watcher {
       scheduled.sampler->sample({clock_.monotonic_ns(), processes}, sink_);
     }
     sink_.flush();
+    read_metrics();
     publish();
   }
 
@@ -99,8 +105,12 @@ class HostWatcher final : public Watcher {
  private:
   static std::int64_t due_of(const Scheduled& scheduled) { return scheduled.pace.due_ns(); }
 
+  void read_metrics() {
+    metrics_ = std::make_shared<const std::vector<SeriesValue>>(sink_.metrics());
+  }
+
   void publish() {
-    Figures figures{.remarks = sink_.remarks()};
+    Figures figures{.remarks = sink_.remarks(), .series = metrics_};
     for (const Scheduled& scheduled : samplers_) {
       scheduled.sampler->report(figures);
     }
@@ -112,6 +122,9 @@ class HostWatcher final : public Watcher {
   std::function<std::int64_t()> spent_ns_;
   Sink sink_;
   std::vector<Scheduled> samplers_;
+  std::int64_t metrics_interval_ns_;
+  std::int64_t metrics_due_ns_ = 0;
+  std::shared_ptr<const std::vector<SeriesValue>> metrics_ = Figures{}.series;
   mutable std::mutex mutex_;  // figures_
   Figures figures_;
 };

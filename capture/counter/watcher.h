@@ -4,6 +4,7 @@
 // figures() any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/record/series_table.h"
 #include "base/record/writer.h"
 #include "base/sys/clock.h"
 #include "base/sys/error.h"
@@ -28,6 +30,16 @@ struct Options {
   // CPU time that the calling thread has used; samplers that cost more than their share are read
   // less often. Empty: the kernel's measure.
   std::function<std::int64_t()> spent_ns = {};
+};
+
+// So many interfaces, disks or ports have metrics of their own, those that counted most.
+inline constexpr std::size_t kMaxSubjects = 64;
+
+// The newest reading of a series that has a name for Prometheus.
+struct SeriesValue {
+  const record::SeriesDescription* row = nullptr;
+  std::string subject = {};
+  double value = 0;
 };
 
 // What the live line and the metrics show. A value.
@@ -58,6 +70,10 @@ struct Figures {
   std::optional<double> gpu_percent = {};       // the mean of the job's GPUs
   std::map<std::string, int> slowed_gpus = {};  // how many, by reason; empty where it is not known
   std::vector<std::string> remarks = {};        // what could not be seen, and why
+  // Of about a second ago; never null. Devices of which nothing was counted are left out, and of a
+  // series no more than kMaxSubjects.
+  std::shared_ptr<const std::vector<SeriesValue>> series =
+      std::make_shared<const std::vector<SeriesValue>>();
 };
 
 class Watcher {

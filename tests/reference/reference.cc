@@ -141,8 +141,10 @@ std::string series_page() {
       "# Series of the run record\n{}\nHow often each is read, and how to read it: "
       "[run-counters.md](../internals/run-counters.md). A name that ends in `*` is a family: what "
       "stands "
-      "there is the driver's or the kernel's own name. The metric is what `chokepoint export --to "
-      "prometheus` calls it, behind `chokepoint_`.\n\n| series | kind | unit | says | on the page "
+      "there is the driver's or the kernel's own name. The metric is what [`run "
+      "--metrics`](metrics.md) and "
+      "`export --to prometheus` call it, behind `chokepoint_`.\n\n| series | kind | unit | says | "
+      "on the page "
       "| "
       "metric |\n|---|---|---|---|---|---|\n",
       kMade);
@@ -151,7 +153,7 @@ std::string series_page() {
         "| `{}{}` | {} | {} | {} | {} | {} |\n", row.name, row.is_family ? "*" : "",
         row.kind == record::SeriesKind::Counter ? "counter" : "gauge", row.unit, cell(row.text),
         row.track.group.empty() ? "" : fmt::format("{}: {}", row.track.group, row.track.label),
-        row.metric.empty() ? "" : fmt::format("`{}`", row.metric));
+        row.metric.name.empty() ? "" : fmt::format("`{}`", row.metric.name));
   }
   return page;
 }

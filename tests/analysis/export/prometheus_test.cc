@@ -1,78 +1,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cctype>
 #include <fstream>
-#include <regex>
-#include <set>
+#include <sstream>
 
 #include "analysis/attribution/diagnose.h"
 #include "analysis/export/formats.h"
 #include "tests/analysis/export/made_export.h"
+#include "tests/base/metrics/exposition_checker.h"
 
 namespace chokepoint::analysis {
 namespace {
 
 using testing::HasSubstr;
-
-// What the text format demands of every line, and what node_exporter demands on top: no times.
-class Checker {
- public:
-  explicit Checker(const std::string& text) {
-    EXPECT_TRUE(text.ends_with('\n'));
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-      check(line);
-    }
-  }
-  std::size_t samples() const { return seen_.size(); }
-
- private:
-  void check(const std::string& line) {
-    static const std::regex help(R"re(# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) (?:[^\\]|\\\\|\\n)+)re");
-    static const std::regex type("# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge)");
-    std::smatch parts;
-    if (std::regex_match(line, parts, help)) {
-      EXPECT_TRUE(helped_.insert(parts[1]).second) << "HELP twice: " << line;
-      family_ = parts[1];
-    } else if (std::regex_match(line, parts, type)) {
-      EXPECT_EQ(parts[1], family_) << line;
-      EXPECT_TRUE(typed_.insert(parts[1]).second) << "TYPE twice: " << line;
-      EXPECT_EQ(parts[2] == "counter", family_.ends_with("_total")) << line;
-    } else {
-      check_sample(line);
-    }
-  }
-
-  void check_sample(const std::string& line) {
-    static const std::regex sample(
-        R"re(([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*",?)*\})? (\S+))re");
-    std::smatch parts;
-    ASSERT_TRUE(std::regex_match(line, parts, sample)) << "not of the format: " << line;
-    EXPECT_EQ(parts[1], family_) << "away from its family: " << line;
-    EXPECT_TRUE(typed_.contains(parts[1])) << line;
-    EXPECT_TRUE(seen_.insert(parts[1].str() + parts[2].str()).second) << "twice: " << line;
-    std::size_t read = 0;
-    std::stod(parts[3], &read);
-    EXPECT_EQ(read, parts[3].str().size()) << line;
-    check_labels(parts[2]);
-  }
-
-  static void check_labels(const std::string& labels) {
-    static const std::regex label("([a-zA-Z_][a-zA-Z0-9_]*)=\"");
-    static const std::regex value(R"re("(?:[^"\\]|\\.)*")re");
-    const std::string names = std::regex_replace(labels, value, "\"");
-    std::set<std::string> own;
-    for (std::sregex_iterator name(names.begin(), names.end(), label), end; name != end; ++name) {
-      EXPECT_TRUE(own.insert((*name)[1]).second) << "a label twice: " << labels;
-    }
-  }
-
-  std::string family_;
-  std::set<std::string> helped_;
-  std::set<std::string> typed_;
-  std::set<std::string> seen_;
-};
 
 std::string prometheus_of(const std::filesystem::path& folder) {
   return exported_text(folder, [](ExportedRun& run, cli::Output& out) {
@@ -83,7 +23,7 @@ std::string prometheus_of(const std::filesystem::path& folder) {
 TEST(Prometheus, KeepsToTheFormat) {
   RunMaker run;
   make_full_run(run);
-  const Checker checker(prometheus_of(run.folder()));
+  const metrics::ExpositionChecker checker(prometheus_of(run.folder()));
   EXPECT_GT(checker.samples(), 30U);
 }
 
@@ -126,7 +66,7 @@ TEST(Prometheus, OfARunThatTellsNothingSaysNothing) {
   run.node({.rank = std::nullopt, .is_ended = false});
   run.finish();
   const std::string text = prometheus_of(run.folder());
-  const Checker checker(text);
+  const metrics::ExpositionChecker checker(text);
   EXPECT_THAT(text, HasSubstr("chokepoint_run_complete{run=\"made\",node=\"a\"} 0\n"));
   EXPECT_THAT(text, testing::Not(HasSubstr("chokepoint_step")));
   EXPECT_THAT(text, testing::Not(HasSubstr("exit_status")));

@@ -15,7 +15,8 @@ TEST(SeriesTable, NoNameStandsTwice) {
   std::set<std::string_view> metrics;
   for (const SeriesDescription& row : series_table()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
-    EXPECT_TRUE(row.metric.empty() || metrics.insert(row.metric).second) << row.metric;
+    EXPECT_TRUE(row.metric.name.empty() || metrics.insert(row.metric.name).second)
+        << row.metric.name;
     EXPECT_FALSE(row.text.empty()) << row.name;
   }
 }
@@ -30,6 +31,20 @@ TEST(SeriesTable, ASeriesIsDescribedByItsOwnRowOrItsFamilys) {
   EXPECT_EQ(describe_series("rdma."), describe_series("rdma.np_cnp_sent"));
   EXPECT_EQ(describe_series("nothing"), nullptr);
   EXPECT_EQ(describe_series(""), nullptr);
+}
+
+// Prometheus' conventions: counters end in _total, and the unit stands before that.
+TEST(SeriesTable, MetricsAreNamedByKindAndUnit) {
+  for (const SeriesDescription& row : series_table()) {
+    if (row.metric.name.empty()) {
+      continue;
+    }
+    EXPECT_EQ(row.kind, SeriesKind::Counter) << row.name;
+    const std::string_view unit = row.unit == "ns" || row.unit == "us" ? "_seconds_total"
+                                  : row.unit == "bytes"                ? "_bytes_total"
+                                                                       : "_total";
+    EXPECT_TRUE(row.metric.name.ends_with(unit)) << row.metric.name;
+  }
 }
 
 // What is drawn of a counter's growth needs a counter, and the other way round.

@@ -1,5 +1,6 @@
 #include "capture/counter/watcher.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "capture/counter/sampler.h"
@@ -12,6 +13,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::Field;
 using testing::IsEmpty;
+using testing::Pair;
 
 class WatcherTest : public Watching {
  protected:
@@ -75,6 +77,45 @@ TEST_F(WatcherTest, FinishTellsTheLastReading) {
   watching->finish(processes_);
   close();
   EXPECT_THAT(counters_.values("softnet.dropped", "all"), ElementsAre(0, 10));
+}
+
+std::map<std::string, double> metrics_in(const Figures& figures, std::string_view name) {
+  std::map<std::string, double> found;
+  for (const SeriesValue& each : *figures.series) {
+    if (each.row->name == name) {
+      found[each.subject] = each.value;
+    }
+  }
+  return found;
+}
+
+TEST_F(WatcherTest, DevicesThatCountedHaveAllOfTheirMetrics) {
+  tree_.write("/proc/diskstats",
+              "8 0 sda 5 0 100 7 0 0 0 0 0 0 0\n"
+              "8 16 sdb 0 0 0 0 0 0 0 0 0 0 0\n");
+  tree_.write("/sys/block/sda/size", "1\n");
+  tree_.write("/sys/block/sdb/size", "1\n");
+  tree_.write("/proc/pressure/io", "some total=3\n");
+  const auto watching = watcher(tree_.root());
+  watching->tick(processes_);
+  const Figures figures = watching->figures();
+  EXPECT_THAT(metrics_in(figures, "disk.read_bytes"), ElementsAre(Pair("sda", 51'200)));
+  EXPECT_THAT(metrics_in(figures, "disk.written_bytes"), ElementsAre(Pair("sda", 0)));
+  EXPECT_THAT(metrics_in(figures, "pressure.some_ns"), ElementsAre(Pair("io", 3'000)));
+}
+
+TEST_F(WatcherTest, AHostOfManyInterfacesHasABoundedNumberOfMetrics) {
+  std::string text = "Inter-|\n face |\n";
+  for (int number = 1; number <= 300; ++number) {
+    text += fmt::format("veth{}: {} 0 0 0 0 0 0 0 7 0 0 0 0 0 0 0\n", number, number);
+  }
+  tree_.write("/proc/net/dev", text);
+  const auto watching = watcher(tree_.root());
+  watching->tick(processes_);
+  const auto received = metrics_in(watching->figures(), "nic.received_bytes");
+  EXPECT_EQ(received.size(), kMaxSubjects);
+  EXPECT_TRUE(received.contains("veth300"));
+  EXPECT_FALSE(received.contains("veth1"));
 }
 
 // The host that runs the test: whatever it is, it has a processor and we are on it.
