@@ -50,6 +50,11 @@ class WatchScreen final : public run::Screen {
   void warn(const std::string& text) override {
     fmt::print(text_, "chokepoint: run: {}\n", cli::printable(text));
   }
+  void note(const std::string& text) override {
+    if (!context_.quiet) {
+      warn(text);
+    }
+  }
   void sum_up(const live::Figures& figures, const std::string& record_path,
               const record::WriterStatus& status) override {
     if (!context_.quiet) {

@@ -159,7 +159,10 @@ class RunCommand final : public cli::Command {
                 "samples, tokens or images that this node processes per step", 0, kMaxSamples)
         .group("Meanwhile")
         .option("live", &live_, "TIME", "how often to print progress; 'auto': on a terminal; 'off'")
-        .option("metrics", &metrics_, "ADDRESS:PORT", "serve live metrics to Prometheus")
+        .option("metrics", &metrics_, "ADDRESS:PORT",
+                "serve live metrics to Prometheus; port 'auto': the first of 9464 to 9479 that is "
+                "free")
+        .note_setting(&is_metrics_setting_)
         .option("otlp", &otlp_, "URL",
                 "send figures and a span of each step to a collector of OpenTelemetry, by OTLP "
                 "over HTTP: http://HOST:4318")
@@ -236,6 +239,7 @@ class RunCommand final : public cli::Command {
                          .step_expression = step_expression_,
                          .runtime_folder = runtime_folder(context),
                          .metrics_address = metrics_,
+                         .may_move_metrics = is_metrics_setting_,
                          .otlp_url = otlp_,
                          .stall_after_ns = stall_after_.count(),
                          .stall_hook = stall_hook_,
@@ -301,6 +305,7 @@ class RunCommand final : public cli::Command {
   std::string packets_ = "auto";
   std::vector<std::string> interfaces_;
   std::string metrics_;
+  bool is_metrics_setting_ = false;
   std::string otlp_;
   std::chrono::nanoseconds stall_after_ = std::chrono::seconds(10);
   std::string stall_hook_;

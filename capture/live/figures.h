@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capture/counter/watcher.h"
+#include "capture/live/collectives.h"
 #include "capture/socket/watcher.h"
 #include "capture/stall/monitor.h"
 #include "capture/step/step.h"
@@ -30,6 +31,7 @@ struct Figures {
   stall::Figures stall = {};
   socket::Figures sockets = {};
   counter::Figures counters = {};
+  CollectiveFigures collectives = {};
   std::size_t processes = 0;
   std::vector<Volume> volumes = {};
   std::string volume_source = {};  // "packets"; "sockets" where there were none

@@ -1,6 +1,11 @@
 #include "capture/live/metrics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -8,6 +13,7 @@
 #include <utility>
 
 #include "base/math/units.h"
+#include "base/metrics/series_metric.h"
 #include "base/net/address.h"
 #include "base/net/resolver.h"
 #include "base/net/socket.h"
@@ -112,15 +118,17 @@ void add_sockets(MetricText& text, const socket::Figures& sockets) {
   add_limit("network", sockets.shares.network);
 }
 
-void add_nics(MetricText& text, const std::vector<counter::Figures::Nic>& all) {
+// Their bytes are among the series.
+void add_nics(MetricText& text, std::vector<counter::Figures::Nic> nics) {
   using Nic = counter::Figures::Nic;
-  std::vector<Nic> nics;
-  std::ranges::copy_if(all, std::back_inserter(nics),
-                       [](const Nic& nic) { return nic.sent_bytes > 0 || nic.received_bytes > 0; });
-  add_each(text, "nic_sent_bytes_total", "Of all programs, since the host started.", nics,
-           &Nic::name, &Nic::sent_bytes);
-  add_each(text, "nic_received_bytes_total", "Of all programs, since the host started.", nics,
-           &Nic::name, &Nic::received_bytes);
+  std::erase_if(nics,
+                [](const Nic& nic) { return nic.sent_bytes == 0 && nic.received_bytes == 0; });
+  if (nics.size() > counter::kMaxSubjects) {
+    std::ranges::stable_sort(nics, std::greater(), [](const Nic& nic) {
+      return std::max(nic.sent_bytes, nic.received_bytes);
+    });
+    nics.resize(counter::kMaxSubjects);
+  }
   add_each(text, "nic_dropped_packets_total", "By interface or driver.", nics, &Nic::name,
            &Nic::dropped);
 }
@@ -139,6 +147,75 @@ void add_waits(MetricText& text, const std::vector<counter::Figures::Waits>& ran
     add_input("read", waits.read_s);
     text.counter("storage_wait_seconds_total", "How long a rank waited to write to a file system.",
                  waits.write_s, {who});
+  }
+}
+
+void add_series(MetricText& text, const std::vector<counter::SeriesValue>& series) {
+  for (const counter::SeriesValue& each : series) {
+    metrics::add_series(text, *each.row, each.subject, each.value);
+  }
+}
+
+std::string kind_text(record::CollectiveKind kind) {
+  const auto place = static_cast<std::size_t>(kind);
+  return std::string(record::kCollectiveKinds.at(
+      place < record::kCollectiveKinds.size() ? place : std::size_t{0}));
+}
+
+std::string library_text(record::CollectiveSource source) {
+  switch (source) {
+    case record::CollectiveSource::Gloo:
+      return "gloo";
+    case record::CollectiveSource::Nccl:
+      return "nccl";
+    case record::CollectiveSource::Traffic:
+      break;
+  }
+  return "unknown";
+}
+
+void add_collectives(MetricText& text, const std::vector<CollectiveTotal>& collectives) {
+  for (const CollectiveTotal& total : collectives) {
+    const Labels labels{{"library", library_text(total.library)},
+                        {"kind", kind_text(total.kind)},
+                        {"communicator", total.communicator}};
+    text.counter("collectives_total", "Collectives that have ended, of each rank of this node.",
+                 number(total.count), labels);
+    text.counter("collective_bytes_total", "Bytes of these, as the program gave them.", total.bytes,
+                 labels);
+    text.counter("timed_collectives_total",
+                 "Those of which is known when they began and when they ended.",
+                 number(total.timed), labels);
+    text.counter("collective_seconds_total", "How long the timed ones took together.",
+                 total.seconds, labels);
+  }
+}
+
+void add_ranks(MetricText& text, const Figures& figures) {
+  for (const auto& [rank, count] : figures.steps.ranks) {
+    text.counter("rank_steps_total", "Steps of each rank of this node.", static_cast<double>(count),
+                 {{"rank", std::to_string(rank)}});
+  }
+  for (const RankTotal& total : figures.collectives.ranks) {
+    const Labels labels{{"rank", total.rank}};
+    text.counter("rank_collectives_total", "Collectives of the rank that have ended.",
+                 number(total.count), labels);
+    text.counter("rank_measured_collectives_total", "Those of which is known who waited for whom.",
+                 number(total.measured), labels);
+    text.counter("rank_waited_seconds_total",
+                 "In these, how long the rank waited for the last of its neighbours.",
+                 total.waited_s, labels);
+    text.counter("rank_kept_waiting_seconds_total",
+                 "In these, how long the rank's neighbours waited for it.", total.kept_waiting_s,
+                 labels);
+    if (total.compared > 0) {
+      text.counter("rank_compared_collectives_total",
+                   "Collectives in which the rank was compared with others of this node.",
+                   number(total.compared), labels);
+      text.counter("rank_late_seconds_total",
+                   "In these, how much later it came than the first of them.", total.late_s,
+                   labels);
+    }
   }
 }
 
@@ -164,7 +241,8 @@ constexpr const char* kOperation = "--metrics";
 // The job waits meanwhile.
 constexpr std::chrono::seconds kResolving{1};
 constexpr const char* kForms =
-    "write it like :9464 (all addresses), 9464 (this host alone) or 10.0.0.1:9464";
+    "write it like :9464 (all addresses), 9464 (this host alone), 10.0.0.1:9464, or :auto (a free "
+    "port)";
 
 std::unexpected<Error> bad(const std::string& text, std::string_view reason) {
   return fail(ErrorKind::Usage, kOperation, text, reason, kForms);
@@ -181,11 +259,18 @@ Result<net::Address> address_of(const std::string& text, const std::string& host
   return addresses->front();
 }
 
-Result<net::Endpoint> parse_metrics_address(const std::string& text) {
+struct MetricsAddress {
+  net::Endpoint endpoint = {};
+  bool has_port = true;  // false: "auto"
+};
+
+Result<MetricsAddress> parse_metrics_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   const bool has_host = colon != std::string::npos;
-  const auto port =
-      sys::parse_number<std::uint16_t>(std::string_view(text).substr(has_host ? colon + 1 : 0));
+  const std::string_view word = std::string_view(text).substr(has_host ? colon + 1 : 0);
+  const bool has_port = word != "auto";
+  const std::optional<std::uint16_t> port =
+      has_port ? sys::parse_number<std::uint16_t>(word) : std::optional(Metrics::kFirstPort);
   if (!port) {
     return bad(text, "not a port");
   }
@@ -194,13 +279,17 @@ Result<net::Endpoint> parse_metrics_address(const std::string& text) {
     host = "0.0.0.0";
   }
   TRY(const auto address, address_of(text, host));
-  return net::Endpoint{address, *port};
+  return MetricsAddress{{address, *port}, has_port};
 }
 
-// Why an address cannot be listened on.
-std::unexpected<Error> cannot_listen(const net::Endpoint& endpoint, Error error) {
+// Why an address cannot be listened on; `last` is the last port that was tried.
+std::unexpected<Error> cannot_listen(const net::Endpoint& endpoint, std::uint16_t last,
+                                     Error error) {
   error.operation = kOperation;
   error.subject = endpoint.text();
+  if (last != endpoint.port) {
+    error.subject += fmt::format(" to {}", last);
+  }
   if (error.next_step.empty()) {
     error.next_step = "choose another port, or an address of this host";
   }
@@ -248,17 +337,24 @@ Page page_of(const NewestFigures& figures, std::string_view method, std::string_
 class ServedMetrics final : public Metrics {
  public:
   Result<> start(const net::Endpoint& endpoint) {
+    endpoint_ = endpoint;
     TRY(server_,
         PageServer::start(endpoint, [this](std::string_view method, std::string_view path) {
           return page_of(newest_, method, path);
         }));
+    endpoint_.port = static_cast<std::uint16_t>(server_->port());
     return {};
   }
+  void note_chosen() { is_chosen_ = true; }
 
   void update(const Figures& figures) override { newest_.update(figures); }
+  std::string address() const override { return endpoint_.text(); }
   int port() const override { return server_->port(); }
+  bool is_chosen() const override { return is_chosen_; }
 
  private:
+  net::Endpoint endpoint_;
+  bool is_chosen_ = false;
   NewestFigures newest_;
   std::unique_ptr<PageServer> server_;
 };
@@ -270,26 +366,35 @@ MetricText metrics_of(const Figures& figures) {
   add_run(text, figures);
   add_steps(text, figures.steps);
   add_stall(text, figures.stall);
+  add_ranks(text, figures);
+  add_collectives(text, figures.collectives.collectives);
   add_waits(text, figures.counters.waits);
   add_volumes(text, figures.volumes);
   add_packets(text, figures);
   add_sockets(text, figures.sockets);
   add_nics(text, figures.counters.nics);
+  add_series(text, *figures.counters.series);
   add_host(text, figures.counters);
   return text;
 }
 
-Result<> Metrics::check(const std::string& address) {
-  TRY(const auto endpoint, parse_metrics_address(address));
-  const auto listener = net::listen(endpoint, 1, {});
-  return listener ? Result<>() : cannot_listen(endpoint, listener.error());
-}
-
-Result<std::unique_ptr<Metrics>> Metrics::serve(const std::string& address) {
-  TRY(const auto endpoint, parse_metrics_address(address));
+Result<std::unique_ptr<Metrics>> Metrics::serve(const std::string& address, IfTaken if_taken) {
+  TRY(const MetricsAddress wanted, parse_metrics_address(address));
+  const bool may_move = !wanted.has_port || if_taken == IfTaken::NextPort;
   auto served = std::make_unique<ServedMetrics>();
-  if (const Result<> started = served->start(endpoint); !started) {
-    return cannot_listen(endpoint, started.error());
+  net::Endpoint endpoint = wanted.endpoint;
+  Result<> started = served->start(endpoint);
+  for (int tried = 1; may_move && tried < kPorts && !started &&
+                      started.error().kind == ErrorKind::Busy && endpoint.port < UINT16_MAX;
+       ++tried) {
+    ++endpoint.port;
+    started = served->start(endpoint);
+  }
+  if (!started) {
+    return cannot_listen(wanted.endpoint, endpoint.port, started.error());
+  }
+  if (!wanted.has_port || served->port() != wanted.endpoint.port) {
+    served->note_chosen();
   }
   return served;
 }

@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/record/names.h"
-#include "capture/nccl/rows.h"
 
 namespace chokepoint::capture::run {
 namespace {
@@ -206,7 +205,7 @@ void Nccl::keep(const record::Collective& row) {
   }
   pauses_ = is_over_ && pauses_ > 0 ? kMaxWriterPausesAtEnd : pauses_;
   producer_->push(row);
-  listeners_.collective(nccl::beat_of(row));
+  listeners_.collective(row);
 }
 
 std::int64_t Nccl::sample() {

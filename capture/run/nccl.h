@@ -3,8 +3,8 @@
 //
 //   environment() ─▶ (the job starts) ─▶ begin() ─▶ … ─▶ end()
 //
-// begin() and end() by one thread; a thread of its own writes rows to the record and passes them,
-// as nccl::beat_of(), to Listeners::collective for the search of steps. Once a second it passes the
+// begin() and end() by one thread; a thread of its own writes rows to the record and passes them
+// to Listeners::collective. Once a second it passes the
 // newest collective of each kind of each process to Listeners::enqueued. remarks() names what
 // cannot be seen, requested_events() the events that NCCL is asked for.
 #pragma once

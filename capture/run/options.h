@@ -32,6 +32,7 @@ struct Options {
   std::optional<std::int64_t> samples_per_step = {};
   std::string runtime_folder = "/tmp";  // where the socket for marks may lie
   std::string metrics_address = {};     // empty: none are served
+  bool may_move_metrics = false;        // to the next free port, if that is taken
   std::string otlp_url = {};            // of a collector; empty: none
   std::int64_t stall_after_ns = 10'000'000'000;
   std::string stall_hook = {};  // a shell's command; empty: none

@@ -16,6 +16,7 @@
 #include "capture/counter/watcher.h"
 #include "capture/job/roster.h"
 #include "capture/live/metrics.h"
+#include "capture/nccl/rows.h"
 #include "capture/run/nccl.h"
 #include "capture/run/packets.h"
 #include "capture/run/steps.h"
@@ -52,6 +53,18 @@ record::WriterOptions record_of(const Options& options) {
 Result<> check_options(const Options& options) {
   TRY(step::OutputSteps::make(options.step_expression, options.samples_per_step));
   return {};
+}
+
+// Bound before the job starts: another run that starts now gets another port, and what is wrong is
+// reported. Null: none are wanted.
+Result<std::unique_ptr<live::Metrics>> metrics_of(const Options& options) {
+  using live::Metrics;
+  if (options.metrics_address.empty()) {
+    return std::unique_ptr<Metrics>();
+  }
+  return Metrics::serve(options.metrics_address, options.may_move_metrics
+                                                     ? Metrics::IfTaken::NextPort
+                                                     : Metrics::IfTaken::Fail);
 }
 
 // A host may have any name; a node has one of a file.
@@ -114,10 +127,9 @@ Result<std::unique_ptr<Watch>> Watch::open(const Options& options, const sys::Ro
                                            const sys::Clock& clock) {
   TRY(check_options(options));
   TRY(options.otlp_url.empty() ? Result<>() : live::OtlpSender::check(options.otlp_url));
-  const Result<> can_serve =
-      options.metrics_address.empty() ? Result<>() : live::Metrics::check(options.metrics_address);
-  if (!can_serve && (options.is_strict || can_serve.error().kind == ErrorKind::Usage)) {
-    return fail(can_serve.error());
+  auto metrics = metrics_of(options);
+  if (!metrics && (options.is_strict || metrics.error().kind == ErrorKind::Usage)) {
+    return fail(metrics.error());
   }
   Options placed = options;
   TRY(std::unique_ptr<record::Writer> writer, open_record(placed, root, clock));
@@ -133,9 +145,10 @@ Result<std::unique_ptr<Watch>> Watch::open(const Options& options, const sys::Ro
         "--out names another",
         *owner));
   }
-  if (!can_serve) {
-    watch->options_.metrics_address.clear();
-    watch->warn("no metrics: " + describe(can_serve.error()));
+  if (!metrics) {
+    watch->warn("no metrics: " + describe(metrics.error()));
+  } else if (*metrics) {
+    watch->serve(std::move(*metrics));
   }
   TRY(watch->prepare());
   return watch;
@@ -186,9 +199,11 @@ Result<> Watch::prepare() {
       options_, sys::own_library(kPlugin), root_, clock_, *writer_,
       Nccl::Listeners{
           .collective =
-              [this](const auto& each) {
-                stall_.note_over(each);
-                steps_->take(each);
+              [this](const record::Collective& row) {
+                totals_.take(row);
+                const record::Collective beat = nccl::beat_of(row);
+                stall_.note_over(beat);
+                steps_->take(beat);
               },
           .enqueued =
               [this](std::uint64_t process, auto newest) {
@@ -272,7 +287,6 @@ void Watch::begin(const job::Selection& selection) {
   roster_->refresh(began_ns_);
   packets_->begin();
   nccl_->begin([this] { return roster_->processes(); });
-  serve_metrics();
   send_otlp();
   socket_ticker_ = std::make_unique<Ticker>("sockets", clock_, [this] { return sample_sockets(); });
   counter_ticker_ =
@@ -297,17 +311,19 @@ std::int64_t Watch::sample_counters() {
   return next_ns;
 }
 
-// After the job has started: the server's library changes this process's signal handling.
-void Watch::serve_metrics() {
-  if (options_.metrics_address.empty()) {
-    return;
+void Watch::serve(std::unique_ptr<live::Metrics> metrics) {
+  metrics_ = std::move(metrics);
+  metrics_->update({.node = writer_->path().stem(),
+                    .program_version = options_.program,
+                    .labels = options_.labels});
+  const std::string address = metrics_->address();
+  if (metrics_->is_chosen()) {
+    notes_.push_back("metrics at " + address);
   }
-  auto metrics = live::Metrics::serve(options_.metrics_address);
-  if (metrics) {
-    metrics_ = std::move(*metrics);
-  } else {
-    remarks_.push_back("no metrics: " + describe(metrics.error()));
-  }
+  writer_->add(record::Event{.t_ns = clock_.monotonic_ns(),
+                             .kind = std::string(record::kMetricsServed),
+                             .subject = address,
+                             .detail = "{}"});
 }
 
 void Watch::send_otlp() {
@@ -337,6 +353,7 @@ void Watch::take(const record::Collective& part, std::int64_t end, std::int64_t 
 
 void Watch::keep(const record::Collective& row) {
   stall_.note_over(row);
+  totals_.take(row);
   collective_rows_.push(row);
   steps_->take(row);
 }
@@ -388,6 +405,7 @@ void Watch::gather() {
                         .steps = steps_->figures(),
                         .stall = stall_.figures(),
                         .counters = counters_->figures(),
+                        .collectives = totals_.figures(),
                         .processes = roster_->processes()->size(),
                         .packets_dropped = packets_->dropped(),
                         .rows_dropped = writer_->status().dropped};
@@ -489,6 +507,7 @@ void Watch::final_sample(std::optional<int> exit_status) {
   packets_->end();
   collectives_.finish();
   nccl_->end();
+  totals_.finish();
   take_last_marks();
   steps_->finish(now_ns);
   gather();

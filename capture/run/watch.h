@@ -31,6 +31,7 @@
 #include "capture/gloo/rank_collectives.h"
 #include "capture/job/output.h"
 #include "capture/job/process.h"
+#include "capture/live/collectives.h"
 #include "capture/live/figures.h"
 #include "capture/live/metrics.h"
 #include "capture/live/otlp.h"
@@ -72,6 +73,8 @@ class Watch {
   void begin(const job::Selection& selection);
   // What the options want and is left out, and why.
   const std::vector<std::string>& warnings() const { return warnings_; }
+  // What the user did not choose, and may want to know.
+  const std::vector<std::string>& notes() const { return notes_; }
   // What the caller could not watch, and why: one more of Figures::remarks.
   void remark(std::string text) { remarks_.push_back(std::move(text)); }
 
@@ -105,7 +108,7 @@ class Watch {
   void check_stall(std::int64_t now_ns);
   void record_command();
   void record_facts();
-  void serve_metrics();
+  void serve(std::unique_ptr<live::Metrics> metrics);
   void send_otlp();
   std::int64_t sample_sockets();
   std::int64_t sample_counters();
@@ -127,12 +130,14 @@ class Watch {
   std::unique_ptr<Packets> packets_;
   stall::Monitor stall_;
   gloo::RankCollectives collectives_;
+  live::CollectiveTotals totals_;
   SocketVolume socket_volume_;
   std::unique_ptr<socket::Watcher> sockets_;
   std::unique_ptr<counter::Watcher> counters_;
   std::unique_ptr<job::Roster> roster_;
   std::unique_ptr<Nccl> nccl_;
   std::vector<std::string> warnings_;
+  std::vector<std::string> notes_;
   std::vector<std::string> remarks_;
   std::set<std::string> recorded_remarks_;
   std::int64_t began_ns_ = 0;

@@ -68,6 +68,9 @@ class WatchedJob {
     for (const std::string& warning : watch_->warnings()) {
       screen_.warn(warning);
     }
+    for (const std::string& note : watch_->notes()) {
+      screen_.note(note);
+    }
     print();
     send(sys::WorkerMessage::Opened, text_of(Json(watch_->environment())));
     while (watch_) {

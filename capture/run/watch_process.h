@@ -48,6 +48,7 @@ class Screen {
   virtual void note_output(const job::OutputPiece& piece) = 0;
   virtual void show(const live::Figures& figures, std::int64_t now_ns) = 0;
   virtual void warn(const std::string& text) = 0;
+  virtual void note(const std::string& text) = 0;  // what --quiet leaves out
   virtual void sum_up(const live::Figures& figures, const std::string& record_path,
                       const record::WriterStatus& status) = 0;
   // What is to be printed since the last call.

@@ -149,6 +149,9 @@ Figures Ledger::figures() const {
   double samples_per_s = 0;
   for (const auto& [rank, recent] : source.ranks) {
     figures.count = std::max(figures.count, recent.count());
+    if (rank >= 0 && figures.ranks.size() < kMaxShownRanks) {
+      figures.ranks.emplace_back(rank, recent.count());
+    }
     if (!figures.last_ms || recent.last_end_ns() > newest_ns) {
       newest_ns = recent.last_end_ns();
       figures.last_ms = recent.last_ms();

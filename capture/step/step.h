@@ -3,11 +3,14 @@
 // source; readers prefer them in that order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/record/samples.h"
 #include "base/record/writer.h"
@@ -35,7 +38,11 @@ struct Figures {
   std::optional<double> median_ms = {};      // of the newest 64
   std::optional<double> samples_per_s = {};  // of this node's ranks together, over the newest 64
   std::int64_t newest_end_ns = 0;            // of all sources
+  // How many each rank has ended, of those whose number is known; kMaxShownRanks at most.
+  std::vector<std::pair<int, std::int64_t>> ranks = {};
 };
+
+inline constexpr std::size_t kMaxShownRanks = 64;
 
 // Writes steps to the record and sums them up for the live line. Bounded memory: a limited number
 // of ranks, and of each the newest 64 steps. Any thread.

@@ -1,6 +1,10 @@
 // A job that trains over one link, as the watchers would show it.
 #pragma once
 
+#include <memory>
+#include <vector>
+
+#include "base/record/names.h"
 #include "capture/live/figures.h"
 
 namespace chokepoint::capture::live {
@@ -26,6 +30,12 @@ inline Figures training() {
                             .dropped = 3,
                             .sent_mbps = 950,
                             .received_mbps = 948}};
+  figures.counters.series =
+      std::make_shared<const std::vector<counter::SeriesValue>>(std::vector<counter::SeriesValue>{
+          {record::describe_series(record::kNicSentBytes), "eth0", 30e9},
+          {record::describe_series(record::kNicReceivedBytes), "eth0", 29e9},
+          {record::describe_series(record::kRdmaRetransmissions), "mlx5_0/1", 12},
+          {record::describe_series(record::kDiskBusy), "nvme0n1", 2.5e9}});
   figures.counters.busiest_core_percent = 71;
   figures.counters.softirq_percent = 20;
   figures.counters.own_cpu_percent = 0.8;

@@ -1,5 +1,6 @@
 #include "capture/live/metrics.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "base/net/socket.h"
+#include "tests/base/metrics/exposition_checker.h"
 #include "tests/capture/live/figures.h"
 
 namespace chokepoint::capture::live {
@@ -203,9 +205,61 @@ TEST(Metrics, FreeTheirPortWhenTheyGo) {
   auto metrics = Metrics::serve(kAnyPort);
   ASSERT_TRUE(metrics) << describe(metrics.error());
   const std::string address = "127.0.0.1:" + std::to_string((*metrics)->port());
-  EXPECT_FALSE(Metrics::check(address));
+  EXPECT_FALSE(Metrics::serve(address));
   metrics->reset();
-  EXPECT_TRUE(Metrics::check(address));
+  EXPECT_TRUE(Metrics::serve(address));
+}
+
+// A port, and no other listener on those behind it as far as this host shows.
+sys::Descriptor taken_port() {
+  for (int port = 21'000;; port += Metrics::kPorts) {
+    auto listener = net::listen(loopback(port), 1, {});
+    if (listener && net::listen(loopback(port + 1), 1, {})) {
+      return *std::move(listener);
+    }
+  }
+}
+
+TEST(Metrics, TakeTheNextFreePortOfASetting) {
+  const sys::Descriptor taken = taken_port();
+  const net::Endpoint first = *net::local_endpoint(taken.get());
+  const auto metrics = Metrics::serve(first.text(), Metrics::IfTaken::NextPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+  EXPECT_TRUE((*metrics)->is_chosen());
+  EXPECT_EQ((*metrics)->port(), first.port + 1);
+  EXPECT_EQ((*metrics)->address(), fmt::format("127.0.0.1:{}", first.port + 1));
+  EXPECT_THAT(scraped((*metrics)->port()), HasSubstr("200 OK"));
+  EXPECT_FALSE(Metrics::serve(first.text())) << "a port that was named is that port";
+}
+
+TEST(Metrics, TakeThePortThatASettingNamesIfItIsFree) {
+  std::string address;
+  {
+    const sys::Descriptor taken = taken_port();
+    address = net::local_endpoint(taken.get())->text();
+  }
+  const auto metrics = Metrics::serve(address, Metrics::IfTaken::NextPort);
+  ASSERT_TRUE(metrics) << describe(metrics.error());
+  EXPECT_FALSE((*metrics)->is_chosen());
+  EXPECT_EQ((*metrics)->address(), address);
+}
+
+TEST(Metrics, SearchNoFurtherThanScrapersDo) {
+  std::vector<std::unique_ptr<Metrics>> all;
+  for (int count = 0; count <= Metrics::kPorts; ++count) {
+    auto metrics = Metrics::serve("127.0.0.3:auto");
+    if (!metrics) {
+      EXPECT_EQ(metrics.error().kind, ErrorKind::Busy);
+      EXPECT_THAT(describe(metrics.error()), HasSubstr("127.0.0.3:9464 to 9479"));
+      break;
+    }
+    EXPECT_TRUE((*metrics)->is_chosen());
+    EXPECT_GE((*metrics)->port(), Metrics::kFirstPort);
+    EXPECT_LT((*metrics)->port(), Metrics::kFirstPort + Metrics::kPorts);
+    all.push_back(*std::move(metrics));
+  }
+  EXPECT_LE(all.size(), static_cast<std::size_t>(Metrics::kPorts));
+  EXPECT_GT(all.size(), 2U);
 }
 
 TEST(Metrics, SayWhoseMistakeAPortInUseIs) {
@@ -278,7 +332,7 @@ TEST(Metrics, AreForAllAddressesOrThisHostAlone) {
 
 TEST(Metrics, RefuseWhatIsNoAddress) {
   for (const char* text : {"", ":", "x", "127.0.0.1", "127.0.0.1:http", ":70000", "[::1]:9464",
-                           "256.0.0.1.:1", ":9464,:9465"}) {
+                           "256.0.0.1.:1", ":9464,:9465", "automatic", "127.0.0.1:Auto"}) {
     const auto metrics = Metrics::serve(text);
     ASSERT_FALSE(metrics) << text;
     EXPECT_EQ(metrics.error().kind, ErrorKind::Usage) << text;
@@ -299,6 +353,68 @@ TEST(MetricFamilies, HaveNamesAfterPrometheusConventions) {
     EXPECT_FALSE(family.samples.empty()) << family.name;
     EXPECT_THAT(family.help, EndsWith("."));
     EXPECT_TRUE(names.insert(family.name).second) << family.name;
+  }
+}
+
+TEST(MetricFamilies, HaveCollectivesAndRanks) {
+  Figures figures;
+  figures.steps = {.source = record::StepSource::Marks, .ranks = {{4, 10}, {5, 9}}};
+  figures.collectives = {
+      .collectives = {{.library = record::CollectiveSource::Nccl,
+                       .kind = record::CollectiveKind::ReduceScatter,
+                       .communicator = "4194305",
+                       .count = 8,
+                       .bytes = 64e6,
+                       .timed = 2,
+                       .seconds = 0.5}},
+      .ranks = {{.rank = "4", .count = 8, .measured = 2, .waited_s = 0.25, .kept_waiting_s = 0.5},
+                {.rank = "5", .count = 8, .compared = 4, .late_s = 0.125}}};
+  const std::string text = metrics_of(figures).text();
+  const auto samples = samples_of(text);
+  const std::string labels = R"({library="nccl",kind="reduce-scatter",communicator="4194305"})";
+  EXPECT_EQ(samples.at("chokepoint_collectives_total" + labels), 8);
+  EXPECT_EQ(samples.at("chokepoint_collective_bytes_total" + labels), 64e6);
+  EXPECT_EQ(samples.at("chokepoint_timed_collectives_total" + labels), 2);
+  EXPECT_EQ(samples.at("chokepoint_collective_seconds_total" + labels), 0.5);
+  EXPECT_EQ(samples.at(R"(chokepoint_rank_steps_total{rank="5"})"), 9);
+  EXPECT_EQ(samples.at(R"(chokepoint_rank_waited_seconds_total{rank="4"})"), 0.25);
+  EXPECT_EQ(samples.at(R"(chokepoint_rank_kept_waiting_seconds_total{rank="4"})"), 0.5);
+  EXPECT_EQ(samples.at(R"(chokepoint_rank_late_seconds_total{rank="5"})"), 0.125);
+  EXPECT_FALSE(samples.contains(R"(chokepoint_rank_late_seconds_total{rank="4"})"))
+      << "it was compared with nobody";
+  const metrics::ExpositionChecker checker(text);
+}
+
+TEST(MetricFamilies, KeepToTheFormatWhateverThingsAreCalled) {
+  for (const std::string name : {"a\"b", "a\nb", "a\\", "}\n# TYPE x", "\xFF", "x} 1\ny{"}) {
+    Figures figures = training();
+    figures.node = name;
+    figures.labels = {{name, name}};
+    figures.volumes.front().interface = name;
+    figures.counters.nics.front().name = name;
+    figures.counters.busiest_thread = name;
+    figures.counters.busiest_thread_percent = 1;
+    figures.counters.slowed_gpus = {{name, 1}};
+    figures.collectives.collectives = {{.communicator = name, .count = 1}};
+    figures.collectives.ranks = {{.rank = name, .count = 1, .compared = 1}};
+    figures.counters.series =
+        std::make_shared<const std::vector<counter::SeriesValue>>(std::vector<counter::SeriesValue>{
+            {record::describe_series(record::kDiskBusy), name, 1},
+            {record::describe_series(record::kNfsRequests), name, 1}});
+    const metrics::ExpositionChecker checker(metrics_of(figures).text());
+    EXPECT_GT(checker.samples(), 30U);
+  }
+}
+
+// As many as a hostile job can cause.
+TEST(MetricFamilies, AreBounded) {
+  Figures figures;
+  for (int number = 0; number < 500; ++number) {
+    figures.counters.nics.push_back(
+        {.name = "veth" + std::to_string(number), .sent_bytes = 1, .received_bytes = 1});
+  }
+  for (const metrics::MetricText::Family& family : metrics_of(figures).families()) {
+    EXPECT_LE(family.samples.size(), counter::kMaxSubjects) << family.name;
   }
 }
 

@@ -27,6 +27,7 @@ class PlainScreen final : public Screen {
   void note_output(const job::OutputPiece& piece) override { text_ += piece.bytes; }
   void show(const live::Figures&, std::int64_t) override {}
   void warn(const std::string& text) override { text_ += "warning: " + text + "\n"; }
+  void note(const std::string& text) override { text_ += "note: " + text + "\n"; }
   void sum_up(const live::Figures& figures, const std::string&,
               const record::WriterStatus&) override {
     text_ += "watched: " + figures.node + "\n";

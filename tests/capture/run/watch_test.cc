@@ -106,6 +106,21 @@ TEST_F(WatchTest, GoesOnWithoutWhatCannotBeHad) {
   EXPECT_FALSE(std::filesystem::exists(folder() / "n2.db"));
 }
 
+TEST_F(WatchTest, SaysAtWhichPortItServesIfItChoseIt) {
+  Options options = made();
+  options.metrics_address = "127.0.0.1:0";
+  const auto watch = opened(options);
+  ASSERT_TRUE(watch);
+  ASSERT_THAT(watch->notes(), ElementsAre(StartsWith("metrics at 127.0.0.1:")));
+  EXPECT_THAT(watch->warnings(), testing::IsEmpty());
+  watch->begin({.pid = 4711});
+  watch->end(0);
+  const auto events = *open_reader().all<record::Event>();
+  const auto served = std::ranges::find(events, record::kMetricsServed, &record::Event::kind);
+  ASSERT_NE(served, events.end());
+  EXPECT_EQ("metrics at " + served->subject, watch->notes().front());
+}
+
 TEST_F(WatchTest, ReportsAnInterfaceThatIsNotThereIfItIsStrict) {
   Options packets = made();
   packets.is_strict = true;
