@@ -46,6 +46,24 @@ cli::Registry before_a_job() {
   return commands;
 }
 
+cli::Registry after_a_job() {
+  cli::Registry commands{
+      analysis::diagnose_command(),
+      analysis::explain_command(),
+      analysis::report_command(),
+      analysis::runs_command(),
+      analysis::collect_command(),
+      analysis::compare_command(),
+      analysis::predict_command(),
+      analysis::export_command(),
+      analysis::record_show_command(),
+      analysis::record_send_command(),
+      analysis::mcp_command(probe::doctor_command()),
+  };
+  std::ranges::copy(analysis::history_commands(), std::back_inserter(commands));
+  return commands;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,21 +87,7 @@ int main(int argc, char** argv) {
                        capture::mark_command(),
                        capture::capture_command(),
                    }},
-              {.title = "After a job",
-               .commands =
-                   {
-                       analysis::diagnose_command(),
-                       analysis::explain_command(),
-                       analysis::report_command(),
-                       analysis::runs_command(),
-                       analysis::collect_command(),
-                       analysis::compare_command(),
-                       analysis::predict_command(),
-                       analysis::export_command(),
-                       analysis::record_show_command(),
-                       analysis::record_send_command(),
-                       analysis::mcp_command(probe::doctor_command()),
-                   }},
+              {.title = "After a job", .commands = after_a_job()},
               {.title = "This program",
                .commands = {analysis::demo_command(), install::init_command(),
                             install::install_command()}},

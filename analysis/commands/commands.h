@@ -16,6 +16,8 @@ cli::CommandFactory demo_command();
 cli::CommandFactory diagnose_command();
 cli::CommandFactory explain_command();
 cli::CommandFactory export_command();
+// `history` and what belongs to it.
+std::vector<cli::CommandFactory> history_commands();
 cli::CommandFactory live_command();
 // `doctor` is of another part: main() has it.
 cli::CommandFactory mcp_command(cli::CommandFactory doctor);

@@ -33,7 +33,7 @@ struct HistoryPoint {
 // Defaults were tuned by simulation, for one false alarm in a thousand months of hourly points.
 struct ChangeRules {
   std::size_t min_points = 5;  // on each side
-  std::size_t max_after = 40;     // found by then, or not at all: what takes longer may be a drift
+  std::size_t max_after = 40;  // found by then, or not at all: what takes longer may be a drift
   std::size_t window = 256;    // points that one look takes in
   double max_p = 1e-9;         // of one look, all splits together
   std::size_t few = 30;        // points of a level of which few looks were taken yet:

@@ -21,15 +21,15 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-bool holds_subject(const Place& place, const WatchedSubject& subject) {
+bool holds_subject(const Place& place, const Subject& subject) {
   const bool is_path = subject.kind == SubjectKind::Path;
   switch (place.kind) {
     case SharedPlace::FromHost:
       return is_path && subject.host == place.host;
     case SharedPlace::ToHost:
-      return is_path && subject.to_host == place.host;
+      return is_path && subject.to == place.host;
     case SharedPlace::OnHost:
-      return subject.host == place.host || (is_path && subject.to_host == place.host);
+      return subject.host == place.host || (is_path && subject.to == place.host);
     case SharedPlace::Everywhere:
       return subject.kind == place.subjects;
     case SharedPlace::One:
@@ -38,8 +38,8 @@ bool holds_subject(const Place& place, const WatchedSubject& subject) {
   return false;
 }
 
-auto key_of(const WatchedSubject& subject) {
-  return std::tuple(subject.kind, subject.host, subject.to_host, subject.name);
+auto key_of(const Subject& subject) {
+  return std::tuple(subject.kind, subject.host, subject.to, subject.name);
 }
 
 using SubjectSet = std::set<std::tuple<SubjectKind, std::string, std::string, std::string>>;
@@ -75,13 +75,13 @@ std::vector<Moment> moments_of_findings(std::span<const ChangeFinding> findings)
   return moments;
 }
 
-std::vector<Place> places_of(const WatchedSubject& subject) {
+std::vector<Place> places_of(const Subject& subject) {
   std::vector<Place> places{{SharedPlace::Everywhere, subject.kind, {}},
                             {SharedPlace::OnHost, SubjectKind::Host, subject.host}};
   if (subject.kind == SubjectKind::Path) {
     places.push_back({SharedPlace::FromHost, SubjectKind::Path, subject.host});
-    places.push_back({SharedPlace::ToHost, SubjectKind::Path, subject.to_host});
-    places.push_back({SharedPlace::OnHost, SubjectKind::Host, subject.to_host});
+    places.push_back({SharedPlace::ToHost, SubjectKind::Path, subject.to});
+    places.push_back({SharedPlace::OnHost, SubjectKind::Host, subject.to});
   }
   return places;
 }
@@ -94,7 +94,7 @@ struct Counted {
 };
 
 Counted counted(const Place& place, std::span<const std::size_t> left,
-                std::span<const ChangeFinding> findings, std::span<const WatchedSubject> watched) {
+                std::span<const ChangeFinding> findings, std::span<const Subject> watched) {
   Counted result{.place = place, .findings = {}};
   SubjectSet affected;
   SubjectSet all;
@@ -104,7 +104,7 @@ Counted counted(const Place& place, std::span<const std::size_t> left,
       affected.insert(key_of(findings[i].subject));
     }
   }
-  for (const WatchedSubject& subject : watched) {
+  for (const Subject& subject : watched) {
     if (holds_subject(place, subject)) {
       all.insert(key_of(subject));
     }
@@ -131,7 +131,7 @@ bool is_joint(const Counted& counted, std::span<const ChangeFinding> findings) {
 // subjects without a finding and is listed first.
 std::optional<Counted> best_place(std::span<const std::size_t> left,
                                   std::span<const ChangeFinding> findings,
-                                  std::span<const WatchedSubject> watched) {
+                                  std::span<const Subject> watched) {
   std::set<Place> places;
   for (const std::size_t i : left) {
     for (const Place& place : places_of(findings[i].subject)) {
@@ -161,7 +161,7 @@ std::size_t elsewhere_of(const JoinedFindings& joined, const Moment& moment,
     inside.insert(key_of(findings[i].subject));
   }
   for (const std::size_t i : moment.findings) {
-    const WatchedSubject& subject = findings[i].subject;
+    const Subject& subject = findings[i].subject;
     if (kinds.contains(subject.kind) && !inside.contains(key_of(subject))) {
       others.insert(key_of(subject));
     }
@@ -172,7 +172,7 @@ std::size_t elsewhere_of(const JoinedFindings& joined, const Moment& moment,
 // What no place explains: a group for each subject.
 Counted single_subject(std::span<const std::size_t> left, std::span<const ChangeFinding> findings) {
   Counted result{.place = {}, .findings = {}, .affected = 1, .watched = 1};
-  const WatchedSubject& subject = findings[left.front()].subject;
+  const Subject& subject = findings[left.front()].subject;
   for (const std::size_t i : left) {
     if (findings[i].subject == subject) {
       result.findings.push_back(i);
@@ -193,24 +193,28 @@ std::string_view plural_of(SubjectKind kind) {
       return "NICs";
     case SubjectKind::Disk:
       return "disks";
+    case SubjectKind::Group:
+      return "groups of hosts";
     case SubjectKind::Job:
       return "jobs";
   }
   return {};
 }
 
-std::string name_of_subject(const WatchedSubject& subject) {
+std::string name_of_subject(const Subject& subject) {
   if (subject.kind == SubjectKind::Path) {
-    return fmt::format("the path from {} to {}", subject.host, subject.to_host);
+    return fmt::format("the path from {} to {}", subject.host, subject.to);
   }
-  return subject.kind == SubjectKind::Host ? subject.host
-                                           : fmt::format("{} of {}", subject.name, subject.host);
+  if (subject.name.empty() || subject.host.empty()) {
+    return history::text_of(subject);
+  }
+  return fmt::format("{} of {}", subject.name, subject.host);
 }
 
 }  // namespace
 
 std::vector<JoinedFindings> join_findings(std::span<const ChangeFinding> findings,
-                                          std::span<const WatchedSubject> watched) {
+                                          std::span<const Subject> watched) {
   std::vector<JoinedFindings> result;
   for (const Moment& moment : moments_of_findings(findings)) {
     std::vector<std::size_t> left = moment.findings;

@@ -9,22 +9,15 @@
 #include <vector>
 
 #include "analysis/history/which_fact.h"
+#include "base/history/row.h"
 
 namespace chokepoint::analysis {
 
-enum class SubjectKind { Host, Path, Gpu, Nic, Disk, Job };
-
-struct WatchedSubject {
-  SubjectKind kind = SubjectKind::Host;
-  std::string host;     // of a path: from where
-  std::string to_host;  // of a path alone
-  std::string name;     // of a GPU, NIC, disk or job
-
-  bool operator==(const WatchedSubject&) const = default;
-};
+using history::Subject;
+using history::SubjectKind;
 
 struct ChangeFinding {
-  WatchedSubject subject;
+  Subject subject;
   std::string metric;
   bool is_worse = true;
   TimeBetween time;
@@ -55,7 +48,7 @@ struct JoinedFindings {
 // `watched` are all subjects that could have a finding. Each finding is in one group; groups with
 // the most findings come first.
 std::vector<JoinedFindings> join_findings(std::span<const ChangeFinding> findings,
-                                          std::span<const WatchedSubject> watched);
+                                          std::span<const Subject> watched);
 
 // "6 of 6 paths from gpu3, none elsewhere"; of a single subject its name.
 std::string sentence_of(const JoinedFindings& joined, std::span<const ChangeFinding> findings);

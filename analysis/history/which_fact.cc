@@ -11,7 +11,7 @@ bool may_be_together(const TimeBetween& one, const TimeBetween& other) {
   return one.after_ns < other.until_ns && other.after_ns < one.until_ns;
 }
 
-bool has_effect(const FactChange& change, std::span<const EffectOnHost> effects) {
+bool has_effect(const SettingChange& change, std::span<const EffectOnHost> effects) {
   return std::ranges::any_of(effects, [&](const EffectOnHost& effect) {
     return effect.host == change.host && may_be_together(effect.time, change.time);
   });
@@ -19,15 +19,15 @@ bool has_effect(const FactChange& change, std::span<const EffectOnHost> effects)
 
 std::int64_t length_ns(const TimeBetween& time) { return time.until_ns - time.after_ns; }
 
-FactLink link_of(const FactChange& here, std::span<const EffectOnHost> effects,
-                 std::span<const FactChange> changes) {
+FactLink link_of(const SettingChange& here, std::span<const EffectOnHost> effects,
+                 std::span<const SettingChange> changes) {
   std::set<std::string_view> with;
   std::set<std::string_view> without;
   FactLink link{.fact = here.fact,
                 .old_value = here.old_value,
                 .new_value = here.new_value,
                 .time = here.time};
-  for (const FactChange& change : changes) {
+  for (const SettingChange& change : changes) {
     if (change.fact != here.fact) {
       continue;
     }
@@ -57,11 +57,11 @@ FactLink link_of(const FactChange& here, std::span<const EffectOnHost> effects,
 }  // namespace
 
 std::vector<FactLink> which_fact(const EffectOnHost& asked, std::span<const EffectOnHost> effects,
-                                 std::span<const FactChange> changes) {
+                                 std::span<const SettingChange> changes) {
   std::vector<EffectOnHost> all(effects.begin(), effects.end());
   all.push_back(asked);
   std::vector<FactLink> links;
-  for (const FactChange& change : changes) {
+  for (const SettingChange& change : changes) {
     if (change.host == asked.host && may_be_together(change.time, asked.time)) {
       links.push_back(link_of(change, all, changes));
     }

@@ -17,7 +17,7 @@ struct TimeBetween {
   std::int64_t until_ns = 0;
 };
 
-struct FactChange {
+struct SettingChange {
   std::string host;
   std::string fact;
   std::string old_value;
@@ -50,6 +50,6 @@ struct FactLink {
 // Empty where none did. `effects` are those of the same figure and direction on all hosts; that
 // which is asked about may be among them.
 std::vector<FactLink> which_fact(const EffectOnHost& asked, std::span<const EffectOnHost> effects,
-                                 std::span<const FactChange> changes);
+                                 std::span<const SettingChange> changes);
 
 }  // namespace chokepoint::analysis

@@ -185,12 +185,14 @@ std::vector<Registered> registered(const Program& program) {
 
 std::optional<Match> match(const std::vector<Registered>& commands,
                            const std::vector<std::string>& words) {
+  std::optional<Match> longest;
   for (const Registered& command : commands) {
-    if (const std::size_t matched = words_matched(command.summary.name, words)) {
-      return Match{&command, matched};
+    const std::size_t matched = words_matched(command.summary.name, words);
+    if (matched > (longest ? longest->words : 0)) {
+      longest = Match{&command, matched};
     }
   }
-  return std::nullopt;
+  return longest;
 }
 
 namespace {

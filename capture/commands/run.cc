@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/cli/context.h"
+#include "base/history/place.h"
 #include "base/math/units.h"
 #include "base/record/names.h"
 #include "base/sys/error.h"
@@ -177,6 +178,7 @@ class RunCommand final : public cli::Command {
         .toggle("stacks", &takes_stacks_,
                 "where the ranks are while the job stands still, into the record: their Python by "
                 "py-spy, if that is in PATH, and what the kernel says; stops no process");
+    history::define(flags, history_);
     flags.rest("COMMAND", &command_, "the command to start and watch", false);
   }
 
@@ -267,7 +269,13 @@ class RunCommand final : public cli::Command {
                        .live_every = every,
                        .watches_output = output_ == "watch",
                        .may_become_job = repeat_ == 1,
-                       .follow_up = follow_up_};
+                       .follow_up = follow_up(context)};
+  }
+
+  live::FollowUp follow_up(const cli::Context& context) const {
+    live::FollowUp wanted = follow_up_;
+    wanted.history = history::place_of(history_, context).value_or("");
+    return wanted;
   }
 
   Result<cli::ExitCode> repeat(Accompanied wanted, const cli::Context& context) const {
@@ -317,6 +325,7 @@ class RunCommand final : public cli::Command {
   bool may_append_ = false;
   bool checks_before_ = false;
   live::FollowUp follow_up_;
+  history::Flags history_;
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ using std::chrono::milliseconds;
 constexpr const char* kOwnProgram = "/proc/self/exe";
 constexpr const char* kOwnName = "chokepoint";
 constexpr milliseconds kCheckInterval{100};
+constexpr milliseconds kMostToRemember{5000};
 constexpr std::size_t kMaxResponseBytes = 64 << 10;
 // A program that was interrupted removes what it has not finished.
 constexpr milliseconds kKillAfter{200};
@@ -133,6 +134,10 @@ void follow_up(const cli::Context& context, const std::string& folder, const Fol
   }
   if (wanted.reports && !sys::is_readable(deadline.interrupt)) {
     shown(context, {"report", folder}, wanted.out, deadline.interrupt);
+  }
+  if (!wanted.history.empty() && !sys::is_readable(deadline.interrupt)) {
+    std::ignore = response_of({"history", "add", folder, "--quiet", "--history", wanted.history},
+                              deadline.at_most(kMostToRemember));
   }
 }
 

@@ -16,7 +16,8 @@ namespace chokepoint::capture::live {
 struct FollowUp {
   bool diagnoses = false;
   bool reports = false;
-  int out = STDERR_FILENO;  // where these print: standard output is the job's
+  std::string history = {};  // to which the run's figures are added; empty: none
+  int out = STDERR_FILENO;   // where these print: standard output is the job's
 
   // Without a deadline, since the user wants it.
   bool is_unbounded() const { return diagnoses || reports; }

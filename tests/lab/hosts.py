@@ -34,7 +34,8 @@ class Host:
         self.name = name
         self.namespace = namespaces.name_for(name)
         self.folder = folder
-        self.environment = dict(os.environ, PATH=":".join([*path, *kernel.search_path()]))
+        self.environment = {"CHOKEPOINT_HISTORY": "none", **os.environ,
+                            "PATH": ":".join([*path, *kernel.search_path()])}
         self.ends = []
         self.processes = []
         self.started = 0

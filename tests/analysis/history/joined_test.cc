@@ -12,13 +12,13 @@ using testing::SizeIs;
 const std::vector<std::string> kHosts{"gpu1", "gpu2", "gpu3", "gpu4", "gpu5", "gpu6", "gpu7"};
 
 // A path between any two, and a GPU on each.
-std::vector<WatchedSubject> all_subjects() {
-  std::vector<WatchedSubject> subjects;
+std::vector<Subject> all_subjects() {
+  std::vector<Subject> subjects;
   for (const std::string& from : kHosts) {
-    subjects.push_back({SubjectKind::Gpu, from, {}, "0"});
+    subjects.push_back({SubjectKind::Gpu, from, "0", {}});
     for (const std::string& to : kHosts) {
       if (from != to) {
-        subjects.push_back({SubjectKind::Path, from, to, {}});
+        subjects.push_back({SubjectKind::Path, from, {}, to});
       }
     }
   }
@@ -28,7 +28,7 @@ std::vector<WatchedSubject> all_subjects() {
 template <class Is>
 std::vector<ChangeFinding> findings_of(Is is) {
   std::vector<ChangeFinding> findings;
-  for (const WatchedSubject& subject : all_subjects()) {
+  for (const Subject& subject : all_subjects()) {
     if (is(subject)) {
       findings.push_back({.subject = subject,
                           .metric = "rate",
@@ -45,7 +45,7 @@ TEST(JoinFindingsTest, NothingOfNothing) {
 }
 
 TEST(JoinFindingsTest, AllPathsFromAHostAreThatHost) {
-  const auto findings = findings_of([](const WatchedSubject& subject) {
+  const auto findings = findings_of([](const Subject& subject) {
     return subject.kind == SubjectKind::Path && subject.host == "gpu3";
   });
   const auto joined = join_findings(findings, all_subjects());
@@ -56,9 +56,8 @@ TEST(JoinFindingsTest, AllPathsFromAHostAreThatHost) {
 }
 
 TEST(JoinFindingsTest, PathsBothWaysAreOnTheHost) {
-  const auto findings = findings_of([](const WatchedSubject& subject) {
-    return subject.kind == SubjectKind::Path &&
-           (subject.host == "gpu3" || subject.to_host == "gpu3");
+  const auto findings = findings_of([](const Subject& subject) {
+    return subject.kind == SubjectKind::Path && (subject.host == "gpu3" || subject.to == "gpu3");
   });
   const auto joined = join_findings(findings, all_subjects());
   ASSERT_THAT(joined, SizeIs(1));
@@ -68,7 +67,7 @@ TEST(JoinFindingsTest, PathsBothWaysAreOnTheHost) {
 
 TEST(JoinFindingsTest, AllHostsAtOnceAreACommonChange) {
   const auto findings =
-      findings_of([](const WatchedSubject& subject) { return subject.kind == SubjectKind::Path; });
+      findings_of([](const Subject& subject) { return subject.kind == SubjectKind::Path; });
   const auto joined = join_findings(findings, all_subjects());
   ASSERT_THAT(joined, SizeIs(1));
   EXPECT_EQ(joined[0].place, SharedPlace::Everywhere);
@@ -76,8 +75,8 @@ TEST(JoinFindingsTest, AllHostsAtOnceAreACommonChange) {
 }
 
 TEST(JoinFindingsTest, AFewPathsOfAHostAreNotTheHost) {
-  const auto findings = findings_of([](const WatchedSubject& subject) {
-    return subject.kind == SubjectKind::Path && subject.host == "gpu3" && subject.to_host < "gpu3";
+  const auto findings = findings_of([](const Subject& subject) {
+    return subject.kind == SubjectKind::Path && subject.host == "gpu3" && subject.to < "gpu3";
   });
   const auto joined = join_findings(findings, all_subjects());
   ASSERT_THAT(joined, SizeIs(2));
@@ -87,7 +86,7 @@ TEST(JoinFindingsTest, AFewPathsOfAHostAreNotTheHost) {
 }
 
 TEST(JoinFindingsTest, OtherTimesAndDirectionsStayApart) {
-  auto findings = findings_of([](const WatchedSubject& subject) {
+  auto findings = findings_of([](const Subject& subject) {
     return subject.kind == SubjectKind::Path && subject.host == "gpu3";
   });
   findings[0].time = {200, 300};
@@ -97,12 +96,12 @@ TEST(JoinFindingsTest, OtherTimesAndDirectionsStayApart) {
 }
 
 TEST(JoinFindingsTest, SeveralFiguresOfOneSubjectAreOneGroup) {
-  std::vector<ChangeFinding> findings{{.subject = {SubjectKind::Gpu, "gpu3", {}, "0"},
+  std::vector<ChangeFinding> findings{{.subject = {SubjectKind::Gpu, "gpu3", "0", {}},
                                        .metric = "rate",
                                        .is_worse = true,
                                        .time = {100, 200},
                                        .relative = -0.2},
-                                      {.subject = {SubjectKind::Gpu, "gpu3", {}, "0"},
+                                      {.subject = {SubjectKind::Gpu, "gpu3", "0", {}},
                                        .metric = "clock",
                                        .is_worse = true,
                                        .time = {150, 260},

@@ -13,14 +13,14 @@ const EffectOnHost kEffect{"gpu3", {100, 200}};
 
 TEST(WhichFactTest, NothingWhereNothingKnownChanged) {
   EXPECT_THAT(which_fact(kEffect, {}, {}), IsEmpty());
-  const std::vector<FactChange> changes{{"gpu3", "driver", "1", "2", {200, 300}},
-                                        {"gpu3", "kernel", "1", "2", {10, 100}},
-                                        {"gpu4", "driver", "1", "2", {100, 200}}};
+  const std::vector<SettingChange> changes{{"gpu3", "driver", "1", "2", {200, 300}},
+                                           {"gpu3", "kernel", "1", "2", {10, 100}},
+                                           {"gpu4", "driver", "1", "2", {100, 200}}};
   EXPECT_THAT(which_fact(kEffect, {}, changes), IsEmpty());
 }
 
 TEST(WhichFactTest, WhatChangedThereAloneComesBeforeWhatChangedEverywhere) {
-  std::vector<FactChange> changes;
+  std::vector<SettingChange> changes;
   for (const char* host : {"gpu1", "gpu2", "gpu3", "gpu4"}) {
     changes.push_back({host, "kernel", "6.1", "6.2", {140, 160}});
   }
@@ -36,10 +36,10 @@ TEST(WhichFactTest, WhatChangedThereAloneComesBeforeWhatChangedEverywhere) {
 
 TEST(WhichFactTest, WhatWentTogetherOnSeveralHostsComesFirst) {
   const std::vector<EffectOnHost> effects{{"gpu1", {1000, 1100}}, {"gpu2", {2000, 2100}}, kEffect};
-  const std::vector<FactChange> changes{{"gpu3", "cable", "a", "b", {120, 150}},
-                                        {"gpu1", "driver", "550", "560", {1050, 1060}},
-                                        {"gpu2", "driver", "550", "560", {2050, 2060}},
-                                        {"gpu3", "driver", "550", "560", {150, 160}}};
+  const std::vector<SettingChange> changes{{"gpu3", "cable", "a", "b", {120, 150}},
+                                           {"gpu1", "driver", "550", "560", {1050, 1060}},
+                                           {"gpu2", "driver", "550", "560", {2050, 2060}},
+                                           {"gpu3", "driver", "550", "560", {150, 160}}};
   const auto links = which_fact(kEffect, effects, changes);
   ASSERT_THAT(links, SizeIs(2));
   EXPECT_EQ(links[0].fact, "driver");
@@ -49,7 +49,7 @@ TEST(WhichFactTest, WhatWentTogetherOnSeveralHostsComesFirst) {
 }
 
 TEST(WhichFactTest, WhatChangesAllTheTimeComesLast) {
-  std::vector<FactChange> changes;
+  std::vector<SettingChange> changes;
   for (std::int64_t day = 0; day < 10; ++day) {
     changes.push_back({"gpu3",
                        "boot_id",

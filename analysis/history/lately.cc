@@ -1,0 +1,175 @@
+#include "analysis/history/lately.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/documents/main_figures.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+using documents::Better;
+
+bool is_worse(const history::Series& series, const LevelChange& change) {
+  const double more = change.after.median - change.before.median;
+  return series.better == Better::Neither || (more > 0) == (series.better == Better::Less);
+}
+
+std::vector<HistoryPoint> points_of(const history::MeasuredSeries& series, std::int64_t now_ns) {
+  std::vector<HistoryPoint> points;
+  for (const history::Measured& point : series.points) {
+    if (point.wall_ns <= now_ns) {
+      points.push_back(
+          {.t_ns = point.wall_ns,
+           .value = point.value,
+           .spread = point.spread.value_or(0),
+           .count = static_cast<std::uint64_t>(std::max<std::int64_t>(point.count, 0))});
+    }
+  }
+  return points;
+}
+
+std::vector<SeriesChange> changes_in(std::span<const history::MeasuredSeries> all,
+                                     std::int64_t since_ns, std::int64_t now_ns) {
+  std::vector<SeriesChange> found;
+  for (const history::MeasuredSeries& series : all) {
+    const auto changes = find_changes(points_of(series, now_ns));
+    if (!changes) {
+      continue;
+    }
+    for (const LevelChange& change : changes->changes) {
+      if (change.first_bad_ns >= since_ns) {
+        found.push_back({.series = series.series,
+                         .change = change,
+                         .source_before = series.points[change.last_good].source,
+                         .source_after = series.points[change.first_bad].source,
+                         .is_worse = is_worse(series.series, change)});
+      }
+    }
+  }
+  return found;
+}
+
+TimeBetween time_of(const LevelChange& change) {
+  return {.after_ns = change.last_good_ns, .until_ns = change.first_bad_ns};
+}
+
+double size_of(const SeriesChange& change) { return std::abs(change.change.relative.value_or(1)); }
+
+// On which host to look for what changed: that which all have in common, else where a path begins.
+std::string host_of(const JoinedFindings& joined, const SeriesChange& change) {
+  return joined.host.empty() ? change.series.subject.host : joined.host;
+}
+
+std::vector<EffectOnHost> effects_of(std::span<const SeriesChange> all,
+                                     const HistoryFinding& finding) {
+  std::vector<EffectOnHost> effects;
+  const SeriesChange& own = finding.changes.front();
+  for (const SeriesChange& each : all) {
+    if (each.series.metric == own.series.metric && each.is_worse == own.is_worse) {
+      effects.push_back({.host = each.series.subject.host, .time = time_of(each.change)});
+      if (!each.series.subject.to.empty()) {
+        effects.push_back({.host = each.series.subject.to, .time = time_of(each.change)});
+      }
+    }
+  }
+  return effects;
+}
+
+std::vector<ChangeFinding> findings_of(std::span<const SeriesChange> changes) {
+  std::vector<ChangeFinding> findings;
+  for (const SeriesChange& change : changes) {
+    findings.push_back({.subject = change.series.subject,
+                        .metric = change.series.metric,
+                        .is_worse = change.is_worse,
+                        .time = time_of(change.change),
+                        .relative = change.change.relative.value_or(0)});
+  }
+  return findings;
+}
+
+std::vector<history::Subject> subjects_of(std::span<const history::MeasuredSeries> all) {
+  std::vector<history::Subject> subjects;
+  for (const history::MeasuredSeries& series : all) {
+    subjects.push_back(series.series.subject);
+  }
+  std::ranges::sort(subjects);
+  subjects.erase(std::ranges::unique(subjects).begin(), subjects.end());
+  return subjects;
+}
+
+// By host and setting, each value with when it was first and last seen.
+struct Seen {
+  std::string value = {};
+  std::int64_t first_ns = 0;
+  std::int64_t last_ns = 0;
+};
+using SeenSettings = std::map<std::pair<std::string, std::string>, std::vector<Seen>>;
+
+SeenSettings seen_in(std::span<const history::StateSpan> states) {
+  SeenSettings seen;
+  for (const history::StateSpan& state : states) {
+    for (const auto& [subject, values] : *state.settings) {
+      for (const auto& [key, value] : values) {
+        seen[{state.host, subject + " " + key}].push_back(
+            {.value = value, .first_ns = state.first_ns, .last_ns = state.last_ns});
+      }
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+std::vector<SettingChange> setting_changes(std::span<const history::StateSpan> states) {
+  std::vector<SettingChange> changes;
+  for (auto& [name, seen] : seen_in(states)) {
+    std::ranges::sort(seen, {}, &Seen::first_ns);
+    Seen before = seen.front();
+    for (const Seen& each : seen) {
+      if (each.value != before.value) {
+        changes.push_back({.host = name.first,
+                           .fact = name.second,
+                           .old_value = before.value,
+                           .new_value = each.value,
+                           .time = {.after_ns = std::min(before.last_ns, each.first_ns),
+                                    .until_ns = each.first_ns}});
+        before = each;
+      }
+      before.last_ns = std::max(before.last_ns, each.last_ns);
+    }
+  }
+  return changes;
+}
+
+std::vector<HistoryFinding> changed_since(std::span<const history::MeasuredSeries> all,
+                                          std::span<const history::StateSpan> states,
+                                          std::int64_t since_ns, std::int64_t now_ns) {
+  const std::vector<SeriesChange> changes = changes_in(all, since_ns, now_ns);
+  const std::vector<ChangeFinding> findings = findings_of(changes);
+  const std::vector<SettingChange> settings = setting_changes(states);
+  std::vector<HistoryFinding> found;
+  for (const JoinedFindings& joined : join_findings(findings, subjects_of(all))) {
+    HistoryFinding finding{.sentence = sentence_of(joined, findings),
+                           .time = joined.time,
+                           .is_worse = joined.is_worse};
+    for (const std::size_t at : joined.findings) {
+      finding.changes.push_back(changes[at]);
+    }
+    std::ranges::stable_sort(finding.changes, std::ranges::greater(), size_of);
+    finding.host = host_of(joined, finding.changes.front());
+    if (!finding.host.empty()) {
+      finding.settings = which_fact({.host = finding.host, .time = finding.time},
+                                    effects_of(changes, finding), settings);
+    }
+    found.push_back(std::move(finding));
+  }
+  std::ranges::stable_sort(found, [](const HistoryFinding& one, const HistoryFinding& other) {
+    return std::pair(one.is_worse, size_of(one.changes.front())) >
+           std::pair(other.is_worse, size_of(other.changes.front()));
+  });
+  return found;
+}
+
+}  // namespace chokepoint::analysis

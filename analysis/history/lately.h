@@ -1,0 +1,47 @@
+// What changed lately in a history: level changes of its series, joined where one cause has
+// several, with the settings that changed meanwhile on their hosts. Pure; any thread.
+//
+//   series ─▶ change_points ─▶ changes ─┬▶ joined ─▶ findings, the worst first
+//   states ─▶ settings that changed ────┴▶ which_fact ─▶ what changed just before
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/history/change_points.h"
+#include "analysis/history/joined.h"
+#include "analysis/history/which_fact.h"
+#include "base/history/store.h"
+
+namespace chokepoint::analysis {
+
+// Of one series.
+struct SeriesChange {
+  history::Series series = {};
+  LevelChange change = {};
+  std::string source_before = {};  // of the last good point, and of the first bad one
+  std::string source_after = {};
+  bool is_worse = true;  // also where neither more nor less is better
+};
+
+struct HistoryFinding {
+  std::string sentence = {};               // "6 of 6 paths from gpu3, none elsewhere"
+  std::vector<SeriesChange> changes = {};  // of one cause, the largest first
+  TimeBetween time = {};                   // what all have in common
+  std::string host = {};                   // on which settings were looked at; empty: on none
+  std::vector<FactLink> settings = {};     // that changed there meanwhile, the likeliest first
+  bool is_worse = true;
+};
+
+// Those that may have happened after that moment. A point of a clock that runs ahead, after
+// `now_ns`, is left out.
+std::vector<HistoryFinding> changed_since(std::span<const history::MeasuredSeries> all,
+                                          std::span<const history::StateSpan> states,
+                                          std::int64_t since_ns, std::int64_t now_ns);
+
+// Settings that had one value and then another; what was not read for a while is no change.
+std::vector<SettingChange> setting_changes(std::span<const history::StateSpan> states);
+
+}  // namespace chokepoint::analysis
