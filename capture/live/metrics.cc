@@ -135,6 +135,9 @@ void add_nics(MetricText& text, std::vector<counter::Figures::Nic> nics) {
 
 void add_waits(MetricText& text, const std::vector<counter::Figures::Waits>& ranks) {
   for (const counter::Figures::Waits& waits : ranks) {
+    if (!waits.rank && waits.batch_s + waits.read_s + waits.write_s <= 0) {
+      continue;  // a shell's many short commands
+    }
     const std::pair<std::string, std::string> who =
         waits.rank ? std::pair("rank", std::to_string(*waits.rank))
                    : std::pair("process", std::to_string(waits.pid));

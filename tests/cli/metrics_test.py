@@ -131,7 +131,9 @@ class Jobs(unittest.TestCase):
         while not (self.folder / "b" / "b.db").exists() and time.monotonic() < until:
             time.sleep(0.1)
         self.assertEqual([5, 5], self.end())
-        self.assertEqual(1, self.errors("b").count("in use"))
+        warned = [line for line in self.errors("b").splitlines() if line.startswith("chokepoint: run:")]
+        self.assertEqual(1, len(warned), warned)
+        self.assertIn("in use", warned[0])
         self.assertEqual([], self.addresses("b"))
 
     def test_a_port_that_is_left_to_run_is_printed(self):

@@ -159,12 +159,14 @@ TEST(Metrics, AProcessWithoutARankIsKnownByItsPid) {
   const auto metrics = Metrics::serve(kAnyPort);
   ASSERT_TRUE(metrics) << describe(metrics.error());
   Figures figures = training();
-  figures.counters.waits = {{.rank = 3, .write_s = 1}, {.pid = 4711, .write_s = 2}};
+  figures.counters.waits = {{.rank = 3, .write_s = 1}, {.pid = 4711, .write_s = 2}, {.pid = 4712}};
   (*metrics)->update(figures);
   const auto samples = samples_of(scraped((*metrics)->port()));
   EXPECT_THAT(samples, Contains(Pair("chokepoint_storage_wait_seconds_total{rank=\"3\"}", 1)));
   EXPECT_THAT(samples,
               Contains(Pair("chokepoint_storage_wait_seconds_total{process=\"4711\"}", 2)));
+  EXPECT_THAT(samples,
+              Not(Contains(Key("chokepoint_storage_wait_seconds_total{process=\"4712\"}"))));
 }
 
 TEST(Metrics, InterfacesThatCarryNothingAreLeftOut) {
