@@ -26,8 +26,8 @@ _LATER = {"LiveLog": "live", "ProgramError": "program", "RecordError": "record",
 def load(folder, program=None, max_rows=5_000_000):
     """What the records in a run's folder hold, as pandas DataFrames: see chokepoint.run.Run.
 
-    `program` is the chokepoint that tells the verdict; the one on the PATH if not given. Of a table
-    no more than `max_rows` rows of each node are read.
+    `program` is the chokepoint that makes the verdict; by default the one on the PATH. At most
+    `max_rows` rows of a table are read for each node.
     """
     from chokepoint.run import Run
     return Run(folder, program, max_rows)
