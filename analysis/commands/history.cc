@@ -21,6 +21,7 @@
 #include "base/history/place.h"
 #include "base/json/codec.h"
 #include "base/math/units.h"
+#include "base/net/http.h"
 #include "base/record/runs.h"
 #include "base/sys/file.h"
 
@@ -95,10 +96,14 @@ ShownHistory document_of(const Looked& looked) {
   return document;
 }
 
-void print_document(cli::Context& context, const Looked& looked) {
+cli::Json full_document(const cli::Context& context, const Looked& looked) {
   cli::Json document = cli::document(context, Fields<ShownHistory>::kSchema);
   document.update(json::to_json(document_of(looked)));
-  cli::print(context, document);
+  return document;
+}
+
+void print_document(cli::Context& context, const Looked& looked) {
+  cli::print(context, full_document(context, looked));
 }
 
 void print_findings(const cli::Context& context, const std::vector<HistoryFinding>& findings) {
@@ -189,75 +194,139 @@ class HistoryCommand final : public cli::Command {
   bool is_listed_ = false;
 };
 
-class HistoryCheckCommand final : public cli::Command {
+// Which findings were told before, in a file of lines.
+class Told {
  public:
-  cli::Summary summary() const override {
-    return {.name = "history check",
-            .purpose = "for cron: exit code 3 if something became worse lately",
-            .description =
-                "Prints what became worse, a line each, and exits with 3. A finding that was told "
-                "is not told again: --told FILE keeps which were.",
-            .examples = {
-                {"chokepoint history check --since 24h", "what became worse since yesterday"},
-                {"chokepoint history check --told /var/lib/chokepoint/told", "each finding once"}}};
-  }
-
-  void define(cli::Flags& flags) override {
-    flags_.define(flags);
-    flags.group("What was told")
-        .option("told", &told_, "FILE", "leave out what is in this file, and add what is told");
-  }
-
-  Result<cli::ExitCode> run(cli::Context& context) override {
-    TRY(Looked looked, look(flags_, context));
-    std::erase_if(looked.findings, [](const HistoryFinding& each) { return !each.is_worse; });
-    TRY(leave_out_told(looked));
-    if (context.json) {
-      print_document(context, looked);
-    } else {
-      print_findings(context, looked.findings);
+  // What is not there yet is as an empty file; without a name nothing is kept.
+  static Result<Told> read(const std::string& file) {
+    Told told(file);
+    std::error_code ignored;
+    if (!file.empty() && fs::exists(file, ignored)) {
+      TRY(told.lines_, sys::read_input(file, kMaxToldBytes, "history check"));
     }
-    return looked.findings.empty() ? cli::ExitCode::Done : cli::ExitCode::Found;
+    return told;
+  }
+
+  bool has(const HistoryFinding& finding) const {
+    return ("\n" + lines_).contains("\n" + line_of(finding));
+  }
+
+  Result<> add(const std::vector<HistoryFinding>& findings) {
+    if (file_.empty() || findings.empty()) {
+      return {};
+    }
+    for (const HistoryFinding& finding : findings) {
+      lines_ += line_of(finding);
+    }
+    TRY(const std::unique_ptr<cli::Output> file, cli::open_file(file_));
+    file->write(lines_);
+    return file->finish();
   }
 
  private:
   static constexpr std::size_t kMaxToldBytes = std::size_t{8} << 20;
 
-  // The moment is refined while more points come, so that it does not tell findings apart alone.
-  static std::string key_of(const HistoryFinding& finding) {
+  explicit Told(std::string file) : file_(std::move(file)) {}
+
+  // The moment becomes more exact while more points come: the day tells findings apart.
+  static std::string line_of(const HistoryFinding& finding) {
+    constexpr std::size_t kDay = 10;  // letters
     const SeriesChange& first = finding.changes.front();
-    constexpr std::int64_t kDay = 86'400'000'000'000;
-    return fmt::format("{}|{}|{}", history::text_of(first.series.subject), first.series.metric,
-                       first.change.first_bad_ns / kDay);
+    return cli::printable(
+               fmt::format("{} {} {}", sys::rfc3339(first.change.first_bad_ns).substr(0, kDay),
+                           history::text_of(first.series.subject), first.series.metric)) +
+           "\n";
   }
 
-  Result<> leave_out_told(Looked& looked) const {
-    if (told_.empty()) {
-      return {};
-    }
-    std::error_code ignored;
-    std::string known = "\n";
-    if (fs::exists(told_, ignored)) {
-      TRY(const std::string text, sys::read_input(told_, kMaxToldBytes, "history check"));
-      known += text;
-    }
-    std::string added;
+  std::string file_;
+  std::string lines_ = {};
+};
+
+// What Alertmanager takes at /api/v2/alerts.
+cli::Json alerts_of(const std::vector<HistoryFinding>& findings) {
+  cli::Json alerts = cli::Json::array();
+  for (const HistoryFinding& finding : findings) {
+    const SeriesChange& first = finding.changes.front();
+    alerts.push_back({{"labels",
+                       {{"alertname", "ChokepointSlower"},
+                        {"subject", history::text_of(first.series.subject)},
+                        {"metric", first.series.metric}}},
+                      {"annotations", {{"summary", headline_of(finding)}}},
+                      {"startsAt", sys::rfc3339(first.change.first_bad_ns)}});
+  }
+  return alerts;
+}
+
+class HistoryCheckCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override {
+    return {
+        .name = "history check",
+        .purpose = "for cron: exit code 3 if something became worse lately",
+        .description =
+            "Prints what became worse, a line each, and exits with 3. With --told FILE each "
+            "finding is told once. With --notify it is sent to an HTTP server, too; what could "
+            "not be sent is told again the next time.",
+        .examples = {{"chokepoint history check --since 24h", "what became worse since yesterday"},
+                     {"chokepoint history check --told /var/lib/chokepoint/told --notify "
+                      "http://alerts:9093/api/v2/alerts --notify-as alertmanager",
+                      "each finding once, to Alertmanager"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    flags_.define(flags);
+    flags.group("Who is told")
+        .option("told", &told_, "FILE", "leave out what is in this file, and add what is told")
+        .option("notify", &notify_, "URL", "send the findings there, by HTTP POST")
+        .choice("notify-as", &form_, {"document", "alertmanager"},
+                "what is sent: what --json prints, or alerts for Alertmanager");
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(Told told, Told::read(told_));
+    TRY(Looked looked, look(flags_, context));
     std::erase_if(looked.findings, [&](const HistoryFinding& finding) {
-      const std::string line = cli::printable(key_of(finding)) + "\n";
-      const bool is_told = known.contains("\n" + line);
-      added += is_told ? "" : line;
-      return is_told;
+      return !finding.is_worse || told.has(finding);
     });
-    if (added.empty()) {
+    if (context.json) {
+      print_document(context, looked);
+    } else {
+      print_findings(context, looked.findings);
+    }
+    if (looked.findings.empty()) {
+      return cli::ExitCode::Done;
+    }
+    TRY(notify(looked, context));
+    TRY(told.add(looked.findings));
+    return cli::ExitCode::Found;
+  }
+
+ private:
+  Result<> notify(const Looked& looked, const cli::Context& context) const {
+    if (notify_.empty()) {
       return {};
     }
-    TRY(const std::unique_ptr<cli::Output> file, cli::open_file(told_));
-    file->write(known.substr(1) + added);
-    return file->finish();
+    constexpr std::chrono::seconds kPatience{10};
+    constexpr std::size_t kMostAnswerBytes = 64 << 10;
+    constexpr int kRedirection = 300;
+    TRY(const net::HttpPlace place, net::parse_http(notify_, net::HttpPlace().port));
+    const std::string body =
+        (form_ == "alertmanager" ? alerts_of(looked.findings) : full_document(context, looked))
+            .dump(-1, ' ', false, cli::Json::error_handler_t::replace);
+    TRY(const net::HttpAnswer answer,
+        net::exchange(place, {.method = "POST", .content_type = "application/json", .body = body},
+                      kMostAnswerBytes, net::Deadline::of(kPatience)));
+    if (answer.status >= kRedirection) {
+      return fail(ErrorKind::Refused, "--notify", notify_,
+                  fmt::format("answers with status {}", answer.status), "see the server's log");
+    }
+    return {};
   }
 
   LookFlags flags_;
   std::string told_;
+  std::string notify_;
+  std::string form_ = "document";
 };
 
 // Of a run's folder its rows; of a record of probes and of documents those of each test.
