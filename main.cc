@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   const cli::Program program{
       .name = "chokepoint",
       .version = CHOKEPOINT_VERSION,
-      .purpose = "finds what holds a distributed training job back",
+      .purpose = "finds what slows a distributed training job down",
       .sections =
           {
               {.title = "Before a job", .commands = before_a_job()},
@@ -93,7 +93,8 @@ int main(int argc, char** argv) {
                             install::install_command()}},
           },
       .quick_start = {{"chokepoint doctor", "is this host ready?"},
-                      {"chokepoint run torchrun … train.py", "on each node: train, and be watched"},
+                      {"chokepoint run torchrun … train.py",
+                       "on each node: start the training, and record it"},
                       {"chokepoint collect gpu[1-2]:DIR", "bring the nodes' records together"},
                       {"chokepoint diagnose", "what held the newest run back, and what to change"}},
       .run_names = analysis::run_names,

@@ -83,7 +83,7 @@ std::string place_text(const char* what, const Where& where) {
                               : fmt::format("the {} from {}", what, where.from);
   }
   return where.direction == "both"
-             ? fmt::format("the {} between {} and {} (both ways)", what,
+             ? fmt::format("the {} between {} and {} (both directions)", what,
                            std::min(where.from, where.to), std::max(where.from, where.to))
              : fmt::format("the {} from {} to {}", what, where.from, where.to);
 }
@@ -143,7 +143,7 @@ std::string sentence_of(const Diagnosis& diagnosis) {
   const bool is_blind = !diagnosis.accounting && diagnosis.verdict.cause == Cause::None &&
                         diagnosis.verdict.verdict == VerdictClass::Unknown;
   if (is_blind) {
-    return fmt::format("the {} tell too little to say where the time went",
+    return fmt::format("the {} contain too little to say where the time went",
                        diagnosis.nodes.empty() && !diagnosis.given.empty() ? "files" : "records");
   }
   const bool is_doubtful = diagnosis.verdict.verdict != VerdictClass::Unknown &&

@@ -149,7 +149,8 @@ Inquiry examined(const RunData& run, const DiagnoseOptions& options) {
   const bool is_alone = inquiry.phases.source == PhaseSource::Alone && !is_rdma;
   if (inquiry.phases.source != PhaseSource::Library && !is_alone) {
     diagnosis.missing.emplace_back(
-        "the library's messages were not seen: a rank that arrives late may look like computing");
+        "the library's messages were not seen: a rank that arrives late may be counted as "
+        "computing");
     if (has_nccl(run)) {
       diagnosis.missing.emplace_back(
           "NCCL's plugin recorded when ranks arrived for too few whole steps: set "
@@ -158,8 +159,9 @@ Inquiry examined(const RunData& run, const DiagnoseOptions& options) {
   }
   if (inquiry.phases.unattributed.ms > 0) {
     diagnosis.missing.emplace_back(
-        "NCCL was not asked for kernels, and tells of some ranks nothing else: who of them arrives "
-        "late is not known; set CHOKEPOINT_NCCL_EVENTS=proxies,steps,kernels in the job's "
+        "NCCL was not asked for kernel events, and reported nothing else about some ranks: which "
+        "of them arrives late is not known; set CHOKEPOINT_NCCL_EVENTS=proxies,steps,kernels in "
+        "the job's "
         "environment");
   }
   inquiry.limit_timeline = limit_timeline_of(run, inquiry.clocks, inquiry.phases.communicating);

@@ -408,8 +408,9 @@ void remark_nvlink(const DiagnosisInput& input, Verdict& computing) {
     }
   }
   if (!busiest.gpu.empty()) {
-    computing.evidence.push_back({"went by NVLink, each way at most, on GPU " + busiest.gpu,
-                                  busiest.gb_per_s, "GB/s", "gpu.nvlink_* of " + busiest.node});
+    computing.evidence.push_back(
+        {"went by NVLink, in each direction at most, on GPU " + busiest.gpu, busiest.gb_per_s,
+         "GB/s", "gpu.nvlink_* of " + busiest.node});
   }
   if (busiest.links) {
     computing.evidence.push_back(

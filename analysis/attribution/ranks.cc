@@ -142,10 +142,9 @@ Verdict* sending_host(const NodeData& node, Findings& findings) {
 void add_late(const DiagnosisInput& input, Findings& findings) {
   if (input.phases.unattributed.ms > 0) {
     findings.hints.push_back(
-        {fmt::format(
-             "exchanges waited, with nothing under way and without a word from NCCL on when "
-             "ranks {} came: only kernel events tell",
-             joined(input.phases.unattributed.ranks)),
+        {fmt::format("exchanges waited, no data were under way, and NCCL did not report when ranks "
+                     "{} came: only kernel events show that",
+                     joined(input.phases.unattributed.ranks)),
          input.phases.unattributed.ms, "ms a step", "collectives of all nodes"});
   }
   if (input.phases.waiting_ms() <= 0) {
@@ -180,7 +179,7 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
     verdict.evidence.insert(
         verdict.evidence.begin(),
         {fmt::format("ranks {} come late together; which of them the others wait for inside the "
-                     "host, only NCCL's kernel events tell",
+                     "host, only NCCL's kernel events show",
                      joined(ranks)),
          static_cast<double>(ranks.size()), "ranks", "collectives of all nodes"});
   }

@@ -145,7 +145,7 @@ void add_view(const RdmaSigns& signs, std::vector<Evidence>& evidence) {
                         signs.view.waited_ns / 1e6 / signs.steps, "ms a step", "RoCE packets"});
   }
   if (const RoceDirection* direction = signs.view.most_marked()) {
-    evidence.push_back({"packets marked on the way (ECN)", 100 * direction->markedness(),
+    evidence.push_back({"packets marked on the path (ECN)", 100 * direction->markedness(),
                         "% of all", rows(*direction)});
   }
 }

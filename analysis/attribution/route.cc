@@ -439,7 +439,7 @@ void remark_family(const RunData& run, Verdict& verdict) {
   if (!has_data_over(run, other)) return;
   verdict.evidence.push_back(met(*meeting));
   verdict.evidence.push_back(
-      {.what = fmt::format("their data go over {}, which nobody asked for", name_of_family(other)),
+      {.what = fmt::format("their data go over {}, which was not asked for", name_of_family(other)),
        .from = "connections"});
 }
 

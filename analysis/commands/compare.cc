@@ -220,7 +220,7 @@ cli::Summary CompareCommand::summary() const {
               "Shows one row per setup. Runs with the same labels are repetitions and are "
               "averaged, with their spread. Each row has sample throughput, scaling factor, "
               "network throughput and volume, step time and verdict. Significant differences from "
-              "the baseline row are flagged, with the part of the step that grew. A DIR is a run's "
+              "the baseline row are marked, with the part of the step that grew. A DIR is a run's "
               "folder, or a folder that contains runs' folders.\n\n"
               "Figures: samples_per_s, scaling_factor, network_mbps, volume_bytes, step_ms, "
               "median_step_ms, p99_step_ms, duration_s, epoch_s, lost_ms, input_ms, storage_ms, "
@@ -251,7 +251,7 @@ void CompareCommand::define(cli::Flags& flags) {
       .option(
           "metric", &metric_, "FIGURE",
           "figure to test for differences; default: throughput if all runs have it, else the step")
-      .percent("least", &least_percent_, "never flag differences below this")
+      .percent("least", &least_percent_, "never mark differences below this")
       .option("samples-label", &samples_label_, "KEY",
               "label with the number of samples per step of the job")
       .toggle("exit-code", &exit_code_,

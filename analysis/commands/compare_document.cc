@@ -134,7 +134,7 @@ struct Fields<analysis::ShownFigure> {
   static constexpr FieldList kList{
       field("key", &F::key, "as options and documents name it"),
       field("title", &F::title, "of a column"), field("unit", &F::unit, "of its values"),
-      field("better", &F::better, "which way is better; null: neither")};
+      field("better", &F::better, "which direction of a change is better; null: neither")};
 };
 
 template <>

@@ -157,7 +157,7 @@ Result<std::vector<ComparedRun>> recorded_probes(const RunFolder& place) {
   }
   if (runs.empty()) {
     return fail(ErrorKind::NotFound, "", place.path, "holds no probe that can be compared",
-                "'chokepoint record show' tells what it holds");
+                "'chokepoint record show' shows what it holds");
   }
   return runs;
 }

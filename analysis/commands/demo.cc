@@ -30,16 +30,15 @@ Result<cli::ExitCode> run_as_typed(const cli::CommandFactory& make,
 class Demo final : public cli::Command {
  public:
   cli::Summary summary() const override {
-    return {
-        .name = kDemo,
-        .purpose = "diagnose a recorded run that this program carries",
-        .description =
-            "Unpacks the records of a small training on two hosts into a folder, diagnoses it as "
-            "a job of your own would be, and writes its page. Needs neither a network nor "
-            "rights, and takes a second.",
-        .examples = {{"chokepoint demo", "into ./chokepoint-demo"},
-                     {"chokepoint demo --out /tmp/demo", "elsewhere"}},
-        .json = false};
+    return {.name = kDemo,
+            .purpose = "diagnose a recorded run that this program contains",
+            .description =
+                "Unpacks the records of a small training on two hosts into a folder, diagnoses it "
+                "like any other run, and writes its page. Needs no network and no privilege, and "
+                "takes a second.",
+            .examples = {{"chokepoint demo", "into ./chokepoint-demo"},
+                         {"chokepoint demo --out /tmp/demo", "elsewhere"}},
+            .json = false};
   }
 
   void define(cli::Flags& flags) override {
@@ -59,7 +58,8 @@ class Demo final : public cli::Command {
     fmt::print(
         context.out,
         "A training by PyTorch on two hosts, recorded by 'chokepoint run'. What gpu1 sends to gpu2 "
-        "is held far\nbelow its card's speed, which nobody told chokepoint. What it says:\n\n");
+        "is limited to far\nless than its card's speed; chokepoint has to find that out. Its "
+        "verdict:\n\n");
     context.out.flush();
     const std::string page = (fs::path(folder_) / kDemoPage).string();
     TRY(run_as_typed(diagnose_command(), {folder_}, context));

@@ -50,17 +50,16 @@ cli::Summary DiagnoseCommand::summary() const {
           "changed.\n\n"
           "If the data are not sufficient, the verdict is 'unknown', and the missing data are "
           "listed. A run that no link, path or host slows down is 'compute'.\n\n"
-          "With --confirm the verdict is put to the test once the job is over: probes over the "
-          "path in question and beside it, of the host's processors or its storage, the collective "
-          "without the job. Each runs where a rank ran, by the 'chokepoint serve' of that host, "
-          "within a bound of time and rate. The result is kept beside the run, as "
-          "confirmation.json; the confidence follows it. For an unknown verdict the tests look "
-          "for the cause. A job that still runs is tested only where 'run --allow-probes' on every "
-          "node allowed that, within the share that it gives.\n\n"
-          "With --with and without DIR there is no record: the run is what the other tools' files "
-          "say: the dumps that a watchdog left of a job that hangs, traces of PyTorch's profiler, "
-          "the table of a benchmark, what the job printed. The newest run here is not looked for "
-          "then.\n\n"
+          "With --confirm the verdict is tested after the job has ended: by probes of the path and "
+          "of paths for comparison, of processors or storage, or by the job's collective without "
+          "the job. The tests run on the job's hosts by their 'chokepoint serve', within limits of "
+          "time and rate. The result is kept in the run's folder, as confirmation.json, and "
+          "changes the confidence. For an unknown verdict the tests search for the cause. A job "
+          "that still runs is tested only if every node's 'run' had --allow-probes, and within the "
+          "share given there.\n\n"
+          "With --with and without DIR no record is used, and the verdict comes from the files of "
+          "other tools alone: dumps of a job that hangs, traces of PyTorch's profiler, the table "
+          "of a benchmark, the job's output.\n\n"
           "The exit code is 0 for any result; with --exit-code it is 3 if a bottleneck was found, "
           "that is for every verdict but 'compute' and 'unknown', and for wrong results of a "
           "benchmark.",
@@ -68,11 +67,11 @@ cli::Summary DiagnoseCommand::summary() const {
           {"chokepoint diagnose runs/a", "five lines about the run in runs/a"},
           {"chokepoint diagnose runs/a --all", "with all accounts, evidence and runners-up"},
           {"chokepoint diagnose runs/a --ceiling before.json",
-           "beside what 'chokepoint probe tcp HOST --json' printed before the run"},
+           "compared with what 'chokepoint probe tcp HOST --json' printed before the run"},
           {"chokepoint diagnose runs/a --confirm --key-file KEY",
            "tested on the job's hosts, each of which runs 'chokepoint serve --key-file KEY'"},
           {"chokepoint diagnose runs/a --with dumps --with sacct.txt --all",
-           "beside PyTorch's dumps and Slurm's accounts of the same job"},
+           "together with PyTorch's dumps and Slurm's accounts of the same job"},
           {"chokepoint diagnose --with dumps",
            "why a job hangs, by PyTorch's dumps alone: docs/guide/hangs.md"},
           {"chokepoint diagnose --with trace*.json",

@@ -246,7 +246,7 @@ class ExplainCommand final : public cli::Command {
         .purpose = "what a verdict or a check means, what shows it, and what to do",
         .description =
             "Explains a class or a cause of verdicts, as 'lan-bandwidth' or 'gloo-credit': what "
-            "it means, what it goes with, what would show that it is wrong, and what to "
+            "it means, which evidence belongs to it, what would show that it is wrong, and what to "
             "change; a check of doctor or preflight, as 'nic.rings': when it passes, and what "
             "it is otherwise; and a known trap, as 'small-shm': its sign, the check that sees it, "
             "and where it was reported. Without a name, all are listed.",

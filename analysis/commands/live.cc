@@ -136,36 +136,35 @@ cli::Summary LiveCommand::summary() const {
       .name = "live",
       .purpose = "all nodes of a running job: steps, throughput, and the verdict so far",
       .description =
-          "Shows a run while it goes on: the verdict so far with its reason and advice, the newest "
+          "Shows a run while its job runs: the verdict so far with its reason and advice, the "
+          "newest "
           "steps, and for each node how long they take, how long its ranks wait for others, what "
           "is sent and received, what is retransmitted, round trips, the busiest core, and GPUs. "
-          "The records are read where they lie: in a folder that the nodes share, or those of "
-          "this host. Where no folder is shared, give the addresses at which 'run --metrics' "
+          "The records are read in a folder that the nodes share, or on this host. If no folder is "
+          "shared, give the addresses at which 'run --metrics' "
           "serves each node's figures; these give no verdict.\n\n"
-          "Keys: q quits, space pauses, arrows scroll where there are more nodes than rows. It "
-          "ends "
-          "with the run, and shows the verdict then. Where standard output is no terminal it "
-          "prints a line at a time, with --json a document a line.",
+          "Keys: q quits, space pauses, arrows scroll if there are more nodes than rows. It ends "
+          "with the run, and then shows the verdict. If standard output is no terminal, it prints "
+          "one line for each reading, with --json one document for each.",
       .examples = {
           {"chokepoint live", "the newest run in chokepoint-runs"},
           {"chokepoint live /shared/runs/812", "the run of all nodes in a shared folder"},
           {"chokepoint live gpu[1-4]:9464", "four nodes under 'run --metrics :9464'"},
-          {"chokepoint live --once", "how the run does now, as text"},
+          {"chokepoint live --once", "the state of the run now, as text"},
           {"chokepoint live --json --interval 10s", "a document every ten seconds, a line each"}}};
 }
 
 void LiveCommand::define(cli::Flags& flags) {
   flags
       .positional("DIR", &places_,
-                  "the run's folder or its name in chokepoint-runs, several where its nodes have "
-                  "one each; or "
-                  "HOST:PORT of their metrics; default: the newest run here",
+                  "the run's folder or its name in chokepoint-runs, several if its nodes have one "
+                  "each; or HOST:PORT of their metrics; default: the newest run here",
                   false)
       .a_run();
   flags.group("What to show")
-      .option("interval", &every_, "TIME", "time between two looks")
+      .option("interval", &every_, "TIME", "time between two readings")
       .formerly("every")
-      .toggle("once", &once_, "look once and end");
+      .toggle("once", &once_, "read once and end");
   define_judging(flags, options_);
 }
 

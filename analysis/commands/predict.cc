@@ -349,7 +349,7 @@ cli::Summary PredictCommand::summary() const {
           "everything that was not given.\n\n"
           "With --upgrade it compares links by price: the time that each saves per run, and the "
           "cost of a saved hour. With --gpu-memory it says whether the job fits into a GPU, and "
-          "with --check how near predictions of recorded runs come to what was measured.",
+          "with --check how accurate predictions of recorded runs are.",
       .examples = {
           {"chokepoint predict --parameters 708M --type bf16 --ranks 2 --steps 1108 "
            "--single-time 498.37 --link 25GB/s",

@@ -78,9 +78,11 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
 
 void define_network(cli::Flags& flags, PredictFlags& given) {
   flags.group("The network")
-      .option("link", &given.link, "RATE", "rate of the slowest link, one way: 10G, 25GbE, 25GB/s")
-      .option("intra-link", &given.intra_link, "RATE",
-              "rate of a rank's link inside its host, one way: NVLink, PCIe, shared memory")
+      .option("link", &given.link, "RATE",
+              "rate of the slowest link, in one direction: 10G, 25GbE, 25GB/s")
+      .option(
+          "intra-link", &given.intra_link, "RATE",
+          "rate of a rank's link inside its host, in one direction: NVLink, PCIe, shared memory")
       .option("nics", &given.nics, "N", "NICs of a host, each of --link's rate; default: 1")
       .option("throughput", &given.throughput, "RATE",
               "instead: what 'probe tcp' or another test measured over one connection")
@@ -107,7 +109,7 @@ void define_network(cli::Flags& flags, PredictFlags& given) {
               "a link to compare with, and its price: 5GbE=41000, switch:10G=60000, 2x10GbE=9000")
       .option("runs", &given.runs, "N", "number of runs that share the cost; default: 1")
       .option("hour-price", &given.hour_price, "PRICE", "price of one hour of all ranks")
-      .group("Predictions held against runs")
+      .group("Predictions compared with runs")
       .toggle("check", &given.is_check,
               "show what was predicted of each RUN beside what was measured: from its own "
               "computing and link by the models alone, from the run of --from, or from figures");
@@ -250,7 +252,7 @@ Result<> refuse_unchecked(const PredictFlags& given) {
               {"--optimizer", !given.optimizer.empty()},
               {"--recompute", given.is_recomputed},
               {"--measured-time", given.measured_time.count() > 0}},
-             "is not held against runs", "leave it out, or --check"));
+             "is not compared with runs", "leave it out, or --check"));
   const std::initializer_list<Given> spread{{"--ranks", !given.ranks.empty()},
                                             {"--nodes", !given.nodes.empty()}};
   if (!given.from.empty()) {

@@ -24,7 +24,7 @@ class SendCommand final : public cli::Command {
             .purpose = "writes a run's records to standard output, for 'collect'",
             .description =
                 "Writes a copy of each record in a run's folder to standard output, with its size "
-                "and hash: what 'chokepoint collect' starts on other hosts. A record that is being "
+                "and hash. 'chokepoint collect' starts it on other hosts. A record that is being "
                 "written is copied as it is at one moment.",
             .examples = {{"chokepoint record send runs/a >a.records", "all records of runs/a"}},
             .json = false};
@@ -34,7 +34,8 @@ class SendCommand final : public cli::Command {
     flags.positional("DIR", &folder_, "the run's folder; default: the newest run here", false)
         .a_run();
     flags.group("What is there")
-        .option("have", &have_, "NAME=BYTES:HASH", "a record that the reader has the beginning of");
+        .option("have", &have_, "NAME=BYTES:HASH",
+                "a record whose beginning the reader has already");
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {

@@ -116,7 +116,8 @@ cli::Summary ReportCommand::summary() const {
           "account of every step, a timeline of all nodes, connections, hosts and paths with their "
           "limits, probes compared with the job's throughput, what was not measured, and the "
           "source of every number.\n\n"
-          "With --with and without DIR the run is what the other tools' files say.\n\n"
+          "With --with and without DIR no record is used: the page shows the files of other tools "
+          "alone.\n\n"
           "Without -o the page is written to the run's folder as report.html. The file's extension "
           "selects the format: .html, .md (for a ticket), .txt, .json; --format overrides it.",
       .examples = {{"chokepoint report runs/a", "the page runs/a/report.html"},

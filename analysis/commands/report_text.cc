@@ -83,7 +83,7 @@ Section run_of(const Report& report) {
                              math::format_ms(*steps.median_ms)));
   }
   add("sent", or_unknown(run.volume.sent_bytes, "bytes"));
-  add("network of the busiest node, both ways", or_unknown(network_mbps(run), "mbps"));
+  add("network of the busiest node, both directions", or_unknown(network_mbps(run), "mbps"));
   return section;
 }
 

@@ -81,7 +81,7 @@ std::unexpected<Error> several_runs(const std::string& folder,
   return fail(ErrorKind::Usage, "", folder,
               fmt::format("holds {} runs, the newest first: {}{}", runs.size(),
                           fmt::join(names, ", "), runs.size() > kMaxNamed ? ", …" : ""),
-              "give one of them; 'chokepoint runs' tells more about each");
+              "give one of them; 'chokepoint runs' shows more about each");
 }
 
 }  // namespace
@@ -374,13 +374,13 @@ void define_judging(cli::Flags& flags, DiagnoseOptions& options) {
 void define_given(cli::Flags& flags, GivenFiles& files) {
   flags
       .option("ceiling", &files.ceilings, "FILE",
-              "what a probe or an RDMA test of these hosts printed with --json: a limit that the "
-              "job is held against, as those in its record are")
+              "what a probe or an RDMA test of these hosts printed with --json: a limit with which "
+              "the job is compared, like those in its record")
       .option("with", &files.with, "FILE",
               "what another tool wrote of the same job, or a folder of such files: dumps of "
               "PyTorch's Flight Recorder, traces of its profiler, NCCL Inspector's and RAS's "
-              "output, sacct's, nccl-tests' and perftest's, the job's own log; without DIR the run "
-              "is what these say");
+              "output, sacct's, nccl-tests' and perftest's, the job's own log; without DIR the "
+              "verdict comes from these files alone");
 }
 
 Result<> check_judging(const DiagnoseOptions& options) {

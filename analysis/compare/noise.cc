@@ -91,7 +91,7 @@ void compare_steps(const Sides& sides, Figure metric, double confidence, Differe
     return;
   }
   if (!is_of_steps(metric)) {
-    difference.why_no_test = "one run each, and no steps to tell this figure's noise";
+    difference.why_no_test = "one run each, and no steps that would show this figure's noise";
     return;
   }
   if (fewest < kMinSteps) {

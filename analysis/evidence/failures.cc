@@ -201,7 +201,7 @@ class Failures {
     if (silent.size() == 1) {
       claim.rank = silent.front();
       claim.what =
-          fmt::format("{} ranks waited for others in vain, and rank {} tells of nothing: \"{}\"",
+          fmt::format("{} ranks waited for others in vain, and rank {} reports nothing: \"{}\"",
                       failed_.size(), silent.front(), first.text);
     } else {
       claim.about = Claim::About::NoneMissing;

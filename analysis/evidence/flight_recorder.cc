@@ -171,7 +171,7 @@ class Dump {
       return malformed(evidence_.file, "is a Flight Recorder's dump without any process group");
     }
     if (!own_.rank) {
-      evidence_.left_out.emplace_back("its name has no number, so nobody knows whose dump it is");
+      evidence_.left_out.emplace_back("its name has no number, so its rank is not known");
     }
     own_.leaves_sequence = leaves_sequence(keys_);
     evidence_.ranks.push_back(std::move(own_));

@@ -317,7 +317,7 @@ class JobLog {
     if (found_.failures.empty() && found_.ends.empty() && states_.empty() && nccl_.is_empty() &&
         found_.printed.empty()) {
       return malformed(found_.file,
-                       "tells of no failure, nor of NCCL, nor of steps and their time");
+                       "has no failure, no lines of NCCL, and no steps with their time");
     }
     if (left_out_ > 0) {
       found_.left_out.push_back(std::to_string(left_out_) + " lines of failures are not read");

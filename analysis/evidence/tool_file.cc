@@ -81,7 +81,7 @@ std::unexpected<Error> unknown(const std::string& file) {
   return fail(ErrorKind::Malformed, "", file, "is of no kind that is read here",
               "give dumps of PyTorch's Flight Recorder, traces of its profiler, files of NCCL "
               "Inspector or RAS, output of sacct -P, sacct --json, nccl-tests or perftest, a "
-              "job's log that tells of a failure or of steps and their time, or a document of a "
+              "job's log with a failure or with steps and their time, or a document of a "
               "probe");
 }
 

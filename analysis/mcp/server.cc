@@ -25,11 +25,11 @@ constexpr int kFreshMs = 3'600'000;
 constexpr std::size_t kMaxDocumentBytes = std::size_t{64} << 20;
 
 constexpr const char* kInstructions =
-    "chokepoint tells what holds a distributed training job back, from records of its runs. Begin "
+    "chokepoint shows what holds a distributed training job back, from records of its runs. Begin "
     "with `runs` for the runs that are there and `diagnose` for what held one back; a run is named "
     "by its folder, by its name, or as `latest`. `explain` says what a verdict, a cause or a check "
-    "means, `predict` what another network would change, `compare` puts runs side by side, "
-    "`checks` looks at this host. Unknown values are null. All tools only read.";
+    "means, `predict` what another network would change, `compare` shows runs side by side, "
+    "`checks` checks this host. Unknown values are null. All tools only read.";
 
 std::unexpected<Refusal> refusal(const Request& request, Code code, std::string text,
                                  Json data = nullptr) {

@@ -93,7 +93,8 @@ std::string how_known(const ClockLink& link, const std::string& who) {
   }
   if (!link.is_one_way) return {};
   return fmt::format(
-      "clocks of {} are only known to {}: packets that both saw went one way only, so half of the "
+      "clocks of {} are only known to {}: packets that both saw went in one direction only, so "
+      "half of the "
       "round trip is taken",
       who, error);
 }
@@ -115,7 +116,7 @@ std::vector<std::string> remarks_on(const ClockLink& link, const NodeData& first
   const auto awry_ns = static_cast<double>(link.map.shift_ns(first.span.start_ns) - *wall_ns);
   if (std::abs(awry_ns) > kMaxWallErrorNs) {
     remarks.push_back(
-        fmt::format("wall clocks of {} are {} apart; packets that both saw are believed", who,
+        fmt::format("wall clocks of {} are {} apart; packets that both saw are used instead", who,
                     time_text(std::abs(awry_ns))));
   }
   return remarks;

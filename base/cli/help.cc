@@ -124,8 +124,8 @@ std::string overview(const Program& program, const std::vector<Registered>& comm
   text += quick_start(program.quick_start, width);
   text += command_list(commands, width);
   text += fmt::format(
-      "\n'{0} COMMAND --help' explains a command, with examples. What prints a result knows\n"
-      "--json. '{0} completion bash|zsh|fish' prints what your shell needs.\n\n"
+      "\n'{0} COMMAND --help' explains a command, with examples. Commands that print a\n"
+      "result have --json. '{0} completion bash|zsh|fish' prints the file for your shell.\n\n"
       "Exit codes: 0 done, nothing wrong found; 1 the work failed; 2 wrong usage; 3 done, and a\n"
       "check failed or a bottleneck was found; 130 interrupted.\n",
       program.name);

@@ -150,7 +150,7 @@ Result<std::string> FrameReader::opened(std::string body) {
                 "give both the same file with --key-file; is this the right host?");
   }
   return malformed(
-      fmt::format("a {} was changed on its way, or is not the next one", name_of(type_)));
+      fmt::format("a {} was changed in transit, or is not the next one", name_of(type_)));
 }
 
 Result<Message> FrameReader::read_body() {

@@ -38,7 +38,7 @@ std::string_view next_step_of(int code) {
     case kPeerAccessUnsupported:
       return {};
     default:
-      return "'nvidia-smi' and 'dmesg' may tell more";
+      return "'nvidia-smi' and 'dmesg' may show more";
   }
 }
 

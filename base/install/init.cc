@@ -86,11 +86,10 @@ class Init final : public cli::Command {
         .name = kInit,
         .purpose = "make this host a peer: a key, defaults and the service",
         .description =
-            "Makes a key that hosts which test one another share, and a file of defaults that "
-            "names it, so that no command needs --key-file. As root they lie in /etc, with a "
-            "service for "
-            "systemd that runs 'chokepoint serve' without any right; else in ~/.config. What is "
-            "there already is kept.\n\n"
+            "Makes a key, which all hosts that test each other need, and a file of defaults "
+            "that names the key, so that no command needs --key-file. Run by root, it puts "
+            "them into /etc, and adds a service for systemd that runs 'chokepoint serve' "
+            "without any privilege; else into ~/.config. Files that exist are kept.\n\n"
             "Every host needs the same key: give it the first one's by --key-file.",
         .examples = {{"sudo chokepoint init", "on the first host"},
                      {"sudo cat /etc/chokepoint.key | ssh gpu2 sudo chokepoint init --key-file -",

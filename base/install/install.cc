@@ -147,17 +147,17 @@ class Install final : public cli::Command {
   cli::Summary summary() const override {
     return {
         .name = kInstall,
-        .purpose = "put this program, its manual and shell completion in place on this host",
+        .purpose = "install this program, its manual and shell completion on this host",
         .description =
-            "Copies the program to PREFIX/bin, what it carries to PREFIX/lib/chokepoint, its "
-            "manual "
+            "Copies the program to PREFIX/bin, the files that it contains to "
+            "PREFIX/lib/chokepoint, its manual "
             "pages and the completion of bash, zsh and fish to PREFIX/share. PREFIX is /usr/local "
-            "for root, else ~/.local. The same files are replaced where they are there already.\n\n"
-            "The program runs without it: one file, copied anywhere.",
+            "for root, else ~/.local. Files of an earlier installation are replaced.\n\n"
+            "The program also runs without installation: copy its one file.",
         .examples = {{"./chokepoint install", "for yourself, in ~/.local"},
                      {"sudo ./chokepoint install --allow-capture",
                       "for all users of this host, who may capture packets then"},
-                     {"sudo chokepoint install --remove", "take it away again"}},
+                     {"sudo chokepoint install --remove", "remove it again"}},
         .json = false};
   }
 
@@ -166,7 +166,7 @@ class Install final : public cli::Command {
     flags.group("Installation")
         .toggle("allow-capture", &allow_capture_,
                 "let every user of this host capture packets; for root")
-        .toggle("remove", &remove_, "remove what an installation there has put in place");
+        .toggle("remove", &remove_, "remove the files of an installation there");
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {

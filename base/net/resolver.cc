@@ -29,7 +29,7 @@ Error resolver_error(int code, const std::string& name) {
     error.kind = ErrorKind::Timeout;
     error.next_step = "is the name server reachable? 'getent hosts " + name + "' asks it";
   } else {
-    error.next_step = "is the name right? 'getent hosts " + name + "' asks the same way";
+    error.next_step = "is the name right? 'getent hosts " + name + "' makes the same query";
   }
   return error;
 }

@@ -375,7 +375,8 @@ class CaptureCommand final : public cli::Command {
             "Without --time or --count a live capture runs until Ctrl-C, which prints the "
             "results and ends with exit code 130. Needs CAP_NET_RAW to open an interface; files "
             "need "
-            "no privilege. Packets are read without any: as root by the user nobody.",
+            "no privilege. The process that reads packets has none; started by root, it runs as "
+            "the user nobody.",
         .examples = {{"chokepoint capture -i eth0", "the flows over eth0, until Ctrl-C"},
                      {"chokepoint capture -i eth0 --time 10 --json port 29500",
                       "ten seconds of one port, as JSON"},

@@ -37,8 +37,9 @@ class MarkCommand final : public cli::Command {
         .name = "mark",
         .purpose = "a step mark from inside a job",
         .description =
-            "Tells the 'chokepoint run' that watches this job that a step begins now; the previous "
-            "step ends. Other names than 'step' become events in the record. It never waits.\n\n"
+            "Marks the beginning of a step for the 'chokepoint run' that watches this job; the "
+            "previous step ends. Other names than 'step' become events in the record. It never "
+            "waits.\n\n"
             "A training script must not fail because it is not watched: in that case a line on "
             "standard error says so, and the exit code is 0, unless --required is given.",
         .examples = {{"chokepoint mark", "a step begins"},

@@ -101,10 +101,11 @@ class RunCommand final : public cli::Command {
             "All data are stored in a run record, one file per node; the nodes of a run may share "
             "a folder, and need no connection to each other.\n\n"
             "The command has the same terminal, signals and output as without chokepoint, and its "
-            "exit status is passed on. If chokepoint dies, the job continues. Without permission "
+            "exit status is passed on. If chokepoint is killed, the job continues. Without "
+            "permission "
             "to capture packets (CAP_NET_RAW) everything else is still recorded. If the record "
-            "cannot be written, the command is started all the same, and a line says that it is "
-            "not watched; with --strict it is not started.\n\n"
+            "cannot be written, the command is started without being watched, and a line says so; "
+            "with --strict it is not started.\n\n"
             "Steps are found in the job's output, in marks ('chokepoint mark'), in its collectives "
             "or, without any of these, in the period of its traffic.",
         .examples = {{"chokepoint run --out runs/a -- torchrun --nproc-per-node 1 train.py",
@@ -124,7 +125,7 @@ class RunCommand final : public cli::Command {
   void define(cli::Flags& flags) override {
     flags.group("Record")
         .option("out", &folder_, "DIR",
-                "the run's folder; default: one in 'chokepoint-runs' that the job names")
+                "the run's folder; default: one in 'chokepoint-runs', named after the job")
         .toggle("append", &may_append_, "add to the earlier run that DIR holds")
         .option("node", &node_, "NAME", "name of this node in the record; default: the host name")
         .option("label", &labels_, "KEY=VALUE", "describes this run: setup=2x2, parallelism=TP …")
@@ -172,12 +173,14 @@ class RunCommand final : public cli::Command {
                 "--key-file': at most this share of the job's time and traffic, as in 1%; to be "
                 "given on every node; default: no tests before the job's end")
         .option("stall-after", &stall_after_, "TIME",
-                "tell what holds the job up after so long without a step, and five usual steps")
+                "report that the job stands still, and why, after this time without a step, and at "
+                "least five usual steps")
         .option("on-stall", &stall_hook_, "COMMAND",
-                "run by a shell when the job is found to stand, with CHOKEPOINT_STALL: why")
-        .toggle("stacks", &takes_stacks_,
-                "where the ranks are while the job stands still, into the record: their Python by "
-                "py-spy, if that is in PATH, and what the kernel says; stops no process");
+                "run by a shell when the job stands still; CHOKEPOINT_STALL has the reason")
+        .toggle(
+            "stacks", &takes_stacks_,
+            "record where in the program the ranks are while the job stands still: their Python by "
+            "py-spy, if that is in PATH, and their position in the kernel; stops no process");
     history::define(flags, history_);
     flags.rest("COMMAND", &command_, "the command to start and watch", false);
   }

@@ -205,7 +205,7 @@ void add_volume(std::string& text, const Figures& figures) {
     return math::format_rate(bytes * math::kBits / figures.elapsed_s);
   };
   add(text, "throughput",
-      fmt::format("{} both ways, out {} in {}, over {}", rate(sent + received), rate(sent),
+      fmt::format("{} in both directions, out {} in {}, over {}", rate(sent + received), rate(sent),
                   rate(received), clock_text(figures.elapsed_s)));
 }
 

@@ -41,7 +41,7 @@ nccl::Reader::Owner owner_of(const job::JobProcess& process) {
 std::string version_text(std::uint32_t version) {
   constexpr std::uint32_t kMajor = 10'000;
   constexpr std::uint32_t kMinor = 100;
-  return version == 0 ? "of a version that it does not tell"
+  return version == 0 ? "of an unknown version"
                       : fmt::format("{}.{}.{}", version / kMajor, version / kMinor % kMinor,
                                     version % kMinor);
 }

@@ -31,7 +31,7 @@ constexpr milliseconds kNoteTimeout{1'000};
 constexpr sys::WorkerWords kWords{
     .operation = "watch the job",
     .who = "the process that watches",
-    .gone_step = "somebody killed it, or the kernel did because memory was full",
+    .gone_step = "a user killed it, or the kernel did because memory was full",
     .late = "the record cannot be opened in time",
     .late_step = "see whether its disk answers"};
 
@@ -286,7 +286,7 @@ Result<> WatchProcess::finish(const net::Deadline& deadline) {
   }
   return stage_ == Stage::Sampled
              ? not_watched(ErrorKind::Timeout, "the record is not closed in time", kWords.late_step)
-             : not_watched(ErrorKind::Timeout, "the last look at the job takes too long",
+             : not_watched(ErrorKind::Timeout, "the last reading of the job takes too long",
                            "chokepoint-rec goes on with it, and closes the record then");
 }
 

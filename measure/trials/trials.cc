@@ -178,8 +178,9 @@ class Repeatable final : public cli::Command {
   cli::Summary summary() const override {
     cli::Summary summary = command_->summary();
     summary.description +=
-        "\n\nWith --repeat it runs several times and tells where the mean of each figure lies. A "
-        "list for one option compares its values, --against compares the command line with "
+        "\n\nWith --repeat it runs several times and shows the interval in which the mean of each "
+        "figure lies. A list for one option compares its values, --against compares the command "
+        "line with "
         "another one: in each round every variant runs once, in random order.";
     return summary;
   }

@@ -201,8 +201,8 @@ Ending AgentProtocol::silent() const {
           .error = {.kind = ErrorKind::Timeout,
                     .operation = "wait",
                     .subject = peer_,
-                    .reason = "its agent says nothing any more",
-                    .next_step = "is the host overloaded? 'chokepoint doctor' there tells"}};
+                    .reason = "its agent no longer answers",
+                    .next_step = "is the host overloaded? 'chokepoint doctor' there shows it"}};
 }
 
 Ending AgentProtocol::closed() const {

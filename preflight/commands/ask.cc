@@ -121,16 +121,16 @@ cli::Summary AskCommand::summary() const {
           "probe to a third host, or of that host alone. It prints the document that the test "
           "itself prints with --json. This is how 'diagnose --confirm' tests the hosts of a job, "
           "and each of its tests can be repeated by hand.\n\n"
-          "The server must offer preflight, as one with --key-file does; with --peer or --hosts "
-          "the other hosts need one, too, with the same key. It runs nothing else while another "
-          "preflight or another 'ask' is at it.",
+          "The server must offer preflight, as a server with --key-file does; with --peer or "
+          "--hosts the other hosts need such a server, too, with the same key. It serves one "
+          "preflight or one 'ask' at a time.",
       .examples = {{"chokepoint ask gpu1 tcp --peer gpu2 --key-file KEY",
                     "what TCP carries from gpu1 to gpu2"},
                    {"chokepoint ask gpu1 collective --hosts gpu1,gpu2 --bytes 25M "
                     "--key-file KEY",
                     "an all-reduce of both, led by gpu1"},
                    {"chokepoint ask gpu1 storage --folder /data --key-file KEY",
-                    "what the storage below /data does there"}}};
+                    "the speed of the storage below /data there"}}};
 }
 
 void AskCommand::define(cli::Flags& flags) {
@@ -141,7 +141,7 @@ void AskCommand::define(cli::Flags& flags) {
       .option("hosts", &hosts_, "HOSTS", "of collective and of names: HOST,HOST or gpu[1-2]")
       .option("time,t", &time_, "TIME", "duration")
       .toggle("receive,R", &receive_, "from the peer to HOST")
-      .toggle("both", &both_, "both ways at once")
+      .toggle("both", &both_, "both directions at once")
       .option("streams,P", &streams_, "N", "connections of tcp", 1, 128)
       .option("rate", &rate_, "RATE", "what udp and paths send, and tcp at most")
       .option("bytes", &bytes_, "SIZE", "of a collective")
@@ -150,7 +150,7 @@ void AskCommand::define(cli::Flags& flags) {
       .option("port,p", &port_, "PORT", "control port, of the other hosts, too", 1, 65535)
       .toggle("ipv4,4", &ipv4_, "IPv4 only")
       .toggle("ipv6,6", &ipv6_, "IPv6 only")
-      .option("key-file", &key_file_, "FILE", "the key that its 'chokepoint serve' was given");
+      .option("key-file", &key_file_, "FILE", "the key of its 'chokepoint serve'");
 }
 
 // Checked here by the rules by which the agent checks it.

@@ -93,12 +93,12 @@ class PreflightCommand final : public cli::Command {
 cli::Summary PreflightCommand::summary() const {
   return {
       .name = "preflight",
-      .purpose = "is any host, link, slot or path of a cluster not what it should be?",
+      .purpose = "which hosts, links, slots or paths of a cluster have a fault?",
       .description =
           "Tests every pair of hosts in both directions before a job starts: which hosts answer, "
           "doctor on each host, name lookups, round trips, loss, the largest packet and TCP, in "
-          "rounds in which no host takes part in two tests. Then it repeats what looked slow with "
-          "no other test running, loads many pairs across the cluster at the same time, and tests "
+          "rounds in which no host takes part in two tests. Then it repeats slow tests with no "
+          "other test running, loads many pairs across the cluster at the same time, and tests "
           "RDMA where there is any and a collective operation over all hosts. It reports which "
           "host, port, slot, link or setting is at fault, with the evidence and the next step.\n\n"
           "'chokepoint serve' must run on each host, with the same --key-file; or --launch starts "
@@ -128,7 +128,7 @@ void PreflightCommand::define(cli::Flags& flags) {
       .toggle("ipv4,4", &ipv4_, "IPv4 only")
       .toggle("ipv6,6", &ipv6_, "IPv6 only")
       .group("Agents")
-      .option("key-file", &key_file_, "FILE", "the key that their 'chokepoint serve' was given")
+      .option("key-file", &key_file_, "FILE", "the key of their 'chokepoint serve'")
       .choice("launch", &launcher_, {"none", "ssh", "slurm", "mpirun"},
               "start agents on the hosts; none: 'chokepoint serve' runs there")
       .option("program", &program_, "PATH", "with --launch: the chokepoint to run on those hosts")
@@ -139,17 +139,18 @@ void PreflightCommand::define(cli::Flags& flags) {
               "how long to retry hosts where nothing listens yet; 0: none, with --launch 60 s")
       .group("How thoroughly")
       .toggle("quick", &quick_, "less than a minute for 16 hosts, and not much longer for more")
-      .toggle("thorough", &thorough_, "all pairs, with long tests, whatever it takes")
+      .toggle("thorough", &thorough_, "all pairs, with long tests, however long that takes")
       .option("time,t", &time_limit_, "TIME",
-              "for all of it; pairs that do not fit are left out and reported; 0: with --quick a "
-              "minute, or twice what it should take, else none")
+              "of the whole preflight; pairs that do not fit are left out and reported; 0: with "
+              "--quick a minute, or twice the expected time, else no limit")
       .formerly("time-limit")
-      .option("seed", &seed_, "N", "for the choice of pairs where not all are tested; 0: any", 0,
+      .option("seed", &seed_, "N", "for the choice of pairs if not all are tested; 0: any", 0,
               kMaxSeed)
       .group("How to judge")
-      .option("limits", &limits_file_, "FILE", "what the cluster should be, in TOML")
+      .option("limits", &limits_file_, "FILE", "what the cluster should reach, in TOML")
       .toggle("print-limits", &print_limits_, "print the limits as such a file, and end")
-      .option("baseline", &baseline_file_, "FILE", "what got worse since this (--keep's file)")
+      .option("baseline", &baseline_file_, "FILE",
+              "an earlier result (a file of --keep): reports what became worse")
       .toggle("strict", &showing_.strict, "exit code 3 on warnings, too")
       .group("What to show")
       .toggle("drain-list", &showing_.drain_list,

@@ -95,8 +95,9 @@ void report(JudgeContext& context, HostIndex host, const HostClock& clock) {
       .found = fmt::format("{:+.1f} ms from {}", apart,
                            two ? "the other host's" : "the median of the hosts' clocks"),
       .wanted = fmt::format("{} ms at most", limits.clock_offset_ms),
-      .why = two ? "records are laid side by side by clocks; two hosts cannot tell whose is right"
-                 : "records are laid side by side by clocks, and certificates have dates",
+      .why = two ? "records are compared by these clocks; with two hosts it is not known which one "
+                   "is right"
+                 : "records are compared by these clocks, and certificates have dates",
       .next_step = on_host(context.input.name(host), "timedatectl; chronyc tracking")};
   finding.evidence = {{"clock of " + context.input.name(host), apart, "ms", "probe udp"},
                       {"uncertainty of it", clock.uncertainty_ms, "ms", "probe udp"}};

@@ -367,9 +367,9 @@ std::string words_for(const Expectation& expectation, const ClusterInput& input)
     case Basis::Baseline:
       return "the last time";
     case Basis::Peers:
-      return "that most hosts reach with others; no port tells its rate";
+      return "that most hosts reach with others; no port reports its rate";
     case Basis::Few:
-      return "the best that was reached; no port tells its rate";
+      return "the best that was reached; no port reports its rate";
   }
   return "";
 }

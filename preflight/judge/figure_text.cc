@@ -121,13 +121,15 @@ std::string reason_for(const ClusterInput& input, const FaultLocation& location)
           : location.sends                    ? "all it sends"
                                               : "all it receives");
     case Place::Uplink:
-      return "within each of the two groups all is well: what they share between them is it";
+      return "within each of the two groups all is well: the fault is in what they share between "
+             "them";
     case Place::Pair:
     case Place::DirectedPath:
       return input.hosts() == 2
-                 ? "two hosts alone cannot tell at which end it is: the cable, either port"
+                 ? "with two hosts it is not known at which end the fault is: the cable or either "
+                   "port"
                  : "both hosts are well with others: the cable between them where there is one, or "
-                   "the way that the network takes for these two";
+                   "the path of these two through the network";
     case Place::Cluster:
       return "every host suffers: what all have in common, as the switch, its configuration or a "
              "setting of all hosts";

@@ -261,7 +261,7 @@ void judge_collective(JudgeContext& context) {
       check.status = Status::Warning;
       check.wanted = rate_words(*wanted) + " by the limits";
       check.why = "the collective is what training waits for";
-      check.next_step = with_note(collective_by_hand(context.input), "tells it by size");
+      check.next_step = with_note(collective_by_hand(context.input), "shows it by size");
     }
   }
   context.add(std::move(finding));

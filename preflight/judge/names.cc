@@ -127,13 +127,14 @@ struct Kind {
   std::string_view why = {};
 };
 
-constexpr Kind kLoopback = {"name.loopback", Status::Critical,
-                            "who asks there is led to itself instead of the host"};
+constexpr Kind kLoopback = {
+    "name.loopback", Status::Critical,
+    "a host that resolves the name there reaches itself instead of the host"};
 constexpr Kind kUnresolved = {"name.unresolved", Status::Warning,
                               "jobs that are given names cannot start there"};
-constexpr Kind kElsewhere = {"name.elsewhere", Status::Critical,
-                             "no interface of the host has such an address: the job talks to "
-                             "another host, or to none"};
+constexpr Kind kElsewhere = {
+    "name.elsewhere", Status::Critical,
+    "no interface of the host has such an address: the job connects to another host, or to none"};
 constexpr Kind kDiffers = {"name.differs", Status::Warning,
                            "ranks that look a host up in different places meet on different "
                            "networks, or not at all"};
@@ -268,12 +269,11 @@ void Names::judge_all(const Kind& kind, Wrong wrong, std::string_view why_own) {
 
 void Names::run() {
   const std::size_t before = context_.findings.size();
-  judge_all(
-      kLoopback, Wrong::Loopback,
-      "Gloo binds what the own name leads to and tells it to its peers: no other host reaches "
-      "it");
+  judge_all(kLoopback, Wrong::Loopback,
+            "Gloo binds the address of the host's own name and sends it to its peers: no other "
+            "host reaches it");
   judge_all(kElsewhere, Wrong::Elsewhere,
-            "Gloo binds what the own name leads to, and no interface of the host has that");
+            "Gloo binds the address of the host's own name, and no interface of the host has it");
   judge_kind(kDiffers, Wrong::Differs);
   judge_all(kUnresolved, Wrong::Unresolved,
             "Gloo looks up the own name when it starts, and fails without it");

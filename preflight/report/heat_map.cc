@@ -241,7 +241,7 @@ std::string label_of(const Measured& measured, const HeatMap& map, const Look& l
 }
 
 void print_legend(const cli::Context& context, const Look& look, bool by_links) {
-  const std::string whole = by_links ? "what both links give" : "the fastest way";
+  const std::string whole = by_links ? "what both links give" : "the fastest path";
   std::string text = look.is_number
                          ? fmt::format("* below 80 %, ! below 50 % of {}", whole)
                          : fmt::format("· 80 % and more of {}, 0 to 7 tens of percent", whole);

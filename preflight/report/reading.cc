@@ -60,7 +60,7 @@ Result<> read_cut_paths(const Json& json, const Measured& measured, CutResult& c
   TRY(const PathEnds paths, json::field_in<PathEnds>(json, "ways", "cuts"));
   for (const std::vector<HostIndex>& ends : paths) {
     if (ends.size() != 2) {
-      return malformed("cuts 'ways'", "wanted two hosts for each way");
+      return malformed("cuts 'ways'", "wanted two hosts for each path");
     }
     TRY(check_hosts(measured, "cuts 'ways'", ends[0], ends[1]));
     cut.paths.emplace_back(ends[0], ends[1]);

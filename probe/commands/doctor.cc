@@ -38,7 +38,7 @@ class DoctorCommand final : public cli::Command {
             {"chokepoint doctor --record runs/a", "store the result for the run that follows"},
             {"chokepoint doctor --json --strict", "for a script: exit code 3 on warnings, too"},
             {"chokepoint doctor --apply-plan >plan.sh",
-             "what it would change, to be read, applied, proven by a probe, and taken back"},
+             "the advised changes, to be read, applied, tested by a probe, and undone"},
             {"chokepoint doctor --summary", "why a scheduler should not use this host"}}};
   }
 
@@ -47,8 +47,9 @@ class DoctorCommand final : public cli::Command {
         .toggle("all,a", &all_, "every check in full, and those that passed")
         .toggle("summary", &summary_,
                 "one line with what is CRITICAL (--strict: or a WARNING); none if nothing is")
-        .toggle("apply-plan", &apply_plan_,
-                "a script that makes the advised changes and takes them back; changes nothing now")
+        .toggle(
+            "apply-plan", &apply_plan_,
+            "print a script that can make the advised changes and undo them; changes nothing now")
         .toggle("strict", &strict_, "exit code 3 on warnings, too")
         .always("exit-code")
         .group("Where to look")

@@ -128,7 +128,7 @@ Result<ForeignUdp> run_nuttcp(const ForeignHost& host, const ForeignUdpPlan& pla
   const udp::Parameters& asked = plan.parameters;
   if (asked.direction == Direction::Both || asked.streams > 1) {
     return fail(ErrorKind::Usage, "", asked.streams > 1 ? "--streams" : "--both",
-                "nuttcp's UDP is one stream, one way at a time");
+                "nuttcp's UDP is one stream, in one direction at a time");
   }
   const bool sends = asked.direction == Direction::Send;
   nuttcp::Parameters parameters{.sender = sends ? nuttcp::Sender::Client : nuttcp::Sender::Server,

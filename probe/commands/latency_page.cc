@@ -31,7 +31,7 @@ constexpr std::array kLoadDirections{
                   &documents::ProbeLatency::send, &documents::LatencyOverUdp::send},
     LoadDirection{"load from the peer", "receiving", &LatencyMeasured::receive,
                   &documents::ProbeLatency::receive, &documents::LatencyOverUdp::receive},
-    LoadDirection{"load both ways", "sending and receiving", &LatencyMeasured::both,
+    LoadDirection{"load in both directions", "sending and receiving", &LatencyMeasured::both,
                   &documents::ProbeLatency::both, &documents::LatencyOverUdp::both}};
 
 documents::UdpRoundTrips udp_trips_of(const Spread& spread) {

@@ -234,7 +234,7 @@ std::string mtu_text(const Survey& survey) {
     return "not known: time ran out";
   }
   if (mtu.black_hole_from_bytes) {
-    return fmt::format("{} bytes; larger packets vanish without a word{}", *mtu.path_mtu_bytes,
+    return fmt::format("{} bytes; larger packets are dropped silently{}", *mtu.path_mtu_bytes,
                        survey.black_hole ? " " + hole_text(*survey.black_hole) : "");
   }
   return mtu.limited_by
@@ -252,28 +252,28 @@ void print_mtu(const cli::Context& context, std::string_view direction,
 void print_end(const cli::Context& context, const path::Trace& trace, std::string_view direction) {
   if (!trace.reached) {
     fmt::print(context.out,
-               "the way {} was not seen to its end: no answer beyond hop {} of {} tried\n",
+               "the {} path was not seen to its end: no answer beyond hop {} of {} tried\n",
                direction, trace.hops.size(), trace.probed_to);
   }
 }
 
 void print_conclusions(const cli::Context& context, const FamilyOutcome& outcome) {
-  print_end(context, outcome.forward->trace, "there");
+  print_end(context, outcome.forward->trace, "forward");
   print_mtu(context, "there", outcome.forward);
   if (!outcome.reverse) {
-    fmt::print(context.out, "the way back is not known: {}\n", outcome.no_reverse);
+    fmt::print(context.out, "the reverse path is not known: {}\n", outcome.no_reverse);
     return;
   }
-  print_end(context, outcome.reverse->trace, "back");
+  print_end(context, outcome.reverse->trace, "reverse");
   print_mtu(context, "back", outcome.reverse);
   const auto& symmetric = outcome.symmetry.symmetric;
-  fmt::print(context.out, "same way back: {}: {}\n",
+  fmt::print(context.out, "same path back: {}: {}\n",
              !symmetric   ? "unknown"
              : *symmetric ? "yes"
                           : "no",
              outcome.symmetry.why);
   if (!outcome.udp_passes) {
-    context.out << "UDP does not pass between the two: the ways were found by TCP\n";
+    context.out << "UDP does not pass between the two: the routers were found by TCP\n";
   }
 }
 

@@ -106,9 +106,9 @@ std::string paths_text(const documents::PathsSeen& paths) {
                        *paths.by_hops == 1 ? "" : "s", paths.traced_flows);
   }
   if (paths.at_least > 1) {
-    return fmt::format("At least {} paths; no router told them apart.", paths.at_least);
+    return fmt::format("At least {} paths; no router distinguishes them.", paths.at_least);
   }
-  return "One path seen; members of a bundle that do not differ look like one.";
+  return "One path seen; members of a bundle that do not differ count as one.";
 }
 
 void print_loss(const cli::Context& context, const ProbePaths& shown) {

@@ -47,11 +47,11 @@ class ProbeLatencyCommand final : public cli::Command {
             "round trips, over TCP and UDP: first on the idle path, then while TCP connections "
             "fill it from here, then while they fill it from the peer. The latency added by the "
             "load is the bufferbloat of the path.\n\n"
-            "Under load it also measures responsiveness as draft-ietf-ippm-responsiveness has it, "
-            "in round trips a minute (RPM): one connection more each second fills the path until "
-            "the throughput is stable; then new connections beside the load, and requests within "
-            "its connections, are timed until the RPM is stable, too.",
-        .examples = {{"chokepoint probe latency voyager", "idle, and under load each way"},
+            "Under load it also measures responsiveness as draft-ietf-ippm-responsiveness defines "
+            "it, in round trips a minute (RPM): each second one more connection is added until the "
+            "throughput is stable; then new connections beside the load, and requests within its "
+            "connections, are timed until the RPM is stable, too.",
+        .examples = {{"chokepoint probe latency voyager", "idle, and under load in each direction"},
                      {"chokepoint probe latency voyager --idle-only --idle 10",
                       "only the idle path, for ten seconds"}}};
   }
@@ -59,16 +59,17 @@ class ProbeLatencyCommand final : public cli::Command {
   void define(cli::Flags& flags) override {
     flags.group("What to measure")
         .option("idle", &idle_, "TIME", "duration of the test on the idle path")
-        .option("time,t", &time_, "TIME", "at most so long under load, each way")
+        .option("time,t", &time_, "TIME", "maximum time under load, in each direction")
         .toggle("idle-only", &idle_only_, "no load")
         .toggle("no-udp", &no_udp_, "TCP alone")
         .option("gap", &gap_, "TIME", "interval between messages")
         .group("The load")
-        .toggle("both", &both_, "both ways at once instead of one after the other")
+        .toggle("both", &both_, "both directions at once instead of one after the other")
         .option("interval", &interval_, "TIME",
-                "time between two connections more, and two looks at what is stable; at most a "
+                "time after which one more connection is added and stability is checked; at most a "
                 "twelfth of --time")
-        .option("streams,P", &connections_, "N", "maximum number of connections, each way", 1, 64)
+        .option("streams,P", &connections_, "N", "maximum number of connections, in each direction",
+                1, 64)
         .formerly("connections")
         .option("congestion", &congestion_, "NAME", "its congestion control: cubic, bbr, reno …");
     control::define(flags, peer_);
@@ -201,7 +202,7 @@ class ProbeLatencyCommand final : public cli::Command {
                              control::Client& loader, const latency::LoadPlan& plan, int interrupt,
                              const cli::Context& context) const {
     const bool both = plan.sends && plan.receives;
-    cli::show_progress(context, both         ? "under load both ways"
+    cli::show_progress(context, both         ? "under load in both directions"
                                 : plan.sends ? "under load to the peer"
                                              : "under load from the peer");
     TRY(const std::unique_ptr<latency::Load> load, latency::Load::start(loader, plan));

@@ -70,7 +70,7 @@ class ProbePathCommand final : public cli::Command {
         .name = "probe path",
         .purpose = "routers and path MTU of the path to a host and back",
         .description =
-            "Finds the routers on the way to a host, with the round-trip time and the loss to "
+            "Finds the routers on the path to a host, with the round-trip time and the loss to "
             "each, and the largest packet that the path carries, over IPv4 and IPv6 side by "
             "side. If 'chokepoint serve' runs on that host, the reverse path is traced at the "
             "same time, and the result shows hop by hop whether both paths use the same routers. "
@@ -79,7 +79,7 @@ class ProbePathCommand final : public cli::Command {
             "the same of several parallel paths; --tcp uses connection attempts where filters "
             "drop UDP. It reports a name that resolves to both address families if only one of "
             "them works, or if the peer listens on only one, with what to do.",
-        .examples = {{"chokepoint probe path voyager", "both ways, where voyager runs serve"},
+        .examples = {{"chokepoint probe path voyager", "in both directions, if voyager runs serve"},
                      {"chokepoint probe path voyager --record runs/a",
                       "stored as a baseline for a later diagnosis"},
                      {"chokepoint probe path example.org --alone --tcp --to-port 443",

@@ -60,21 +60,22 @@ class ProbePathsCommand final : public cli::Command {
                 "udp: loss and delay of each flow; tcp: its rate to the peer")
         .option("flows", &flows_, "N", "flows, each with its own source port", paths::kMinFlows,
                 paths::kMaxFlows)
-        .option("packets", &packets_, "N", "packets of each flow, each way; 0: 1000, or by --time",
-                0, paths::kMaxPackets)
-        .option("time,t", &time_, "TIME",
-                "send for so long, instead of --packets; 0 with tcp: 16 s")
+        .option("packets", &packets_, "N",
+                "packets of each flow, in each direction; 0: 1000, or by --time", 0,
+                paths::kMaxPackets)
+        .option("time,t", &time_, "TIME", "duration, instead of --packets; 0 with tcp: 16 s")
         .option("rate", &rate_, "RATE",
-                "of all flows together, each way, headers included; 0: 10M by udp, as fast as it "
-                "goes by tcp")
+                "of all flows together, in each direction, headers included; 0: 10M by udp, as "
+                "fast as possible by tcp")
         .option("source-port", &source_port_, "PORT",
-                "first source port; those in use are passed over; 0: any", 0, UINT16_MAX)
+                "first source port; ports in use are skipped; 0: any", 0, UINT16_MAX)
         .option("to-port", &to_port_, "PORT", "UDP port of the peer, from 1024 on; 0: any", 0,
                 UINT16_MAX)
-        .toggle("no-trace", &no_trace_, "do not look for the routers of each flow")
+        .toggle("no-trace", &no_trace_, "do not search for the routers of each flow")
         .group("What to find")
-        .option("members", &members_, "N", "a bad one of so many parallel links", 2, 64)
-        .percent("loss-limit", &loss_limit_, "that loses so much more than the others");
+        .option("members", &members_, "N", "number of parallel links, of which one may be bad", 2,
+                64)
+        .percent("loss-limit", &loss_limit_, "how much more the bad link loses than the others");
     control::define(flags, peer_);
     baseline::define(flags, baseline_);
   }

@@ -31,8 +31,9 @@ class ProbePcieCommand final : public cli::Command {
             "throughput of the PCIe slots of GPUs and NICs, and which devices are close to each "
             "other",
         .description =
-            "Copies between host memory and each GPU, each way, both ways at once, from pinned "
-            "and pageable memory and from another NUMA node's, and between the GPUs; verifies "
+            "Copies between host memory and each GPU, in each direction and in both at once, from "
+            "pinned and pageable memory and from another NUMA node's, and between the GPUs; "
+            "verifies "
             "the copied data; and compares the rates with the capacity of the PCIe link as "
             "trained under load. NICs and RDMA devices are judged by their "
             "slots' links against their line rates. A matrix shows how close devices are to each "

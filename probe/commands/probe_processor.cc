@@ -41,16 +41,17 @@ class ProbeProcessorCommand final : public cli::Command {
   cli::Summary summary() const override {
     return {
         .name = "probe processor",
-        .purpose = "what the processors of this host compute, and how much of their time",
+        .purpose =
+            "speed of this host's processors, and the share of their time that a process gets",
         .description =
             "Computes with one thread alone, then with a thread pinned to each processor that "
             "this process may use, and reports the pace of each and the share of the time that "
-            "it got. A lower pace than that of an equal host is a lower clock; less than all "
-            "of the time is another program, or a quota of this process's control group. The "
-            "pace is that of the best fifth of the time: what others do for a moment does not "
+            "it got. A lower pace than that of an equal host means a lower clock; less than all of "
+            "the time means another program, or a quota of this process's control group. The pace "
+            "is that of the best fifth of the time, so a short use by another program does not "
             "count.\n\n"
-            "It loads every processor for --time. The steps are of a chain of "
-            "multiplications: they compare hosts with equal processors, not different ones.",
+            "It loads every processor for --time. The work is a chain of multiplications: it can "
+            "compare hosts with equal processors, not with different ones.",
         .examples = {{"chokepoint probe processor", "a second of one thread, then of all"},
                      {"chokepoint probe processor --time 0.2 --json", "the same for a script"}}};
   }

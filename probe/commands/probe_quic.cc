@@ -78,25 +78,26 @@ class ProbeQuicCommand final : public cli::Command {
             "serve', or receives it, and reports throughput, packets lost and retransmitted, "
             "round-trip time, the times of a full handshake and of a resumed one (0-RTT), CPU use "
             "of both hosts, and in one sentence what limited it. 'chokepoint probe tcp' and "
-            "'chokepoint probe udp' say what the same path carries otherwise.\n\n"
+            "'chokepoint probe udp' show what the same path carries by other protocols.\n\n"
             "The QUIC library is ngtcp2 at both ends. A connection has one thread at each end.\n\n"
-            "With '--peer-program perf' the peer is a server of another implementation that speaks "
-            "QUIC's "
-            "protocol perf, such as picoquic's, quinn's or msquic's. It reports nothing, and its "
+            "With '--peer-program perf' the peer is a server of another implementation of QUIC's "
+            "protocol "
+            "perf, such as picoquic's, quinn's or msquic's. It reports nothing, and its "
             "certificate is not verified. Its UDP port is 4433 unless --port is given.",
         .examples = {{"chokepoint probe quic voyager", "ten seconds to the peer"},
                      {"chokepoint probe quic voyager --both --streams 4",
-                      "both ways at once, four streams each way"},
+                      "both directions at once, four streams in each direction"},
                      {"chokepoint probe quic voyager --segmentation on,off --repeat 10",
-                      "whether the kernel's cutting of packets changes anything"}}};
+                      "whether segmentation by the kernel changes anything"}}};
   }
 
   void define(cli::Flags& flags) override {
     flags.group("What to measure")
         .toggle("send", &send_, "from here to the peer (the default)")
         .toggle("receive,R", &receive_, "from the peer to here")
-        .toggle("both", &both_, "both ways at once")
-        .option("streams,P", &streams_, "N", "streams each way, of one connection", 1, 1024)
+        .toggle("both", &both_, "both directions at once")
+        .option("streams,P", &streams_, "N", "streams in each direction, of one connection", 1,
+                1024)
         .option("time,t", &time_, "TIME", "duration")
         .option("interval", &interval_, "TIME",
                 "interval of the printed lines and of the rows of the result")

@@ -67,16 +67,18 @@ class ProbeRpcCommand final : public cli::Command {
         .name = "probe rpc",
         .purpose = "latency and rate of remote procedure calls, and what limits them",
         .description =
-            "Makes calls, a request and its answer, to a peer that runs 'chokepoint serve', as "
-            "jobs do that train over remote procedure calls (torch.distributed.rpc). It reports "
+            "Makes calls, a request and its answer, to a peer that runs 'chokepoint serve', like "
+            "jobs that train over remote procedure calls (torch.distributed.rpc). It reports "
             "calls a "
-            "second, latency, how long the peer held a call and how long it was on its way, CPU "
+            "second, latency, how long the peer held a call and how long it was in the network, "
+            "CPU "
             "use of both hosts, and in one sentence what limited the calls: round trips, the "
             "congestion window, loss, a full path, a host.\n\n"
-            "With more hosts it is a chain, as a pipeline of remote stages: each worker calls the "
+            "With more hosts it is a chain, like a pipeline of remote stages: each worker calls "
+            "the "
             "next one while it handles a call, and answers when that one has answered. The latency "
             "is then that of a whole round, out and back, and the result has each worker's share. "
-            "Each host resolves the next one's name; servers call others only where all have one "
+            "Each host resolves the next one's name; servers call others only if all have one "
             "key.\n\n"
             "A name with addresses of both families is tried over both, and a difference that "
             "matters is reported.",
@@ -86,7 +88,7 @@ class ProbeRpcCommand final : public cli::Command {
                      {"chokepoint probe rpc stage1 stage2 stage3 --request 4M --key-file KEY",
                       "a round through three workers"},
                      {"chokepoint probe rpc voyager --outstanding 1,2,4,8 --repeat 10",
-                      "whether more calls at once bring more"}}};
+                      "whether more calls at once give a higher rate"}}};
   }
 
   void define(cli::Flags& flags) override {
@@ -104,7 +106,7 @@ class ProbeRpcCommand final : public cli::Command {
         .group("How to send")
         .option("congestion", &congestion_, "NAME", "congestion control: cubic, bbr, reno …")
         .choice("no-delay", &no_delay_, {"on", "off"},
-                "off: with Nagle's algorithm, as sockets are unless a program asks");
+                "off: with Nagle's algorithm, the default of sockets");
     control::define(flags, peer_);
     flags.positional("NEXT", &next_, "workers of a chain, each called by the one before", false);
     baseline::define(flags, baseline_);

@@ -79,7 +79,7 @@ void print_page(const cli::Context& context, const documents::ProbeStorage& outc
     fmt::print(context.out, "not measured: {}\n", problem);
   }
   if (!outcome.random_direct && !outcome.random_reads.empty()) {
-    context.out << "This file system knows no reads past the page cache: random reads may be "
+    context.out << "This file system has no reads that bypass the page cache: random reads may be "
                    "faster than its disk.\n";
   }
   if (outcome.interrupted) {
@@ -92,15 +92,15 @@ class ProbeStorageCommand final : public cli::Command {
   cli::Summary summary() const override {
     return {
         .name = "probe storage",
-        .purpose = "what the storage below a folder does: writes, syncs, reads",
+        .purpose = "speed of the storage below a folder: writes, syncs, reads",
         .description =
             "Measures what a training job asks of its storage: writing a checkpoint, small synced "
             "writes as of a log, reading a data set from its beginning to its end and in random "
             "order, from one thread and from several, none of it from the page cache.\n\n"
-            "It writes one file of its own below the folder, which has no name where the file "
-            "system allows that, and is gone however the test ends. At least a twentieth of the "
-            "file system and 256 MiB stay free. A server's or a virtual machine's host's own cache "
-            "may hold what it wrote: a file larger than that (--bytes) tells more.",
+            "It writes one file below the folder, which has no name if the file system allows "
+            "that, and is removed in any case. At least a twentieth of the "
+            "file system and 256 MiB stay free. The cache of a file server, or of the host of a "
+            "virtual machine, may hold the file: give a --bytes larger than that cache.",
         .examples = {{"chokepoint probe storage /data", "the file system of the data set"},
                      {"chokepoint probe storage /mnt/nfs --bytes 16G --time 10",
                       "a file that a server's cache does not hold"}}};

@@ -212,13 +212,13 @@ class ProbeTcpCommand final : public cli::Command {
             "Sends data over one or more TCP connections to a peer that runs 'chokepoint serve', "
             "or receives it, and reports throughput, retransmissions, congestion window, "
             "round-trip time, CPU use of both hosts, and in one sentence what limited it. Bytes "
-            "and time are the receiver's; the state "
-            "of the connections is what the sender's kernel knows.\n\n"
+            "and time are the receiver's; the state of the connections is the sender's "
+            "kernel's.\n\n"
             "Tests that fill the path wait in a queue at the server and run one after the other; "
             "with --share they run at the same time as other shared tests.",
         .examples = {{"chokepoint probe tcp voyager", "ten seconds to the peer"},
                      {"chokepoint probe tcp voyager --both --streams 4",
-                      "both ways at once, four connections each way"},
+                      "both directions at once, four connections in each direction"},
                      {"chokepoint probe tcp voyager --receive --record runs/a",
                       "from the peer to here, stored as a baseline for a later diagnosis"}}};
   }
@@ -227,10 +227,12 @@ class ProbeTcpCommand final : public cli::Command {
     flags.group("What to measure")
         .toggle("send", &send_, "from here to the peer (the default)")
         .toggle("receive,R", &receive_, "from the peer to here")
-        .toggle("both", &both_, "both ways at once")
-        .option("streams,P", &streams_, "N", "connections each way, a thread each", 1, 1024)
+        .toggle("both", &both_, "both directions at once")
+        .option("streams,P", &streams_, "N", "connections in each direction, a thread each", 1,
+                1024)
         .option("time,t", &time_, "TIME", "duration; 0: 10 s, or until --bytes are sent")
-        .option("bytes", &bytes_, "SIZE", "amount to send each way; 0: until --time is over")
+        .option("bytes", &bytes_, "SIZE",
+                "amount to send in each direction; 0: until --time is over")
         .option("omit", &omit_, "TIME", "exclude this time at the start")
         .option("interval", &interval_, "TIME",
                 "interval of the printed lines and of the rows of the result")

@@ -54,19 +54,19 @@ class ProbeUdpCommand final : public cli::Command {
                      {"chokepoint probe udp voyager --rate 500M --receive",
                       "500 Mb/s from the peer to here"},
                      {"chokepoint probe udp voyager --both --rate 1G --time 30",
-                      "1 Gb/s each way at once, for half a minute"}}};
+                      "1 Gb/s in each direction at once, for half a minute"}}};
   }
 
   void define(cli::Flags& flags) override {
     flags.group("What to measure")
         .toggle("send", &send_, "from here to the peer (the default)")
         .toggle("receive,R", &receive_, "from the peer to here")
-        .toggle("both", &both_, "both ways at once")
+        .toggle("both", &both_, "both directions at once")
         .option("rate", &rate_, "RATE",
-                "rate of all streams together, each way; default: search for the highest")
+                "rate of all streams together, in each direction; default: search for the highest")
         .toggle("unpaced", &unpaced_, "as fast as the sender can, with any loss")
         .percent("loss-limit", &loss_limit_, "maximum acceptable loss in the search")
-        .option("streams,P", &streams_, "N", "flows each way, a thread each", 1, 64)
+        .option("streams,P", &streams_, "N", "flows in each direction, a thread each", 1, 64)
         .option("time,t", &time_, "TIME", "duration")
         .option("interval", &interval_, "TIME",
                 "interval of the printed lines and of the rows of the result")

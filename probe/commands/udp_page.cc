@@ -60,7 +60,7 @@ std::string burst_text(const UdpFigures& figures) {
 
 std::string delay_text(const UdpFigures& figures, const std::optional<udp::ClockOffset>& clock) {
   if (!figures.one_way_delay_ms) {
-    return clock ? "less than the clocks can tell" : "not measured";
+    return clock ? "less than the clocks' error" : "not measured";
   }
   const math::Distribution& delay_ms = *figures.one_way_delay_ms;
   return fmt::format("{} (p99 {}, max {}), known to {}", math::format_ms(delay_ms.median),

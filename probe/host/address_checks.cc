@@ -109,7 +109,7 @@ void check_gloo(const Addresses& addresses, const std::string& value, Checks& ch
   for (const std::string& name : host::words_of(value, ",")) {
     if (name.find_first_of("^=") != std::string::npos) {
       check.status = Status::Critical;
-      check.why = "Gloo knows no '^' and no '=': that is NCCL's way to write it";
+      check.why = "Gloo knows no '^' and no '=': that is NCCL's syntax";
     } else if (!exists(addresses, name)) {
       check.status = Status::Critical;
       check.why = fmt::format("there is no interface {}: the job fails as it starts", name);
@@ -189,7 +189,7 @@ void judge_ending_here(const std::vector<std::string>& chosen,
   check.found += fmt::format("; {} ends in this host", fmt::join(ending, ", "));
   check.wanted = "interfaces that other hosts are reached by";
   check.why = is_alone
-                  ? "nobody is reached by it: peers connect to themselves, or the job hangs as "
+                  ? "no other host can reach it: peers connect to themselves, or the job hangs as "
                     "it starts"
                   : "NCCL may take it first, and offers it to its peers: they connect to "
                     "themselves, or the job hangs as it starts";

@@ -185,7 +185,7 @@ void check_peer_path(const Gpus& gpus, const host::Cpu& cpu, bool has_rdma, Chec
   const bool direct = !translated && bridges.empty();
   std::string found = direct ? "direct" : peer_path_words(translated, bridges);
   if (direct && !is_redirection_known(gpus)) {
-    found += ", as far as can be told without root";
+    found += ", as far as it is visible without root";
   }
   checks.push_back(
       {.id = "gpu.peer-path",
@@ -194,7 +194,7 @@ void check_peer_path(const Gpus& gpus, const host::Cpu& cpu, bool has_rdma, Chec
        .found = std::move(found),
        .wanted = "direct, or iommu=pt and no ACS redirection",
        .why = "with translation or ACS, copies between GPUs, and between GPU and NIC, "
-              "go through the processor: 101 GB/s both ways were seen to become 7",
+              "go through the processor: 101 GB/s in both directions were seen to become 7",
        .next_step = bridges.empty()
                         ? "add iommu=pt to the kernel's command line; lspci -vvv | grep ACSCtl"
                         : fmt::format("setpci -s {} ECAP_ACS+0x6.w=0000  # the same for all "

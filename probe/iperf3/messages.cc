@@ -40,7 +40,7 @@ struct Fields<probe::iperf3::Parameters> {
       field("blockcount", &P::blocks, "blocks that end the test; 0 for none")
           .at_most(kMaxAmount)
           .or_default(),
-      field("parallel", &P::streams, "streams each way")
+      field("parallel", &P::streams, "streams in each direction")
           .between(1, probe::iperf3::kMaxStreams)
           .or_default(),
       field("len", &P::block_bytes, "bytes of a write, or of a datagram's payload")
@@ -109,7 +109,7 @@ struct Fields<probe::iperf3::EndResults> {
       field("congestion_used", &E::congestion, "TCP's congestion control")
           .up_to_bytes(64)
           .null_if_empty(),
-      field("streams", &E::streams, "each, both ways")
+      field("streams", &E::streams, "each, both directions")
           .up_to_items(std::size_t{2} * probe::iperf3::kMaxStreams)};
 };
 

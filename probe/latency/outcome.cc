@@ -109,7 +109,7 @@ std::string sentence_of(const Idle& idle, const Loaded& loaded, std::string_view
   }
   // BBR leaves the queue of several connections full: docs/internals/latency.md has the figures.
   return fmt::format(
-      "{} adds {} to a round trip of {}: a queue on the way holds it; fq_codel or a smaller queue "
+      "{} adds {} to a round trip of {}: a queue on the path holds it; fq_codel or a smaller queue "
       "where the line narrows{} would shorten it",
       load, math::format_ms(*is.bufferbloat_ms), math::format_ms(idle.tcp.trips->median),
       is.load->connections == 1 ? ", or BBR at the sender," : "");
@@ -125,7 +125,7 @@ std::string responsiveness_sentence(const documents::Responsiveness& is, std::st
     return text;
   }
   text += fmt::format(
-      "; a request within the load takes {}, of it {} on the way and {} in the sender's buffer",
+      "; a request within the load takes {}, of it {} on the path and {} in the sender's buffer",
       math::format_ms(*is.self_ms), math::format_ms(*is.self_path_ms),
       math::format_ms(*is.self_buffer_ms));
   return *is.self_buffer_ms > std::max(*is.self_path_ms, kMildBloatMs)

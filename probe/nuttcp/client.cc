@@ -122,7 +122,7 @@ class ClientSession {
 
 Result<> check(const tcp::Parameters& asked) {
   if (asked.direction == tcp::Direction::Both) {
-    return fail(ErrorKind::Usage, "", "--both", "nuttcp goes one way at a time",
+    return fail(ErrorKind::Usage, "", "--both", "nuttcp goes in one direction at a time",
                 "run --send, then --receive");
   }
   if (asked.omit.count() > 0) {

@@ -243,7 +243,7 @@ FamilyOutcome look(const FamilyFacts& facts, const LookOptions& options, const C
     outcome.symmetry =
         symmetry_of(*outcome.forward, *outcome.reverse, options.survey.origin, clock, until_ns);
   } else {
-    outcome.symmetry.why = "the way back is not known";
+    outcome.symmetry.why = "the reverse path is not known";
   }
   return outcome;
 }

@@ -121,12 +121,12 @@ std::pair<Match, std::string> judge_router(const Aligned& aligned, std::size_t p
   const MaybeAddress& there = aligned.there[position];
   const MaybeAddress& back = aligned.back[position];
   if (!there || !back) {
-    return {Match::Unknown, there  ? "does not answer on the way back"
-                            : back ? "does not answer on the way there"
+    return {Match::Unknown, there  ? "does not answer on the reverse path"
+                            : back ? "does not answer on the forward path"
                                    : "does not answer"};
   }
   if (there == back) {
-    return {Match::Same, "answers with the same address both ways"};
+    return {Match::Same, "answers with the same address in both directions"};
   }
   auto [match, why] = judge_links(link_after(aligned, position - 1), link_after(aligned, position));
   const auto placed = placements.find(*back);
@@ -135,10 +135,10 @@ std::pair<Match, std::string> judge_router(const Aligned& aligned, std::size_t p
   }
   if (placed->second) {
     return {Match::Same,
-            fmt::format("{} answers at hop {} of the way there, too", back->text(), position)};
+            fmt::format("{} answers at hop {} of the forward path, too", back->text(), position)};
   }
   const std::string elsewhere =
-      fmt::format("{} is not at hop {} of the way there", back->text(), position);
+      fmt::format("{} is not at hop {} of the forward path", back->text(), position);
   return match == Match::Same ? std::pair(Match::Unknown, "its links fit, but " + elsewhere)
                               : std::pair(Match::Differs, elsewhere);
 }
@@ -184,10 +184,11 @@ void conclude(Symmetry& found) {
   const auto other = std::ranges::find(found.routers, Match::Differs, &RouterMatch::match);
   if (other != found.routers.end()) {
     found.symmetric = false;
-    found.why = fmt::format("hop {} is another router on the way back: {}", other->ttl, other->why);
+    found.why =
+        fmt::format("hop {} is another router on the reverse path: {}", other->ttl, other->why);
   } else if (count(Match::Same) == all) {
     found.symmetric = true;
-    found.why = all == 0 ? "no router lies between" : "every router is the same both ways";
+    found.why = all == 0 ? "no router lies between" : "every router is the same in both directions";
   } else {
     found.why = fmt::format("{} of {} routers are proven the same, {} likely, {} do not answer",
                             count(Match::Same), all, count(Match::Likely), count(Match::Unknown));

@@ -174,7 +174,7 @@ Result<double> measure(std::span<const Lane> lanes, std::uint64_t bytes, const P
   const auto median = math::median(rates);
   return median ? Result<double>(*median)
                 : fail(ErrorKind::Io, "measure copies", lanes.front().stream->gpu().name(),
-                       "took no time that its events could tell", "larger --bytes");
+                       "took less time than its events can measure", "larger --bytes");
 }
 
 Result<> verify(const gpu::Memory& memory, std::uint64_t seed, const std::string& what,
@@ -215,7 +215,7 @@ Result<> Bench::copy(std::span<std::byte> source, std::span<std::byte> target, c
            copies.to_gpu_mbps, verified));
   TRY(once(std::array{from}, {"from the GPU to " + memory, target, false, true}, pace,
            copies.from_gpu_mbps, verified));
-  return once(std::array{to, from}, {"both ways, " + memory, target, true, true}, pace,
+  return once(std::array{to, from}, {"both directions, " + memory, target, true, true}, pace,
               copies.both_mbps, verified);
 }
 

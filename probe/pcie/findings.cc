@@ -143,7 +143,7 @@ Check of_direct(const PeerOutcome& outcome, std::optional<double> ceiling_mbps) 
   const double there = *outcome.direct.there_mbps;
   const double back = outcome.direct.back_mbps.value_or(there);
   const double both = outcome.direct.both_mbps.value_or(there + back);
-  check.found = fmt::format("{} there, {} back, {} both ways", format_gigabytes(there),
+  check.found = fmt::format("{} there, {} back, {} in both directions", format_gigabytes(there),
                             format_gigabytes(back), format_gigabytes(both));
   const double slower = std::min(there, back);
   const bool is_slow = both < std::max(there, back) * kMinDuplexGain ||
@@ -154,11 +154,11 @@ Check of_direct(const PeerOutcome& outcome, std::optional<double> ceiling_mbps) 
   if (both < std::max(there, back) * kMinDuplexGain) {
     check.status =
         both < std::max(there, back) * kCriticalDuplexGain ? Status::Critical : Status::Warning;
-    check.wanted = fmt::format("{} or more both ways",
+    check.wanted = fmt::format("{} or more in both directions",
                                format_gigabytes(std::max(there, back) * kMinDuplexGain));
     check.why =
         "traffic between GPUs goes up to the processor and down again (ACS, an IOMMU): 101 "
-        "GB/s both ways were seen to become 7";
+        "GB/s in both directions were seen to become 7";
   } else if (ceiling_mbps && slower < *ceiling_mbps * kMinPeerShare) {
     check.status = Status::Warning;
     check.wanted = fmt::format("{} or more", format_gigabytes(*ceiling_mbps * kMinPeerShare));

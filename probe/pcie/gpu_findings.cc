@@ -96,16 +96,16 @@ class Judge {
     const double one_way = std::max(*pinned.to_gpu_mbps, *pinned.from_gpu_mbps);
     const double gain = *pinned.both_mbps / one_way;
     Check check = begin("pcie.both-ways", "a link carries as much back as there, at the same time");
-    check.found = fmt::format("{} both ways, {} one way", format_gigabytes(*pinned.both_mbps),
-                              format_gigabytes(one_way));
+    check.found = fmt::format("{} in both directions, {} in one direction",
+                              format_gigabytes(*pinned.both_mbps), format_gigabytes(one_way));
     check.wanted = fmt::format("{} or more", format_gigabytes(one_way * kMinDuplexGain));
     if (gain < kMinDuplexGain && !is_too_small_to_judge(outcome_.bytes, check)) {
       const bool single = outcome_.engines == 1;
       check.status = gain < kCriticalDuplexGain ? Status::Critical
                      : single                   ? Status::Info
                                                 : Status::Warning;
-      check.why = single ? "this GPU has one copy engine: one way waits for the other"
-                         : "copies the one way hold those the other way back: an IOMMU, ACS, or "
+      check.why = single ? "this GPU has one copy engine: one direction waits for the other"
+                         : "copies in one direction delay those in the other: an IOMMU, ACS, or "
                            "memory that is too slow for both";
       check.next_step = single ? "" : "cat /proc/cmdline; lspci -vvv | grep ACSCtl; add iommu=pt";
     }
@@ -157,7 +157,7 @@ class Judge {
   void counters() {
     risen("pcie.replays", "packets that the link retransmitted while copies ran",
           outcome_.link.replays_before, outcome_.link.replays_after);
-    risen("pcie.errors-under-load", "PCIe errors on the way to the GPU while copies ran",
+    risen("pcie.errors-under-load", "PCIe errors on the path to the GPU while copies ran",
           outcome_.link.errors_before, outcome_.link.errors_after);
   }
 
@@ -177,7 +177,7 @@ class Judge {
       check.status = Status::Critical;
       check.found = fmt::format("{}", fmt::join(outcome_.wrong, "; "));
       check.wanted = "all as it was sent";
-      check.why = "data changed on the way: memory, link or driver is broken";
+      check.why = "data changed in transit: memory, link or driver is broken";
       check.next_step =
           "take the host out of service; nvidia-smi -q | grep -i ecc; dmesg | grep "
           "-i -e xid -e mce -e aer";
@@ -262,8 +262,9 @@ bool is_too_small_to_judge(std::uint64_t bytes, Check& check) {
     return false;
   }
   check.status = Status::Unknown;
-  check.why = fmt::format("copies of {} spend too much of their time on beginning to tell",
-                          sys::size_words(bytes));
+  check.why =
+      fmt::format("copies of {} spend too much of their time on starting: their rate shows nothing",
+                  sys::size_words(bytes));
   check.next_step =
       "larger --bytes; where those were asked for, memory that is free on GPU and host";
   return true;

@@ -31,8 +31,8 @@ class Pair {
     TRY(once(std::array{back}, copies.back_mbps));
     TRY(verify(one_.in(), kBack, how + " back", verified));
     TRY(once(std::array{there, back_beside}, copies.both_mbps));
-    TRY(verify(other_.in(), kThere, how + " both ways, there", verified));
-    return verify(one_.in(), kBack, how + " both ways, back", verified);
+    TRY(verify(other_.in(), kThere, how + " in both directions, there", verified));
+    return verify(one_.in(), kBack, how + " in both directions, back", verified);
   }
 
   Result<> prepare() const {

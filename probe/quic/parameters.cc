@@ -11,14 +11,14 @@ struct Fields<probe::quic::Parameters> {
   using P = probe::quic::Parameters;
   static constexpr FieldList kList{
       field("direction", &P::direction),
-      field("streams", &P::streams, "each way, all of one connection").between(1, 1024),
+      field("streams", &P::streams, "in each direction, all of one connection").between(1, 1024),
       field("time_ns", &P::time).between(1, control::kMaxTestNs),
       field("interval_ns", &P::interval).between(control::kMinIntervalNs, control::kMaxTestNs),
       field("congestion", &P::congestion),
       field("window_bytes", &P::window_bytes, "of a stream and of the connection")
           .between(probe::quic::kMinWindowBytes, probe::quic::kMaxWindowBytes),
       field("segmentation", &P::segmentation, "UDP_SEGMENT and UDP_GRO"),
-      field("pace_bits_per_s", &P::pace_bits_per_s, "each way, all streams")
+      field("pace_bits_per_s", &P::pace_bits_per_s, "in each direction, all streams")
           .between(control::kMinPaceBitsPerS, control::kMaxBitsPerS),
       field("share", &P::share, "may run beside other tests that share")};
 };

@@ -291,7 +291,7 @@ Verdict by_network_time(const Facts& facts) {
 
 Verdict judge(const Parameters& parameters, const documents::ProbeRpc& outcome) {
   if (outcome.calls == 0) {
-    return {Limit::Nothing, "nothing that can be told: no call was answered"};
+    return {Limit::Nothing, "nothing that is known: no call was answered"};
   }
   if (std::optional<Verdict> verdict = processor(outcome)) {
     return *std::move(verdict);

@@ -36,7 +36,7 @@ struct Fields<probe::rpc::Parameters> {
           .between(0, control::kMaxTestNs),
       field("congestion", &P::congestion).up_to_bytes(15),  // TCP_CA_NAME_MAX less the final zero
       field("no_delay", &P::no_delay),
-      field("pace_bits_per_s", &P::pace_bits_per_s, "each way, all connections")
+      field("pace_bits_per_s", &P::pace_bits_per_s, "in each direction, all connections")
           .between(control::kMinPaceBitsPerS, control::kMaxBitsPerS),
       field("next", &P::next, "workers that are called in turn").up_to_items(probe::rpc::kMaxNext),
       field("family", &P::family, "between workers"),

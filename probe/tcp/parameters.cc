@@ -11,15 +11,15 @@ struct Fields<probe::tcp::Parameters> {
   using P = probe::tcp::Parameters;
   static constexpr FieldList kList{
       field("direction", &P::direction),
-      field("streams", &P::streams, "each way").between(1, 1024),
+      field("streams", &P::streams, "in each direction").between(1, 1024),
       field("time_ns", &P::time).between(1, control::kMaxTestNs),
-      field("bytes", &P::bytes, "each way, all streams").between(1, kMaxCount),
+      field("bytes", &P::bytes, "in each direction, all streams").between(1, kMaxCount),
       field("omit_ns", &P::omit, "at the start, not measured").between(0, control::kMaxTestNs),
       field("interval_ns", &P::interval).between(control::kMinIntervalNs, control::kMaxTestNs),
       field("congestion", &P::congestion).up_to_bytes(15),  // TCP_CA_NAME_MAX less the final zero
       field("mss", &P::mss).between(88, 32767),
       field("window", &P::window).between(1024, INT32_MAX),
-      field("pace_bits_per_s", &P::pace_bits_per_s, "each way, all streams")
+      field("pace_bits_per_s", &P::pace_bits_per_s, "in each direction, all streams")
           .between(control::kMinPaceBitsPerS, control::kMaxBitsPerS),
       field("dscp", &P::dscp).between(0, 63),
       field("zero_copy", &P::zero_copy),

@@ -10,7 +10,8 @@ template <>
 struct Fields<probe::udp::Parameters> {
   using P = probe::udp::Parameters;
   static constexpr FieldList kList{
-      field("direction", &P::direction), field("streams", &P::streams, "each way").between(1, 64),
+      field("direction", &P::direction),
+      field("streams", &P::streams, "in each direction").between(1, 64),
       field("time_ns", &P::time, "of the longest run").between(1, control::kMaxTestNs),
       field("rate_bits_per_s", &P::bits_per_s, "of the fastest run; 0: unpaced; null: a search")
           .between(0, control::kMaxBitsPerS),

@@ -56,7 +56,7 @@ def place_of(where):
     parts = []
     if sender and receiver:
         link = f"{sender} to {receiver}"
-        parts.append(link + (", both ways" if where.get("direction") == "both" else ""))
+        parts.append(link + (", both directions" if where.get("direction") == "both" else ""))
     else:
         parts.append(sender or receiver)
     parts += [where.get("node"), where.get("interface"), where.get("mount")]

@@ -226,14 +226,14 @@ void define(cli::Flags& flags, TestFlags& test, Verb verb) {
       .toggle("sweep", &test.sweep, "every power of two from 2 bytes to 8 MiB, one after another")
       .option("time,t", &test.time, "TIME",
               "how long each size is measured; 0: 3 s for bw, 2 s for lat, 1 s in a sweep, 250 ms "
-              "of a flow")
+              "for each flow")
       .option("flows", &test.flows, "N",
-              "which of so many flow labels are slower, as over a bad member of a bundle: each is "
-              "tested twice (bw)",
+              "test this many flow labels, each twice, and report those that are slower, as over a "
+              "bad member of a bundle (bw)",
               0, session::kMaxFlows)
       .option("iterations,n", &test.iterations, "N", "of each queue pair, instead of a time", 0,
               1'000'000'000'000)
-      .toggle("both", &test.both, "both ways at once (bw)")
+      .toggle("both", &test.both, "both directions at once (bw)")
       .option("queue-pairs", &test.queue_pairs, "N", "connections, all on one thread", 1,
               session::kMaxQueuePairs)
       .choice("transport", &test.transport, {"rc", "uc", "ud"}, "how queue pairs are connected");
@@ -354,7 +354,7 @@ cli::Summary RdmaTestCommand::summary() const {
           "serve' runs: bw keeps the queue full, lat sends one request after another. Both sides "
           "agree on every parameter first and show what they agreed on. Afterwards it shows the "
           "ports' counters during the test, and in one sentence whether the fabric was clean.\n\n"
-          "Device and GID are those that belong to the address which the peer is reached by. "
+          "Device and GID are those of the local address from which the peer is reached. "
           "The peer can reach one buffer of this host's memory, only while the test lasts.",
       .examples = {
           {fmt::format("chokepoint {} bw hubble", name), "three seconds to the peer"},

@@ -99,7 +99,7 @@ std::string shape_text(const Trial& trial) {
     text += fmt::format(", {} queue pair{}, depth {}", plan.queue_pairs,
                         plan.queue_pairs == 1 ? "" : "s", plan.depth);
   }
-  return plan.both_ways ? text + ", both ways" : text;
+  return plan.both_ways ? text + ", both directions" : text;
 }
 
 std::string share_text(const Trial& trial, const Round& round,

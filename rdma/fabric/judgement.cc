@@ -238,7 +238,7 @@ std::string next_step_of(Status status, const Changes& own) {
           interface_of(own));
     case Status::Late:
       return "mpstat -P ALL 1 on both hosts: a busy core answers late; else look for a path that "
-             "loses one way alone";
+             "loses packets in one direction only";
     case Status::NotReady:
       return "give the receiver more posted receives, or a less busy core: the network is not the "
              "cause";

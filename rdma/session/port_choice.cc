@@ -171,7 +171,7 @@ Error down(const Candidate& each) {
           .operation = {},
           .subject = candidate_text(each),
           .reason = fmt::format("the port is {}", port.state.value_or("in no known state")),
-          .next_step = !ethernet ? "does a subnet manager run? 'ibstat' tells the state"
+          .next_step = !ethernet ? "does a subnet manager run? 'ibstat' shows the state"
                        : port.netdev
                            ? fmt::format("ip link set {} up; is a cable plugged in?", *port.netdev)
                            : "bring its network interface up: 'rdma link' names it"};

@@ -146,7 +146,7 @@ Result<CmEvent> CmChannel::next(const net::Deadline& deadline, std::string_view 
         !ready) {
       Error error = std::move(ready.error());
       if (error.kind == ErrorKind::Timeout) {
-        error.next_step = "is the peer still there, and UDP port 4791 open on the way?";
+        error.next_step = "is the peer still there, and UDP port 4791 open on the path?";
       }
       return fail(std::move(error));
     }
@@ -177,7 +177,7 @@ Error explain(const CmEvent& event, std::string_view subject) {
       return failed(event, subject, kGiveAddress);
     case RDMA_CM_EVENT_ROUTE_ERROR:
     case RDMA_CM_EVENT_UNREACHABLE:
-      return failed(event, subject, "is UDP port 4791 open on the way? ping that address");
+      return failed(event, subject, "is UDP port 4791 open on the path? ping that address");
     case RDMA_CM_EVENT_REJECTED:
       return rejected(event, subject);
     case RDMA_CM_EVENT_DISCONNECTED:

@@ -19,7 +19,7 @@ struct Meaning {
 };
 
 constexpr std::string_view kOwnRequest = "this is a mistake of this program: please report it";
-constexpr std::string_view kFirstError = "the first failure of this queue pair tells why";
+constexpr std::string_view kFirstError = "the first failure of this queue pair says why";
 
 constexpr std::array kMeanings{
     Meaning{IBV_WC_LOC_LEN_ERR, ErrorKind::Malformed,
@@ -52,8 +52,8 @@ constexpr std::array kMeanings{
             "give both sides the same message size; else see the peer's kernel log: dmesg"},
     Meaning{IBV_WC_RETRY_EXC_ERR, ErrorKind::Timeout,
             "no acknowledgement in time, after all retries: the peer is gone, or packets are lost "
-            "on the way",
-            "is the peer still there? else compare MTUs, GIDs and PFC on the way; "
+            "on the path",
+            "is the peer still there? else compare MTUs, GIDs and PFC on the path; "
             "ping -M do -s SIZE finds an MTU that is too large"},
     Meaning{IBV_WC_RNR_RETRY_EXC_ERR, ErrorKind::Busy,
             "the peer was not ready to receive, after all retries: it posts receives more slowly "

@@ -251,7 +251,7 @@ class Figures(unittest.TestCase):
     def test_places(self):
         for where, words in (
                 ({"from": "a", "to": "b"}, "a to b"),
-                ({"from": "a", "to": "b", "direction": "both"}, "a to b, both ways"),
+                ({"from": "a", "to": "b", "direction": "both"}, "a to b, both directions"),
                 ({"node": "a", "interface": "eth0"}, "a, eth0"),
                 ({"node": "a", "mount": "/data"}, "a, /data"),
                 ({"node": "a", "rank": 0}, "a, rank 0"),

@@ -201,7 +201,7 @@ void add_tests(std::string& page, analysis::VerdictClass verdict) {
     }
     if (std::exchange(is_first, false)) {
       page +=
-          "\n| tested by | of cause | role | speaks for it | speaks against it |\n"
+          "\n| tested by | of cause | role | supports it | contradicts it |\n"
           "|---|---|---|---|---|\n";
     }
     const auto& rule = analysis::confirm::describe(check.rule);
@@ -242,9 +242,10 @@ std::string causes_page() {
 
 std::string traps_page() {
   std::string page = fmt::format(
-      "# Known traps\n{}\nWhat cost others days, and how `chokepoint doctor` and `chokepoint "
+      "# Known traps\n{}\nTraps that cost other people days, and how `chokepoint doctor` and "
+      "`chokepoint "
       "preflight` see it: [doctor.md](doctor.md) and [preflight-checks.md](preflight-checks.md) "
-      "have the checks, `chokepoint explain NAME` tells the same. Each sign comes from a public "
+      "have the checks, `chokepoint explain NAME` prints the same. Each sign comes from a public "
       "report. Not all that was reported has a sign before something is measured: a ConnectX-7 "
       "that "
       "started degraded carries 13 Gb/s with every link as it should be "

@@ -29,7 +29,7 @@ for (const format of ["A4", "Letter"] as const) {
       return;
     }
     const text = done.stdout.toString().replaceAll(/\s+/g, " ");
-    assert.match(text, /link between left and right \(both ways\) is full/i);
+    assert.match(text, /link between left and right \(both directions\) is full/i);
     assert.match(text, /net\.ipv4\.tcp_congestion_control/);
     assert.match(text, /Where every number comes from/);
   });

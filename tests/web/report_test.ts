@@ -59,7 +59,7 @@ for (const kind of ["small", "hour", "empty", "comparison"] as const) {
 test("the verdict stands first, with what it costs", async () => {
   const { page } = await opened("small");
   const verdict = await page.locator("main .section").first().innerText();
-  assert.match(verdict, /link between left and right \(both ways\) is full/i);
+  assert.match(verdict, /link between left and right \(both directions\) is full/i);
   assert.match(verdict, /143 ms lost in each step of 281 ms, between 109 ms and 178 ms/);
   assert.match(verdict, /chokepoint predict --from runs\/a --link 10G/);
 });

@@ -104,7 +104,7 @@ Result<RankPlacement> placement_of(const Variables& variables, const host::RankF
   placement.launcher = found.launcher;
   if (!found.rank.world_size) {
     return fail(ErrorKind::Usage, "", fmt::format("rank {}", *found.rank.rank),
-                "is all that its environment tells, not of how many", "set WORLD_SIZE");
+                "is all that its environment has, not the number of ranks", "set WORLD_SIZE");
   }
   const int ranks = *found.rank.world_size;
   if (ranks > kMaxRanks || *found.rank.rank >= ranks) {

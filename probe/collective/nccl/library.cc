@@ -33,7 +33,7 @@ std::string_view next_step_of(Code code, std::string_view reason) {
     case kInvalidUsage:
       return "two ranks may have been given the same GPU";
     default:
-      return "NCCL_DEBUG=WARN tells more";
+      return "NCCL_DEBUG=WARN shows more";
   }
 }
 

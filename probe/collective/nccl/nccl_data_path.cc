@@ -158,8 +158,8 @@ std::string better_than_sockets(const Seen& seen, const DataPath& data_path) {
 
 std::string better_than_this(const Seen& seen, const DataPath& data_path) {
   if (seen.shares_gpu) {
-    return "ranks share a GPU and go by sockets: this tries out the way, and is no measure of it; "
-           "give each rank a GPU of its own";
+    return "ranks share a GPU and use sockets: the result shows that the path works, not how fast "
+           "it is; give each rank its own GPU";
   }
   if (uses(seen.log, "NET/Socket")) {
     return better_than_sockets(seen, data_path);

@@ -96,7 +96,7 @@ TEST(Sentences, NameThePlace) {
                   .where = {.from = "a", .to = "b"}};
   EXPECT_EQ(sentence_of(verdict), "the link from a to b is full");
   verdict.where.direction = "both";
-  EXPECT_EQ(sentence_of(verdict), "the link between a and b (both ways) is full");
+  EXPECT_EQ(sentence_of(verdict), "the link between a and b (both directions) is full");
   verdict.where = {.interface = "eth0", .node = "a"};
   EXPECT_EQ(sentence_of(verdict), "the link at eth0 of a is full");
   EXPECT_EQ(sentence_of(Verdict{.verdict = VerdictClass::Straggler,

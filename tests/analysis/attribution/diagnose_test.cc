@@ -95,7 +95,7 @@ TEST_F(Diagnosed, ALinkThatIsFullFarBelowItsCardsIsShaped) {
   const Verdict shaped = diagnosis().verdict;
   EXPECT_EQ(shaped.cause, Cause::Shaper);
   ASSERT_FALSE(shaped.advice.empty());
-  EXPECT_THAT(shaped.advice.front().what, HasSubstr("find what holds it there"));
+  EXPECT_THAT(shaped.advice.front().what, HasSubstr("find what limits its rate"));
   for (const Advice& each : shaped.advice) {
     EXPECT_EQ(std::ranges::count(shaped.advice, each.command, &Advice::command), 1) << each.what;
   }

@@ -156,7 +156,7 @@ TEST(Traces, LeaveAVerdictAboutAHangAndGiveOneAboutThePathItsCost) {
   const Verdict path =
       diagnosis(files, {.verdict = VerdictClass::WrongPath,
                         .cause = Cause::NcclSockets,
-                        .evidence = {{"NCCL's log tells how it connected", {}, "", "job.log"}}})
+                        .evidence = {{"NCCL's log shows how it connected", {}, "", "job.log"}}})
           .verdict;
   EXPECT_EQ(path.cause, Cause::NcclSockets);
   EXPECT_NEAR(path.lost_ms_per_step, 55, 1e-6);

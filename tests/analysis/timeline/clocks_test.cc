@@ -196,7 +196,7 @@ TEST_F(TwoClocks, TakeHalfOfTheRoundTripWherePacketsGoOneWay) {
   EXPECT_EQ(clock.source, ClockSource::Marks);
   EXPECT_LT(worst_us(), 50);
   EXPECT_NEAR(*clock.error_ns, 60e3, 100);
-  EXPECT_THAT(clocks.missing, ElementsAre(HasSubstr("one way only")));
+  EXPECT_THAT(clocks.missing, ElementsAre(HasSubstr("one direction only")));
 }
 
 TEST_F(TwoClocks, AreToldApartFromWallClocksThatAreWrong) {

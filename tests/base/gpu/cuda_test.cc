@@ -114,7 +114,7 @@ TEST_F(Pinned, WhatCannotBePinnedIsAnError) {
   set("FAKE_CUDA_FAIL", "2");
   EXPECT_EQ(error_of(PinnedMemory::allocate(**gpu, 5000)),
             "CUDA: pin host memory: GPU 0 (NVIDIA H200): unknown error; 'nvidia-smi' and 'dmesg' "
-            "may tell more");
+            "may show more");
 }
 
 constexpr std::uint64_t kBytes = 1'000'000;
@@ -221,7 +221,7 @@ TEST_F(StreamTest, AFailureNamesWhatFailed) {
   set("FAKE_CUDA_FAIL", "2");
   EXPECT_EQ(error_of(stream->fill(memory->address(), 1, 1)),
             "CUDA: fill memory: GPU 0 (NVIDIA H200): unknown error; 'nvidia-smi' and 'dmesg' may "
-            "tell more");
+            "show more");
 }
 
 }  // namespace

@@ -228,9 +228,8 @@ TEST_F(RunNcclChoice, SaysWhyKernelsAreNotSeen) {
 
 TEST_F(RunNcclChoice, WhoAskedForLessKnowsIt) {
   const auto watched = after({.reason = nccl::Choice::Reason::Requested, .proxies = true});
-  EXPECT_THAT(watched->requested_events(),
-              ElementsAre("of a version that it does not tell: collectives, "
-                          "their parts on the network"));
+  EXPECT_THAT(watched->requested_events(), ElementsAre("of an unknown version: collectives, "
+                                                       "their parts on the network"));
   EXPECT_THAT(watched->remarks(), IsEmpty());
 }
 

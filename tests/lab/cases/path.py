@@ -271,7 +271,7 @@ def test_the_page_for_people(lab):
     page = left.run([*PROBE, links[-1].b.ipv4]).stdout()
     row = rf"1 +{re.escape(links[0].b.ipv4)} .* {re.escape(links[1].a.ipv4)} .* same router"
     holds(re.search(row, page), page)
-    holds("path MTU there: 1500 bytes" in page and "same way back: yes" in page, page)
+    holds("path MTU there: 1500 bytes" in page and "same path back: yes" in page, page)
 
 
 def test_an_interrupt_keeps_what_was_found(lab):

@@ -129,7 +129,7 @@ TEST(TwoHosts, CannotTellAtWhichEndItIs) {
   const Judgement judgement = judge(cluster.measured(), {}, nullptr);
   const Finding finding = only(judgement, "link.oneway");
   EXPECT_THAT(finding.hosts, ElementsAre(0, 1));
-  EXPECT_THAT(finding.check.why, testing::HasSubstr("cannot tell at which end"));
+  EXPECT_THAT(finding.check.why, testing::HasSubstr("not known at which end"));
   EXPECT_THAT(finding.check.next_step, testing::HasSubstr("swap the cable"));
 }
 

@@ -94,7 +94,7 @@ MadeCluster made_cluster(HostIndex hosts) {
       {.check = {.id = "throughput.ways",
                  .subject = "cluster",
                  .found = fmt::format("{} ways as fast as their links", hosts * (hosts - 1)),
-                 .why = "each way was held against what its links carry"}});
+                 .why = "each path was compared with what its links carry"}});
   return cluster;
 }
 

@@ -106,7 +106,7 @@ void loopback_name(MadeCluster& cluster, HostIndex host) {
                                   .subject = name(cluster, host),
                                   .found = "127.0.1.1, by its own resolver",
                                   .wanted = cluster.measured.hosts[host].address,
-                                  .why = "Gloo tells its peers this address, and none reaches it",
+                                  .why = "Gloo sends its peers this address, and none reaches it",
                                   .next_step = fmt::format("ssh {} sed -i '/^127.0.1.1/d' "
                                                            "/etc/hosts",
                                                            name(cluster, host))},
@@ -143,7 +143,7 @@ void narrow_uplink(MadeCluster& cluster, HostIndex first, HostIndex end) {
                             .found = "20.3 Gb/s for all together",
                             .wanted = fmt::format("{} Gb/s, which its ways reach one by one",
                                                   10 * (end - first)),
-                            .why = "alone each way across is fast, together they share one uplink",
+                            .why = "alone each path across is fast, together they share one uplink",
                             .next_step = "look at the ports between both switches, and their LAG"},
                   .place = Place::Uplink,
                   .evidence = {{"all ways at once", 20300, "Mb/s", "probe tcp"}}};

@@ -86,7 +86,7 @@ TEST(PathPage, WithoutAPeerTheWayBackHasNoColumnsAndAReason) {
   const std::string page = page_of_path(found);
   EXPECT_FALSE(fakes::row(page, "0")) << "only the way back shows this host";
   EXPECT_FALSE(fakes::row(page, "path MTU back:"));
-  EXPECT_EQ(fakes::row(page, "the way back is not known:"), "connection refused");
+  EXPECT_EQ(fakes::row(page, "the reverse path is not known:"), "connection refused");
 }
 
 TEST(PathPage, AFamilyThatWasNotAskedForIsLeftOut) {
@@ -110,7 +110,7 @@ TEST(PathPage, AnMtuThatWasNotConfirmedIsNotKnown) {
 TEST(PathPage, WhetherTheWayBackIsTheSameMayBeUnknown) {
   PathFindings found = findings_of_both_families();
   found.ipv4.symmetry.symmetric.reset();
-  EXPECT_TRUE(fakes::row(page_of_path(found), "same way back:")->starts_with("unknown: "));
+  EXPECT_TRUE(fakes::row(page_of_path(found), "same path back:")->starts_with("unknown: "));
 }
 
 TEST(PathPage, PathHasTheRoutersOfBothWays) {

@@ -89,7 +89,7 @@ TEST_F(BenchTest, AByteThatFlipsIsFound) {
   set("FAKE_CUDA_FLIP", "1");
   ASSERT_TRUE(copy());
   EXPECT_THAT(verified_.wrong, ElementsAre("to the GPU from memory: byte 65535 of 65536 differs",
-                                           "both ways, memory: byte 65535 of 65536 differs"));
+                                           "both directions, memory: byte 65535 of 65536 differs"));
 }
 
 TEST_F(BenchTest, AStopEndsIt) {

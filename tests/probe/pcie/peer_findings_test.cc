@@ -30,7 +30,7 @@ Check judged(const PeerOutcome& outcome, std::optional<double> ceiling = kCeilin
 TEST(PeerFindings, DirectCopiesAtTheLinksRatePass) {
   const Check check = judged(outcome(50, 50, 98));
   EXPECT_EQ(check.status, Status::Pass);
-  EXPECT_EQ(check.found, "50.0 GB/s there, 50.0 GB/s back, 98.0 GB/s both ways");
+  EXPECT_EQ(check.found, "50.0 GB/s there, 50.0 GB/s back, 98.0 GB/s in both directions");
 }
 
 TEST(PeerFindings, BothWaysThatCollapseAreCritical) {

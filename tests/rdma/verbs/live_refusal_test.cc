@@ -118,7 +118,7 @@ TEST_F(LiveRefusal, WhatIsLeftAfterAFailurePointsToIt) {
   ASSERT_EQ(ends.source->post_sends(0, 0, 3, true), 0);
   EXPECT_THAT(failure_of(next_send(*ends.source)), HasSubstr("a wrong key"));
   const Completion last = next_send(*ends.source);
-  EXPECT_THAT(failure_of(last), HasSubstr("the first failure of this queue pair tells why"));
+  EXPECT_THAT(failure_of(last), HasSubstr("the first failure of this queue pair says why"));
 }
 
 TEST_F(KernelRefusal, AMemoryLockLimitThatIsTooLowIsTold) {

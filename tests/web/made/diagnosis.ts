@@ -26,7 +26,7 @@ function verdict({ nodes, stepMs, text }: Shape): object {
   return {
     class: "lan-bandwidth",
     cause: "line-rate",
-    sentence: text(`the link between ${a} and ${b} (both ways) is full`),
+    sentence: text(`the link between ${a} and ${b} (both directions) is full`),
     where: { from: a, to: b, direction: null, interface: null, node: null, rank: null },
     lost_ms_per_step: stepMs * 0.51,
     lost_low_ms: stepMs * 0.388,

@@ -120,7 +120,7 @@ function bars({ document, figures, groups }: Scene): HTMLElement {
     {
       id: "bars",
       title: "Figures",
-      lead: "Means; the line at a bar's end is one standard deviation of its repetitions each way.",
+      lead: "Means; the line at a bar's end is one standard deviation of its repetitions, up and down.",
     },
     legendOf(cluster),
     charts.length > 0

@@ -16,7 +16,7 @@ const places: Record<string, string> = {
   slot: "a PCIe slot",
   name: "a name",
   way: "one direction between two hosts",
-  pair: "between two hosts, both ways",
+  pair: "between two hosts, both directions",
   uplink: "what two groups of hosts share",
 };
 

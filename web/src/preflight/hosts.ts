@@ -13,7 +13,7 @@ const states: Record<string, string> = {
   "no-agent": "no agent listens",
   refused: "refused the connection",
   strange: "speaks another protocol",
-  lost: "lost on the way",
+  lost: "lost during the test",
   present: "took part",
 };
 

@@ -239,14 +239,14 @@ export function mapCanvas(
   const words =
     grid.each > 1
       ? `each square the worst of ${grid.each} by ${grid.each} hosts`
-      : `${scene.mesh.shown.length} hosts; arrow keys move from way to way`;
+      : `${scene.mesh.shown.length} hosts; arrow keys move from path to path`;
   const canvas = h("canvas", {
     class: "ways-canvas",
     attributes: { tabindex: 0, role: "img", "aria-label": `${metric.title}: ${words}` },
     variables: { "--size": `${grid.size}px` },
   });
   steer(canvas, painting, choose);
-  const note = grid.each > 1 ? h("p", "source", `A square is the worst of ${grid.each} × ${grid.each} ways.`) : null;
+  const note = grid.each > 1 ? h("p", "source", `A square is the worst of ${grid.each} × ${grid.each} paths.`) : null;
   const element = h("div", "ways-box", canvas, note);
   return { element, mark: () => paint(canvas, painting) };
 }

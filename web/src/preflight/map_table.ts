@@ -107,5 +107,5 @@ export function mapTable(
       choose(found.way);
     }
   });
-  return { element: scrollBox(`${metric.title}, each way`, table), mark: () => mark(scene, squares) };
+  return { element: scrollBox(`${metric.title}, in each direction`, table), mark: () => mark(scene, squares) };
 }

@@ -100,7 +100,7 @@ function below(bounds: readonly number[], unit: string): Rule {
 export function expectedName(mesh: Mesh): string {
   return mesh.document.at("expected_from").text === "link speeds"
     ? "what both links give"
-    : "the fastest way";
+    : "the fastest path";
 }
 
 export const metrics: readonly Metric[] = [

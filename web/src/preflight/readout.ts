@@ -78,7 +78,7 @@ function figures(mesh: Mesh, way: WayPlace): Child {
   return h(
     "table",
     {},
-    h("thead", {}, h("tr", {}, h("th", { attributes: { scope: "col" } }, "Of this way"), ...heads)),
+    h("thead", {}, h("tr", {}, h("th", { attributes: { scope: "col" } }, "Of this path"), ...heads)),
     h(
       "tbody",
       {},
@@ -113,7 +113,7 @@ export function readout(
     const { way } = picks;
     if (!way || way.from === way.to) {
       box.replaceChildren(
-        h("p", "note", "Point at a way, or move there with the arrow keys, to see its figures."),
+        h("p", "note", "Point at a path, or move there with the arrow keys, to see its figures."),
       );
       return;
     }

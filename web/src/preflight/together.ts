@@ -49,7 +49,7 @@ function cut(scene: Scene, each: Ref): HTMLElement {
     "div",
     "cut",
     group(scene, each.at("left")),
-    h("div", "wire", h("span", "wire-name", `${ways} way${ways === 1 ? "" : "s"} at once`), carried),
+    h("div", "wire", h("span", "wire-name", `${ways} path${ways === 1 ? "" : "s"} at once`), carried),
     group(scene, each.at("right")),
   );
 }
@@ -87,7 +87,7 @@ export function togetherSection(scene: Scene): HTMLElement {
       : h(
           "div",
           "stack",
-          h("p", "lead", "What a cut carries at once, of what its ways carry one by one."),
+          h("p", "lead", "What a cut carries at once, as a share of what its paths carry one by one."),
           ...cuts.map((each) => cut(scene, each)),
         ),
     h("h3", {}, "All-reduce over all"),

@@ -87,7 +87,7 @@ function columns(selection: Selection): Column<Flow>[] {
       hint: "show it in the timeline",
       cell: (flow) => timelineSwitch(flow, selection),
     },
-    both("Bytes", "bytes", "bytes", "all bytes each way, headers included"),
+    both("Bytes", "bytes", "bytes", "all bytes in each direction, headers included"),
     both("Throughput", "throughput_mbps", "mbps", "while it lasted"),
     {
       ...both("Retransmitted", "retransmitted_packets", "packets", ""),

@@ -54,7 +54,7 @@ export function masthead(report: Ref<Report>): HTMLElement {
       ["Steps", shown(steps.at("count"), "count")],
       ["Median step", shown(steps.at("median_ms"), "ms")],
       ["Sent", shown(volume.at("sent_bytes"), "bytes")],
-      ["Network of the busiest node, both ways", shown(volume.at("network_mbps"), "mbps")],
+      ["Network of the busiest node, both directions", shown(volume.at("network_mbps"), "mbps")],
     ]),
     line ? folded("Command", command(line)) : null,
   );
