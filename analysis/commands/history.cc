@@ -194,17 +194,17 @@ class HistoryCommand final : public cli::Command {
   bool is_listed_ = false;
 };
 
-// Which findings were told before, in a file of lines.
-class Told {
+// Which findings were reported before, in a file of lines.
+class Reported {
  public:
   // What is not there yet is as an empty file; without a name nothing is kept.
-  static Result<Told> read(const std::string& file) {
-    Told told(file);
+  static Result<Reported> read(const std::string& file) {
+    Reported reported(file);
     std::error_code ignored;
     if (!file.empty() && fs::exists(file, ignored)) {
-      TRY(told.lines_, sys::read_input(file, kMaxToldBytes, "history check"));
+      TRY(reported.lines_, sys::read_input(file, kMaxReportedBytes, "history check"));
     }
-    return told;
+    return reported;
   }
 
   bool has(const HistoryFinding& finding) const {
@@ -224,9 +224,9 @@ class Told {
   }
 
  private:
-  static constexpr std::size_t kMaxToldBytes = std::size_t{8} << 20;
+  static constexpr std::size_t kMaxReportedBytes = std::size_t{8} << 20;
 
-  explicit Told(std::string file) : file_(std::move(file)) {}
+  explicit Reported(std::string file) : file_(std::move(file)) {}
 
   // The moment becomes more exact while more points come: the day tells findings apart.
   static std::string line_of(const HistoryFinding& finding) {
@@ -264,29 +264,30 @@ class HistoryCheckCommand final : public cli::Command {
         .name = "history check",
         .purpose = "for cron: exit code 3 if something became worse lately",
         .description =
-            "Prints what became worse, a line each, and exits with 3. With --told FILE each "
-            "finding is told once. With --notify it is sent to an HTTP server, too; what could "
-            "not be sent is told again the next time.",
+            "Prints what became worse, a line each, and exits with 3. With --reported FILE each "
+            "finding is reported once. With --notify it is sent to an HTTP server, too; what could "
+            "not be sent is reported again the next time.",
         .examples = {{"chokepoint history check --since 24h", "what became worse since yesterday"},
-                     {"chokepoint history check --told /var/lib/chokepoint/told --notify "
-                      "http://alerts:9093/api/v2/alerts --notify-as alertmanager",
+                     {"chokepoint history check --reported /var/lib/chokepoint/reported "
+                      "--notify http://alerts:9093/api/v2/alerts --notify-as alertmanager",
                       "each finding once, to Alertmanager"}}};
   }
 
   void define(cli::Flags& flags) override {
     flags_.define(flags);
-    flags.group("Who is told")
-        .option("told", &told_, "FILE", "leave out what is in this file, and add what is told")
+    flags.group("Reports")
+        .option("reported", &reported_, "FILE",
+                "leave out the findings in this file, and add the new ones to it")
         .option("notify", &notify_, "URL", "send the findings there, by HTTP POST")
         .choice("notify-as", &form_, {"document", "alertmanager"},
                 "what is sent: what --json prints, or alerts for Alertmanager");
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
-    TRY(Told told, Told::read(told_));
+    TRY(Reported reported, Reported::read(reported_));
     TRY(Looked looked, look(flags_, context));
     std::erase_if(looked.findings, [&](const HistoryFinding& finding) {
-      return !finding.is_worse || told.has(finding);
+      return !finding.is_worse || reported.has(finding);
     });
     if (context.json) {
       print_document(context, looked);
@@ -297,7 +298,7 @@ class HistoryCheckCommand final : public cli::Command {
       return cli::ExitCode::Done;
     }
     TRY(notify(looked, context));
-    TRY(told.add(looked.findings));
+    TRY(reported.add(looked.findings));
     return cli::ExitCode::Found;
   }
 
@@ -324,7 +325,7 @@ class HistoryCheckCommand final : public cli::Command {
   }
 
   LookFlags flags_;
-  std::string told_;
+  std::string reported_;
   std::string notify_;
   std::string form_ = "document";
 };
