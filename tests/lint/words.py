@@ -26,7 +26,7 @@ INSTEAD = {
     r"that which": "the thing's name",
     r"however fast|whatever it takes": "a figure, or: also if …",
 }
-NAME = re.compile(r"`[^`\s]+`|`the fastest way`")  # an option, a field, a value, a file
+NAME = re.compile(r"`[^`\s]+`|`the fastest way`|--[\w-]+|\S*/\S*")  # an option, a value, a file
 
 
 def findings(page, text):
