@@ -136,8 +136,9 @@ class RunRows {
 }  // namespace
 
 std::string job_name_of(const Diagnosis& diagnosis) {
-  return fmt::format("{} ({} ranks, {} hosts)", command_of(diagnosis), diagnosis.ranks.size(),
-                     diagnosis.nodes.size());
+  const std::string ranks =
+      diagnosis.ranks.empty() ? "" : fmt::format("{} ranks, ", diagnosis.ranks.size());
+  return fmt::format("{} ({}{} hosts)", command_of(diagnosis), ranks, diagnosis.nodes.size());
 }
 
 history::Batch rows_of(const RunToRemember& remembered) { return RunRows(remembered).all(); }
