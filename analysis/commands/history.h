@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/history/lately.h"
+#include "base/cli/command.h"
 #include "base/documents/values.h"
 
 namespace chokepoint::analysis {
@@ -51,7 +52,11 @@ struct ShownHistory {
   std::vector<ShownFinding> findings = {};
 };
 
-ShownFinding shown(const HistoryFinding& finding);
+// Each is in a file of its name.
+cli::CommandFactory history_add_command();
+cli::CommandFactory history_check_command();
+cli::CommandFactory history_export_command();
+cli::CommandFactory history_prune_command();
 
 }  // namespace chokepoint::analysis
 

@@ -358,8 +358,10 @@ Result<std::optional<ExitCode>> run_built_in(const Program& program,
     return print_version(program, context);
   }
   if (asks_help && words.size() == 2) {
-    const std::string family = family_overview(
-        program, commands, is_help(words[0]) ? words[1] : words[0], context.out_terminal.width);
+    const std::string& name = is_help(words[0]) ? words[1] : words[0];
+    const bool is_command = match(commands, {name}).has_value();  // and has help of its own
+    const std::string family =
+        is_command ? "" : family_overview(program, commands, name, context.out_terminal.width);
     context.out << family;
     return family.empty() ? std::nullopt : std::optional(ExitCode::Done);
   }

@@ -172,7 +172,10 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open_to_read(const std::filesy
 
 // A history of a newer program may have other tables: it is left alone.
 Result<> SqliteStore::make_ready() {
-  TRY(database_.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"));
+  // A log for writing ahead is shared memory: on a home that several hosts mount it would be torn.
+  TRY(
+      database_.run("PRAGMA busy_timeout = 3000; PRAGMA journal_mode = TRUNCATE;"
+                    "PRAGMA synchronous = NORMAL"));
   TRY(const std::int64_t version, database_.number("PRAGMA user_version"));
   if (version > kVersion) {
     return fail(ErrorKind::Unsupported, "history", "",

@@ -1,5 +1,5 @@
-// A history in one SQLite file. Its log lets several processes write, one after the other, while
-// others read; what was committed survives the end of a process at any moment.
+// A history in one SQLite file. Several processes write to it, one after the other, also of several
+// hosts that mount it; what was committed survives the end of a process at any moment.
 //
 //   series   subject, metric, setting, unit
 //   row      a value of a series at a time, which are its key: the same document again is none

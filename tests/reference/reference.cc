@@ -23,6 +23,7 @@
 #include "analysis/commands/compare.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/explain.h"
+#include "analysis/commands/history.h"
 #include "analysis/commands/predict_document.h"
 #include "analysis/commands/runs.h"
 #include "analysis/confirm/saved_tests.h"
@@ -305,6 +306,7 @@ std::vector<Schema> described_documents() {
           document_schema<analysis::RunSummary>(),
           document_schema<analysis::confirm::SavedDocument>(),
           document_schema<analysis::RunList>(),
+          document_schema<analysis::ShownHistory>(),
           document_schema<analysis::Explanation>(),
           document_schema<analysis::CollectOutcome>(),
           document_schema<analysis::ExportDocument>(),

@@ -36,9 +36,9 @@ TEST_F(Diagnose, SaysFiveLines) {
   const fakes::CliRun run = run_diagnose({folder()});
   EXPECT_EQ(run.code, cli::ExitCode::Done);
   EXPECT_EQ(run.err, "");
-  EXPECT_THAT(run.out,
-              AllOf(HasSubstr("\n  step       18 of 20 steps from marks"), HasSubstr("\n  why        "),
-                    HasSubstr("\n  do         "), HasSubstr("\n  confidence ")));
+  EXPECT_THAT(run.out, AllOf(HasSubstr("\n  step       18 of 20 steps from marks"),
+                             HasSubstr("\n  why        "), HasSubstr("\n  do         "),
+                             HasSubstr("\n  confidence ")));
 }
 
 TEST_F(Diagnose, TakesOneNodesRecord) {

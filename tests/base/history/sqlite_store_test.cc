@@ -30,8 +30,7 @@ Row row(const std::string& metric, std::int64_t minute, double value) {
 }
 
 HostState state(std::int64_t minute, const std::string& driver) {
-  return {
-      .host = "a", .wall_ns = minute * kMinute, .settings = {{"gpu", {{"driver", driver}}}}};
+  return {.host = "a", .wall_ns = minute * kMinute, .settings = {{"gpu", {{"driver", driver}}}}};
 }
 
 class History : public testing::Test {

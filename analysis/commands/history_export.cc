@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include "analysis/commands/history.h"
+#include "analysis/commands/history_look.h"
+#include "base/cli/output.h"
+#include "base/sys/clock.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+// A field of CSV as RFC 4180 has it; a formula of a spreadsheet is a text.
+std::string csv_field(const std::string& text) {
+  const bool is_formula = !text.empty() && std::string_view("=+-@").contains(text.front());
+  const std::string safe = is_formula ? "'" + text : text;
+  if (safe.find_first_of(",\"\r\n") == std::string::npos) {
+    return safe;
+  }
+  std::string quoted = "\"";
+  for (const char letter : safe) {
+    quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+  }
+  return quoted + "\"";
+}
+
+class HistoryExportCommand final : public cli::Command {
+ public:
+  cli::Summary summary() const override {
+    return {
+        .name = "history export",
+        .purpose = "writes the history's rows for other tools",
+        .description =
+            "Writes one line a row as CSV: time, subject, metric, what the test was asked for, "
+            "value, unit, spread, count, source, program. Apache Otava reads it with time as its "
+            "time column and value as its metric.",
+        .examples = {{"chokepoint history export -o rows.csv", "all of it"},
+                     {"chokepoint history export gpu3 --metric throughput_mbps", "a part"}}};
+  }
+
+  void define(cli::Flags& flags) override {
+    flags.positional("SUBJECT", &wanted_.subject, "a host, a path, a device or a job", false);
+    flags.group("What to write")
+        .option("metric", &wanted_.metric, "NAME", "of this figure alone")
+        .option("output,o", &output_, "FILE", "default: standard output");
+    history::define_to_read(flags, history_);
+  }
+
+  Result<cli::ExitCode> run(cli::Context& context) override {
+    TRY(const std::string place, wanted_place(history_, context));
+    TRY(const std::unique_ptr<history::Store> store, history::open_to_read(place));
+    TRY(const std::vector<history::MeasuredSeries> all, store->read(wanted_));
+    std::unique_ptr<cli::Output> output = cli::open_stream(context.out, "standard output");
+    if (!output_.empty()) {
+      TRY(output, cli::open_file(output_));
+    }
+    output->write("time,subject,metric,setting,value,unit,spread,count,source,program\n");
+    for (const history::MeasuredSeries& series : all) {
+      for (const history::Measured& point : series.points) {
+        output->write(line_of(series.series, point));
+      }
+    }
+    TRY(output->finish());
+    return cli::ExitCode::Done;
+  }
+
+ private:
+  static std::string line_of(const history::Series& series, const history::Measured& point) {
+    return fmt::format("{},{},{},{},{},{},{},{},{},{}\n", sys::rfc3339(point.wall_ns),
+                       csv_field(history::text_of(series.subject)), csv_field(series.metric),
+                       csv_field(series.setting), point.value, csv_field(series.unit),
+                       point.spread ? fmt::format("{}", *point.spread) : "", point.count,
+                       csv_field(point.source), csv_field(point.program));
+  }
+
+  history::Wanted wanted_;
+  std::string output_;
+  history::Flags history_;
+};
+
+}  // namespace
+
+cli::CommandFactory history_export_command() { return cli::command<HistoryExportCommand>(); }
+
+}  // namespace chokepoint::analysis

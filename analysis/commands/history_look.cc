@@ -1,0 +1,104 @@
+#include "analysis/commands/history_look.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
+#include "analysis/commands/history.h"
+#include "analysis/commands/history_text.h"
+#include "base/cli/text.h"
+#include "base/json/codec.h"
+#include "base/math/units.h"
+
+namespace chokepoint::analysis {
+namespace {
+
+ShownFinding shown(const HistoryFinding& finding) {
+  ShownFinding document{.sentence = headline_of(finding), .is_worse = finding.is_worse};
+  for (const SeriesChange& each : finding.changes) {
+    const LevelChange& change = each.change;
+    document.changes.push_back({.subject = history::text_of(each.series.subject),
+                                .metric = each.series.metric,
+                                .setting = each.series.setting,
+                                .unit = each.series.unit,
+                                .before = change.before.median,
+                                .after = change.after.median,
+                                .percent = change.relative
+                                               ? std::optional(math::kPercent * *change.relative)
+                                               : std::nullopt,
+                                .p = change.p,
+                                .last_good = {.ns = change.last_good_ns},
+                                .first_bad = {.ns = change.first_bad_ns},
+                                .source_before = each.source_before,
+                                .source_after = each.source_after});
+  }
+  for (const FactLink& link : finding.settings) {
+    document.settings.push_back({.host = finding.host,
+                                 .name = link.fact,
+                                 .before = link.old_value,
+                                 .after = link.new_value,
+                                 .share = link.share});
+  }
+  return document;
+}
+
+ShownHistory document_of(const Looked& looked) {
+  ShownHistory document{.history = looked.place,
+                        .since = {.ns = looked.since_ns},
+                        .series = looked.series.size(),
+                        .rows = rows_in(looked.series)};
+  std::ranges::transform(looked.findings, std::back_inserter(document.findings), shown);
+  return document;
+}
+
+}  // namespace
+
+Result<std::string> wanted_place(const history::Flags& flags, const cli::Context& context) {
+  if (auto place = history::place_of(flags, context)) {
+    return *std::move(place);
+  }
+  return fail(ErrorKind::Usage, "", "--history", "no history is named, and none is this user's own",
+              "give --history FILE");
+}
+
+std::size_t rows_in(const std::vector<history::MeasuredSeries>& all) {
+  std::size_t rows = 0;
+  for (const history::MeasuredSeries& series : all) {
+    rows += series.points.size();
+  }
+  return rows;
+}
+
+Result<Looked> look(const LookFlags& flags, const cli::Context& context) {
+  Looked looked;
+  TRY(looked.place, wanted_place(flags.history, context));
+  TRY(const std::unique_ptr<history::Store> store, history::open_to_read(looked.place));
+  TRY(looked.series, store->read(flags.wanted));
+  if (looked.series.empty() && !(flags.wanted.subject + flags.wanted.metric).empty()) {
+    return fail(ErrorKind::NotFound, "", flags.wanted.subject + flags.wanted.metric,
+                "nothing is remembered of it", "'chokepoint history --list' shows what is");
+  }
+  TRY(const std::vector<history::StateSpan> states, store->states());
+  const std::int64_t now_ns = context.clock.wall_ns();
+  looked.since_ns = now_ns - flags.since.count();
+  looked.findings = changed_since(looked.series, states, looked.since_ns, now_ns);
+  return looked;
+}
+
+cli::Json full_document(const cli::Context& context, const Looked& looked) {
+  cli::Json document = cli::document(context, Fields<ShownHistory>::kSchema);
+  document.update(json::to_json(document_of(looked)));
+  return document;
+}
+
+void print_findings(const cli::Context& context, const std::vector<HistoryFinding>& findings) {
+  for (const HistoryFinding& finding : findings) {
+    fmt::print(context.out, "{}",
+               cli::wrapped(cli::printable(headline_of(finding)), context.out_terminal.width, 2));
+  }
+}
+
+}  // namespace chokepoint::analysis

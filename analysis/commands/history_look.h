@@ -1,0 +1,52 @@
+// What `history` and `history check` look at: the wanted part of a history, and what changed in it.
+// The command's thread; blocks on the history.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "analysis/history/lately.h"
+#include "base/cli/context.h"
+#include "base/cli/flags.h"
+#include "base/cli/output.h"
+#include "base/history/place.h"
+
+namespace chokepoint::analysis {
+
+inline constexpr std::chrono::hours kLately{24 * 30};
+
+// An Error where the user has switched the history off, or has no home.
+Result<std::string> wanted_place(const history::Flags& flags, const cli::Context& context);
+
+// What a history says of the wanted subjects.
+struct Looked {
+  std::string place = {};
+  std::int64_t since_ns = 0;
+  std::vector<history::MeasuredSeries> series = {};
+  std::vector<HistoryFinding> findings = {};
+};
+
+struct LookFlags {
+  history::Flags history = {};
+  history::Wanted wanted = {};
+  std::chrono::nanoseconds since = kLately;
+
+  void define(cli::Flags& flags) {
+    flags.group("What to look at")
+        .option("metric", &wanted.metric, "NAME", "of this figure alone, like throughput_mbps")
+        .option("since", &since, "TIME",
+                "changes of the last hours or days, like 48h; default: 720h");
+    history::define_to_read(flags, history);
+  }
+};
+
+Result<Looked> look(const LookFlags& flags, const cli::Context& context);
+
+std::size_t rows_in(const std::vector<history::MeasuredSeries>& all);
+
+// The chokepoint.history/1 document, and a line for each finding.
+cli::Json full_document(const cli::Context& context, const Looked& looked);
+void print_findings(const cli::Context& context, const std::vector<HistoryFinding>& findings);
+
+}  // namespace chokepoint::analysis
