@@ -135,6 +135,17 @@ bool holds(std::span<const double> values, std::size_t k, const SplitFit& fit) {
   return (latest - fit.before) / size >= kLeastShare && (fit.after - before) / size >= kLeastShare;
 }
 
+// By a power of the number of points between `few` and a full window.
+double max_p_of(std::size_t points, const ChangeRules& rules) {
+  if (points <= rules.few) {
+    return rules.max_p_of_few;
+  }
+  const auto few = static_cast<double>(rules.few);
+  const double share = std::log(static_cast<double>(points) / few) /
+                       std::log(static_cast<double>(rules.window) / few);
+  return rules.max_p_of_few * std::pow(rules.max_p / rules.max_p_of_few, share);
+}
+
 // Would the day's rhythm explain it?
 bool may_be_rhythm(std::span<const std::int64_t> times_ns, std::span<const double> values,
                    const SplitFit& fit, std::size_t k, const ChangeRules& rules, double large) {
@@ -233,7 +244,7 @@ std::optional<ChangeTracker::Candidate> ChangeTracker::judge(const Window& windo
   const auto relative = [&](double share) {
     return window.scale.is_logarithmic ? std::log1p(share) : share * std::abs(fit.before);
   };
-  const double max_p = window.values.size() <= rules_.few ? rules_.max_p_of_few : rules_.max_p;
+  const double max_p = max_p_of(window.values.size(), rules_);
   const bool is_change = candidate.p <= max_p && size >= relative(rules_.min_relative) &&
                          size >= rules_.min_deviations * fit.deviation &&
                          holds(window.smooth, k, fit) &&

@@ -35,9 +35,9 @@ struct ChangeRules {
   std::size_t min_points = 5;  // on each side
   std::size_t max_after = 40;  // found by then, or not at all: what takes longer may be a drift
   std::size_t window = 256;    // points that one look takes in
-  double max_p = 1e-9;         // of one look, all splits together
-  std::size_t few = 30;        // points of a level of which few looks were taken yet:
-  double max_p_of_few = 1e-5;  // each may err more often
+  double max_p = 1e-10;        // of a look at a full window, all splits together
+  double max_p_of_few = 1e-6;  // of one at no more than so many points: there are few such looks
+  std::size_t few = 30;
   double min_relative = 0.01;  // of the level before
   // Where points come several a day, and no earlier day shows the level at the same hours.
   double min_relative_first_day = 0.2;

@@ -16,8 +16,9 @@ namespace {
 
 // Huber's: of normal values a mean of what is cut at 1.5 deviations is nearly as good as the mean.
 constexpr double kLevelReach = 1.5;
-constexpr double kTailReach = 3;    // beyond, a value counts no more than one that is so far off
-constexpr double kSpikeReach = 10;  // the same, where the deviation itself is measured
+constexpr double kTailReach = 3;     // beyond, a value counts no more than one that is so far off
+constexpr double kLeastFreedom = 4;  // with few points the inflation is a guess
+constexpr double kSpikeReach = 10;   // the same, where the deviation itself is measured
 const double kDeviationsPerMeanDistance = std::sqrt(std::numbers::pi / 2);  // of normal values
 
 std::vector<double> residuals(std::span<const double> values, std::size_t k) {
@@ -138,7 +139,9 @@ SplitFit fit_split(std::span<const double> values, std::size_t k, double min_dev
   const double later = std::max(deviation, deviation_of(std::span(rest).subspan(k)) *
                                                std::sqrt(second / std::max(1.0, second - 1)));
   const double variance = fit.inflation * (squared(deviation) / first + squared(later) / second);
-  fit.freedom = std::max(1.0, (first + second) / fit.inflation - 2);
+  // Of a deviation, which neighbours' correlation makes uncertain less than it does a mean.
+  const double repeated = (squared(fit.inflation) + 1) / (2 * fit.inflation);
+  fit.freedom = std::max(kLeastFreedom, (first + second) / repeated - 2);
   if (variance > 0) {
     fit.statistic = std::abs(fit.after - fit.before) / std::sqrt(variance);
     fit.p = p_of(fit.statistic, fit.freedom);
