@@ -4,11 +4,8 @@
 
 #include <cmath>
 #include <limits>
-#include <map>
 
-#include <nlohmann/json.hpp>
-
-#include "base/json/codec.h"
+#include "base/history/stored.h"
 
 namespace chokepoint::history {
 namespace {
@@ -31,54 +28,10 @@ CREATE TABLE state (
   content INTEGER NOT NULL, PRIMARY KEY (host, shape, first_ns)) WITHOUT ROWID;
 )";
 
-// The rest of a text that is longer is of no use to anybody.
-constexpr std::size_t kMaxTextBytes = 4096;
-
-std::string_view bounded(const std::string& text) {
-  return std::string_view(text).substr(0, kMaxTextBytes);
-}
-
 Error of_file(Error error, const std::filesystem::path& file) {
   error.operation = "history";
   error.subject = file.string();
   return error;
-}
-
-// The identifier of a row that is there, or is made.
-template <class Bind>
-Result<std::int64_t> known_or_made(record::Database& database, const std::string& select,
-                                   const std::string& insert, Bind&& bind) {
-  TRY(record::Statement known, database.prepare(select));
-  bind(known);
-  TRY(const bool is_known, known.step());
-  std::int64_t id = 0;
-  if (is_known) {
-    known.read(0, id);
-    return id;
-  }
-  TRY(record::Statement made, database.prepare(insert));
-  bind(made);
-  TRY(made.run());
-  return database.number("SELECT last_insert_rowid()");
-}
-
-// What was read of a host, whatever its values: commands read more or less of it, and what one did
-// not read is no change.
-std::int64_t shape_of(const host::Settings& settings) {
-  std::string names;
-  for (const auto& [subject, values] : settings) {
-    names += subject + "\n";
-    for (const auto& [key, value] : values) {
-      names += " " + key + "\n";
-    }
-  }
-  constexpr std::uint64_t kFnvBasis = 0xcbf29ce484222325;
-  constexpr std::uint64_t kFnvPrime = 0x100000001b3;
-  std::uint64_t hash = kFnvBasis;
-  for (const char letter : names) {
-    hash = (hash ^ static_cast<unsigned char>(letter)) * kFnvPrime;
-  }
-  return static_cast<std::int64_t>(hash);
 }
 
 void bind_name(record::Statement& statement, const Series& series) {
@@ -88,12 +41,6 @@ void bind_name(record::Statement& statement, const Series& series) {
   statement.bind(4, bounded(series.subject.to));
   statement.bind(5, bounded(series.metric));
   statement.bind(6, bounded(series.setting));
-}
-
-std::optional<documents::Better> better_of(std::int64_t number) {
-  constexpr auto kLast = static_cast<std::int64_t>(documents::Better::Neither);
-  return number < 0 || number > kLast ? std::nullopt
-                                      : std::optional(static_cast<documents::Better>(number));
 }
 
 // Nothing where the row makes no sense: it is foreign.
@@ -109,21 +56,7 @@ std::optional<Series> series_in(const record::Statement& row) {
   row.read(6, series.setting);
   row.read(7, series.unit);
   row.read(8, better);
-  const auto known = subject_kind(kind);
-  const auto which = better_of(better);
-  if (!known || !which) {
-    return std::nullopt;
-  }
-  series.subject.kind = *known;
-  series.better = *which;
-  return series;
-}
-
-bool is_wanted(const Series& series, const Wanted& wanted) {
-  const std::string subject = text_of(series.subject);
-  return (wanted.metric.empty() || series.metric == wanted.metric) &&
-         (wanted.subject.empty() || subject == wanted.subject ||
-          subject.starts_with(wanted.subject + " "));
+  return series_of(std::move(series), kind, better);
 }
 
 Measured measured_in(const record::Statement& row) {
@@ -170,7 +103,6 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open_to_read(const std::filesy
   return std::unique_ptr<SqliteStore>(new SqliteStore(*std::move(database)));
 }
 
-// A history of a newer program may have other tables: it is left alone.
 Result<> SqliteStore::make_ready() {
   // A log for writing ahead is shared memory: on a home that several hosts mount it would be torn.
   TRY(
@@ -178,9 +110,7 @@ Result<> SqliteStore::make_ready() {
                     "PRAGMA synchronous = NORMAL"));
   TRY(const std::int64_t version, database_.number("PRAGMA user_version"));
   if (version > kVersion) {
-    return fail(ErrorKind::Unsupported, "history", "",
-                fmt::format("is of version {}, this program knows {}", version, kVersion),
-                "use a newer chokepoint for this history");
+    return fail(newer_history(version, kVersion));
   }
   if (version == kVersion) {
     return {};
@@ -219,27 +149,67 @@ Result<std::int64_t> SqliteStore::add_all(const Batch& batch) {
   return added;
 }
 
+Result<record::Statement*> SqliteStore::prepared(const char* sql) {
+  const auto known = statements_.find(sql);
+  if (known != statements_.end()) {
+    known->second.reset();
+    return &known->second;
+  }
+  TRY(record::Statement statement, database_.prepare(sql));
+  return &statements_.emplace(sql, std::move(statement)).first->second;
+}
+
+Result<std::int64_t> SqliteStore::number(const char* sql) {
+  TRY(record::Statement * statement, prepared(sql));
+  TRY(const bool is_row, statement->step());
+  std::int64_t number = 0;
+  if (is_row) {
+    statement->read(0, number);
+  }
+  statement->reset();
+  return number;
+}
+
+// The identifier of a row that is there, or is made.
+template <class Bind>
+Result<std::int64_t> SqliteStore::known_or_made(const char* select, const char* insert,
+                                                Bind&& bind) {
+  TRY(record::Statement * known, prepared(select));
+  bind(*known);
+  TRY(const bool is_known, known->step());
+  if (is_known) {
+    std::int64_t id = 0;
+    known->read(0, id);
+    known->reset();
+    return id;
+  }
+  known->reset();
+  TRY(record::Statement * made, prepared(insert));
+  bind(*made);
+  TRY(made->run());
+  return number("SELECT last_insert_rowid()");
+}
+
 Result<std::int64_t> SqliteStore::add_row(const Row& row) {
   const Measured& measured = row.measured;
   TRY(const std::int64_t series, id_of(row.series));
   TRY(const std::int64_t source, id_of_source(measured.source));
-  TRY(record::Statement insert,
-      database_.prepare("INSERT OR IGNORE INTO row (series, wall_ns, source, value, spread, count, "
-                        "program) VALUES (?, ?, ?, ?, ?, ?, ?)"));
-  insert.bind(1, series);
-  insert.bind(2, measured.wall_ns);
-  insert.bind(3, source);
-  insert.bind(4, measured.value);
-  insert.bind(5, measured.spread.value_or(std::numeric_limits<double>::quiet_NaN()));
-  insert.bind(6, measured.count);
-  insert.bind(7, bounded(measured.program));
-  TRY(insert.run());
-  return database_.number("SELECT changes()");
+  TRY(record::Statement * insert,
+      prepared("INSERT OR IGNORE INTO row (series, wall_ns, source, value, spread, count, program) "
+               "VALUES (?, ?, ?, ?, ?, ?, ?)"));
+  insert->bind(1, series);
+  insert->bind(2, measured.wall_ns);
+  insert->bind(3, source);
+  insert->bind(4, measured.value);
+  insert->bind(5, measured.spread.value_or(std::numeric_limits<double>::quiet_NaN()));
+  insert->bind(6, measured.count);
+  insert->bind(7, bounded(measured.program));
+  TRY(insert->run());
+  return number("SELECT changes()");
 }
 
 Result<std::int64_t> SqliteStore::id_of(const Series& series) {
   return known_or_made(
-      database_,
       "SELECT id FROM series WHERE kind = ?1 AND host = ?2 AND name = ?3 AND peer = ?4 AND "
       "metric = ?5 AND setting = ?6",
       "INSERT INTO series (kind, host, name, peer, metric, setting, unit, better) VALUES (?1, ?2, "
@@ -252,7 +222,7 @@ Result<std::int64_t> SqliteStore::id_of(const Series& series) {
 }
 
 Result<std::int64_t> SqliteStore::id_of_source(const std::string& source) {
-  return known_or_made(database_, "SELECT id FROM source WHERE name = ?1",
+  return known_or_made("SELECT id FROM source WHERE name = ?1",
                        "INSERT INTO source (name) VALUES (?1)",
                        [&](record::Statement& statement) { statement.bind(1, bounded(source)); });
 }
@@ -261,29 +231,27 @@ Result<> SqliteStore::add_state(const HostState& state) {
   if (state.settings.empty()) {
     return {};
   }
-  const std::string text =
-      nlohmann::ordered_json(state.settings)
-          .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string text = settings_text(state.settings);
   TRY(const std::int64_t content,
-      known_or_made(database_, "SELECT id FROM content WHERE settings = ?1",
+      known_or_made("SELECT id FROM content WHERE settings = ?1",
                     "INSERT INTO content (settings) VALUES (?1)",
                     [&](record::Statement& statement) { statement.bind(1, text); }));
   const std::int64_t shape = shape_of(state.settings);
   const auto run = [&](const char* sql) -> Result<> {
-    TRY(record::Statement statement, database_.prepare(sql));
-    statement.bind(1, bounded(state.host));
-    statement.bind(2, shape);
-    statement.bind(3, state.wall_ns);
-    statement.bind(4, content);
-    return statement.run();
+    TRY(record::Statement * statement, prepared(sql));
+    statement->bind(1, bounded(state.host));
+    statement->bind(2, shape);
+    statement->bind(3, state.wall_ns);
+    statement->bind(4, content);
+    return statement->run();
   };
   // The span before it, or the one after it, is drawn out where it holds the same; else a new one.
-  TRY(const std::int64_t before, database_.number("SELECT total_changes()"));
+  TRY(const std::int64_t before, number("SELECT total_changes()"));
   TRY(
       run("UPDATE state SET last_ns = max(last_ns, ?3) WHERE host = ?1 AND shape = ?2 AND "
           "content = ?4 AND first_ns = (SELECT max(first_ns) FROM state WHERE host = ?1 AND "
           "shape = ?2 AND first_ns <= ?3)"));
-  TRY(const std::int64_t drawn_out, database_.number("SELECT total_changes()"));
+  TRY(const std::int64_t drawn_out, number("SELECT total_changes()"));
   if (drawn_out > before) {
     return {};
   }
@@ -291,7 +259,7 @@ Result<> SqliteStore::add_state(const HostState& state) {
       run("UPDATE state SET first_ns = ?3 WHERE host = ?1 AND shape = ?2 AND content = ?4 AND "
           "first_ns = (SELECT min(first_ns) FROM state WHERE host = ?1 AND shape = ?2 AND "
           "first_ns > ?3)"));
-  TRY(const std::int64_t begun_earlier, database_.number("SELECT total_changes()"));
+  TRY(const std::int64_t begun_earlier, number("SELECT total_changes()"));
   if (begun_earlier > drawn_out) {
     return {};
   }
@@ -303,7 +271,11 @@ Result<> SqliteStore::add_state(const HostState& state) {
 Result<std::vector<MeasuredSeries>> SqliteStore::read(const Wanted& wanted) {
   TRY(record::Statement all,
       database_.prepare("SELECT id, kind, host, name, peer, metric, setting, unit, better FROM "
-                        "series ORDER BY kind, host, name, peer, metric, setting"));
+                        "series WHERE (?1 = '' OR metric = ?1) AND (?2 = '' OR "
+                        "substr(?2, 1, length(host)) = host) "
+                        "ORDER BY kind, host, name, peer, metric, setting"));
+  all.bind(1, wanted.metric);
+  all.bind(2, wanted.subject);
   TRY(record::Statement rows,
       database_.prepare("SELECT wall_ns, value, spread, count, source.name, program FROM row JOIN "
                         "source ON source.id = row.source WHERE series = ?1 AND wall_ns >= ?2 "
@@ -344,8 +316,7 @@ Result<std::vector<StateSpan>> SqliteStore::states() {
     std::string text;
     texts.read(0, id);
     texts.read(1, text);
-    contents[id] =
-        std::make_shared<const host::Settings>(host::settings_in(json::object_or_null(text)));
+    contents[id] = std::make_shared<const host::Settings>(settings_of(text));
   }));
   TRY(record::Statement rows, database_.prepare("SELECT host, first_ns, last_ns, content FROM "
                                                 "state ORDER BY host, first_ns, last_ns"));

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string_view>
 
 #include "base/history/store.h"
 #include "base/record/database.h"
@@ -35,8 +37,14 @@ class SqliteStore final : public Store {
   Result<> add_state(const HostState& state);
   Result<std::int64_t> id_of(const Series& series);
   Result<std::int64_t> id_of_source(const std::string& source);
+  template <class Bind>
+  Result<std::int64_t> known_or_made(const char* select, const char* insert, Bind&& bind);
+  Result<std::int64_t> number(const char* sql);
+  // Ready to be bound; compiled once.
+  Result<record::Statement*> prepared(const char* sql);
 
   record::Database database_;
+  std::map<std::string_view, record::Statement> statements_;  // by their SQL, which is a literal
 };
 
 }  // namespace chokepoint::history

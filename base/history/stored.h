@@ -1,0 +1,37 @@
+// What all stores of a history have in common: what of a row is kept, and what of what is read is
+// used. Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/history/store.h"
+
+namespace chokepoint::history {
+
+// The rest of a text that is longer is of no use to anybody.
+inline constexpr std::size_t kMaxTextBytes = 4096;
+inline std::string_view bounded(const std::string& text) {
+  return std::string_view(text).substr(0, kMaxTextBytes);
+}
+
+// As JSON; a text that is none in UTF-8 is made one.
+std::string settings_text(const host::Settings& settings);
+// Empty of a text that is not of that form.
+host::Settings settings_of(const std::string& text);
+
+// What was read of a host, whatever its values: commands read more or less of it, and what one did
+// not read is no change.
+std::int64_t shape_of(const host::Settings& settings);
+
+// Nothing where the texts make no sense: they are foreign.
+std::optional<Series> series_of(Series series, std::string_view kind, std::int64_t better);
+
+bool is_wanted(const Series& series, const Wanted& wanted);
+
+// A history of a newer program may have other tables: it is left alone.
+Error newer_history(std::int64_t version, std::int64_t known);
+
+}  // namespace chokepoint::history
