@@ -33,6 +33,9 @@ void define_to_read(cli::Flags& flags, Flags& history);
 std::optional<std::string> place_of(const Flags& history, const cli::Context& context);
 
 Result<std::unique_ptr<Store>> open(const std::string& place);
+// What cannot be added to a server now waits in the user's state folder: add() is an Error that
+// says so, and the next command that reaches the server adds it.
+Result<std::unique_ptr<Store>> open_to_add(const std::string& place, const cli::Context& context);
 // An Error where there is none yet.
 Result<std::unique_ptr<Store>> open_to_read(const std::string& place);
 

@@ -1,4 +1,5 @@
-#include "base/history/sqlite_store.h"
+// What every store of a history does alike.
+#include "base/history/store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +10,11 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/history/postgres_store.h"
+#include "base/history/sqlite_store.h"
 #include "base/sys/temporary_folder.h"
+#include "tests/base/history/history_rows.h"
+#include "tests/base/history/postgres_server.h"
 
 namespace chokepoint::history {
 namespace {
@@ -18,34 +23,80 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr std::int64_t kMinute = 60'000'000'000;
+// Where a store of each kind is.
+class Place {
+ public:
+  Place() = default;
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  virtual ~Place() = default;
+  virtual Result<std::unique_ptr<Store>> open() = 0;
+  virtual Result<std::unique_ptr<Store>> open_to_read() = 0;
+  virtual void make_newer() = 0;
+};
 
-Row row(const std::string& metric, std::int64_t minute, double value) {
-  return {.series = {.subject = {.kind = SubjectKind::Path, .host = "a", .to = "b"},
-                     .metric = metric,
-                     .setting = "streams=1",
-                     .unit = "Mb/s",
-                     .better = documents::Better::More},
-          .measured = {.wall_ns = minute * kMinute, .value = value, .source = "tcp.json"}};
-}
-
-HostState state(std::int64_t minute, const std::string& driver) {
-  return {.host = "a", .wall_ns = minute * kMinute, .settings = {{"gpu", {{"driver", driver}}}}};
-}
-
-class History : public testing::Test {
- protected:
-  std::unique_ptr<SqliteStore> open() {
-    auto store = SqliteStore::open(file());
-    EXPECT_TRUE(store) << describe(store.error());
-    return *std::move(store);
+template <class T>
+Result<std::unique_ptr<Store>> as_store(Result<std::unique_ptr<T>> opened) {
+  if (!opened) {
+    return fail(std::move(opened).error());
   }
+  return std::unique_ptr<Store>(*std::move(opened));
+}
+
+class SqlitePlace final : public Place {
+ public:
+  Result<std::unique_ptr<Store>> open() override { return as_store(SqliteStore::open(file())); }
+  Result<std::unique_ptr<Store>> open_to_read() override {
+    return as_store(SqliteStore::open_to_read(file()));
+  }
+  void make_newer() override {
+    auto database = record::Database::open(file(), record::Access::Write);
+    ASSERT_TRUE(database->run("PRAGMA user_version = 99"));
+  }
+
+ private:
   std::filesystem::path file() const { return folder_.path() / "deep" / "history.db"; }
 
   sys::TemporaryFolder folder_ = *sys::TemporaryFolder::make("history");
 };
 
-TEST_F(History, WhatIsAddedTwiceIsThereOnce) {
+class PostgresPlace final : public Place {
+ public:
+  Result<std::unique_ptr<Store>> open() override { return as_store(PostgresStore::open(url_)); }
+  Result<std::unique_ptr<Store>> open_to_read() override {
+    return as_store(PostgresStore::open_to_read(url_));
+  }
+  void make_newer() override {
+    PostgresServer::shared()->run(name_, "UPDATE chokepoint.version SET version = 99");
+  }
+
+ private:
+  std::string name_ =
+      std::string("shared-") + testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::string url_ = PostgresServer::shared()->url(name_);
+};
+
+class History : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == "sqlite") {
+      place_ = std::make_unique<SqlitePlace>();
+    } else if (PostgresServer::shared() != nullptr) {
+      place_ = std::make_unique<PostgresPlace>();
+    } else {
+      GTEST_SKIP() << "no server of PostgreSQL is installed";
+    }
+  }
+  std::unique_ptr<Store> open() {
+    auto store = place_->open();
+    EXPECT_TRUE(store) << describe(store.error());
+    return *std::move(store);
+  }
+
+  std::unique_ptr<Place> place_;
+};
+
+TEST_P(History, WhatIsAddedTwiceIsThereOnce) {
   const auto store = open();
   const Batch batch{.rows = {row("throughput_mbps", 2, 940), row("throughput_mbps", 1, 930)},
                     .hosts = {state(1, "550")}};
@@ -62,7 +113,7 @@ TEST_F(History, WhatIsAddedTwiceIsThereOnce) {
   EXPECT_THAT(*store->states(), SizeIs(1));
 }
 
-TEST_F(History, ReadsWhatIsWanted) {
+TEST_P(History, ReadsWhatIsWanted) {
   const auto store = open();
   Row of_host = row("throughput_mbps", 3, 1);
   of_host.series.subject = {.kind = SubjectKind::Nic, .host = "a", .name = "eth0"};
@@ -74,7 +125,7 @@ TEST_F(History, ReadsWhatIsWanted) {
   EXPECT_THAT(*store->read({.subject = "b"}), IsEmpty());
 }
 
-TEST_F(History, AStateLastsAsLongAsItIsSeen) {
+TEST_P(History, AStateLastsAsLongAsItIsSeen) {
   const auto store = open();
   // In the order of nothing: documents are added when somebody finds them.
   for (const auto& [minute, driver] :
@@ -89,17 +140,17 @@ TEST_F(History, AStateLastsAsLongAsItIsSeen) {
   EXPECT_THAT(spans, ElementsAre(std::tuple{1, 7, "550"}, std::tuple{8, 9, "570"}));
 }
 
-TEST_F(History, PruningLeavesNoNames) {
+TEST_P(History, PruningLeavesNoNames) {
   const auto store = open();
   ASSERT_TRUE(store->add({.rows = {row("throughput_mbps", 1, 940), row("rtt_ms", 9, 1)},
                           .hosts = {state(1, "550"), state(9, "570")}}));
   EXPECT_EQ(store->prune(5 * kMinute), 1);
   EXPECT_THAT(*store->read({}), SizeIs(1));
   EXPECT_THAT(*store->states(), SizeIs(1));
-  EXPECT_THAT(*(*SqliteStore::open_to_read(file()))->read({}), SizeIs(1));
+  EXPECT_THAT(*(*place_->open_to_read())->read({}), SizeIs(1));
 }
 
-TEST_F(History, AHostileTextIsATextAndNoMore) {
+TEST_P(History, AHostileTextIsATextAndNoMore) {
   const auto store = open();
   Row hostile = row("x'); DROP TABLE row; --", 1, 1);
   hostile.series.subject.host = std::string("\x1b[2J\0 %s", 8) + std::string(1 << 20, 'x');
@@ -111,25 +162,22 @@ TEST_F(History, AHostileTextIsATextAndNoMore) {
   EXPECT_LT(series.front().series.subject.host.size(), 5000U);
 }
 
-TEST_F(History, ANewerOneIsLeftAlone) {
+TEST_P(History, ANewerOneIsLeftAlone) {
   open();
-  {
-    auto database = record::Database::open(file(), record::Access::Write);
-    ASSERT_TRUE(database->run("PRAGMA user_version = 99"));
-  }
-  const auto refused = SqliteStore::open(file());
+  place_->make_newer();
+  const auto refused = place_->open();
   ASSERT_FALSE(refused);
   EXPECT_THAT(describe(refused.error()), testing::HasSubstr("newer chokepoint"));
 }
 
 // Each batch is there whole or not at all, and each that was said to be added is.
-TEST_F(History, AWriterThatIsKilledLosesNothingThatItAdded) {
+TEST_P(History, AWriterThatIsKilledLosesNothingThatItAdded) {
   open();
   int told[2];
   ASSERT_EQ(pipe(told), 0);
   const pid_t child = fork();
   if (child == 0) {
-    const auto store = *SqliteStore::open(file());
+    const auto store = *place_->open();
     for (std::int64_t minute = 1;; ++minute) {
       const Batch batch{.rows = {row("one", minute, 1), row("other", minute, 1)}};
       if (!store->add(batch) || write(told[1], "x", 1) != 1) {
@@ -157,13 +205,13 @@ TEST_F(History, AWriterThatIsKilledLosesNothingThatItAdded) {
   EXPECT_EQ(store->add({.rows = {row("one", 0, 1)}}), 1);
 }
 
-TEST_F(History, SeveralProcessesWriteAtOnce) {
+TEST_P(History, SeveralProcessesWriteAtOnce) {
   open();
   constexpr std::int64_t kWriters = 4;
   constexpr std::int64_t kEach = 25;
   for (std::int64_t writer = 0; writer < kWriters; ++writer) {
     if (fork() == 0) {
-      const auto store = *SqliteStore::open(file());
+      const auto store = *place_->open();
       bool is_well = true;
       for (std::int64_t at = 0; at < kEach; ++at) {
         is_well = is_well && store->add({.rows = {row("m", writer * kEach + at, 1)}}).has_value();
@@ -179,11 +227,44 @@ TEST_F(History, SeveralProcessesWriteAtOnce) {
   EXPECT_THAT((*open()->read({})).front().points, SizeIs(kWriters * kEach));
 }
 
+// A text that is none in UTF-8 is no reason to lose a row.
+TEST_P(History, BytesThatAreNoTextAreReplaced) {
+  const auto store = open();
+  Row odd = row("m", 1, 1);
+  odd.series.subject.host = "a\xff";
+  odd.measured.source = "\xc3";
+  const Batch batch{.rows = {odd}, .hosts = {state(1, "\xfe")}};
+  EXPECT_EQ(store->add(batch), 1);
+  EXPECT_EQ(store->add(batch), 0);
+  EXPECT_THAT(*store->read({}), SizeIs(1));
+  EXPECT_THAT(*store->states(), SizeIs(1));
+}
+
+TEST_P(History, SpreadsAndCountsComeBack) {
+  const auto store = open();
+  Row several = row("m", 1, -0.1);
+  several.measured.spread = 1e-300;
+  several.measured.count = 5;
+  several.measured.program = "chokepoint 0.1.0";
+  ASSERT_TRUE(store->add({.rows = {several}}));
+  const auto series = *store->read({.subject = "a > b", .metric = "m"});
+  ASSERT_THAT(series, SizeIs(1));
+  const Measured& point = series.front().points.front();
+  EXPECT_EQ(point.wall_ns, kMinute);
+  EXPECT_EQ(point.value, -0.1);
+  EXPECT_EQ(point.spread, 1e-300);
+  EXPECT_EQ(point.count, 5);
+  EXPECT_EQ(point.program, "chokepoint 0.1.0");
+}
+
 TEST(HistoryAbroad, NoFileIsAnErrorForReaders) {
   const auto missing = SqliteStore::open_to_read("/nowhere/history.db");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
 }
+
+INSTANTIATE_TEST_SUITE_P(Stores, History, testing::Values("sqlite", "postgresql"),
+                         [](const auto& which) { return which.param; });
 
 }  // namespace
 }  // namespace chokepoint::history

@@ -1,0 +1,14 @@
+// A batch as JSON, for a file that keeps it until it can be added. What is read of one is foreign:
+// rows that make no sense are left out. Pure; any thread.
+#pragma once
+
+#include <string>
+
+#include "base/history/row.h"
+
+namespace chokepoint::history {
+
+std::string text_of(const Batch& batch);
+Batch batch_in(const std::string& text);
+
+}  // namespace chokepoint::history

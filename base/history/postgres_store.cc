@@ -1,0 +1,337 @@
+#include "base/history/postgres_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "base/cli/text.h"
+#include "base/history/stored.h"
+
+namespace chokepoint::history {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::int64_t kSchemaVersion = 1;
+
+constexpr milliseconds kMaxReading{60'000};
+constexpr milliseconds kMaxPruning{600'000};
+constexpr milliseconds kMaxMaking{10'000};
+
+// A server that takes fewer than 5,000 rows a second is taken for one that has stopped.
+milliseconds max_adding(std::size_t rows) {
+  constexpr milliseconds kLeast{3000};
+  constexpr std::size_t kRowsEachMs = 5;
+  return kLeast + milliseconds(rows / kRowsEachMs);
+}
+
+// PostgreSQL's text form of an array: "{1,NULL,"a \"b\""}".
+class ArrayText {
+ public:
+  void add(std::string_view text) {
+    begin_element();
+    text_ += '"';
+    cli::each_letter(text, [this](std::string_view letter) {
+      if (letter == "\"" || letter == "\\") {
+        text_ += '\\';
+      }
+      text_ += letter == std::string_view("\0", 1) ? cli::kNoLetter : letter;
+    });
+    text_ += '"';
+  }
+  void add(std::int64_t number) {
+    begin_element();
+    text_ += fmt::format("{}", number);
+  }
+  void add(double number) {
+    begin_element();
+    text_ += std::isfinite(number) ? fmt::format("{}", number) : "NULL";
+  }
+  std::string text() && { return std::move(text_) + "}"; }
+
+ private:
+  void begin_element() { text_ += text_.size() > 1 ? "," : ""; }
+
+  std::string text_ = "{";
+};
+
+// The arguments of chokepoint.add().
+class AddedArrays {
+ public:
+  void add(const Row& row) {
+    const Series& series = row.series;
+    const Measured& measured = row.measured;
+    kinds_.add(std::string_view(name_of(series.subject.kind)));
+    hosts_.add(bounded(series.subject.host));
+    names_.add(bounded(series.subject.name));
+    peers_.add(bounded(series.subject.to));
+    metrics_.add(bounded(series.metric));
+    asked_.add(bounded(series.setting));
+    units_.add(bounded(series.unit));
+    betters_.add(static_cast<std::int64_t>(series.better));
+    times_.add(measured.wall_ns);
+    figures_.add(measured.value);
+    spreads_.add(measured.spread.value_or(NAN));
+    counts_.add(measured.count);
+    origins_.add(place_of_origin(measured));
+  }
+  void add(const HostState& state) {
+    seen_hosts_.add(bounded(state.host));
+    seen_shapes_.add(shape_of(state.settings));
+    seen_times_.add(state.wall_ns);
+    seen_settings_.add(std::string_view(settings_text(state.settings)));
+  }
+  PostgresConnection::Values values() && {
+    PostgresConnection::Values all;
+    for (ArrayText* each :
+         {&kinds_, &hosts_, &names_, &peers_, &metrics_, &asked_, &units_, &betters_, &times_,
+          &figures_, &spreads_, &counts_, &origins_, &sources_, &programs_, &seen_hosts_,
+          &seen_shapes_, &seen_times_, &seen_settings_}) {
+      all.push_back(std::move(*each).text());
+    }
+    return all;
+  }
+
+ private:
+  std::int64_t place_of_origin(const Measured& measured) {
+    const auto [place, is_new] = places_.try_emplace(std::pair(measured.source, measured.program),
+                                                     static_cast<std::int64_t>(places_.size()) + 1);
+    if (is_new) {
+      sources_.add(bounded(measured.source));
+      programs_.add(bounded(measured.program));
+    }
+    return place->second;
+  }
+
+  ArrayText kinds_, hosts_, names_, peers_, metrics_, asked_, units_, betters_, times_, figures_,
+      spreads_, counts_, origins_, sources_, programs_, seen_hosts_, seen_shapes_, seen_times_,
+      seen_settings_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> places_;
+};
+
+Error of_server(Error error, const std::string& name) {
+  error.subject = name;
+  return error;
+}
+
+// Every subject whose first letters are those that are wanted: is_wanted() has the last word.
+constexpr const char* kOfSubject =
+    " AND (left(subject, 500) = left($2, 500) OR (left(subject, 500) >= left($2, 499) || ' ' AND "
+    "left(subject, 500) < left($2, 499) || '!'))";
+
+// What is wanted is sent as valid text, as rows were.
+std::string clean(const std::string& text) {
+  std::string all = cli::valid_utf8(text);
+  std::erase(all, '\0');
+  return all;
+}
+
+}  // namespace
+
+struct PostgresStore::Found {
+  bool has_history = false;
+  bool may_make = false;
+  std::int64_t version = 0;
+};
+
+Result<std::unique_ptr<PostgresStore>> PostgresStore::open(const std::string& url) {
+  return connect(url, true);
+}
+
+Result<std::unique_ptr<PostgresStore>> PostgresStore::open_to_read(const std::string& url) {
+  return connect(url, false);
+}
+
+Result<std::unique_ptr<PostgresStore>> PostgresStore::connect(const std::string& url,
+                                                              bool may_make) {
+  TRY(PostgresConnection connection,
+      PostgresConnection::connect(url, net::Deadline::of(kMaxConnecting)));
+  std::unique_ptr<PostgresStore> store(new PostgresStore(std::move(connection)));
+  TRY(Found found, store->find());
+  if (!found.has_history && may_make) {
+    TRY(store->make(found));
+    TRY(found, store->find());
+  }
+  const std::string& name = store->connection_.name();
+  if (!found.has_history) {
+    return fail(ErrorKind::NotFound, "history", name, "there is no history in this database",
+                "'chokepoint history add DIR' makes one, as an account that may create a schema");
+  }
+  if (found.version > kSchemaVersion) {
+    return fail(of_server(newer_history(found.version, kSchemaVersion), name));
+  }
+  return store;
+}
+
+Result<PostgresStore::Found> PostgresStore::find() {
+  Found found;
+  std::int64_t has_history = 0;
+  std::int64_t may_make = 0;
+  TRY(
+      connection_.run("SELECT to_regclass('chokepoint.version') IS NOT NULL, "
+                      "has_database_privilege(current_database(), 'CREATE'), "
+                      "set_config('default_transaction_isolation', 'read committed', false), "
+                      "set_config('jit', 'off', false)",
+                      {}, kMaxConnecting, [&](const PostgresRow& row) {
+                        row.read(0, has_history);
+                        row.read(1, may_make);
+                      }));
+  found.has_history = has_history != 0;
+  found.may_make = may_make != 0;
+  if (found.has_history) {
+    TRY(found.version, number("SELECT max(version) FROM chokepoint.version", {}, kMaxConnecting));
+  }
+  return found;
+}
+
+// Several programs may find none at once: the first one makes it.
+Result<> PostgresStore::make(const Found& found) {
+  if (!found.may_make) {
+    return fail(ErrorKind::Permission, "history", connection_.name(),
+                "there is no history in this database, and this account may not create a schema",
+                "as one that may: psql -1 -f packaging/postgresql/schema.sql URL, or "
+                "'chokepoint history add DIR'");
+  }
+  TRY(connection_.run_script("BEGIN; SELECT pg_advisory_xact_lock(hashtext('chokepoint.schema'))",
+                             kMaxMaking));
+  // to_regclass() may answer from before the wait for the lock.
+  TRY(const std::int64_t made,
+      number("SELECT count(*) FROM pg_namespace WHERE nspname = 'chokepoint'", {}, kMaxMaking));
+  if (made == 0) {
+    TRY(connection_.run_script(std::string(postgres_schema()), kMaxMaking));
+  }
+  return connection_.run_script("COMMIT", kMaxMaking);
+}
+
+Result<std::int64_t> PostgresStore::number(const char* sql,
+                                           const PostgresConnection::Values& values,
+                                           milliseconds wait) {
+  std::int64_t number = 0;
+  TRY(connection_.run(sql, values, wait, [&](const PostgresRow& row) { row.read(0, number); }));
+  return number;
+}
+
+Result<std::int64_t> PostgresStore::add(const Batch& batch) {
+  AddedArrays arrays;
+  for (const Row& row : batch.rows) {
+    if (std::isfinite(row.measured.value)) {
+      arrays.add(row);
+    }
+  }
+  for (const HostState& state : batch.hosts) {
+    if (!state.settings.empty()) {
+      arrays.add(state);
+    }
+  }
+  return number(
+      "SELECT chokepoint.add($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, "
+      "$16, $17, $18, $19)",
+      std::move(arrays).values(), max_adding(batch.rows.size()));
+}
+
+Result<std::vector<MeasuredSeries>> PostgresStore::read(const Wanted& wanted) {
+  std::vector<MeasuredSeries> found;
+  std::unordered_map<std::int64_t, std::size_t> places;
+  ArrayText ids;
+  PostgresConnection::Values names{clean(wanted.metric)};
+  if (!wanted.subject.empty()) {
+    names.push_back(clean(wanted.subject));
+  }
+  const std::string series_sql = fmt::format(
+      "SELECT id, kind, host, name, peer, metric, setting, unit, better FROM "
+      "chokepoint.series WHERE ($1 = '' OR metric = $1){} "
+      "ORDER BY kind, host, name, peer, metric, setting",
+      wanted.subject.empty() ? "" : kOfSubject);
+  TRY(connection_.run(series_sql.c_str(), names, kMaxReading, [&](const PostgresRow& row) {
+    std::int64_t id = 0;
+    std::string kind;
+    std::int64_t better = 0;
+    Series read;
+    row.read(0, id);
+    row.read(1, kind);
+    row.read(2, read.subject.host);
+    row.read(3, read.subject.name);
+    row.read(4, read.subject.to);
+    row.read(5, read.metric);
+    row.read(6, read.setting);
+    row.read(7, read.unit);
+    row.read(8, better);
+    auto series = series_of(std::move(read), kind, better);
+    if (series && is_wanted(*series, wanted)) {
+      places[id] = found.size();
+      ids.add(id);
+      found.push_back({.series = *std::move(series)});
+    }
+  }));
+  const bool is_part = !(wanted.subject + wanted.metric).empty();
+  PostgresConnection::Values values{fmt::format("{}", wanted.since_ns)};
+  if (is_part) {
+    values.push_back(std::move(ids).text());
+  }
+  const std::string rows_sql = fmt::format(
+      "SELECT series, wall_ns, value, spread, count, source, program FROM "
+      "chokepoint.measured JOIN chokepoint.origin ON origin.id = measured.origin WHERE "
+      "wall_ns >= $1{}",
+      is_part ? " AND series = ANY($2::integer[])" : "");
+  TRY(connection_.run(rows_sql.c_str(), values, kMaxReading, [&](const PostgresRow& row) {
+    std::int64_t id = 0;
+    row.read(0, id);
+    const auto place = places.find(id);
+    Measured point;
+    double spread = 0;
+    row.read(1, point.wall_ns);
+    row.read(2, point.value);
+    row.read(3, spread);
+    row.read(4, point.count);
+    row.read(5, point.source);
+    row.read(6, point.program);
+    if (place == places.end() || !std::isfinite(point.value)) {
+      return;
+    }
+    point.spread = std::isfinite(spread) ? std::optional(spread) : std::nullopt;
+    found[place->second].points.push_back(std::move(point));
+  }));
+  std::erase_if(found, [](const MeasuredSeries& each) { return each.points.empty(); });
+  for (MeasuredSeries& each : found) {
+    std::ranges::sort(each.points, {}, &Measured::wall_ns);
+  }
+  return found;
+}
+
+Result<std::vector<StateSpan>> PostgresStore::states() {
+  std::map<std::int64_t, std::shared_ptr<const host::Settings>> contents;
+  TRY(connection_.run("SELECT id, settings FROM chokepoint.content", {}, kMaxReading,
+                      [&](const PostgresRow& row) {
+                        std::int64_t id = 0;
+                        std::string text;
+                        row.read(0, id);
+                        row.read(1, text);
+                        contents[id] = std::make_shared<const host::Settings>(settings_of(text));
+                      }));
+  std::vector<StateSpan> spans;
+  TRY(connection_.run(
+      "SELECT host, first_ns, last_ns, content FROM chokepoint.state ORDER BY host, first_ns, "
+      "last_ns",
+      {}, kMaxReading, [&](const PostgresRow& row) {
+        StateSpan span;
+        std::int64_t content = 0;
+        row.read(0, span.host);
+        row.read(1, span.first_ns);
+        row.read(2, span.last_ns);
+        row.read(3, content);
+        span.settings = contents[content];
+        if (span.settings && span.last_ns >= span.first_ns) {
+          spans.push_back(std::move(span));
+        }
+      }));
+  return spans;
+}
+
+Result<std::int64_t> PostgresStore::prune(std::int64_t before_ns) {
+  return number("SELECT chokepoint.prune($1)", {fmt::format("{}", before_ns)}, kMaxPruning);
+}
+
+}  // namespace chokepoint::history
