@@ -10,6 +10,7 @@
 #include "analysis/history/run_rows.h"
 #include "base/cli/text.h"
 #include "base/history/measured.h"
+#include "base/history/server_url.h"
 #include "base/json/codec.h"
 #include "base/record/runs.h"
 #include "base/sys/file.h"
@@ -117,7 +118,7 @@ class HistoryAddCommand final : public cli::Command {
 
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(const std::string place, wanted_place(history_, context));
-    TRY(const std::unique_ptr<history::Store> store, history::open(place));
+    TRY(const std::unique_ptr<history::Store> store, history::open_to_add(place, context));
     Adder adder(*store);
     std::size_t failed = 0;
     {
@@ -131,7 +132,7 @@ class HistoryAddCommand final : public cli::Command {
       }
     }
     if (!context.quiet) {
-      fmt::print(context.err, "{} rows are new in {}\n", adder.rows(), cli::printable(place));
+      fmt::print(context.err, "{} rows are new in {}\n", adder.rows(), cli::printable(history::shown_place(place)));
     }
     return failed == 0 ? cli::ExitCode::Done : cli::ExitCode::Failed;
   }

@@ -10,6 +10,7 @@
 #include "analysis/commands/history.h"
 #include "analysis/commands/history_text.h"
 #include "base/cli/text.h"
+#include "base/history/server_url.h"
 #include "base/json/codec.h"
 #include "base/math/units.h"
 
@@ -46,7 +47,7 @@ ShownFinding shown(const HistoryFinding& finding) {
 }
 
 ShownHistory document_of(const Looked& looked) {
-  ShownHistory document{.history = looked.place,
+  ShownHistory document{.history = history::shown_place(looked.place),
                         .since = {.ns = looked.since_ns},
                         .series = looked.series.size(),
                         .rows = rows_in(looked.series)};
@@ -61,7 +62,7 @@ Result<std::string> wanted_place(const history::Flags& flags, const cli::Context
     return *std::move(place);
   }
   return fail(ErrorKind::Usage, "", "--history", "no history is named, and none is this user's own",
-              "give --history FILE");
+              "give --history FILE|URL");
 }
 
 std::size_t rows_in(const std::vector<history::MeasuredSeries>& all) {

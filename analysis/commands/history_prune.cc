@@ -6,6 +6,7 @@
 #include "analysis/commands/history.h"
 #include "analysis/commands/history_look.h"
 #include "base/cli/text.h"
+#include "base/history/server_url.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -35,7 +36,7 @@ class HistoryPruneCommand final : public cli::Command {
     TRY(const std::unique_ptr<history::Store> store, history::open(place));
     TRY(const std::int64_t gone, store->prune(context.clock.wall_ns() - keep_.count()));
     if (!context.quiet) {
-      fmt::print(context.err, "{} rows removed from {}\n", gone, cli::printable(place));
+      fmt::print(context.err, "{} rows removed from {}\n", gone, cli::printable(history::shown_place(place)));
     }
     return cli::ExitCode::Done;
   }

@@ -28,18 +28,22 @@ using std::chrono::milliseconds;
 constexpr const char* kOwnProgram = "/proc/self/exe";
 constexpr const char* kOwnName = "chokepoint";
 constexpr milliseconds kCheckInterval{100};
-constexpr milliseconds kMostToRemember{5000};
+constexpr milliseconds kMostToRemember{8000};
 constexpr std::size_t kMaxResponseBytes = 64 << 10;
 // A program that was interrupted removes what it has not finished.
 constexpr milliseconds kKillAfter{200};
 
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
 // What the program prints; nullopt where it fails or takes too long.
-std::optional<std::string> response_of(std::vector<std::string> command, const Deadline& deadline) {
+std::optional<std::string> response_of(std::vector<std::string> command, const Deadline& deadline,
+                                       Variables variables = {}) {
+  variables.push_back(sys::tie_to_this_process());
   command.insert(command.begin(), kOwnProgram);
   const auto left = std::chrono::ceil<milliseconds>(deadline.until - Deadline::Clock::now());
-  const auto response = sys::capture_output(
-      {.command = std::move(command), .environment = {sys::tie_to_this_process()}}, left,
-      kMaxResponseBytes, deadline.interrupt);
+  const auto response =
+      sys::capture_output({.command = std::move(command), .environment = std::move(variables)},
+                          left, kMaxResponseBytes, deadline.interrupt);
   return response && response->status.code == 0 ? std::optional(response->out) : std::nullopt;
 }
 
@@ -136,8 +140,10 @@ void follow_up(const cli::Context& context, const std::string& folder, const Fol
     shown(context, {"report", folder}, wanted.out, deadline.interrupt);
   }
   if (!wanted.history.empty() && !sys::is_readable(deadline.interrupt)) {
-    std::ignore = response_of({"history", "add", folder, "--quiet", "--history", wanted.history},
-                              deadline.at_most(kMostToRemember));
+    // Not as an argument, which every user of the host may read: a URL may hold a password.
+    std::ignore =
+        response_of({"history", "add", folder, "--quiet"}, deadline.at_most(kMostToRemember),
+                    {{"CHOKEPOINT_HISTORY", wanted.history}});
   }
 }
 
