@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
 #include "base/history/stored.h"
 
@@ -59,14 +60,44 @@ std::optional<Series> series_in(const record::Statement& row) {
   return series_of(std::move(series), kind, better);
 }
 
-Measured measured_in(const record::Statement& row) {
+// Names of documents, by their number. Few rows have one of their own: a join would look each up.
+class Sources {
+ public:
+  static Result<Sources> of(record::Database& database) {
+    TRY(record::Statement one, database.prepare("SELECT name FROM source WHERE id = ?1"));
+    return Sources(std::move(one));
+  }
+
+  // Empty where there is none.
+  const std::string& name(std::int64_t id) {
+    const auto [known, is_new] = names_.try_emplace(id);
+    if (is_new) {
+      one_.reset();
+      one_.bind(1, id);
+      if (const auto row = one_.step(); row && *row) {
+        one_.read(0, known->second);
+      }
+    }
+    return known->second;
+  }
+
+ private:
+  explicit Sources(record::Statement one) : one_(std::move(one)) {}
+
+  record::Statement one_;
+  std::unordered_map<std::int64_t, std::string> names_;
+};
+
+Measured measured_in(const record::Statement& row, Sources& sources) {
   Measured measured;
   double spread = 0;
   row.read(0, measured.wall_ns);
   row.read(1, measured.value);
   row.read(2, spread);
   row.read(3, measured.count);
-  row.read(4, measured.source);
+  std::int64_t source = 0;
+  row.read(4, source);
+  measured.source = sources.name(source);
   row.read(5, measured.program);
   if (std::isfinite(spread)) {
     measured.spread = spread;
@@ -277,9 +308,9 @@ Result<std::vector<MeasuredSeries>> SqliteStore::read(const Wanted& wanted) {
   all.bind(1, wanted.metric);
   all.bind(2, wanted.subject);
   TRY(record::Statement rows,
-      database_.prepare("SELECT wall_ns, value, spread, count, source.name, program FROM row JOIN "
-                        "source ON source.id = row.source WHERE series = ?1 AND wall_ns >= ?2 "
-                        "ORDER BY wall_ns"));
+      database_.prepare("SELECT wall_ns, value, spread, count, source, program FROM row WHERE "
+                        "series = ?1 AND wall_ns >= ?2 ORDER BY wall_ns"));
+  TRY(Sources sources, Sources::of(database_));
   std::vector<MeasuredSeries> found;
   while (true) {
     TRY(const bool is_row, all.step());
@@ -297,7 +328,7 @@ Result<std::vector<MeasuredSeries>> SqliteStore::read(const Wanted& wanted) {
     rows.bind(1, id);
     rows.bind(2, wanted.since_ns);
     TRY(rows.each([&] {
-      Measured point = measured_in(rows);
+      Measured point = measured_in(rows, sources);
       if (std::isfinite(point.value)) {
         measured.points.push_back(std::move(point));
       }
