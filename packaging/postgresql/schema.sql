@@ -106,6 +106,7 @@ RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   keys bytea[];
+  series_ids integer[];
   origin_ids integer[];
   added bigint;
   month timestamp;
@@ -131,17 +132,30 @@ BEGIN
     FROM unnest(kinds, hosts, names, peers, metrics, asked) WITH ORDINALITY
          AS given (kind, host, name, peer, metric, setting, at)
     ORDER BY at);
-  INSERT INTO chokepoint.series
-    (key, kind, host, name, peer, metric, setting, unit, better, subject)
-  SELECT key, kind, host, name, peer, metric, setting, unit, better,
-         place || CASE WHEN place <> '' AND peer <> '' THEN ' > ' ELSE '' END || peer
-  FROM unnest(keys, kinds, hosts, names, peers, metrics, asked, units, betters) WITH ORDINALITY
-       AS given (key, kind, host, name, peer, metric, setting, unit, better, at),
-       LATERAL (SELECT host || CASE WHEN host <> '' AND name <> '' THEN ' ' ELSE '' END || name)
-       AS shown (place)
-  WHERE NOT EXISTS (SELECT FROM chokepoint.series AS known WHERE known.key = given.key)
-  ORDER BY key, at
-  ON CONFLICT (key) DO NOTHING;
+  series_ids := ARRAY(
+    SELECT known.id
+    FROM unnest(keys) WITH ORDINALITY AS given (key, at)
+    LEFT JOIN chokepoint.series AS known ON known.key = given.key
+    ORDER BY at);
+  IF array_position(series_ids, NULL) IS NOT NULL THEN
+    INSERT INTO chokepoint.series
+      (key, kind, host, name, peer, metric, setting, unit, better, subject)
+    SELECT given.key, kind, host, name, peer, metric, setting, unit, better,
+           place || CASE WHEN place <> '' AND peer <> '' THEN ' > ' ELSE '' END || peer
+    FROM unnest(series_ids, keys, kinds, hosts, names, peers, metrics, asked, units, betters)
+         WITH ORDINALITY
+         AS given (id, key, kind, host, name, peer, metric, setting, unit, better, at),
+         LATERAL (SELECT host || CASE WHEN host <> '' AND name <> '' THEN ' ' ELSE '' END || name)
+         AS shown (place)
+    WHERE given.id IS NULL
+    ORDER BY key, at
+    ON CONFLICT (key) DO NOTHING;
+    series_ids := ARRAY(
+      SELECT known.id
+      FROM unnest(keys) WITH ORDINALITY AS given (key, at)
+      JOIN chokepoint.series AS known ON known.key = given.key
+      ORDER BY at);
+  END IF;
 
   INSERT INTO chokepoint.origin (key, source, program)
   SELECT sha256(convert_to(ROW(source, program)::text, 'UTF8')) AS key, source, program
@@ -159,11 +173,11 @@ BEGIN
     ORDER BY at);
 
   INSERT INTO chokepoint.measured (series, origin, wall_ns, value, count, spread)
-  SELECT series.id, origin_ids[given.origin], given.wall_ns, given.value, given.count, given.spread
-  FROM unnest(keys, times, figures, spreads, counts, origins) WITH ORDINALITY
-       AS given (key, wall_ns, value, spread, count, origin, at)
-  JOIN chokepoint.series AS series ON series.key = given.key
-  ORDER BY series.id, given.wall_ns, given.at
+  SELECT given.series, origin_ids[given.origin], given.wall_ns, given.value, given.count,
+         given.spread
+  FROM unnest(series_ids, times, figures, spreads, counts, origins) WITH ORDINALITY
+       AS given (series, wall_ns, value, spread, count, origin, at)
+  ORDER BY given.series, given.wall_ns, given.at
   ON CONFLICT (series, wall_ns) DO NOTHING;
   GET DIAGNOSTICS added = ROW_COUNT;
 
