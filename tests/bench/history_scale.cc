@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -163,6 +164,7 @@ void measure_sqlite(int hosts) {
 }  // namespace chokepoint::history
 
 int main(int count, char** words) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // also where it goes to a file
   const int preflights = count > 1 ? std::atoi(words[1]) : 1500;
   const int hosts = count > 2 ? std::atoi(words[2]) : 32;
   chokepoint::history::measure_sqlite(hosts);
