@@ -132,7 +132,8 @@ class HistoryAddCommand final : public cli::Command {
       }
     }
     if (!context.quiet) {
-      fmt::print(context.err, "{} rows are new in {}\n", adder.rows(), cli::printable(history::shown_place(place)));
+      fmt::print(context.err, "{} rows are new in {}\n", adder.rows(),
+                 cli::printable(history::shown_place(place)));
     }
     return failed == 0 ? cli::ExitCode::Done : cli::ExitCode::Failed;
   }

@@ -36,7 +36,8 @@ class HistoryPruneCommand final : public cli::Command {
     TRY(const std::unique_ptr<history::Store> store, history::open(place));
     TRY(const std::int64_t gone, store->prune(context.clock.wall_ns() - keep_.count()));
     if (!context.quiet) {
-      fmt::print(context.err, "{} rows removed from {}\n", gone, cli::printable(history::shown_place(place)));
+      fmt::print(context.err, "{} rows removed from {}\n", gone,
+                 cli::printable(history::shown_place(place)));
     }
     return cli::ExitCode::Done;
   }
