@@ -267,7 +267,8 @@ TEST(PostgresKilled, NothingAcknowledgedIsLostOrDoubled) {
   EXPECT_FALSE(*Spool::open(folder.path() / "spool.db")->next("server", 0));
   const std::set<std::int64_t> acknowledged = writers.acknowledged();
   EXPECT_GT(acknowledged.size(), 10U);
-  for (const MeasuredSeries& series : *store->read({})) {
+  const auto all = *store->read({});
+  for (const MeasuredSeries& series : all) {
     std::set<std::int64_t> found;
     for (const Measured& point : series.points) {
       EXPECT_TRUE(found.insert(point.wall_ns / kMinute).second) << point.wall_ns;

@@ -133,7 +133,8 @@ TEST_P(History, AStateLastsAsLongAsItIsSeen) {
     ASSERT_TRUE(store->add({.hosts = {state(minute, driver)}}));
   }
   std::vector<std::tuple<std::int64_t, std::int64_t, std::string>> spans;
-  for (const StateSpan& span : *store->states()) {
+  const auto found = *store->states();
+  for (const StateSpan& span : found) {
     spans.emplace_back(span.first_ns / kMinute, span.last_ns / kMinute,
                        span.settings->at("gpu").at("driver"));
   }
