@@ -72,11 +72,11 @@ class Adder {
                                       {.source = folder.string()})));
       }
     }
-    TRY(const history::Batch batch, batch_of_run(folder, std::move(records)));
+    TRY(const history::Batch batch, batch_of_run(folder, records));
     return take(batch);
   }
 
-  static Result<history::Batch> batch_of_run(const fs::path& folder, record::Run records) {
+  static Result<history::Batch> batch_of_run(const fs::path& folder, const record::Run& records) {
     std::int64_t began_ns = 0;
     std::string program;
     for (const record::Reader& node : records.nodes) {

@@ -11,7 +11,7 @@ namespace {
 // A field of CSV as RFC 4180 has it; a formula of a spreadsheet is a text.
 std::string csv_field(const std::string& text) {
   const bool is_formula = !text.empty() && std::string_view("=+-@").contains(text.front());
-  const std::string safe = is_formula ? "'" + text : text;
+  std::string safe = is_formula ? "'" + text : text;
   if (safe.find_first_of(",\"\r\n") == std::string::npos) {
     return safe;
   }

@@ -248,8 +248,8 @@ std::string sentence_of(const JoinedFindings& joined, std::span<const ChangeFind
   }
   const bool is_mixed = std::ranges::any_of(
       joined.findings, [&](std::size_t i) { return findings[i].subject.kind != joined.kind; });
-  const std::string what = fmt::format("{} of {} {}", joined.affected, joined.watched,
-                                       is_mixed ? "subjects" : plural_of(joined.kind));
+  std::string what = fmt::format("{} of {} {}", joined.affected, joined.watched,
+                                 is_mixed ? "subjects" : plural_of(joined.kind));
   const std::string elsewhere = joined.elsewhere == 0
                                     ? std::string("none elsewhere")
                                     : fmt::format("{} elsewhere", joined.elsewhere);

@@ -19,7 +19,7 @@ constexpr double kLevelReach = 1.5;
 constexpr double kTailReach = 3;     // beyond, a value counts no more than one that is so far off
 constexpr double kLeastFreedom = 4;  // with few points the inflation is a guess
 constexpr double kSpikeReach = 10;   // the same, where the deviation itself is measured
-const double kDeviationsPerMeanDistance = std::sqrt(std::numbers::pi / 2);  // of normal values
+constexpr double kDeviationsPerMeanDistance = 1.2533141373155003;  // of normal values: √(π/2)
 
 std::vector<double> residuals(std::span<const double> values, std::size_t k) {
   const double before = *math::median(values.first(k));

@@ -51,7 +51,7 @@ CallOutcome ChildCall::operator()(const std::vector<std::string>& words) const {
   }
   nothing->write.reset();  // the child's input has ended
   sys::Spawn spawn{.command = {program},
-                   .environment = {sys::tie_to_this_process(), history::kNothing},
+                   .environment = {sys::tie_to_this_process(), history::nothing()},
                    .inherited = inherited_variables(),
                    .folder = folder,
                    .in = nothing->read.get()};

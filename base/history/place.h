@@ -16,7 +16,9 @@ namespace chokepoint::history {
 inline constexpr std::string_view kNone = "none";
 
 // For the environment of a command whose results are another one's to remember.
-inline const std::pair<std::string, std::string> kNothing{"CHOKEPOINT_HISTORY", kNone};
+inline std::pair<std::string, std::string> nothing() {
+  return {"CHOKEPOINT_HISTORY", std::string(kNone)};
+}
 
 struct Flags {
   std::string place = {};  // empty: the user's own

@@ -232,20 +232,25 @@ Result<std::int64_t> PostgresStore::add(const Batch& batch) {
       std::move(arrays).values(), max_adding(batch.rows.size()));
 }
 
-Result<std::vector<MeasuredSeries>> PostgresStore::read(const Wanted& wanted) {
-  std::vector<MeasuredSeries> found;
-  std::unordered_map<std::int64_t, std::size_t> places;
-  ArrayText ids;
+// The wanted series without their points, and where each is by its identifier.
+struct PostgresStore::FoundSeries {
+  std::vector<MeasuredSeries> all = {};
+  std::unordered_map<std::int64_t, std::size_t> places = {};
+  ArrayText ids = {};
+};
+
+Result<PostgresStore::FoundSeries> PostgresStore::find(const Wanted& wanted) {
+  FoundSeries found;
   PostgresConnection::Values names{clean(wanted.metric)};
   if (!wanted.subject.empty()) {
     names.push_back(clean(wanted.subject));
   }
-  const std::string series_sql = fmt::format(
+  const std::string sql = fmt::format(
       "SELECT id, kind, host, name, peer, metric, setting, unit, better FROM "
       "chokepoint.series WHERE ($1 = '' OR metric = $1){} "
       "ORDER BY kind, host, name, peer, metric, setting",
       wanted.subject.empty() ? "" : kOfSubject);
-  TRY(connection_.run(series_sql.c_str(), names, kMaxReading, [&](const PostgresRow& row) {
+  TRY(connection_.run(sql.c_str(), names, kMaxReading, [&](const PostgresRow& row) {
     std::int64_t id = 0;
     std::string kind;
     std::int64_t better = 0;
@@ -261,25 +266,30 @@ Result<std::vector<MeasuredSeries>> PostgresStore::read(const Wanted& wanted) {
     row.read(8, better);
     auto series = series_of(std::move(read), kind, better);
     if (series && is_wanted(*series, wanted)) {
-      places[id] = found.size();
-      ids.add(id);
-      found.push_back({.series = *std::move(series)});
+      found.places[id] = found.all.size();
+      found.ids.add(id);
+      found.all.push_back({.series = *std::move(series)});
     }
   }));
+  return found;
+}
+
+Result<std::vector<MeasuredSeries>> PostgresStore::read(const Wanted& wanted) {
+  TRY(FoundSeries found, find(wanted));
   const bool is_part = !(wanted.subject + wanted.metric).empty();
   PostgresConnection::Values values{fmt::format("{}", wanted.since_ns)};
   if (is_part) {
-    values.push_back(std::move(ids).text());
+    values.push_back(std::move(found.ids).text());
   }
-  const std::string rows_sql = fmt::format(
+  const std::string sql = fmt::format(
       "SELECT series, wall_ns, value, spread, count, source, program FROM "
       "chokepoint.measured JOIN chokepoint.origin ON origin.id = measured.origin WHERE "
       "wall_ns >= $1{}",
       is_part ? " AND series = ANY($2::integer[])" : "");
-  TRY(connection_.run(rows_sql.c_str(), values, kMaxReading, [&](const PostgresRow& row) {
+  TRY(connection_.run(sql.c_str(), values, kMaxReading, [&](const PostgresRow& row) {
     std::int64_t id = 0;
     row.read(0, id);
-    const auto place = places.find(id);
+    const auto place = found.places.find(id);
     Measured point;
     double spread = 0;
     row.read(1, point.wall_ns);
@@ -288,17 +298,17 @@ Result<std::vector<MeasuredSeries>> PostgresStore::read(const Wanted& wanted) {
     row.read(4, point.count);
     row.read(5, point.source);
     row.read(6, point.program);
-    if (place == places.end() || !std::isfinite(point.value)) {
+    if (place == found.places.end() || !std::isfinite(point.value)) {
       return;
     }
     point.spread = std::isfinite(spread) ? std::optional(spread) : std::nullopt;
-    found[place->second].points.push_back(std::move(point));
+    found.all[place->second].points.push_back(std::move(point));
   }));
-  std::erase_if(found, [](const MeasuredSeries& each) { return each.points.empty(); });
-  for (MeasuredSeries& each : found) {
+  std::erase_if(found.all, [](const MeasuredSeries& each) { return each.points.empty(); });
+  for (MeasuredSeries& each : found.all) {
     std::ranges::sort(each.points, {}, &Measured::wall_ns);
   }
-  return found;
+  return std::move(found.all);
 }
 
 Result<std::vector<StateSpan>> PostgresStore::states() {

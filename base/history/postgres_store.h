@@ -31,6 +31,8 @@ class PostgresStore final : public Store {
   static Result<std::unique_ptr<PostgresStore>> connect(const std::string& url, bool may_make);
   Result<Found> find();
   Result<> make(const Found& found);
+  struct FoundSeries;
+  Result<FoundSeries> find(const Wanted& wanted);
   Result<std::int64_t> number(const char* sql, const PostgresConnection::Values& values,
                               std::chrono::milliseconds wait);
 

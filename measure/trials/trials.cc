@@ -109,7 +109,7 @@ class TrialRunner {
     if (variant == 0 && trials_.variants[variant].setup.empty()) {
       return {sys::tie_to_this_process()};
     }
-    return {sys::tie_to_this_process(), history::kNothing};
+    return {sys::tie_to_this_process(), history::nothing()};
   }
 
   void keep(std::size_t variant, const cli::Json& document) {

@@ -101,7 +101,7 @@ Result<std::unique_ptr<Job>> Child::start(const Task& task, const ChildOptions& 
   TRY(const sys::Descriptor in, input_of(options.key));
   TRY(sys::ChildOutput child,
       sys::start_child({.command = command_of(task, options.program, !options.key.empty()),
-                        .environment = {sys::tie_to_this_process(), history::kNothing},
+                        .environment = {sys::tie_to_this_process(), history::nothing()},
                         .in = in.get()},
                        "start"));
   return std::unique_ptr<Job>(new Child(task, options, clock, std::move(child)));
