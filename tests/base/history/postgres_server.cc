@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds kMostStarting{60};
+constexpr seconds kMostStarting{120};
 constexpr uid_t kNobody = 65534;
 
 // Debian keeps them out of PATH, one folder a version.
