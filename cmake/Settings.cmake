@@ -8,11 +8,13 @@ target_compile_options(chokepoint_settings INTERFACE
   -Wnon-virtual-dtor -Wold-style-cast
   -Woverloaded-virtual -Wcast-align -Wunused -Wimplicit-fallthrough -pthread)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651), and the
-  # value of an empty std::optional read where it is moved (GCC bug 80635).
-  target_compile_options(chokepoint_settings INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
+  # GCC 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651).
+  target_compile_options(chokepoint_settings INTERFACE -Wno-restrict)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC sees the value of an empty std::optional or std::expected read where it is moved (GCC bug
+  # 80635), version 14 as well.
+  target_compile_options(chokepoint_settings INTERFACE -Wno-maybe-uninitialized)
   # GCC takes the sources that a folder's unit includes for headers, where this warning would be right.
   target_compile_options(chokepoint_settings INTERFACE -Wno-subobject-linkage)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
