@@ -116,9 +116,11 @@ class CountSequence {
   }
 
   std::int64_t usual_gap_ns() const {
-    std::array<std::int64_t, 9> sorted = gaps_ns_;
-    const std::size_t held = std::min(gaps_, sorted.size());
-    std::ranges::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(held));
+    const std::size_t held = std::min(gaps_, gaps_ns_.size());
+    std::array<std::int64_t, 9> sorted{};
+    sorted.fill(INT64_MAX);
+    std::copy_n(gaps_ns_.begin(), held, sorted.begin());
+    std::ranges::sort(sorted);
     return held == 0 ? 0 : sorted.at(held / 2);
   }
 
