@@ -55,7 +55,8 @@ class Adder {
       return fail(ErrorKind::Malformed, "", file, document.error().reason,
                   "give a run's folder, or what a probe printed with --json");
     }
-    const history::Batch batch = history::measured_in(*document, {.source = file});
+    const history::Batch batch =
+        history::measured_in(*document, {.source = fs::absolute(file).string()});
     if (batch.empty()) {
       return fail(ErrorKind::Malformed, "", file, "has no figure that is remembered",
                   "give what a probe, an RDMA test, doctor or preflight printed with --json");
@@ -69,7 +70,7 @@ class Adder {
       TRY(const std::vector<record::Probe> probes, node.all<record::Probe>());
       for (const record::Probe& probe : probes) {
         TRY(take(history::measured_in(json::object_or_null(probe.document),
-                                      {.source = folder.string()})));
+                                      {.source = fs::absolute(folder).string()})));
       }
     }
     TRY(const history::Batch batch, batch_of_run(folder, records));

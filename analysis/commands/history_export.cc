@@ -3,24 +3,11 @@
 #include "analysis/commands/history.h"
 #include "analysis/commands/history_look.h"
 #include "base/cli/output.h"
+#include "base/cli/table.h"
 #include "base/sys/clock.h"
 
 namespace chokepoint::analysis {
 namespace {
-
-// A field of CSV as RFC 4180 has it; a formula of a spreadsheet is a text.
-std::string csv_field(const std::string& text) {
-  const bool is_formula = !text.empty() && std::string_view("=+-@").contains(text.front());
-  std::string safe = is_formula ? "'" + text : text;
-  if (safe.find_first_of(",\"\r\n") == std::string::npos) {
-    return safe;
-  }
-  std::string quoted = "\"";
-  for (const char letter : safe) {
-    quoted += letter == '"' ? "\"\"" : std::string(1, letter);
-  }
-  return quoted + "\"";
-}
 
 class HistoryExportCommand final : public cli::Command {
  public:
@@ -65,10 +52,11 @@ class HistoryExportCommand final : public cli::Command {
  private:
   static std::string line_of(const history::Series& series, const history::Measured& point) {
     return fmt::format("{},{},{},{},{},{},{},{},{},{}\n", sys::rfc3339(point.wall_ns),
-                       csv_field(history::text_of(series.subject)), csv_field(series.metric),
-                       csv_field(series.setting), point.value, csv_field(series.unit),
+                       cli::csv_text(history::text_of(series.subject)),
+                       cli::csv_text(series.metric), cli::csv_text(series.setting), point.value,
+                       cli::csv_text(series.unit),
                        point.spread ? fmt::format("{}", *point.spread) : "", point.count,
-                       csv_field(point.source), csv_field(point.program));
+                       cli::csv_text(point.source), cli::csv_text(point.program));
   }
 
   history::Wanted wanted_;

@@ -3,47 +3,34 @@
 #include <fmt/format.h>
 
 namespace chokepoint::history::libpq {
-namespace {
-
-template <class Function>
-void find(const sys::Library& library, const char* name, Function*& function,
-          const char*& missing) {
-  function = library.function<Function>(name);
-  if (function == nullptr && missing == nullptr) {
-    missing = name;
-  }
-}
-
-}  // namespace
-
 const char* Functions::load(const sys::Library& library) {
   const char* missing = nullptr;
-  find(library, "PQconninfoParse", parse, missing);
-  find(library, "PQconninfoFree", free_options, missing);
-  find(library, "PQfreemem", free_memory, missing);
-  find(library, "PQconnectStartParams", connect_start, missing);
-  find(library, "PQconnectPoll", connect_poll, missing);
-  find(library, "PQstatus", status, missing);
-  find(library, "PQsocket", socket, missing);
-  find(library, "PQfinish", finish, missing);
-  find(library, "PQerrorMessage", error_message, missing);
-  find(library, "PQsetnonblocking", set_nonblocking, missing);
-  find(library, "PQsetNoticeReceiver", set_receiver, missing);
-  find(library, "PQsendQuery", send_query, missing);
-  find(library, "PQsendQueryParams", send_parameters, missing);
-  find(library, "PQsetSingleRowMode", single_rows, missing);
-  find(library, "PQflush", flush, missing);
-  find(library, "PQconsumeInput", consume, missing);
-  find(library, "PQisBusy", is_busy, missing);
-  find(library, "PQgetResult", answer, missing);
-  find(library, "PQresultStatus", answer_status, missing);
-  find(library, "PQresultErrorField", answer_field, missing);
-  find(library, "PQresultErrorMessage", answer_message, missing);
-  find(library, "PQntuples", rows, missing);
-  find(library, "PQgetvalue", value, missing);
-  find(library, "PQgetlength", length, missing);
-  find(library, "PQgetisnull", is_null, missing);
-  find(library, "PQclear", clear, missing);
+  library.find("PQconninfoParse", parse, missing);
+  library.find("PQconninfoFree", free_options, missing);
+  library.find("PQfreemem", free_memory, missing);
+  library.find("PQconnectStartParams", connect_start, missing);
+  library.find("PQconnectPoll", connect_poll, missing);
+  library.find("PQstatus", status, missing);
+  library.find("PQsocket", socket, missing);
+  library.find("PQfinish", finish, missing);
+  library.find("PQerrorMessage", error_message, missing);
+  library.find("PQsetnonblocking", set_nonblocking, missing);
+  library.find("PQsetNoticeReceiver", set_receiver, missing);
+  library.find("PQsendQuery", send_query, missing);
+  library.find("PQsendQueryParams", send_parameters, missing);
+  library.find("PQsetSingleRowMode", single_rows, missing);
+  library.find("PQflush", flush, missing);
+  library.find("PQconsumeInput", consume, missing);
+  library.find("PQisBusy", is_busy, missing);
+  library.find("PQgetResult", answer, missing);
+  library.find("PQresultStatus", answer_status, missing);
+  library.find("PQresultErrorField", answer_field, missing);
+  library.find("PQresultErrorMessage", answer_message, missing);
+  library.find("PQntuples", rows, missing);
+  library.find("PQgetvalue", value, missing);
+  library.find("PQgetlength", length, missing);
+  library.find("PQgetisnull", is_null, missing);
+  library.find("PQclear", clear, missing);
   return missing;
 }
 

@@ -312,16 +312,15 @@ Result<std::vector<MeasuredSeries>> PostgresStore::read(const Wanted& wanted) {
 }
 
 Result<std::vector<StateSpan>> PostgresStore::states() {
-  std::map<std::int64_t, std::shared_ptr<const host::Settings>> contents;
+  StateReader states;
   TRY(connection_.run("SELECT id, settings FROM chokepoint.content", {}, kMaxReading,
                       [&](const PostgresRow& row) {
                         std::int64_t id = 0;
                         std::string text;
                         row.read(0, id);
                         row.read(1, text);
-                        contents[id] = std::make_shared<const host::Settings>(settings_of(text));
+                        states.add_content(id, text);
                       }));
-  std::vector<StateSpan> spans;
   TRY(connection_.run(
       "SELECT host, first_ns, last_ns, content FROM chokepoint.state ORDER BY host, first_ns, "
       "last_ns",
@@ -332,12 +331,9 @@ Result<std::vector<StateSpan>> PostgresStore::states() {
         row.read(1, span.first_ns);
         row.read(2, span.last_ns);
         row.read(3, content);
-        span.settings = contents[content];
-        if (span.settings && span.last_ns >= span.first_ns) {
-          spans.push_back(std::move(span));
-        }
+        states.add(std::move(span), content);
       }));
-  return spans;
+  return states.take();
 }
 
 Result<std::int64_t> PostgresStore::prune(std::int64_t before_ns) {

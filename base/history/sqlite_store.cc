@@ -340,18 +340,17 @@ Result<std::vector<MeasuredSeries>> SqliteStore::read(const Wanted& wanted) {
 }
 
 Result<std::vector<StateSpan>> SqliteStore::states() {
-  std::map<std::int64_t, std::shared_ptr<const host::Settings>> contents;
+  StateReader states;
   TRY(record::Statement texts, database_.prepare("SELECT id, settings FROM content"));
   TRY(texts.each([&] {
     std::int64_t id = 0;
     std::string text;
     texts.read(0, id);
     texts.read(1, text);
-    contents[id] = std::make_shared<const host::Settings>(settings_of(text));
+    states.add_content(id, text);
   }));
   TRY(record::Statement rows, database_.prepare("SELECT host, first_ns, last_ns, content FROM "
                                                 "state ORDER BY host, first_ns, last_ns"));
-  std::vector<StateSpan> spans;
   TRY(rows.each([&] {
     StateSpan span;
     std::int64_t content = 0;
@@ -359,12 +358,9 @@ Result<std::vector<StateSpan>> SqliteStore::states() {
     rows.read(1, span.first_ns);
     rows.read(2, span.last_ns);
     rows.read(3, content);
-    span.settings = contents[content];
-    if (span.settings && span.last_ns >= span.first_ns) {
-      spans.push_back(std::move(span));
-    }
+    states.add(std::move(span), content);
   }));
-  return spans;
+  return states.take();
 }
 
 Result<std::int64_t> SqliteStore::prune(std::int64_t before_ns) {

@@ -52,6 +52,18 @@ bool is_wanted(const Series& series, const Wanted& wanted) {
           subject.starts_with(wanted.subject + " "));
 }
 
+void StateReader::add_content(std::int64_t id, const std::string& settings) {
+  contents_[id] = std::make_shared<const host::Settings>(settings_of(settings));
+}
+
+void StateReader::add(StateSpan span, std::int64_t content) {
+  const auto found = contents_.find(content);
+  if (found != contents_.end() && span.last_ns >= span.first_ns) {
+    span.settings = found->second;
+    spans_.push_back(std::move(span));
+  }
+}
+
 Error newer_history(std::int64_t version, std::int64_t known) {
   return {.kind = ErrorKind::Unsupported,
           .operation = "history",

@@ -3,9 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/history/store.h"
 
@@ -30,6 +34,19 @@ std::int64_t shape_of(const host::Settings& settings);
 std::optional<Series> series_of(Series series, std::string_view kind, std::int64_t better);
 
 bool is_wanted(const Series& series, const Wanted& wanted);
+
+// Spans of states, of the contents and then of the rows that name them; a row that makes no sense
+// is left out.
+class StateReader {
+ public:
+  void add_content(std::int64_t id, const std::string& settings);
+  void add(StateSpan span, std::int64_t content);
+  std::vector<StateSpan> take() { return std::move(spans_); }
+
+ private:
+  std::map<std::int64_t, std::shared_ptr<const host::Settings>> contents_ = {};
+  std::vector<StateSpan> spans_ = {};
+};
 
 // A history of a newer program may have other tables: it is left alone.
 Error newer_history(std::int64_t version, std::int64_t known);

@@ -31,6 +31,15 @@ class Library {
     return reinterpret_cast<Function*>(symbol(name));
   }
 
+  // The same for one of many: `missing` keeps the name of the first that there is not.
+  template <class Function>
+  void find(const char* name, Function*& found, const char*& missing) const {
+    found = function<Function>(name);
+    if (found == nullptr && missing == nullptr) {
+      missing = name;
+    }
+  }
+
   // The file in which a function was found.
   std::optional<std::string> path_of(const char* function) const;
 

@@ -30,16 +30,7 @@ Result<std::shared_ptr<const T>> open_with(const std::string& name, Find find,
 }
 
 // `missing`: the first symbol that the library lacks; null: none so far.
-template <class Function>
-void find(const sys::Library& library, Function*& function, const char* symbol,
-          const char*& missing) {
-  function = library.function<Function>(symbol);
-  if (function == nullptr && missing == nullptr) {
-    missing = symbol;
-  }
-}
-
-#define CHOKEPOINT_FUNCTION(name, symbol) find(library, api.name, #symbol, missing);
+#define CHOKEPOINT_FUNCTION(name, symbol) library.find(#symbol, api.name, missing);
 
 const char* find_functions(const sys::Library& library, Api& api) {
   const char* missing = nullptr;

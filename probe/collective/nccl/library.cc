@@ -9,15 +9,6 @@
 namespace chokepoint::probe::collective::nccl {
 namespace {
 
-template <class Function>
-void find(const sys::Library& library, const char* name, Function*& function,
-          const char*& missing) {
-  function = library.function<Function>(name);
-  if (function == nullptr && missing == nullptr) {
-    missing = name;
-  }
-}
-
 // NCCL overlooks an interface that is down, and reports only that there is none.
 constexpr std::string_view kNoInterface = "no socket interface found";
 
@@ -51,22 +42,22 @@ Result<sys::Library> open_anywhere(const std::string& name) {
 const char* Functions::load(const sys::Library& library) {
   const char* missing = nullptr;
   const char* optional = nullptr;
-  find(library, "ncclGetVersion", version, missing);
-  find(library, "ncclGetUniqueId", unique_id, missing);
-  find(library, "ncclCommInitRank", init_rank, missing);
-  find(library, "ncclCommDestroy", destroy, missing);
-  find(library, "ncclCommAbort", abort, missing);
-  find(library, "ncclCommGetAsyncError", async_error, missing);
-  find(library, "ncclGetErrorString", error_string, missing);
-  find(library, "ncclGetLastError", last_error, optional);
-  find(library, "ncclAllReduce", all_reduce, missing);
-  find(library, "ncclAllGather", all_gather, missing);
-  find(library, "ncclReduceScatter", reduce_scatter, missing);
-  find(library, "ncclBroadcast", broadcast, missing);
-  find(library, "ncclSend", send, missing);
-  find(library, "ncclRecv", receive, missing);
-  find(library, "ncclGroupStart", group_start, missing);
-  find(library, "ncclGroupEnd", group_end, missing);
+  library.find("ncclGetVersion", version, missing);
+  library.find("ncclGetUniqueId", unique_id, missing);
+  library.find("ncclCommInitRank", init_rank, missing);
+  library.find("ncclCommDestroy", destroy, missing);
+  library.find("ncclCommAbort", abort, missing);
+  library.find("ncclCommGetAsyncError", async_error, missing);
+  library.find("ncclGetErrorString", error_string, missing);
+  library.find("ncclGetLastError", last_error, optional);
+  library.find("ncclAllReduce", all_reduce, missing);
+  library.find("ncclAllGather", all_gather, missing);
+  library.find("ncclReduceScatter", reduce_scatter, missing);
+  library.find("ncclBroadcast", broadcast, missing);
+  library.find("ncclSend", send, missing);
+  library.find("ncclRecv", receive, missing);
+  library.find("ncclGroupStart", group_start, missing);
+  library.find("ncclGroupEnd", group_end, missing);
   return missing;
 }
 
