@@ -19,8 +19,10 @@ std::optional<std::filesystem::path> state_folder(const cli::Context& context) {
   if (folder && !folder->empty()) {
     return std::filesystem::path(*folder) / "chokepoint";
   }
+  // A home that does not exist, as accounts of services have, is nobody's to make.
   const auto home = context.environment("HOME");
-  return home && !home->empty()
+  std::error_code ignored;
+  return home && std::filesystem::is_directory(*home, ignored)
              ? std::optional(std::filesystem::path(*home) / ".local/state/chokepoint")
              : std::nullopt;
 }

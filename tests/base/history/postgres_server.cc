@@ -92,7 +92,7 @@ void PostgresServer::kill() {
 // While processes of the killed one still end, a new one refuses to start.
 void PostgresServer::start() {
   const sys::Descriptor log(
-      open((folder_.path() / "log").c_str(), O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC, 0600));
+      ::open((folder_.path() / "log").c_str(), O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC, 0600));
   const auto until = std::chrono::steady_clock::now() + kMostStarting;
   while (std::chrono::steady_clock::now() < until) {
     if (!process_ || *process_->poll()) {
