@@ -113,8 +113,8 @@ struct Fields<analysis::PlannedTest> {
       field("test", &P::kind, "which of the tests that 'chokepoint explain' lists"),
       field("on", &P::on, "the node that runs it"),
       field("to", &P::to, "the other node").null_if_empty(),
-      field("time_s", &P::time_s, "of measuring").at_least(0),
-      field("command", &P::command, "to be typed by hand, but for the key")};
+      field("time_s", &P::time_s, "seconds that the measurement takes").at_least(0),
+      field("command", &P::command, "to repeat the test by hand; the key is left out")};
 };
 
 // Also of the file that keeps them, where what follows from a document is not read.
@@ -130,18 +130,18 @@ struct Fields<analysis::TestResult> {
       field("address", &R::address, "of the other node").null_if_empty().up_to_bytes(kMaxName),
       field("folder", &R::folder, "of storage").null_if_empty().up_to_bytes(kMaxText),
       field("at", &R::at, "when it was run").null_if_empty().up_to_bytes(kMaxName),
-      field("beside_job", &R::beside_job, "the job ran meanwhile").or_default(),
-      field("command", &R::command, "to be typed by hand, but for the key")
+      field("beside_job", &R::beside_job, "the job ran during the test").or_default(),
+      field("command", &R::command, "to repeat the test by hand; the key is left out")
           .null_if_empty()
           .up_to_bytes(2 * kMaxText),
-      field("failure", &R::failure, "why it measured nothing")
+      field("failure", &R::failure, "why the test measured nothing")
           .null_if_empty()
           .up_to_bytes(kMaxText),
-      field("value", &R::value, "what it measured"),
+      field("value", &R::value, "what the test measured"),
       field("unit", &R::unit, "of the value").null_if_empty().up_to_bytes(kMaxName),
       field("job_value", &R::job_value, "what the job itself reached, saw or lost"),
-      field("says", &R::support, "for the verdict, against it, or nothing").or_default(),
-      field("sentence", &R::sentence, "for people").null_if_empty().up_to_bytes(kMaxText)};
+      field("says", &R::support, "whether the test supports the verdict, contradicts it, or neither").or_default(),
+      field("sentence", &R::sentence, "the result in words").null_if_empty().up_to_bytes(kMaxText)};
 };
 
 template <>
@@ -149,8 +149,8 @@ struct Fields<analysis::Confirmation> {
   using C = analysis::Confirmation;
   static constexpr FieldList kList{
       field("state", &C::state, "of the verdict; open: the tests decide nothing"),
-      field("sentence", &C::sentence, "for people"),
-      field("confidence_before", &C::confidence_before, "in the verdict, without the tests")
+      field("sentence", &C::sentence, "the result in words"),
+      field("confidence_before", &C::confidence_before, "confidence in the verdict without the tests")
           .between(0, 1),
       field("leads_to", &C::leads_to,
             "the class of verdicts that the tests lead to, where the verdict is unknown")

@@ -42,8 +42,8 @@ struct Fields<record::Collected> {
   static constexpr FieldList kList{
       field("file", &C::file, "in the folder"), field("source", &C::source, "HOST:FILE"),
       field("bytes", &C::bytes, "of the record").at_least(0),
-      field("sent_bytes", &C::sent_bytes, "that had to be transferred now").at_least(0),
-      field("live", &C::is_live, "it was being written")};
+      field("sent_bytes", &C::sent_bytes, "bytes transferred by this command").at_least(0),
+      field("live", &C::is_live, "the record was still being written")};
 };
 
 template <>
@@ -53,8 +53,8 @@ struct Fields<analysis::CollectOutcome> {
   static constexpr const char* kCommand = "collect";
   static constexpr FieldList kList{
       field("folder", &O::folder, "where the records are now"),
-      field("records", &O::collected, "that came"),
-      field("troubles", &O::troubles, "what could not be collected, a line each")};
+      field("records", &O::collected, "records that were collected"),
+      field("troubles", &O::troubles, "what could not be collected, one line each")};
 };
 
 }  // namespace chokepoint

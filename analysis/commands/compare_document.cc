@@ -163,19 +163,19 @@ struct Fields<analysis::AccountChange> {
           "of accounting_ms_per_step"),
       computed<C>(
           "words", [](const C& change) { return words_of(change.account); }, "for people"),
-      field("ms_per_step", &C::ms_per_step, "by which it grew"),
-      field("share_percent", &C::share_percent, "of the step's difference")};
+      field("ms_per_step", &C::ms_per_step, "milliseconds by which the account grew"),
+      field("share_percent", &C::share_percent, "share of the step's difference")};
 };
 
 template <>
 struct Fields<analysis::FactChange> {
   using C = analysis::FactChange;
   static constexpr FieldList kList{
-      field("hosts", &C::hosts, "on which it differs alike"),
+      field("hosts", &C::hosts, "hosts that have this same difference"),
       field("subject", &C::subject, "kernel, sysctl, nic eth0 …"),
-      field("key", &C::key, "null: the subject itself came or went").null_if_empty(),
-      field("before", &C::before, "null: not known"),
-      field("after", &C::after, "null: not known"),
+      field("key", &C::key, "name of the setting; null: the subject itself was added or removed").null_if_empty(),
+      field("before", &C::before, "value before; null: not known"),
+      field("after", &C::after, "value after; null: not known"),
       computed<C>(
           "sentence", [](const C& change) { return analysis::text_of(change); }, "for people")};
 };
@@ -184,42 +184,42 @@ template <>
 struct Fields<analysis::Difference> {
   using D = analysis::Difference;
   static constexpr FieldList kList{
-      field("baseline", &D::baseline, "number of that row"),
+      field("baseline", &D::baseline, "number of the baseline's row"),
       field("before", &D::before, "the baseline's mean of the metric"),
-      field("after", &D::after, "the row's own"),
-      field("change_percent", &D::change_percent, "of the baseline's"),
+      field("after", &D::after, "the row's mean of the metric"),
+      field("change_percent", &D::change_percent, "change in percent of the baseline's mean"),
       computed<D>(
           "low_percent", [](const D& difference) { return analysis::low_of(difference.percent); },
           "in which interval the change lies, 95 %"),
       computed<D>(
           "high_percent", [](const D& difference) { return analysis::high_of(difference.percent); },
           "likewise"),
-      field("test", &D::test, "null: none was possible"),
-      field("p", &D::p, "of the test").between(0, 1),
-      field("p_corrected", &D::p_corrected, "for the number of tests").between(0, 1),
-      field("why_no_test", &D::why_no_test, "null where there was one").null_if_empty(),
+      field("test", &D::test, "statistical test; null: none was possible"),
+      field("p", &D::p, "p-value of the test").between(0, 1),
+      field("p_corrected", &D::p_corrected, "p-value corrected for the number of tests").between(0, 1),
+      field("why_no_test", &D::why_no_test, "why there was no test; null where there was one").null_if_empty(),
       field("is_beyond_noise", &D::is_beyond_noise,
-            "by the test, and no smaller than least_percent"),
+            "the test finds a change, and it is at least least_percent"),
       field("is_worse", &D::is_worse,
-            "null where it is not beyond noise, or the figure knows no better"),
-      field("causes", &D::causes, "what changed with the step, the largest first"),
-      field("host_facts", &D::facts, "how the hosts were set up otherwise")};
+            "whether the change is for the worse; null where it is not beyond noise, or where neither direction is better"),
+      field("causes", &D::causes, "accounts that changed together with the step, the largest first"),
+      field("host_facts", &D::facts, "settings of the hosts that differ")};
 };
 
 template <>
 struct Fields<analysis::ShownDifference> {
   using D = analysis::ShownDifference;
   static constexpr FieldList kList{spread(&D::difference),
-                                   field("sentence", &D::sentence, "all of that")};
+                                   field("sentence", &D::sentence, "the difference in words")};
 };
 
 template <>
 struct Fields<analysis::ShownGroupVerdict> {
   using V = analysis::ShownGroupVerdict;
   static constexpr FieldList kList{
-      field("class", &V::verdict, "that most runs have"),
+      field("class", &V::verdict, "the class of verdict that most runs have"),
       field("lost_ms_per_step", &V::lost_ms_per_step, "mean of the runs").at_least(0),
-      field("classes", &V::classes, "how many runs have which")};
+      field("classes", &V::classes, "number of runs of each class")};
 };
 
 template <>
@@ -229,30 +229,30 @@ struct Fields<analysis::ShownGroup> {
       field("name", &G::name,
             "`2x1 Tensor`: the values of the keys that differ among the rows, folders without what "
             "all of them begin with"),
-      field("keys", &G::keys, "the row's values; null where its runs have none"),
+      field("keys", &G::keys, "values of the keys in this row; null where its runs have none"),
       field("runs", &G::runs, "numbers of its runs in `runs`, from 0"),
-      field("gpus", &G::gpus, "null: its runs do not agree").at_least(0),
-      field("figures", &G::figures, "by key; null where no run has it"),
-      field("scaling_reference", &G::scaling_reference, "name of the row that is T_1")
+      field("gpus", &G::gpus, "number of GPUs; null: the row's runs differ").at_least(0),
+      field("figures", &G::figures, "figures by key; null where no run has one"),
+      field("scaling_reference", &G::scaling_reference, "name of the row whose time is T_1 in the scaling efficiency")
           .null_if_empty(),
-      field("accounting_ms_per_step", &G::accounting, "means; null without steps"),
-      field("verdict", &G::verdict, "that most runs have; null of probes"),
-      field("is_baseline", &G::is_baseline, "another row is tested against it"),
-      field("difference", &G::difference, "from its baseline; null where it has none")};
+      field("accounting_ms_per_step", &G::accounting, "mean milliseconds of each account; null without steps"),
+      field("verdict", &G::verdict, "the verdict that most runs have; null for probes"),
+      field("is_baseline", &G::is_baseline, "whether another row is compared with this one"),
+      field("difference", &G::difference, "difference from the row's baseline; null where it has none")};
 };
 
 template <>
 struct Fields<analysis::ShownSteps> {
   using S = analysis::ShownSteps;
-  static constexpr FieldList kList{field("count", &S::count, "null: none were found"),
+  static constexpr FieldList kList{field("count", &S::count, "number of steps; null: none were found"),
                                    field("source", &S::source, "how steps were found")};
 };
 
 template <>
 struct Fields<analysis::SourcedValue> {
   using V = analysis::SourcedValue;
-  static constexpr FieldList kList{field("value", &V::value, "of this run"),
-                                   field("from", &V::from, "how it came about")};
+  static constexpr FieldList kList{field("value", &V::value, "value of the label for this run"),
+                                   field("from", &V::from, "where the label comes from")};
 };
 
 template <>
@@ -260,8 +260,8 @@ struct Fields<analysis::ShownRunVerdict> {
   using V = analysis::ShownRunVerdict;
   static constexpr FieldList kList{
       field("class", &V::verdict, "of bottleneck"),
-      field("cause", &V::cause, "finer than the class"),
-      field("sentence", &V::sentence, "for people"),
+      field("cause", &V::cause, "the cause within the class"),
+      field("sentence", &V::sentence, "the verdict in words"),
       field("lost_ms_per_step", &V::lost_ms_per_step, "null without steps").at_least(0),
       field("share_percent", &V::share_percent, "of the step; null without steps").between(0, 100),
       field("confidence", &V::confidence, "a calibrated frequency").between(0, 1)};
@@ -275,22 +275,22 @@ struct Fields<analysis::ShownRun> {
       field("folder", &R::folder, "the DIR that it came with"),
       field("group", &R::group, "number of its row, from 0"),
       field("labels", &R::labels, "of the run"),
-      field("command", &R::command, "the job's").null_if_empty(),
-      field("nodes", &R::nodes, "that left a record"),
+      field("command", &R::command, "command line of the job").null_if_empty(),
+      field("nodes", &R::nodes, "number of nodes with a record"),
       field("complete", &R::complete, "every record has an end"),
-      field("exit_status", &R::exit_status, "the job's"),
-      field("gpus", &R::gpus, "or other processors that its ranks compute on").at_least(0),
-      field("steps", &R::steps, "that were seen"),
-      field("figures", &R::figures, "by key; null where it is not known"),
+      field("exit_status", &R::exit_status, "exit status of the job"),
+      field("gpus", &R::gpus, "GPUs, or other processors, that the ranks compute on").at_least(0),
+      field("steps", &R::steps, "number of steps recorded"),
+      field("figures", &R::figures, "figures by key; null where one is not known"),
       field("accounting_ms_per_step", &R::accounting, "null without steps"),
-      field("verdict", &R::verdict, "null of a probe"),
-      field("remarks", &R::remarks, "what to know about it, a line each")};
+      field("verdict", &R::verdict, "the run's verdict; null for a probe"),
+      field("remarks", &R::remarks, "what to know about the run, one line each")};
 };
 
 template <>
 struct Fields<analysis::LeftOut> {
   using L = analysis::LeftOut;
-  static constexpr FieldList kList{field("path", &L::path, "of the run"),
+  static constexpr FieldList kList{field("path", &L::path, "path of the run"),
                                    field("reason", &L::reason, "why it could not be read")};
 };
 
@@ -298,23 +298,22 @@ template <>
 struct Fields<analysis::ShownComparison> {
   using C = analysis::ShownComparison;
   static constexpr FieldList kList{
-      field("of", &C::of, "what is compared"),
+      field("of", &C::of, "what is compared: runs or probes"),
       field("by", &C::by, "the keys that make rows, in order"),
-      field("metric", &C::metric, "the figure that is tested"),
+      field("metric", &C::metric, "the figure that the rows are compared by"),
       field("shown", &C::shown,
-            "the figures of the table, in order; also `runs`, `change`, `verdict`"),
+            "columns of the table, in order: figures, and `runs`, `change` or `verdict`"),
       field("confidence", &C::confidence, "of the intervals and tests").between(0, 1),
-      field("least_percent", &C::least_percent, "a smaller change is none").at_least(0),
+      field("least_percent", &C::least_percent, "a smaller change is ignored").at_least(0),
       field("unit", &C::unit, "what a sample is: `samples`, or the label `unit`"),
       field("figures", &C::figures,
-            "all figures of runs, in the order of their table; of probes those that any document "
-            "has"),
+            "all figures of runs, in the table's order; for probes the figures that any document has"),
       field("groups", &C::groups, "the rows, in order"),
-      field("runs", &C::runs, "in the order of the rows; of probes a document or a trial each"),
+      field("runs", &C::runs, "runs in the order of the rows; for probes documents or trials"),
       field("regressions", &C::regressions,
             "numbers of the rows that are worse beyond noise, from 0"),
       field("left_out", &C::left_out, "runs that could not be read"),
-      field("remarks", &C::remarks, "what to know about the comparison, a line each")};
+      field("remarks", &C::remarks, "what to know about the comparison, one line each")};
 };
 
 }  // namespace chokepoint

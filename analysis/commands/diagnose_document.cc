@@ -23,13 +23,13 @@ struct Fields<analysis::Where> {
       field("to", &W::to, "the node that receives").null_if_empty(),
       field("direction", &W::direction, "both: also from `to` to `from`").null_if_empty(),
       field("mount", &W::mount, "mount point of a file system of `node`").null_if_empty(),
-      field("collective", &W::collective, "that a rank is in, or has not come to").null_if_empty(),
+      field("collective", &W::collective, "the collective that the rank is in, or has not yet reached").null_if_empty(),
       field("interface", &W::interface, "NIC, RDMA port or GPU of `node`").null_if_empty(),
-      field("node", &W::node, "the node by itself").null_if_empty(),
-      field("rank", &W::rank, "that arrives late or ended"),
+      field("node", &W::node, "the node, where it is no direction, device or rank").null_if_empty(),
+      field("rank", &W::rank, "the rank that arrives late or that ended"),
       field("frame", &W::frame, "where the program of `rank` stands, by `run --stacks`")
           .null_if_empty(),
-      field("ranks", &W::ranks, "where they are several, `rank` among them").null_if_empty()};
+      field("ranks", &W::ranks, "all ranks concerned, where there are several, with `rank`").null_if_empty()};
 };
 
 template <>
@@ -37,23 +37,23 @@ struct Fields<analysis::Evidence> {
   using E = analysis::Evidence;
   static constexpr FieldList kList{
       field("what", &E::what, "what was measured"),
-      field("value", &E::value, "null: it is no number"),
+      field("value", &E::value, "the measured value; null: it is not a number"),
       field("unit", &E::unit, "of the value").null_if_empty(),
-      field("from", &E::from, "the rows of the record that say so").null_if_empty()};
+      field("from", &E::from, "rows of the record that show it").null_if_empty()};
 };
 
 template <>
 struct Fields<analysis::Ceiling> {
   using C = analysis::Ceiling;
   static constexpr FieldList kList{
-      field("probe", &C::probe, "which kind measured it"),
+      field("probe", &C::probe, "which kind of probe measured it"),
       field("what", &C::what, "throughput, unloaded round trip, copies to the GPU …"),
-      field("from", &C::from, "the node that sends; of a device the node that has it"),
-      field("to", &C::to, "the node that receives; null: it is no path").null_if_empty(),
+      field("from", &C::from, "the node that sends, or the node that has the device"),
+      field("to", &C::to, "the node that receives; null where it is no path").null_if_empty(),
       field("device", &C::device, "a GPU or an RDMA port").null_if_empty(),
       field("probe_value", &C::probe_value, "what the probe reached").at_least(0),
-      field("job_value", &C::job_value, "what the job reached at its best").at_least(0),
-      field("unit", &C::unit, "of both values"),
+      field("job_value", &C::job_value, "the best value that the job reached").at_least(0),
+      field("unit", &C::unit, "unit of both values"),
       computed<C>(
           "share_percent", [](const C& c) { return c.share_percent(); },
           "the job's of the probe's; null of a round trip"),
@@ -75,10 +75,10 @@ template <>
 struct Fields<analysis::GivenClaim> {
   using G = analysis::GivenClaim;
   static constexpr FieldList kList{
-      field("tool", &G::tool, "whose file it is"),
-      field("what", &G::what, "that it says"),
-      field("theirs", &G::theirs, "its figure; null: it is none"),
-      field("ours", &G::ours, "this program's of the same; null: it has none"),
+      field("tool", &G::tool, "the tool that wrote the file"),
+      field("what", &G::what, "what the file reports"),
+      field("theirs", &G::theirs, "the figure of the file; null where it is no number"),
+      field("ours", &G::ours, "chokepoint's own figure of the same thing; null where there is none"),
       field("unit", &G::unit, "of both").null_if_empty(),
       computed<G>(
           "says",
@@ -87,7 +87,7 @@ struct Fields<analysis::GivenClaim> {
             return name.empty() ? std::nullopt : std::optional(name);
           },
           "for or against what this program says"),
-      field("from", &G::from, "the file")};
+      field("from", &G::from, "name of the file")};
 };
 
 template <>
@@ -95,11 +95,10 @@ struct Fields<analysis::RankFigures> {
   using R = analysis::RankFigures;
   static constexpr FieldList kList{field("rank", &R::rank, "in the job").at_least(0),
                                    field("node", &R::node, "on which it ran").null_if_empty(),
-                                   field("computing_ms", &R::computing_ms, "a step"),
-                                   field("waiting_ms", &R::waiting_ms, "a step, for other ranks"),
+                                   field("computing_ms", &R::computing_ms, "milliseconds of computing in a step"),
+                                   field("waiting_ms", &R::waiting_ms, "milliseconds of waiting for other ranks in a step"),
                                    field("communicating_ms", &R::communicating_ms,
-                                         "a step, of what computing does not hide; the three sum "
-                                         "to the step")};
+                                         "milliseconds of communication in a step that computing does not hide; the three sum to the step")};
 };
 
 template <>
@@ -111,29 +110,29 @@ struct Fields<analysis::WhatIf> {
           "of accounting_ms_per_step"),
       field("step_ms", &W::step_ms, "what a step takes if this account's time is halved")
           .at_least(0),
-      field("gained_ms", &W::gained_ms, "by which that is less than it took").at_least(0)};
+      field("gained_ms", &W::gained_ms, "milliseconds that the step becomes shorter").at_least(0)};
 };
 
 template <>
 struct Fields<analysis::PathPart> {
   using P = analysis::PathPart;
   static constexpr FieldList kList{
-      field("kind", &P::kind, "late: computing of a rank that others waited for"),
-      field("rank", &P::rank, "null: not known").at_least(0),
+      field("kind", &P::kind, "kind of part; late: computing of a rank that others waited for"),
+      field("rank", &P::rank, "rank; null: not known").at_least(0),
       field("node", &P::node, "on which it ran").null_if_empty(),
-      field("to_rank", &P::to_rank, "of a transfer that lets another rank go on").at_least(0),
-      field("start_ms", &P::start_ms, "within the step").at_least(0),
-      field("ms", &P::ms, "its length").at_least(0)};
+      field("to_rank", &P::to_rank, "the rank that waits for the transfer").at_least(0),
+      field("start_ms", &P::start_ms, "milliseconds since the step began").at_least(0),
+      field("ms", &P::ms, "length in milliseconds").at_least(0)};
 };
 
 template <>
 struct Fields<analysis::CriticalPath> {
   using C = analysis::CriticalPath;
   static constexpr FieldList kList{
-      field("step", &C::step, "its number, counted from 1").at_least(1),
-      field("length_ms", &C::length_ms, "from the last exchange of the step before to its own")
+      field("step", &C::step, "number of the step, from 1").at_least(1),
+      field("length_ms", &C::length_ms, "from the last exchange of the step before to the last exchange of this step")
           .at_least(0),
-      field("parts", &C::parts, "one after the other; they sum to the length")};
+      field("parts", &C::parts, "parts of the step in order of time; they sum to the length")};
 };
 
 template <>
@@ -156,22 +155,22 @@ struct Fields<analysis::Verdict> {
   }
   static constexpr FieldList kList{
       field("class", &V::verdict, "of bottleneck"),
-      computed<V>("cause", cause, "finer than the class"),
+      computed<V>("cause", cause, "the cause within the class"),
       computed<V>(
           "sentence", [](const V& verdict) { return sentence_of(verdict); }, "for people"),
-      field("where", &V::where, "nodes by name, what is not known null"),
-      field("lost_ms_per_step", &V::lost_ms_per_step, "that a change could save").at_least(0),
-      field("lost_low_ms", &V::lost_low_ms, "of nine of ten verdicts no less is lost").at_least(0),
-      field("lost_high_ms", &V::lost_high_ms, "of nine of ten verdicts no more is lost")
+      field("where", &V::where, "where the time is lost: nodes by name; null where not known"),
+      field("lost_ms_per_step", &V::lost_ms_per_step, "milliseconds per step that a change could save").at_least(0),
+      field("lost_low_ms", &V::lost_low_ms, "lower bound of the milliseconds lost, correct in nine of ten verdicts").at_least(0),
+      field("lost_high_ms", &V::lost_high_ms, "upper bound of the milliseconds lost, correct in nine of ten verdicts")
           .at_least(0),
-      field("share_percent", &V::share_percent, "of the step").between(0, 100),
-      field("confidence", &V::confidence, "a calibrated frequency").between(0, 1),
+      field("share_percent", &V::share_percent, "share of the step in percent").between(0, 100),
+      field("confidence", &V::confidence, "probability that the verdict is right, calibrated by many runs").between(0, 1),
       field("evidence", &V::evidence, "the most important first"),
       field("disproof", &V::disproof, "what would show that it is wrong").null_if_empty(),
-      field("against", &V::against, "what a probe or another tool says that it does not go with")
+      field("against", &V::against, "what a probe or another tool reports that contradicts the verdict")
           .null_if_empty(),
       computed<V>("advice", advice, "what to change, the most useful first"),
-      computed<V>("commands", commands, "those of the advice, ready to type")};
+      computed<V>("commands", commands, "the commands of the advice, ready to type")};
 };
 
 template <>
@@ -183,25 +182,25 @@ struct Fields<analysis::Diagnosis> {
       field("labels", &D::labels, "of the run"),
       field("nodes", &D::nodes, "that left a record"),
       field("complete", &D::is_complete, "every record has an end"),
-      field("steps", &D::steps, "all that were seen"),
-      field("accounting_ms_per_step", &D::accounting, "sums to the step; null without steps"),
+      field("steps", &D::steps, "number of all steps recorded"),
+      field("accounting_ms_per_step", &D::accounting, "milliseconds of each account, which sum to the step; null without steps"),
       field("accounting_uncertainty_ms", &D::uncertainty,
-            "half of each account's 95 % interval, by how steps differ; null below three steps"),
+            "half of each account's 95 % interval, computed from how steps differ; null for fewer than three steps"),
       field("what_ifs", &D::what_ifs,
-            "the run replayed with one account at half; empty where it cannot be"),
+            "the run replayed with one account at half; empty where a replay is impossible"),
       field("critical_path", &D::critical_path,
             "what decided the length of the median step; null where the run cannot be replayed"),
       field("verdict", &D::verdict, "the largest part that a change could remove"),
-      field("others", &D::others, "runners-up, the largest first"),
+      field("others", &D::others, "the next largest parts, the largest first"),
       field("ranks", &D::ranks, "by rank"),
-      field("ceilings", &D::ceilings, "what probes measured of what the job used"),
-      field("given", &D::given, "what other tools' files say, with --with"),
+      field("ceilings", &D::ceilings, "what probes measured of the paths and devices that the job used"),
+      field("given", &D::given, "what the files of other tools report; see --with"),
       field("plan", &D::plan,
-            "tests that may confirm the verdict, where it is unknown or was asked for"),
-      field("confirmation", &D::confirmation, "what tests after the job say of the verdict"),
-      field("pause", &D::pause, "why no step ends at present, where that may be meant so")
+            "tests that may confirm the verdict; only where the verdict is unknown or --plan was given"),
+      field("confirmation", &D::confirmation, "results of tests that ran after the job to confirm the verdict"),
+      field("pause", &D::pause, "why no step ends at present, where that may be intended")
           .null_if_empty(),
-      field("missing", &D::missing, "what the data lack, a line each for people")};
+      field("missing", &D::missing, "what the data lack, one line each")};
 };
 
 }  // namespace chokepoint

@@ -50,10 +50,10 @@ struct Fields<analysis::Topic> {
   using T = analysis::Topic;
   static constexpr FieldList kList{
       field("name", &T::name, "of a class or a cause of verdicts, a check's id, or a known trap"),
-      field("kind", &T::kind, "which of these"),
-      field("means", &T::means, "for people"),
+      field("kind", &T::kind, "which of these four kinds"),
+      field("means", &T::means, "what it means, in words"),
       field("shown_by", &T::shown_by,
-            "the evidence for a cause, the sign of a trap; null of others")
+            "evidence for a cause, or the sign of a trap; null for the other kinds")
           .null_if_empty(),
       field("under", &T::under,
             "causes of a class, classes of a cause, traps that a check sees, or the check of a "
@@ -62,16 +62,16 @@ struct Fields<analysis::Topic> {
             "when a check is PASS; null of others, and of checks that are only told where they "
             "fail")
           .null_if_empty(),
-      field("otherwise", &T::otherwise, "what a check is otherwise; null of others")
+      field("otherwise", &T::otherwise, "what status a check has when it is not PASS; null for the other kinds")
           .null_if_empty(),
       field("wrong_if", &T::wrong_if,
-            "what would show that it is wrong; null where nothing is named")
+            "what would show that the verdict is wrong; null where nothing is named")
           .null_if_empty(),
       field("tests", &T::tests,
             "by which 'diagnose --confirm' holds a class or a cause, and what speaks for and "
             "against it"),
       field("advice", &T::advice, "what to change"),
-      field("source", &T::source, "a public report of a trap; null of others").null_if_empty()};
+      field("source", &T::source, "a public report of a trap; null for the other kinds").null_if_empty()};
 };
 
 template <>
@@ -79,7 +79,7 @@ struct Fields<analysis::Explanation> {
   static constexpr std::string_view kSchema = "chokepoint.explain/1";
   static constexpr const char* kCommand = "explain";
   static constexpr FieldList kList{
-      field("topics", &analysis::Explanation::topics, "all of them, or those of that name")};
+      field("topics", &analysis::Explanation::topics, "all topics, or the ones of the name given")};
 };
 
 }  // namespace chokepoint

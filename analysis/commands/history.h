@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/history/lately.h"
 #include "base/cli/command.h"
 #include "base/documents/values.h"
+#include "base/trends/lately.h"
 
 namespace chokepoint::analysis {
 
@@ -66,9 +66,9 @@ template <>
 struct Fields<analysis::ShownSetting> {
   using S = analysis::ShownSetting;
   static constexpr FieldList kList{
-      field("host", &S::host, "on which it changed"), field("name", &S::name, "of the setting"),
-      field("before", &S::before, "its value"), field("after", &S::after, "its value"),
-      field("share", &S::share, "of the times that it changed, by which figures changed, too")
+      field("host", &S::host, "host on which the setting changed"), field("name", &S::name, "name of the setting"),
+      field("before", &S::before, "value before the change"), field("after", &S::after, "value after the change"),
+      field("share", &S::share, "share of the setting's changes at which a figure changed, too")
           .between(0, 1)};
 };
 
@@ -77,26 +77,26 @@ struct Fields<analysis::ShownChange> {
   using C = analysis::ShownChange;
   static constexpr FieldList kList{
       field("subject", &C::subject, "a host, a path \"a > b\", a device or a job"),
-      field("metric", &C::metric, "what was measured of it"),
-      field("setting", &C::setting, "what the test was asked for").null_if_empty(),
-      field("unit", &C::unit, "null: a count").null_if_empty(),
+      field("metric", &C::metric, "what was measured of the subject"),
+      field("setting", &C::setting, "settings of the test").null_if_empty(),
+      field("unit", &C::unit, "unit of the metric; null: a count").null_if_empty(),
       field("before", &C::before, "the median before the change"),
       field("after", &C::after, "the median since"),
-      field("percent", &C::percent, "more than before; null: that was 0"),
-      field("p", &C::p, "that an unchanged series looks so").between(0, 1),
-      field("last_good", &C::last_good, "the last measurement before it; RFC 3339, UTC"),
-      field("first_bad", &C::first_bad, "the first one after it"),
-      field("source_before", &C::source_before, "its document or record").null_if_empty(),
-      field("source_after", &C::source_after, "likewise").null_if_empty()};
+      field("percent", &C::percent, "change in percent; null: the value before was 0"),
+      field("p", &C::p, "probability that a series without a change looks like this one").between(0, 1),
+      field("last_good", &C::last_good, "the last measurement before the change; RFC 3339, UTC"),
+      field("first_bad", &C::first_bad, "the first measurement after the change"),
+      field("source_before", &C::source_before, "document or record of the last measurement before the change").null_if_empty(),
+      field("source_after", &C::source_after, "document or record of the first measurement after the change").null_if_empty()};
 };
 
 template <>
 struct Fields<analysis::ShownFinding> {
   using F = analysis::ShownFinding;
   static constexpr FieldList kList{
-      field("sentence", &F::sentence, "for people"),
-      field("worse", &F::is_worse, "false: it became better"),
-      field("changes", &F::changes, "of one cause, the largest first"),
+      field("sentence", &F::sentence, "the finding in words"),
+      field("worse", &F::is_worse, "whether the figure became worse; false: better"),
+      field("changes", &F::changes, "changes that have one cause, the largest first"),
       field("settings", &F::settings, "that changed on the host meanwhile, the likeliest first")};
 };
 
@@ -106,9 +106,9 @@ struct Fields<analysis::ShownHistory> {
   static constexpr std::string_view kSchema = "chokepoint.history/1";
   static constexpr const char* kCommand = "history";
   static constexpr FieldList kList{
-      field("history", &H::history, "where it is kept"),
+      field("history", &H::history, "where the history is kept"),
       field("since", &H::since, "changes before are left out; RFC 3339, UTC"),
-      field("series", &H::series, "that were looked at"), field("rows", &H::rows, "of these"),
+      field("series", &H::series, "number of series examined"), field("rows", &H::rows, "number of rows in these series"),
       field("findings", &H::findings, "what changed, the worst first")};
 };
 

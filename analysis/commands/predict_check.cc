@@ -62,8 +62,8 @@ template <>
 struct Fields<analysis::Beside> {
   using B = analysis::Beside;
   static constexpr FieldList kList{
-      field("predicted", &B::predicted, "by the models").at_least(0),
-      field("measured", &B::measured, "in the run").at_least(0),
+      field("predicted", &B::predicted, "predicted by the models").at_least(0),
+      field("measured", &B::measured, "measured in the run").at_least(0),
       computed<B>(
           "error_percent", [](const B& beside) { return beside.error_percent(); },
           "of the prediction, of what was measured; null: nothing was measured")};
@@ -73,18 +73,18 @@ template <>
 struct Fields<analysis::CheckedStep> {
   using S = analysis::CheckedStep;
   static constexpr FieldList kList{spread(&S::step_ms),
-                                   field("low", &S::low_ms, "the prediction's range").at_least(0),
-                                   field("high", &S::high_ms, "likewise").at_least(0)};
+                                   field("low", &S::low_ms, "lower bound of the prediction").at_least(0),
+                                   field("high", &S::high_ms, "upper bound of the prediction").at_least(0)};
 };
 
 template <>
 struct Fields<analysis::CheckedRun> {
   using R = analysis::CheckedRun;
   static constexpr FieldList kList{
-      field("run", &R::run, "its folder"),
-      field("trouble", &R::trouble, "why it could not be checked").null_if_empty(),
-      field("step_ms", &R::step, "null where there is trouble"),
-      field("exposed_ms", &R::exposed_ms, "of the communication: not hidden by computing"),
+      field("run", &R::run, "folder of the run"),
+      field("trouble", &R::trouble, "why the run could not be checked").null_if_empty(),
+      field("step_ms", &R::step, "time of a step; null where `trouble` is set"),
+      field("exposed_ms", &R::exposed_ms, "communication that computing does not hide"),
       field("volume_bytes", &R::volume_bytes,
             "frames that all hosts sent in the run; null: on one host, or not recorded"),
       field("energy_j_per_step", &R::energy_j, "of all GPUs; null: their power is not known")};
@@ -94,12 +94,12 @@ template <>
 struct Fields<analysis::CheckFigures> {
   using F = analysis::CheckFigures;
   static constexpr FieldList kList{
-      field("checked", &F::count, "runs without trouble"),
+      field("checked", &F::count, "number of runs without `trouble`"),
       field("median_error_percent", &F::median_error_percent,
-            "of the steps, without sign; null of no run")
+            "median error of the step time, without sign; null without a run")
           .at_least(0),
-      field("p90_error_percent", &F::p90_error_percent, "likewise").at_least(0),
-      field("within_percent", &F::within_percent, "of the runs: measured between low and high")
+      field("p90_error_percent", &F::p90_error_percent, "the same error, 90 % of the runs have no larger one; null without a run").at_least(0),
+      field("within_percent", &F::within_percent, "share of the runs measured between low and high")
           .between(0, 100)};
 };
 
@@ -110,7 +110,7 @@ struct Fields<analysis::PredictionCheck> {
       field("predicted_from", &C::predicted_from,
             "each run itself by the models alone, the run of `from`, or figures"),
       field("from", &C::from, "a run's folder").null_if_empty(),
-      field("runs", &C::runs, "in the order in which they were given"), spread(&C::figures)};
+      field("runs", &C::runs, "runs in the order in which they were given"), spread(&C::figures)};
 };
 
 }  // namespace chokepoint

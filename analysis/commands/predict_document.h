@@ -209,30 +209,30 @@ template <>
 struct Fields<analysis::PredictionInputs> {
   using I = analysis::PredictionInputs;
   static constexpr FieldList kList{
-      field("from", &I::from, "a run's folder").null_if_empty(),
+      field("from", &I::from, "folder of the run").null_if_empty(),
       field("parameters", &I::parameters, "as they were given").null_if_empty(),
-      field("type", &I::type, "of a parameter").null_if_empty(),
+      field("type", &I::type, "type of a parameter").null_if_empty(),
       field("parallelism", &I::parallelism,
-            "dp, zero, tp, pp or rpc, of several kinds as they were given; unknown"),
+            "dp, zero, tp, pp or rpc; several kinds as they were given; or unknown"),
       field("backend", &I::backend, "the library").null_if_empty(),
-      field("ranks", &I::ranks, "in all").at_least(0),
+      field("ranks", &I::ranks, "number of all ranks").at_least(0),
       field("nodes", &I::nodes, "hosts that the ranks are on").at_least(0),
-      field("nics", &I::nics, "of a host").at_least(1),
-      field("steps", &I::steps, "of the job").at_least(0),
-      field("epochs", &I::epochs, "that the steps are").at_least(0),
-      field("single_time_s", &I::single_time_s, "of all steps on one processor alone").at_least(0),
+      field("nics", &I::nics, "NICs of a host").at_least(1),
+      field("steps", &I::steps, "steps of the job").at_least(0),
+      field("epochs", &I::epochs, "number of epochs that the steps make").at_least(0),
+      field("single_time_s", &I::single_time_s, "seconds of all steps on one processor alone").at_least(0),
       field("measured_step_ms", &I::measured_step_ms, "null: not measured").at_least(0),
-      field("compute_ms", &I::compute_ms, "of a step").at_least(0),
-      field("overlap", &I::overlap, "of the communication that computing can hide").between(0, 1),
+      field("compute_ms", &I::compute_ms, "milliseconds of computing in a step").at_least(0),
+      field("overlap", &I::overlap, "share of the communication that computing can hide").between(0, 1),
       field("request_bytes", &I::request_bytes,
-            "of a remote call, to each worker; null without them")
+            "bytes of a remote call to each worker; null without remote calls")
           .at_least(0),
-      field("answer_bytes", &I::answer_bytes, "from each worker").at_least(0),
-      field("calls", &I::calls, "a step, to each worker").at_least(0),
-      field("at_once", &I::at_once, "of them under way together").at_least(0),
-      field("call_ms", &I::call_ms, "of one without data, as measured; null: by the round trip")
+      field("answer_bytes", &I::answer_bytes, "bytes of the answer from each worker").at_least(0),
+      field("calls", &I::calls, "calls per step to each worker").at_least(0),
+      field("at_once", &I::at_once, "number of calls under way at the same time").at_least(0),
+      field("call_ms", &I::call_ms, "milliseconds of a call without data, as measured; null: derived from the round trip")
           .at_least(0),
-      field("power_w", &I::power_w, "of a rank's GPU, on average").at_least(0),
+      field("power_w", &I::power_w, "mean power of a rank's GPU").at_least(0),
       field("link_mbps", &I::link_mbps, "10^6 bit/s").at_least(0),
       field("intra_link_mbps", &I::intra_link_mbps,
             "of a rank's link inside its host, 10^6 bit/s one way")
@@ -241,27 +241,27 @@ struct Fields<analysis::PredictionInputs> {
             "measured over one connection, in place of the link's rate")
           .at_least(0),
       field("throughput_back_mbps", &I::throughput_back_mbps,
-            "likewise, of the answers to remote calls")
+            "the same for the answers to remote calls")
           .at_least(0),
       field("rtt_ms", &I::rtt_ms, "round trip of the path").at_least(0),
-      field("loss", &I::loss, "of the packets").between(0, 1),
-      field("buffer_bytes", &I::buffer_bytes, "of a socket").at_least(0),
-      field("congestion", &I::congestion, "the control"),
+      field("loss", &I::loss, "share of packets lost").between(0, 1),
+      field("buffer_bytes", &I::buffer_bytes, "size of a socket's buffer").at_least(0),
+      field("congestion", &I::congestion, "the congestion control"),
       field("algorithm", &I::algorithm, "of the collective"),
-      field("curve", &I::curve, "a file").null_if_empty(),
-      field("late", &I::late, "what is left of late ranks' lateness").between(0, 1),
-      field("rank_order", &I::rank_order, "of each rank, in whose place it is").at_least(0)};
+      field("curve", &I::curve, "file with a measured curve").null_if_empty(),
+      field("late", &I::late, "share of the lateness of late ranks that remains").between(0, 1),
+      field("rank_order", &I::rank_order, "for each rank, the rank whose place it takes").at_least(0)};
 };
 
 template <>
 struct Fields<analysis::PredictedParts> {
   using P = analysis::PredictedParts;
   static constexpr FieldList kList{
-      field("compute", &P::compute, "of a rank").at_least(0),
-      field("communication", &P::communication, "all of it").at_least(0),
-      field("exposed", &P::exposed, "of the communication: not hidden by computing").at_least(0),
-      field("bubble", &P::bubble, "of a pipeline").at_least(0),
-      field("other", &P::other, "of a measured step: neither of these").at_least(0)};
+      field("compute", &P::compute, "computing of a rank").at_least(0),
+      field("communication", &P::communication, "all communication").at_least(0),
+      field("exposed", &P::exposed, "communication that computing does not hide").at_least(0),
+      field("bubble", &P::bubble, "idle time of a pipeline").at_least(0),
+      field("other", &P::other, "the rest of a measured step").at_least(0)};
 };
 
 template <>
@@ -271,8 +271,8 @@ struct Fields<analysis::PredictedNetwork> {
       field("rate_mbps", &N::rate_mbps,
             "payload that a host's NICs carry, 10^6 bit/s; null: a curve replaces it")
           .at_least(0),
-      field("limited_by", &N::limited_by, "null: a curve replaces it"),
-      field("transport", &N::transport, "null of the link inside a host")};
+      field("limited_by", &N::limited_by, "what limits the rate; null: a curve replaces it"),
+      field("transport", &N::transport, "transport; null for the link inside a host")};
 };
 
 template <>
@@ -280,16 +280,16 @@ struct Fields<analysis::PredictedStep> {
   using P = analysis::PredictedStep;
   static constexpr FieldList kList{
       field("step_ms", &P::step_ms, "what a step takes").at_least(0),
-      field("low_ms", &P::low_ms, "between this").at_least(0),
-      field("high_ms", &P::high_ms, "and this").at_least(0),
-      field("breakdown_ms", &P::breakdown_ms, "of a step"),
-      field("method", &P::method, "replay: of the run's own graph; models: of formulas alone"),
-      field("models_step_ms", &P::models_step_ms, "what the models alone say").at_least(0),
-      field("total_s", &P::total_s, "of all steps; null: their number is not known").at_least(0),
-      field("speedup", &P::speedup, "over the run, or over one processor alone").at_least(0),
-      field("network", &P::network, "that the ranks use"),
+      field("low_ms", &P::low_ms, "lower bound of the step time").at_least(0),
+      field("high_ms", &P::high_ms, "upper bound of the step time").at_least(0),
+      field("breakdown_ms", &P::breakdown_ms, "parts of a step"),
+      field("method", &P::method, "replay: the run's own graph is replayed; models: formulas alone"),
+      field("models_step_ms", &P::models_step_ms, "step time by the models alone").at_least(0),
+      field("total_s", &P::total_s, "seconds of all steps; null: their number is not known").at_least(0),
+      field("speedup", &P::speedup, "speedup over the run, or over one processor alone").at_least(0),
+      field("network", &P::network, "network that the ranks use"),
       field("energy_j_per_step", &P::energy_j_per_step,
-            "of all GPUs; null: their power is not known")
+            "energy of all GPUs; null: their power is not known")
           .at_least(0)};
 };
 
@@ -297,24 +297,24 @@ template <>
 struct Fields<analysis::PredictedVolume> {
   using V = analysis::PredictedVolume;
   static constexpr FieldList kList{
-      field("step_bytes", &V::step_bytes, "in a step").at_least(0),
-      field("epoch_bytes", &V::epoch_bytes, "null: how many there are is not known").at_least(0),
-      field("run_bytes", &V::run_bytes, "null: the steps are not known").at_least(0)};
+      field("step_bytes", &V::step_bytes, "bytes in a step").at_least(0),
+      field("epoch_bytes", &V::epoch_bytes, "bytes in an epoch; null: the number of epochs is not known").at_least(0),
+      field("run_bytes", &V::run_bytes, "bytes in the run; null: the number of steps is not known").at_least(0)};
 };
 
 template <>
 struct Fields<analysis::PredictedVolumes> {
   using V = analysis::PredictedVolumes;
   static constexpr FieldList kList{
-      field("rank", &V::rank, "by a rank, payload"),
+      field("rank", &V::rank, "payload that a rank sends"),
       field("inside_host", &V::inside_host,
-            "by the busiest rank to others of its host, payload; only where hosts have several")
+            "payload that the busiest rank sends to others of its host; only where hosts have several ranks")
           .omitted_if_unknown(),
-      field("host", &V::host, "by the busiest host to others, payload; only of several hosts")
+      field("host", &V::host, "payload that the busiest host sends to others; only with several hosts")
           .omitted_if_unknown(),
-      field("nic", &V::nic, "by each of its NICs, payload; only of several").omitted_if_unknown(),
+      field("nic", &V::nic, "payload that each of its NICs sends; only with several NICs").omitted_if_unknown(),
       field("network_frames", &V::network_frames,
-            "by all hosts together, with the frames of Ethernet over TCP; only of several hosts")
+            "all that all hosts send, with the headers of Ethernet, IP and TCP; only with several hosts")
           .omitted_if_unknown()};
 };
 
@@ -323,55 +323,55 @@ struct Fields<analysis::PredictedGroup> {
   using G = analysis::PredictedGroup;
   static constexpr FieldList kList{
       field("kind", &G::kind, "tp, dp or zero1 to zero3, pp"),
-      field("ranks", &G::ranks, "of a group").at_least(0),
-      field("hosts", &G::hosts, "that the group on most is on").at_least(0),
-      field("crosses_network", &G::crosses_network, "at least one group is on several hosts"),
+      field("ranks", &G::ranks, "ranks of a group").at_least(0),
+      field("hosts", &G::hosts, "hosts of the group that is spread over most hosts").at_least(0),
+      field("crosses_network", &G::crosses_network, "whether at least one group is on several hosts"),
       field("at_once", &G::at_once,
             "groups, or a pipeline's messages, that the busiest host's NICs serve together")
           .at_least(0),
-      field("rank_bytes", &G::rank_bytes, "a step, sent by a rank, of payload").at_least(0),
+      field("rank_bytes", &G::rank_bytes, "payload that a rank sends in a step").at_least(0),
       field("inside_host_bytes", &G::inside_host_bytes,
-            "of it, by the busiest rank to others of its host")
+            "part of it that the busiest rank sends to others of its host")
           .at_least(0),
       field("host_bytes", &G::host_bytes, "sent by the busiest host to others").at_least(0),
       field("network_bytes", &G::network_bytes, "sent by all hosts to others").at_least(0),
-      field("communication_ms", &G::communication_ms, "hidden by computing or not").at_least(0),
-      field("exposed_ms", &G::exposed_ms, "not hidden").at_least(0)};
+      field("communication_ms", &G::communication_ms, "communication, hidden by computing or not").at_least(0),
+      field("exposed_ms", &G::exposed_ms, "communication that is not hidden").at_least(0)};
 };
 
 template <>
 struct Fields<analysis::PredictedMemory> {
   using M = analysis::PredictedMemory;
   static constexpr FieldList kList{
-      field("weights_bytes", &M::weights_bytes, "and their copies in a shorter type").at_least(0),
-      field("gradients_bytes", &M::gradients_bytes, "and DDP's buckets").at_least(0),
-      field("optimizer_bytes", &M::optimizer_bytes, "its state").at_least(0),
-      field("activations_bytes", &M::activations_bytes, "null: the model's sizes are not known")
+      field("weights_bytes", &M::weights_bytes, "weights, and their copies in a shorter type").at_least(0),
+      field("gradients_bytes", &M::gradients_bytes, "gradients, and DDP's buckets").at_least(0),
+      field("optimizer_bytes", &M::optimizer_bytes, "state of the optimizer").at_least(0),
+      field("activations_bytes", &M::activations_bytes, "activations; null: the model's sizes are not known")
           .at_least(0),
-      field("logits_bytes", &M::logits_bytes, "of the last layer").at_least(0),
-      field("total_bytes", &M::total_bytes, "without unknown activations").at_least(0),
-      field("fits", &M::fits, "into memory.limit_bytes; null: unknown")};
+      field("logits_bytes", &M::logits_bytes, "logits of the last layer").at_least(0),
+      field("total_bytes", &M::total_bytes, "sum, without activations that are unknown").at_least(0),
+      field("fits", &M::fits, "whether the total fits into memory.limit_bytes; null: unknown")};
 };
 
 template <>
 struct Fields<analysis::PredictedSpread> {
   using S = analysis::PredictedSpread;
   static constexpr FieldList kList{
-      spread(&S::memory), field("parallelism", &S::parallelism, "how the job is then spread")};
+      spread(&S::memory), field("parallelism", &S::parallelism, "how the job is spread over the ranks")};
 };
 
 template <>
 struct Fields<analysis::PredictedMemories> {
   using M = analysis::PredictedMemories;
   static constexpr FieldList kList{
-      spread(&M::memory), field("limit_bytes", &M::limit_bytes, "as it was given").at_least(0),
-      field("ways", &M::ways, "the same job spread otherwise; empty without a limit")};
+      spread(&M::memory), field("limit_bytes", &M::limit_bytes, "memory limit as it was given").at_least(0),
+      field("ways", &M::ways, "the same job spread in other ways; empty without a memory limit")};
 };
 
 template <>
 struct Fields<analysis::PredictedLink> {
   using L = analysis::PredictedLink;
-  static constexpr FieldList kList{field("name", &L::name, "of the link"),
+  static constexpr FieldList kList{field("name", &L::name, "name of the link"),
                                    field("link_mbps", &L::link_mbps, "10^6 bit/s").at_least(0),
                                    spread(&L::step)};
 };
@@ -380,10 +380,10 @@ template <>
 struct Fields<analysis::PredictedUpgrade> {
   using U = analysis::PredictedUpgrade;
   static constexpr FieldList kList{
-      spread(&U::link), field("cost", &U::cost, "as it was given").at_least(0),
-      field("saved_s", &U::saved_s, "per run"),
-      field("cost_per_saved_hour", &U::cost_per_saved_hour, "null: nothing is saved").at_least(0),
-      field("paid_back_after_runs", &U::paid_back_after_runs, "null: an hour has no price")
+      spread(&U::link), field("cost", &U::cost, "cost as it was given").at_least(0),
+      field("saved_s", &U::saved_s, "seconds saved per run"),
+      field("cost_per_saved_hour", &U::cost_per_saved_hour, "cost of each hour saved; null: nothing is saved").at_least(0),
+      field("paid_back_after_runs", &U::paid_back_after_runs, "number of runs after which the cost is recovered; null: an hour has no price")
           .at_least(0)};
 };
 
@@ -395,19 +395,19 @@ struct Fields<analysis::ShownPrediction> {
   static constexpr FieldList kList{
       field("inputs", &P::inputs, "what was given, or taken from a run"),
       spread(&P::step),
-      field("sent_bytes_per_step", &P::sent_bytes_per_step, "of a rank").at_least(0),
-      field("volume", &P::volume, "what is sent; of links that the job does not use nothing"),
+      field("sent_bytes_per_step", &P::sent_bytes_per_step, "bytes that a rank sends per step").at_least(0),
+      field("volume", &P::volume, "bytes that are sent; links that the job does not use are left out"),
       field("groups", &P::groups,
             "where --parallelism names several kinds: those with more than one rank, in the order "
             "in which ranks are counted; else empty"),
       field("memory", &P::memory,
-            "of the rank that needs most; null: not of figures, or the model's size is not known"),
+            "memory of the rank that needs most; null: the model's size is not known, or no figures were given"),
       field("explaining_link_mbps", &P::explaining_link_mbps,
             "a link of this rate would explain the measured time")
           .at_least(0),
-      field("alternatives", &P::alternatives, "other links"),
-      field("upgrades", &P::upgrades, "that were named with a cost"),
-      field("assumptions", &P::assumptions, "a line each")};
+      field("alternatives", &P::alternatives, "predictions for other links"),
+      field("upgrades", &P::upgrades, "predictions for links that were given with a cost"),
+      field("assumptions", &P::assumptions, "assumptions, one line each")};
 };
 
 }  // namespace chokepoint

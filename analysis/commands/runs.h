@@ -42,20 +42,19 @@ template <>
 struct Fields<analysis::ListedRun> {
   using R = analysis::ListedRun;
   static constexpr FieldList kList{
-      field("run", &R::path, "its folder"),
+      field("run", &R::path, "folder of the run"),
       field("state", &R::state,
-            "running, cut off (a record without an end), exit N or ended; null: it could not be "
-            "read")
+            "running, cut off (the record has no end), exit N or ended; null: the run could not be read")
           .null_if_empty(),
-      field("nodes", &R::nodes, "that left a record"),
-      field("command", &R::command, "the job's").null_if_empty(),
-      field("steps", &R::steps, "null: they could not be found out").at_least(0),
-      field("step_ms", &R::step_ms, "the mean of its steps").at_least(0),
-      field("started_at", &R::started_at, "when it began; RFC 3339, UTC"),
-      field("duration_s", &R::duration_s, "of the longest node").at_least(0),
-      field("verdict", &R::verdict, "its class"),
+      field("nodes", &R::nodes, "number of nodes with a record"),
+      field("command", &R::command, "command line of the job").null_if_empty(),
+      field("steps", &R::steps, "number of steps; null: they could not be determined").at_least(0),
+      field("step_ms", &R::step_ms, "mean time of a step").at_least(0),
+      field("started_at", &R::started_at, "when the run began; RFC 3339, UTC"),
+      field("duration_s", &R::duration_s, "seconds of the node that ran longest").at_least(0),
+      field("verdict", &R::verdict, "class of the verdict"),
       field("sentence", &R::headline, "the verdict in words").null_if_empty(),
-      field("trouble", &R::trouble, "why it could not be read").null_if_empty()};
+      field("trouble", &R::trouble, "why the run could not be read").null_if_empty()};
 };
 
 template <>
@@ -63,7 +62,7 @@ struct Fields<analysis::RunList> {
   using L = analysis::RunList;
   static constexpr std::string_view kSchema = "chokepoint.runs/1";
   static constexpr const char* kCommand = "runs";
-  static constexpr FieldList kList{field("folder", &L::folder, "as it was given"),
+  static constexpr FieldList kList{field("folder", &L::folder, "folder as it was given"),
                                    field("runs", &L::runs, "the newest first")};
 };
 

@@ -60,7 +60,7 @@ struct Fields<analysis::confirm::SavedTest> {
   using K = analysis::confirm::SavedTest;
   static constexpr FieldList kList{
       spread(&K::result),
-      field("document", &K::document, "as the test printed it; null where it measured nothing")};
+      field("document", &K::document, "document that the test printed; null where the test measured nothing")};
 };
 
 template <>
@@ -74,11 +74,10 @@ struct Fields<analysis::confirm::SavedDocument> {
       field("run", &K::run, "the folder as it was given"),
       field("class", &K::verdict, "of the verdict that was tested"),
       field("cost_s", &K::cost_s,
-            "what tests cost the job while it ran, of all --confirm so far: no more than its "
-            "share of the job's time; absent in documents of earlier versions")
+            "seconds that tests cost the running job, over all uses of --confirm so far: no more than the permitted share of the job's time; absent in documents of earlier versions")
           .at_least(0)
           .or_default(),
-      field("tests", &K::tests, "in the order in which they were run")
+      field("tests", &K::tests, "tests in the order in which they ran")
           .up_to_items(analysis::confirm::kMaxSavedTests)};
 };
 

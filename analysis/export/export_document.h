@@ -82,7 +82,7 @@ struct Fields<analysis::WrittenFile> {
   static constexpr FieldList kList{
       computed<W>(
           "path", [](const W& file) { return file.path.string(); }, "as it was given"),
-      field("bytes", &W::bytes, "of its content")};
+      field("bytes", &W::bytes, "bytes of the file")};
 };
 
 template <>
@@ -92,21 +92,21 @@ struct Fields<analysis::Exported> {
   static constexpr const char* kCommand = "export";
   static constexpr FieldList kList{field("run", &E::run, "the folder as it was given"),
                                    field("to", &E::to, "the format"),
-                                   field("rows", &E::rows, "that were read"),
-                                   field("events", &E::events, "of a trace; null of other formats"),
-                                   field("files", &E::files, "that were written")};
+                                   field("rows", &E::rows, "number of rows read"),
+                                   field("events", &E::events, "number of events of a trace; null for other formats"),
+                                   field("files", &E::files, "files written")};
 };
 
 template <>
 struct Fields<analysis::NodeClock> {
   using C = analysis::NodeClock;
   static constexpr FieldList kList{
-      field("source", &C::source, "how its offset is known"),
-      field("offset_ns", &C::offset_ns, "its time less the common time"),
-      field("drift_ppm", &C::drift_ppm, "how much faster it runs"),
-      field("error_ns", &C::error_ns, "that the offset is off by at most; null: not known")
+      field("source", &C::source, "how the node's offset is known"),
+      field("offset_ns", &C::offset_ns, "the node's time minus the common time"),
+      field("drift_ppm", &C::drift_ppm, "how much faster the node's clock runs"),
+      field("error_ns", &C::error_ns, "largest error of the offset; null: not known")
           .at_least(0),
-      field("noise_ns", &C::noise_ns, "as measured; null without packets").at_least(0)};
+      field("noise_ns", &C::noise_ns, "measured noise of the offset; null without packets").at_least(0)};
 };
 
 template <>
@@ -115,10 +115,10 @@ struct Fields<analysis::ExportedNodeHead> {
   static constexpr FieldList kList{
       field("node", &H::node, "its name"),
       field("host", &H::host, "on which it ran").null_if_empty(),
-      field("command", &H::command, "the job's; null without one").null_if_empty(),
-      field("exit_status", &H::exit_status, "the job's"),
+      field("command", &H::command, "command line of the job; null without one").null_if_empty(),
+      field("exit_status", &H::exit_status, "exit status of the job"),
       field("is_complete", &H::is_complete, "the record has an end"),
-      field("clock", &H::clock, "against the run's common clock")};
+      field("clock", &H::clock, "the node's clock compared with the run's common clock")};
 };
 
 template <>
@@ -131,15 +131,15 @@ struct JsonForm<analysis::TableCell> {
 template <>
 struct Fields<analysis::TableContents> {
   using T = analysis::TableContents;
-  static constexpr FieldList kList{field("columns", &T::columns, "their names"),
-                                   field("rows", &T::rows, "each with a value for each column")};
+  static constexpr FieldList kList{field("columns", &T::columns, "names of the columns"),
+                                   field("rows", &T::rows, "rows, each with a value for each column")};
 };
 
 template <>
 struct Fields<analysis::ExportedNode> {
   using N = analysis::ExportedNode;
   static constexpr FieldList kList{
-      spread(&N::head), field("tables", &N::tables, "by the names of docs/guide/export.md")};
+      spread(&N::head), field("tables", &N::tables, "tables, by the names in docs/guide/export.md")};
 };
 
 template <>
@@ -152,7 +152,7 @@ struct Fields<analysis::ExportDocument> {
       field("zero_wall_ns", &D::zero_wall_ns,
             "nanoseconds since 1970 at which the common clock's seconds are 0"),
       field("nodes", &D::nodes, "that left a record"),
-      field("troubles", &D::troubles, "what could not be read, a line each")};
+      field("troubles", &D::troubles, "what could not be read, one line each")};
 };
 
 }  // namespace chokepoint

@@ -65,29 +65,29 @@ template <>
 struct Fields<analysis::LiveNode> {
   using N = analysis::LiveNode;
   static constexpr FieldList kList{
-      field("node", &N::name, "as its record or its metrics name it"),
+      field("node", &N::name, "name of the node in its record or its metrics"),
       field("state", &N::state, "of the watch"),
-      field("command", &N::command, "of the job; null from metrics").null_if_empty(),
-      field("exit_status", &N::exit_status, "of a job that ended"),
+      field("command", &N::command, "command line of the job; null when read from metrics").null_if_empty(),
+      field("exit_status", &N::exit_status, "exit status, if the job ended"),
       field("elapsed_s", &N::elapsed_s, "since the job began").at_least(0),
-      field("ranks", &N::ranks, "on this node"),
+      field("ranks", &N::ranks, "ranks on this node"),
       field("step_source", &N::step_source, "marks, output, collectives or traffic")
           .null_if_empty(),
       field("step", &N::step, "the newest step's number"),
       field("step_ms", &N::step_ms, "duration of the newest step").at_least(0),
-      field("median_ms", &N::median_ms, "of the newest 64 steps").at_least(0),
-      field("recent_ms", &N::recent_ms, "durations of these, the oldest first"),
+      field("median_ms", &N::median_ms, "median duration of the newest 64 steps").at_least(0),
+      field("recent_ms", &N::recent_ms, "durations of the newest 64 steps, the oldest first"),
       field("since_step_s", &N::since_step_s, "since the newest step's end").at_least(0),
-      field("sent_mbps", &N::sent_mbps, "of the job, 10^6 bit/s").at_least(0),
-      field("received_mbps", &N::received_mbps, "of the job, 10^6 bit/s").at_least(0),
-      field("retransmitted_percent", &N::retransmitted_percent, "of the packets sent lately")
+      field("sent_mbps", &N::sent_mbps, "sent by the job, 10^6 bit/s").at_least(0),
+      field("received_mbps", &N::received_mbps, "received by the job, 10^6 bit/s").at_least(0),
+      field("retransmitted_percent", &N::retransmitted_percent, "share of recent packets that were retransmitted")
           .between(0, 100),
       field("rtt_ms", &N::rtt_ms, "median round trip of the job's connections").at_least(0),
       field("core_percent", &N::core_percent, "load of the busiest core").between(0, 100),
       field("gpu_percent", &N::gpu_percent, "mean load of the job's GPUs").between(0, 100),
-      field("stalled_s", &N::stalled_s, "since the last progress of a job that stands still")
+      field("stalled_s", &N::stalled_s, "seconds since the last progress, where the job makes none")
           .at_least(0),
-      field("trouble", &N::trouble, "why nothing is known of the node, or how old it is")
+      field("trouble", &N::trouble, "why nothing is known of the node, or how old the values are")
           .null_if_empty()};
 };
 

@@ -142,12 +142,11 @@ struct Fields<analysis::StepTimes> {
           "count", [](const S& s) { return s.source ? std::optional(s.count) : std::nullopt; },
           "null: none were found"),
       field("settled", &S::settled,
-            "of these, that the times here are of: without the first ones and those of which not "
-            "everything is known")
+            "number of steps in these times: without the first ones, and without steps whose parts are not all known")
           .at_least(0),
-      field("mean_ms", &S::mean_ms, "what the accounts sum to").at_least(0),
-      field("median_ms", &S::median_ms, "half of them took no longer").at_least(0),
-      field("p99_ms", &S::p99_ms, "99 % of them took no longer").at_least(0),
+      field("mean_ms", &S::mean_ms, "mean of the step times; the accounts sum to it").at_least(0),
+      field("median_ms", &S::median_ms, "median of the step times").at_least(0),
+      field("p99_ms", &S::p99_ms, "99 % of the steps took no longer").at_least(0),
       field("source", &S::source, "how steps were found")};
 };
 
@@ -155,8 +154,8 @@ template <>
 struct Fields<analysis::Volume> {
   using V = analysis::Volume;
   static constexpr FieldList kList{
-      field("sent_bytes", &V::sent_bytes, "of the job").at_least(0),
-      field("received_bytes", &V::received_bytes, "of the job").at_least(0)};
+      field("sent_bytes", &V::sent_bytes, "bytes that the job sent").at_least(0),
+      field("received_bytes", &V::received_bytes, "bytes that the job received").at_least(0)};
 };
 
 template <>
@@ -180,7 +179,7 @@ struct Fields<analysis::ShownRunVolume> {
 template <>
 struct Fields<analysis::ShownOverhead> {
   static constexpr FieldList kList{
-      field("cpu_percent", &analysis::ShownOverhead::cpu_percent, "of one core, that watching took")
+      field("cpu_percent", &analysis::ShownOverhead::cpu_percent, "share of one core that chokepoint's own work took")
           .at_least(0)};
 };
 
@@ -190,34 +189,34 @@ struct Fields<analysis::ProbeSummary> {
   static constexpr FieldList kList{
       field("kind", &P::kind, "doctor, tcp …"),
       field("peer", &P::peer, "the other end").null_if_empty(),
-      field("direction", &P::direction, "as this node calls it").null_if_empty(),
+      field("direction", &P::direction, "direction as seen from this node").null_if_empty(),
       computed<P>(
           "at", [](const P& probe) { return documents::WallTime{.ns = probe.wall_ns}; },
           "when; RFC 3339, UTC"),
-      field("verdict", &P::verdict, "of its document").null_if_empty()};
+      field("verdict", &P::verdict, "verdict of the probe's document").null_if_empty()};
 };
 
 template <>
 struct Fields<analysis::NodeSummary> {
   using N = analysis::NodeSummary;
   static constexpr FieldList kList{
-      field("name", &N::name, "as its record names it"),
+      field("name", &N::name, "name of the node in its record"),
       field("host", &N::host, "on which it ran").null_if_empty(),
-      field("file", &N::file, "of the record"),
-      field("kernel", &N::kernel, "of the host").null_if_empty(),
-      field("program", &N::program, "that wrote it").null_if_empty(),
-      field("sessions", &N::sessions, "of watching"),
+      field("file", &N::file, "file of the record"),
+      field("kernel", &N::kernel, "kernel of the host").null_if_empty(),
+      field("program", &N::program, "program that wrote the record").null_if_empty(),
+      field("sessions", &N::sessions, "number of sessions of chokepoint"),
       field("complete", &N::is_complete, "the record has an end"),
       computed<N>(
           "damage",
           [](const N& node) { return node.damage ? describe(*node.damage) : std::string(); },
           "why it could be read only in part")
           .null_if_empty(),
-      field("exit_status", &N::exit_status, "the job's there"),
-      field("duration_s", &N::duration_s, "of watching").at_least(0),
-      field("bytes", &N::bytes, "of the file").at_least(0),
-      field("rows", &N::rows, "of each table; empty in a report").at_least(0),
-      field("steps", &N::steps, "of the rank that has most"),
+      field("exit_status", &N::exit_status, "exit status of the job on this node"),
+      field("duration_s", &N::duration_s, "seconds that were recorded").at_least(0),
+      field("bytes", &N::bytes, "size of the file").at_least(0),
+      field("rows", &N::rows, "rows of each table; empty in a report").at_least(0),
+      field("steps", &N::steps, "number of steps of the rank that has most"),
       computed<N>(
           "volume",
           [](const N& node) {
@@ -232,8 +231,8 @@ struct Fields<analysis::NodeSummary> {
             return analysis::ShownOverhead{.cpu_percent = node.overhead_percent};
           },
           "of watching"),
-      field("probes", &N::probes, "kept in the record"),
-      field("dropped", &N::dropped, "rows that were not written").at_least(0)};
+      field("probes", &N::probes, "probes kept in the record"),
+      field("dropped", &N::dropped, "number of rows that were not written").at_least(0)};
 };
 
 template <>
@@ -254,19 +253,19 @@ struct Fields<analysis::RunSummary> {
   static constexpr std::string_view kSchema = "chokepoint.run/1";
   static constexpr const char* kCommand = "record show";
   static constexpr FieldList kList{
-      field("command", &R::command, "the job's").null_if_empty(),
-      field("exit_status", &R::exit_status, "the first that is not 0, else 0; null: not known"),
+      field("command", &R::command, "command line of the job").null_if_empty(),
+      field("exit_status", &R::exit_status, "the first exit status that is not 0, else 0; null: not known"),
       field("labels", &R::labels, "of the run"),
-      field("nodes", &R::nodes, "that left a record"),
+      field("nodes", &R::nodes, "nodes with a record"),
       computed<R>("unreadable", unreadable, "files that could not be read, and why"),
-      field("duration_s", &R::duration_s, "of the longest node").at_least(0),
-      field("steps", &R::steps, "as the diagnosis has them"),
-      computed<R>("volume", volume, "sums over the nodes"),
+      field("duration_s", &R::duration_s, "seconds of the node that ran longest").at_least(0),
+      field("steps", &R::steps, "steps as the diagnosis has them"),
+      computed<R>("volume", volume, "sums over all nodes"),
       computed<R>(
           "overhead",
           [](const R& run) { return analysis::ShownOverhead{.cpu_percent = run.overhead_percent}; },
           "of watching, on the node where it is most"),
-      field("dropped", &R::dropped, "rows that were not written").at_least(0)};
+      field("dropped", &R::dropped, "number of rows that were not written").at_least(0)};
 };
 
 }  // namespace chokepoint

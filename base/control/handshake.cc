@@ -41,9 +41,9 @@ struct Admitted {
 };
 
 constexpr auto kOldest =
-    field("oldest", &Versions::oldest, "the oldest version of the protocol that the client speaks")
+    field("oldest", &Versions::oldest, "the oldest version of the protocol that the client supports")
         .between(1, kMaxVersion);
-constexpr auto kNewest = field("newest", &Versions::newest, "the newest").between(1, kMaxVersion);
+constexpr auto kNewest = field("newest", &Versions::newest, "the newest version of the protocol that the client speaks").between(1, kMaxVersion);
 constexpr auto kProgram =
     field("program", &Identity::program, "its name and version").up_to_bytes(kMaxNameBytes);
 constexpr auto kHost = field("host", &Identity::host, "its host's name").up_to_bytes(kMaxNameBytes);
@@ -78,7 +78,7 @@ template <>
 struct Fields<control::Welcome> {
   using W = control::Welcome;
   static constexpr FieldList kList{
-      field("version", &W::version, "the version of the protocol that the server speaks")
+      field("version", &W::version, "the version of the protocol that the server uses")
           .between(1, control::kMaxVersion),
       field("nonce", &W::nonce, control::kNonceText),
       field("key", &W::wants_key, "whether the client has to have the server's key"),
@@ -90,7 +90,7 @@ struct Fields<control::Admitted> {
   using A = control::Admitted;
   static constexpr FieldList kList{
       field("session", &A::session, "the session's id").up_to_bytes(control::kHexId),
-      field("seen_as", &A::seen_as, "the client's address as the server sees it")
+      field("seen_as", &A::seen_as, "the client's address as it appears to the server")
           .up_to_bytes(control::kMaxNameBytes),
       field("limits", &A::limits, "what the server grants")};
 };

@@ -102,22 +102,22 @@ struct Fields<documents::DataPath> {
   // Whatever in a text is no UTF-8 takes three bytes in place of each.
   static constexpr std::size_t kMaxRead = 3 * kMaxText;
   static constexpr FieldList kList{
-      field("interface", &D::interface, "rank 0's, or its RDMA device")
+      field("interface", &D::interface, "interface or RDMA device of rank 0")
           .up_to_bytes(kMaxRead)
           .null_if_empty(),
       field("transport", &D::transport, "tcp, socket, ib, p2p, shm …")
           .up_to_bytes(kMaxRead)
           .null_if_empty(),
-      field("library", &D::library, "with its version where it reports one")
+      field("library", &D::library, "library, with its version where it reports one")
           .up_to_bytes(kMaxRead)
           .null_if_empty(),
       field("family", &D::family, "ipv4 or ipv6").up_to_bytes(kMaxRead).null_if_empty(),
-      field("local_address", &D::local_address, "rank 0's").up_to_bytes(kMaxRead).null_if_empty(),
-      field("channels", &D::channels, "of NCCL").between(0, kMaxConnections),
+      field("local_address", &D::local_address, "local address of rank 0").up_to_bytes(kMaxRead).null_if_empty(),
+      field("channels", &D::channels, "channels of NCCL").between(0, kMaxConnections),
       field("sockets_per_peer", &D::sockets_per_peer, "connections").between(0, kMaxConnections),
-      field("link_mbps", &D::link_mbps, "of the interface, 10^6 bit/s").between(0, 1e9),
+      field("link_mbps", &D::link_mbps, "rate of the interface, 10^6 bit/s").between(0, 1e9),
       field("better", &D::better,
-            "why another path of this host is better, and how to take it; null: none is")
+            "why another path of this host is better, and how to use it; null: no path is better")
           .up_to_bytes(kMaxRead)
           .null_if_empty()};
 };
@@ -126,36 +126,36 @@ template <>
 struct Fields<documents::WrongElement> {
   using W = documents::WrongElement;
   static constexpr FieldList kList{
-      field("rank", &W::rank, "that received it").at_least(0),
-      field("offset_bytes", &W::offset_bytes, "of the first wrong element").at_most(1LL << 40),
+      field("rank", &W::rank, "rank that received the element").at_least(0),
+      field("offset_bytes", &W::offset_bytes, "offset of the first wrong element").at_most(1LL << 40),
       field("wanted", &W::wanted, "the right value"),
-      field("found", &W::found, "the value received; null: no number")};
+      field("found", &W::found, "the value received; null: it is not a number")};
 };
 
 template <>
 struct Fields<documents::CollectiveSize> {
   using C = documents::CollectiveSize;
   static constexpr FieldList kList{
-      field("bytes", &C::bytes, "what each rank has at the end, or sends").between(1, 1LL << 50),
-      field("elements", &C::elements, "likewise").or_default(),
+      field("bytes", &C::bytes, "bytes that each rank has at the end, or sends").between(1, 1LL << 50),
+      field("elements", &C::elements, "elements that each rank has at the end, or sends").or_default(),
       field("time_us", &C::time_us,
-            "of an operation, of the rank that took longest; null: it was not run")
+            "time of an operation for the rank that took longest; null: it did not run")
           .between(0, documents::kMaxUs),
       field("algbw_mbps", &C::algbw_mbps, "bytes over the mean time, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("busbw_mbps", &C::busbw_mbps, "what a rank's link carries, 10^6 bit/s")
+      field("busbw_mbps", &C::busbw_mbps, "rate that a rank's link carries, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("checked", &C::checked, "the data were right; null: not compared"),
-      field("wrong", &C::wrong, "only where data were wrong").omitted_if_unknown()};
+      field("checked", &C::checked, "whether the data were right; null: not compared"),
+      field("wrong", &C::wrong, "first wrong element, only where data were wrong").omitted_if_unknown()};
 };
 
 template <>
 struct Fields<documents::CollectiveMember> {
   using M = documents::CollectiveMember;
   static constexpr FieldList kList{
-      field("rank", &M::rank, "from 0 on").at_least(0), field("host", &M::host, "that it is on"),
-      field("interface", &M::interface, "that carries its data, or RDMA device").null_if_empty(),
-      field("local_address", &M::local_address, "of its first connection").null_if_empty()};
+      field("rank", &M::rank, "from 0 on").at_least(0), field("host", &M::host, "host of the rank"),
+      field("interface", &M::interface, "interface or RDMA device that carries its data").null_if_empty(),
+      field("local_address", &M::local_address, "local address of its first connection").null_if_empty()};
 };
 
 template <>
@@ -170,20 +170,20 @@ struct Fields<documents::Collective> {
             "what the ranks do: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or "
             "send-receive")
           .up_to_bytes(64),
-      field("type", &C::type, "of an element"),
-      field("ranks", &C::ranks, "that take part").between(1, 1e6),
-      field("hosts", &C::hosts, "that the ranks are on"),
+      field("type", &C::type, "type of an element"),
+      field("ranks", &C::ranks, "ranks that take part").between(1, 1e6),
+      field("hosts", &C::hosts, "hosts of the ranks"),
       field("launcher", &C::launcher,
             "who started the ranks: torchrun, mpirun, srun or chokepoint"),
       spread(&C::data_path),
-      field("sizes", &C::sizes, "from the smallest on").up_to_items(1000),
-      field("alpha_us", &C::alpha_us, "fit: time of an operation of no bytes"),
-      field("beta_mbps", &C::beta_mbps, "fit: what each further byte takes, as 10^6 bit/s")
+      field("sizes", &C::sizes, "results for each size, the smallest first").up_to_items(1000),
+      field("alpha_us", &C::alpha_us, "fit: time of an operation without data"),
+      field("beta_mbps", &C::beta_mbps, "fit: rate for each further byte, 10^6 bit/s")
           .at_least(0),
       field("members", &C::members, "all ranks"),
-      field("missed", &C::missed, "thresholds, a line each"),
+      field("missed", &C::missed, "thresholds not reached, one line each"),
       field("interrupted", &C::interrupted, "ended before all was measured"),
-      field("failure", &C::failure, "if the test did not come to its end")};
+      field("failure", &C::failure, "why the test did not finish")};
 };
 
 }  // namespace chokepoint

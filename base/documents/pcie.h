@@ -178,15 +178,15 @@ struct Fields<documents::PcieLink> {
   static constexpr FieldList kList{
       field("speed_gts", &L::speed_gts, "GT/s of a lane").at_least(0),
       field("width", &L::width, "lanes").at_least(0),
-      field("max_speed_gts", &L::max_speed_gts, "that both ends can do").at_least(0),
-      field("max_width", &L::max_width, "that both ends can do").at_least(0)};
+      field("max_speed_gts", &L::max_speed_gts, "GT/s that both ends can do").at_least(0),
+      field("max_width", &L::max_width, "lanes that both ends can do").at_least(0)};
 };
 
 template <>
 struct Fields<documents::PcieDeviceLink> {
   using L = documents::PcieDeviceLink;
   static constexpr FieldList kList{spread(&L::link),
-                                   field("seen", &L::seen, "of a GPU: when").omitted_if_unknown()};
+                                   field("seen", &L::seen, "for a GPU, when the link was read").omitted_if_unknown()};
 };
 
 template <>
@@ -194,7 +194,7 @@ struct Fields<documents::PcieHop> {
   using H = documents::PcieHop;
   static constexpr FieldList kList{
       spread(&H::link), field("bus_id", &H::bus_id, "PCI address"),
-      field("payload_bytes", &H::payload_bytes, "of a packet, at most").at_least(0)};
+      field("payload_bytes", &H::payload_bytes, "largest payload of a packet").at_least(0)};
 };
 
 template <>
@@ -211,21 +211,21 @@ template <>
 struct Fields<documents::PcieFarCopies> {
   using C = documents::PcieFarCopies;
   static constexpr FieldList kList{spread(&C::copies),
-                                   field("node", &C::node, "whose memory it was").at_least(0)};
+                                   field("node", &C::node, "NUMA node whose memory was used").at_least(0)};
 };
 
 template <>
 struct Fields<documents::PcieCounts> {
   using C = documents::PcieCounts;
-  static constexpr FieldList kList{field("before", &C::before, "the first copy").at_least(0),
-                                   field("after", &C::after, "the last copy").at_least(0)};
+  static constexpr FieldList kList{field("before", &C::before, "link before the first copy").at_least(0),
+                                   field("after", &C::after, "link after the last copy").at_least(0)};
 };
 
 template <>
 struct Fields<documents::PcieNic> {
   using N = documents::PcieNic;
   static constexpr FieldList kList{field("bus_id", &N::bus_id, "PCI address"),
-                                   field("names", &N::names, "of its interfaces and devices"),
+                                   field("names", &N::names, "names of its interfaces and devices"),
                                    field("affinity", &N::affinity, "how near it is")};
 };
 
@@ -234,24 +234,24 @@ struct Fields<documents::PcieGpu> {
   using G = documents::PcieGpu;
   static constexpr FieldList kList{
       field("index", &G::index, "CUDA's number").at_least(0),
-      field("bytes", &G::bytes, "of a copy"),
-      field("host_to_device_percent", &G::host_to_device_percent, "of `ceiling_mbps`").at_least(0),
-      field("device_to_host_percent", &G::device_to_host_percent, "of `ceiling_mbps`").at_least(0),
-      field("pageable", &G::pageable, "the same with memory that is not pinned"),
+      field("bytes", &G::bytes, "size of a copy"),
+      field("host_to_device_percent", &G::host_to_device_percent, "percent of `ceiling_mbps`").at_least(0),
+      field("device_to_host_percent", &G::device_to_host_percent, "percent of `ceiling_mbps`").at_least(0),
+      field("pageable", &G::pageable, "the same copies with memory that is not pinned"),
       field("near_memory", &G::near_memory,
-            "host memory of the GPU's own NUMA node was used; null: the node is not known"),
-      field("numa_far", &G::numa_far, "the same with memory of another NUMA node"),
-      field("copy_engines", &G::copy_engines, "that copy at the same time").at_least(0),
+            "whether the host memory was of the GPU's own NUMA node; null: the node is not known"),
+      field("numa_far", &G::numa_far, "the same copies with memory of another NUMA node"),
+      field("copy_engines", &G::copy_engines, "copy engines that copy at the same time").at_least(0),
       field("two_streams_mbps", &G::two_streams_mbps,
-            "two copies to the GPU at the same time, together")
+            "rate of two copies to the GPU at the same time, added up")
           .between(0, documents::kMaxMbps),
-      field("idle_link", &G::idle_link, "before the first copy"),
-      field("link_looks", &G::link_looks, "how often the link was read while copies ran")
+      field("idle_link", &G::idle_link, "link before the first copy, while idle"),
+      field("link_looks", &G::link_looks, "how often the link was read during copies")
           .at_least(0),
-      field("replays", &G::replays, "of the link"),
-      field("errors", &G::errors, "of advanced error reporting, over all hops"),
-      field("verified_bytes", &G::verified_bytes, "compared with what was sent"),
-      field("data_errors", &G::data_errors, "what did not arrive as it was sent"),
+      field("replays", &G::replays, "replays that the link counted"),
+      field("errors", &G::errors, "errors in Advanced Error Reporting, over all hops"),
+      field("verified_bytes", &G::verified_bytes, "bytes compared with what was sent"),
+      field("data_errors", &G::data_errors, "bytes that arrived wrong"),
       field("problems", &G::problems, "what could not be measured, and why")};
 };
 
@@ -260,21 +260,21 @@ struct Fields<documents::PcieDevice> {
   using D = documents::PcieDevice;
   static constexpr FieldList kList{
       field("bus_id", &D::bus_id, "PCI address"),
-      field("kind", &D::kind, "what it is"),
+      field("kind", &D::kind, "kind of device"),
       field("name", &D::name, "all its names, or its address"),
       field("names", &D::names, "of its interfaces and devices; a GPU's model"),
-      field("numa_node", &D::numa_node, "that it is at").at_least(0),
-      field("link", &D::link, "of the device itself"),
-      field("hops", &D::hops, "from the root port down"),
+      field("numa_node", &D::numa_node, "NUMA node of the device").at_least(0),
+      field("link", &D::link, "link of the device itself"),
+      field("hops", &D::hops, "hops from the root port to the device"),
       field("ceiling_mbps", &D::ceiling_mbps, "that the narrowest link carries one way, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("payload_bytes", &D::payload_bytes, "of a packet, at most, by which that was computed")
+      field("payload_bytes", &D::payload_bytes, "largest payload of a packet, used to compute `ceiling_mbps`")
           .at_least(0),
-      field("payload_assumed", &D::payload_assumed, "it could not be read"),
-      field("line_rate_mbps", &D::line_rate_mbps, "of the NIC's ports that are up, 10^6 bit/s")
+      field("payload_assumed", &D::payload_assumed, "the payload could not be read and is assumed"),
+      field("line_rate_mbps", &D::line_rate_mbps, "line rate of the NIC's ports that are up, 10^6 bit/s")
           .at_least(0),
       spread(&D::copies),
-      field("nics", &D::nics, "of a GPU: the nearest").omitted_if_unknown(),
+      field("nics", &D::nics, "for a GPU, the nearest NICs").omitted_if_unknown(),
       spread(&D::gpu)};
 };
 
@@ -294,11 +294,11 @@ struct Fields<documents::PciePeers> {
   static constexpr FieldList kList{
       field("a", &P::one, "PCI address of one GPU"),
       field("b", &P::other, "PCI address of the other"),
-      field("peer_access", &P::reachable, "they reach each other's memory"),
+      field("peer_access", &P::reachable, "whether each GPU can access the other's memory"),
       field("direct", &P::direct, "copies from GPU to GPU"),
       field("through_host", &P::staged, "copies through host memory"),
-      field("verified_bytes", &P::verified_bytes, "compared with what was sent"),
-      field("data_errors", &P::wrong, "what did not arrive as it was sent"),
+      field("verified_bytes", &P::verified_bytes, "bytes compared with what was sent"),
+      field("data_errors", &P::wrong, "bytes that arrived wrong"),
       field("problems", &P::problems, "what could not be measured, and why")};
 };
 
@@ -317,15 +317,15 @@ struct Fields<documents::Pcie> {
   static constexpr const char* kCommand = "probe pcie";
   static constexpr FieldList kList{
       field("verdict", &P::verdict, "the worst status of all checks"),
-      field("bytes", &P::bytes, "of a copy; null: nothing was copied"),
+      field("bytes", &P::bytes, "size of a copy; null: nothing was copied"),
       field("cuda_version", &P::cuda_version, "1000 × major + 10 × minor").at_least(0),
-      field("gpu_driver_version", &P::gpu_driver_version, "of NVIDIA's driver"),
+      field("gpu_driver_version", &P::gpu_driver_version, "version of NVIDIA's driver"),
       field("not_measured", &P::not_measured, "why nothing was copied"),
       field("interrupted", &P::interrupted, "ended before all was measured"),
-      field("devices", &P::devices, "in its slots: GPUs, NICs, RDMA devices"),
-      field("peers", &P::peers, "each pair of GPUs"),
-      field("affinity", &P::affinity, "each pair once"),
-      field("checks", &P::checks, "as doctor's")};
+      field("devices", &P::devices, "devices in the host's slots: GPUs, NICs, RDMA devices"),
+      field("peers", &P::peers, "pairs of GPUs"),
+      field("affinity", &P::affinity, "how near each pair of devices is, each pair once"),
+      field("checks", &P::checks, "checks, in the form of doctor's")};
 };
 
 }  // namespace chokepoint

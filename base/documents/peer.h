@@ -38,11 +38,11 @@ template <>
 struct Fields<documents::Peer> {
   using P = documents::Peer;
   static constexpr FieldList kList{
-      field("host", &P::host, "as it was given"),
-      field("address", &P::address, "its IP address"),
-      field("family", &P::family, "of the address"),
-      field("port", &P::port, "of the server"),
-      field("name", &P::name, "as it calls itself; null of another program").null_if_empty(),
+      field("host", &P::host, "host as it was given"),
+      field("address", &P::address, "IP address of the host"),
+      field("family", &P::family, "family of the address"),
+      field("port", &P::port, "port of the server"),
+      field("name", &P::name, "name that the host reports; null for another program than chokepoint").null_if_empty(),
       field("software", &P::software,
             "the program at the peer, with its version where it is known")};
 };

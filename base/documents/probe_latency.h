@@ -124,17 +124,17 @@ struct Fields<documents::RoundTrips> {
       field("p99", &R::p99),
       field("max", &R::max),
       field("mean", &R::mean),
-      field("count", &R::count, "messages that came back").between(1, kMaxCount)};
+      field("count", &R::count, "number of messages that were answered").between(1, kMaxCount)};
 };
 
 template <>
 struct Fields<documents::Responsiveness> {
   using R = documents::Responsiveness;
   static constexpr FieldList kList{
-      field("rpm", &R::rpm, "the mean of foreign_rpm and self_rpm; null without both").at_least(0),
+      field("rpm", &R::rpm, "mean of foreign_rpm and self_rpm; null where one is missing").at_least(0),
       field("confidence", &R::confidence,
-            "in the RPM: four intervals agree, they do not, or there were less"),
-      field("goodput_confidence", &R::goodput_confidence, "that the path was full, likewise"),
+            "confidence in the RPM: whether four intervals agree, differ, or were not reached"),
+      field("goodput_confidence", &R::goodput_confidence, "confidence that the path was full, in the same three levels"),
       field("foreign_rpm", &R::foreign_rpm,
             "60,000 over the mean of tcp_ms, handshake_ms and request_ms: new connections beside "
             "the load")
@@ -142,37 +142,36 @@ struct Fields<documents::Responsiveness> {
       field("self_rpm", &R::self_rpm, "60,000 over self_ms: requests within the load's connections")
           .at_least(0),
       field("tcp_ms", &R::tcp_ms,
-            "a new connection's TCP handshake; a mean without the largest 5 %, as all of these")
+            "TCP handshake of a new connection; a mean without the largest 5 %, as are the next four figures")
           .between(0, documents::kMaxMs),
-      field("handshake_ms", &R::handshake_ms, "its agreement on keys, one round trip")
+      field("handshake_ms", &R::handshake_ms, "key agreement of the new connection, one round trip")
           .between(0, documents::kMaxMs),
-      field("request_ms", &R::request_ms, "a small object on it").between(0, documents::kMaxMs),
-      field("self_ms", &R::self_ms, "a small object within a connection of the load")
+      field("request_ms", &R::request_ms, "request of a small object on the new connection").between(0, documents::kMaxMs),
+      field("self_ms", &R::self_ms, "request of a small object within a connection of the load")
           .between(0, documents::kMaxMs),
       field("self_path_ms", &R::self_path_ms,
-            "of it the connection's round trip, by the sender's kernel")
+            "part of self_ms: the connection's round trip, by the sender's kernel")
           .between(0, documents::kMaxMs),
-      field("self_buffer_ms", &R::self_buffer_ms, "and the rest: the sender's buffer")
+      field("self_buffer_ms", &R::self_buffer_ms, "the rest of self_ms: the sender's buffer")
           .between(0, documents::kMaxMs),
-      field("foreign_probes", &R::foreign_probes, "in the last four intervals"),
-      field("self_probes", &R::self_probes, "likewise"),
-      field("failed_probes", &R::failed_probes, "foreign ones that did not come back, in all")};
+      field("foreign_probes", &R::foreign_probes, "probes over new connections in the last four intervals"),
+      field("self_probes", &R::self_probes, "probes within the load's connections in the last four intervals"),
+      field("failed_probes", &R::failed_probes, "probes over new connections that got no answer, in the whole test")};
 };
 
 template <>
 struct Fields<documents::LatencyLoad> {
   using L = documents::LatencyLoad;
   static constexpr FieldList kList{
-      field("connections", &L::connections, "that filled the path").at_least(0),
-      field("stable", &L::stable, "more connections did not increase the throughput"),
+      field("connections", &L::connections, "connections that filled the path").at_least(0),
+      field("stable", &L::stable, "whether the throughput stopped growing with more connections"),
       field("throughput_mbps", &L::throughput_mbps,
-            "of all of them over the last four intervals, 10^6 bit/s; null before the first")
+            "throughput of all connections over the last four intervals, 10^6 bit/s; null before the first interval ended")
           .between(0, documents::kMaxMbps),
       field("rtt_p90_ms", &L::rtt_p90_ms,
-            "their own round trips, by the sender's kernel, when requests within them were "
-            "answered")
+            "90th percentile of the connections' own round trips, by the sender's kernel, at the answers to requests")
           .between(0, documents::kMaxMs),
-      field("error", &L::error, "of the first connection that failed").null_if_empty()};
+      field("error", &L::error, "error of the first connection that failed").null_if_empty()};
 };
 
 // The same fields of each way, whose names differ.
@@ -215,7 +214,7 @@ struct Fields<documents::LatencyOverUdp> {
              documents::latency_fields::udp_trips("idle_ms", "round trips on the idle path")),
       within(&U::idle,
              documents::latency_fields::udp_loss(
-                 "idle_loss_percent", "not answered within two seconds; null: nothing was sent")),
+                 "idle_loss_percent", "share not answered within two seconds; null: nothing was sent")),
       within(&U::send,
              documents::latency_fields::udp_trips("loaded_send_ms", "under a load to the peer")),
       within(&U::send, documents::latency_fields::udp_loss("loaded_send_loss_percent")),
@@ -234,7 +233,7 @@ struct Fields<documents::ProbeLatency> {
   static constexpr const char* kCommand = "probe latency";
   static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
-      field("gap_ms", &P::gap_ms, "between messages").between(0, documents::kMaxMs),
+      field("gap_ms", &P::gap_ms, "time between messages").between(0, documents::kMaxMs),
       field("interrupted", &P::interrupted, "ended before all was measured"),
       field("idle_ms", &P::idle_ms,
             "round trips over TCP on the idle path, milliseconds; null: none came back")
@@ -264,11 +263,11 @@ struct Fields<documents::ProbeLatency> {
       within(&P::both, documents::latency_fields::responsiveness("responsiveness_both")),
       within(&P::both, documents::latency_fields::bloat("bloat_both")),
       within(&P::both, documents::latency_fields::load("load_both")),
-      field("rpm", &P::rpm, "the lowest of them").at_least(0),
+      field("rpm", &P::rpm, "lowest RPM of all loads").at_least(0),
       field("udp", &P::udp, "the same over UDP; null without it"),
-      field("udp_problem", &P::udp_problem, "why it was not measured over UDP").null_if_empty(),
+      field("udp_problem", &P::udp_problem, "why UDP was not measured").null_if_empty(),
       field("summary", &P::summary,
-            "two sentences for each load: what it adds, and the responsiveness")};
+            "two sentences for each load: the delay it adds, and the responsiveness")};
 };
 
 }  // namespace chokepoint

@@ -178,14 +178,14 @@ template <>
 struct Fields<documents::PathHop> {
   using H = documents::PathHop;
   static constexpr FieldList kList{
-      field("ttl", &H::ttl, "its distance").between(1, documents::kMaxHops),
-      field("address", &H::address, "that answered most often; null: none did"),
-      field("rtt_ms", &H::rtt_ms, "the median").between(0, documents::kMaxMs),
+      field("ttl", &H::ttl, "distance of the hop").between(1, documents::kMaxHops),
+      field("address", &H::address, "address that answered most often; null: none did"),
+      field("rtt_ms", &H::rtt_ms, "median round trip").between(0, documents::kMaxMs),
       field("loss_percent", &H::loss_percent, "probes without an answer; null: none was sent")
           .between(0, 100),
-      field("sent", &H::sent, "probes").at_least(0),
-      field("answered", &H::answered, "of them").at_least(0),
-      field("addresses", &H::addresses, "that answered, the most frequent first"),
+      field("sent", &H::sent, "probes sent").at_least(0),
+      field("answered", &H::answered, "probes that were answered").at_least(0),
+      field("addresses", &H::addresses, "addresses that answered, the most frequent first"),
       field("silence", &H::silence, "why probes were not answered: see docs/internals/path.md"),
       field("unreachable", &H::unreachable, "what the hop said of the target, in words")
           .null_if_empty()};
@@ -195,10 +195,10 @@ template <>
 struct Fields<documents::PathBlackHole> {
   using B = documents::PathBlackHole;
   static constexpr FieldList kList{
-      field("packet_bytes", &B::packet_bytes, "of the packets that vanished")
+      field("packet_bytes", &B::packet_bytes, "size of the packets that were lost")
           .between(0, documents::kMaxPacketBytes),
-      field("last_before", &B::last_before, "the last router that they passed"),
-      field("first_behind", &B::first_behind, "the first that they did not pass")};
+      field("last_before", &B::last_before, "the last router that these packets passed"),
+      field("first_behind", &B::first_behind, "the first router that they did not pass")};
 };
 
 template <>
@@ -207,97 +207,97 @@ struct Fields<documents::PathMtu> {
   static constexpr FieldList kList{
       field("path_mtu_bytes", &M::path_mtu_bytes, "the largest packet that passes whole")
           .between(0, documents::kMaxPacketBytes),
-      field("interface_mtu_bytes", &M::interface_mtu_bytes, "of the sender's interface")
+      field("interface_mtu_bytes", &M::interface_mtu_bytes, "MTU of the sender's interface")
           .between(0, documents::kMaxPacketBytes),
-      field("confirmed", &M::confirmed, "the target confirmed a packet"),
-      field("limited_by", &M::limited_by, "address of the router that said so"),
-      field("announced_bytes", &M::announced_bytes, "the MTU in its answer")
+      field("confirmed", &M::confirmed, "whether the target confirmed a packet"),
+      field("limited_by", &M::limited_by, "address of the router that limits the MTU"),
+      field("announced_bytes", &M::announced_bytes, "MTU that the router reported")
           .between(0, documents::kMaxPacketBytes),
       field("black_hole_from_bytes", &M::black_hole_from_bytes,
-            "from this size on packets vanish without an answer; null: they do not")
+            "packets from this size on are lost without an answer; null: no size is")
           .between(0, documents::kMaxPacketBytes),
-      field("black_hole", &M::black_hole, "where")};
+      field("black_hole", &M::black_hole, "where these packets are lost")};
 };
 
 template <>
 struct Fields<documents::PathTrace> {
   using T = documents::PathTrace;
   static constexpr FieldList kList{
-      field("protocol", &T::protocol, "of the probes"),
-      field("source", &T::source, "IP address"),
-      field("target", &T::target, "IP address"),
-      field("port", &T::port, "of the target"),
-      field("reached", &T::reached, "the target answered"),
+      field("protocol", &T::protocol, "protocol of the probes"),
+      field("source", &T::source, "IP address of the sender"),
+      field("target", &T::target, "IP address of the target"),
+      field("port", &T::port, "port of the target"),
+      field("reached", &T::reached, "whether the target answered"),
       field("complete", &T::complete, "false: time ran out first"),
       field("probed_to", &T::probed_to, "the highest TTL that was tried")
           .between(0, documents::kMaxHops),
       field("length", &T::length, "hops to the target; null: it did not answer")
           .between(0, documents::kMaxHops),
-      field("loss_percent", &T::loss_percent, "of the whole path").between(0, 100)};
+      field("loss_percent", &T::loss_percent, "loss over the whole path").between(0, 100)};
 };
 
 template <>
 struct Fields<documents::PathDirection> {
   using D = documents::PathDirection;
   static constexpr FieldList kList{
-      spread(&D::trace), field("hops", &D::hops, "null: it was not traced"),
-      field("mtu", &D::mtu, "null where it was not searched for").or_default(),
-      field("why_not", &D::why_not, "why it was not traced").omitted_if_unknown()};
+      spread(&D::trace), field("hops", &D::hops, "hops of the path; null: it was not traced"),
+      field("mtu", &D::mtu, "path MTU; null where it was not measured").or_default(),
+      field("why_not", &D::why_not, "why the path was not traced").omitted_if_unknown()};
 };
 
 template <>
 struct Fields<documents::RouterMatch> {
   using R = documents::RouterMatch;
   static constexpr FieldList kList{
-      field("ttl", &R::ttl, "its hop on the forward path").at_least(0),
-      field("forward", &R::forward, "its address in the forward trace"),
-      field("reverse", &R::reverse, "its address in the reverse trace"),
-      field("match", &R::match, "whether both are one router"), field("why", &R::why, "in words")};
+      field("ttl", &R::ttl, "hop number on the forward path").at_least(0),
+      field("forward", &R::forward, "address in the forward trace"),
+      field("reverse", &R::reverse, "address in the reverse trace"),
+      field("match", &R::match, "whether both addresses belong to one router"), field("why", &R::why, "the reason in words")};
 };
 
 template <>
 struct Fields<documents::PathSymmetry> {
   using S = documents::PathSymmetry;
-  static constexpr FieldList kList{field("why", &S::why, "the path is symmetric, or not"),
-                                   field("routers", &S::routers, "each, by the forward path")};
+  static constexpr FieldList kList{field("why", &S::why, "why the path is symmetric or not"),
+                                   field("routers", &S::routers, "routers in the order of the forward path")};
 };
 
 template <>
 struct Fields<documents::PathFamily> {
   using F = documents::PathFamily;
   static constexpr FieldList kList{
-      field("resolves", &F::resolves, "the name has addresses of it"),
-      field("addresses", &F::addresses, "that the name has"),
-      field("source", &F::source, "address of this host; null: no route"),
-      field("connection", &F::connection, "what became of a TCP connection"),
-      field("reason", &F::reason, "why not").null_if_empty(),
-      field("connect_ms", &F::connect_ms, "of the handshake, or of the refusal")
+      field("resolves", &F::resolves, "whether the name has addresses of this family"),
+      field("addresses", &F::addresses, "addresses of the name"),
+      field("source", &F::source, "address of this host that is used; null: no route"),
+      field("connection", &F::connection, "result of a TCP connection"),
+      field("reason", &F::reason, "why the connection failed").null_if_empty(),
+      field("connect_ms", &F::connect_ms, "time of the handshake, or until the refusal")
           .between(0, documents::kMaxMs),
-      field("udp_passes", &F::udp_passes, "between both ends; null without a reverse trace"),
+      field("udp_passes", &F::udp_passes, "whether UDP passes between both ends; null without a reverse trace"),
       field("forward", &F::forward, "the path to the peer"),
       field("reverse", &F::reverse, "the path back"),
       within(&F::symmetry, field("symmetric", &documents::PathSymmetry::symmetric,
                                  "both ways use the same routers; null: not known")),
-      field("symmetry", &F::symmetry, "how that is known"),
-      field("path_mtu_bytes", &F::path_mtu_bytes, "towards the target")
+      field("symmetry", &F::symmetry, "how `symmetric` was found"),
+      field("path_mtu_bytes", &F::path_mtu_bytes, "path MTU towards the target")
           .between(0, documents::kMaxPacketBytes)};
 };
 
 template <>
 struct Fields<documents::PathFamilies> {
   using F = documents::PathFamilies;
-  static constexpr FieldList kList{field("ipv4", &F::ipv4, "of one address family"),
-                                   field("ipv6", &F::ipv6, "of one address family")};
+  static constexpr FieldList kList{field("ipv4", &F::ipv4, "results over IPv4"),
+                                   field("ipv6", &F::ipv6, "results over IPv6")};
 };
 
 template <>
 struct Fields<documents::PathPeer> {
   using P = documents::PathPeer;
   static constexpr FieldList kList{
-      field("host", &P::host, "as it was given"),
+      field("host", &P::host, "host as it was given"),
       field("address", &P::address, "its first address of the family"),
-      field("family", &P::family, "the one that the top of the document is about"),
-      field("port", &P::port, "of the TCP connection that is tried")};
+      field("family", &P::family, "address family of the values outside `families`"),
+      field("port", &P::port, "port of the TCP connection")};
 };
 
 template <>
@@ -307,7 +307,7 @@ struct Fields<documents::ProbePath> {
   static constexpr const char* kCommand = "probe path";
   static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
-      field("protocol", &P::protocol, "of the probes"),
+      field("protocol", &P::protocol, "protocol of the probes"),
       field("forward", &P::forward, "hops from here to the peer; null: not traced"),
       field("reverse", &P::reverse, "hops from the peer to here; null: not traced"),
       field("reverse_unknown_because", &P::reverse_unknown_because, "why there is no reverse trace")
@@ -315,9 +315,9 @@ struct Fields<documents::ProbePath> {
       field("symmetric", &P::symmetric, "both ways use the same routers; null: not known"),
       field("path_mtu_bytes", &P::path_mtu_bytes, "the largest packet that passes whole")
           .between(0, documents::kMaxPacketBytes),
-      field("families", &P::families, "the paths to it, by address family"),
+      field("families", &P::families, "paths to the peer, by address family"),
       field("dual_stack_finding", &P::dual_stack_finding,
-            "if only one of both families works: what to do")};
+            "what to do, where only one of both families works")};
 };
 
 }  // namespace chokepoint

@@ -119,7 +119,7 @@ template <>
 struct Fields<documents::PathsRouter> {
   using R = documents::PathsRouter;
   static constexpr FieldList kList{
-      field("ttl", &R::ttl, "distance from this host").between(1, documents::kMaxHops),
+      field("ttl", &R::ttl, "distance from this host in hops").between(1, documents::kMaxHops),
       field("address", &R::address, "of the router")};
 };
 
@@ -131,26 +131,26 @@ struct Fields<documents::PathsFinding> {
       field("direction", &F::direction, "send: from this host to the peer"),
       field("p_value", &F::p_value, "how often flows that are alike look so, at most")
           .between(0, 1),
-      field("flows", &F::flows, "in this group").between(1, documents::kMaxFlows),
-      field("share_percent", &F::share_percent, "of all flows"),
+      field("flows", &F::flows, "flows in this group").between(1, documents::kMaxFlows),
+      field("share_percent", &F::share_percent, "share of all flows"),
       field("one_of_members", &F::one_of_members,
-            "of about how many members it is one; null where most flows are in the group")
+            "estimated number of members of the bundle, of which this path is one; null where most flows are in the group")
           .between(1, documents::kMaxFlows),
-      field("loss_percent", &F::loss_percent, "of the group; null but of a loss").between(0, 100),
+      field("loss_percent", &F::loss_percent, "loss of the group; null unless the finding is a loss").between(0, 100),
       field("others_loss_percent", &F::others_loss_percent,
-            "of the other flows; null but of a loss")
+            "loss of the other flows; null unless the finding is a loss")
           .between(0, 100),
-      field("later_ms", &F::later_ms, "than the fastest flows; null but of a delay")
+      field("later_ms", &F::later_ms, "delay beyond the fastest flows; null unless the finding is a delay")
           .between(0, documents::kMaxMs),
-      field("rate_mbps", &F::rate_mbps, "of a flow of the group alone; null but of a rate")
+      field("rate_mbps", &F::rate_mbps, "rate of a flow of the group alone; null unless the finding is a rate")
           .between(0, documents::kMaxMbps),
       field("others_rate_mbps", &F::others_rate_mbps,
-            "of one of the fastest flows; null but of a rate")
+            "rate of one of the fastest flows; null unless the finding is a rate")
           .between(0, documents::kMaxMbps),
-      field("source_ports", &F::source_ports, "of the flows in the group")
+      field("source_ports", &F::source_ports, "source ports of the flows in the group")
           .up_to_items(documents::kMaxFlows),
       field("unclear_source_ports", &F::unclear_source_ports,
-            "of flows that sent too little to say")
+            "source ports of flows that sent too little to decide")
           .up_to_items(documents::kMaxFlows),
       field("hop", &F::hop,
             "a router that only flows of the group were seen to pass; null where there is none, "
@@ -165,21 +165,20 @@ template <>
 struct Fields<documents::PathsExpected> {
   using E = documents::PathsExpected;
   static constexpr FieldList kList{
-      field("members", &E::members, "of the bundle, at most").at_least(2),
-      field("loss_percent", &E::loss_percent, "of a bad one, above the others'").between(0, 100)};
+      field("members", &E::members, "largest number of members of the bundle").at_least(2),
+      field("loss_percent", &E::loss_percent, "loss of a bad member, above that of the others").between(0, 100)};
 };
 
 template <>
 struct Fields<documents::PathsDirection> {
   using D = documents::PathsDirection;
   static constexpr FieldList kList{
-      field("sent", &D::sent, "packets of all flows"), field("lost", &D::lost, "of them"),
-      field("loss_percent", &D::loss_percent, "null where nothing was sent").between(0, 100),
+      field("sent", &D::sent, "packets of all flows"), field("lost", &D::lost, "packets lost"),
+      field("loss_percent", &D::loss_percent, "share of packets lost; null where nothing was sent").between(0, 100),
       field("dropped_by_sockets", &D::dropped_by_sockets,
-            "by the receiving host's own sockets, which were full"),
+            "packets dropped by the receiving host's own sockets because they were full"),
       field("detectable_loss_percent", &D::detectable_loss_percent,
-            "the smallest loss of one of expected.members, above the others', that would have been "
-            "found with 99 %; null: none")
+            "smallest loss of one of expected.members, above that of the others, that would have been found with a probability of 99 %; null: none")
           .between(0, 100)};
 };
 
@@ -187,37 +186,35 @@ template <>
 struct Fields<documents::PathsSeen> {
   using P = documents::PathsSeen;
   static constexpr FieldList kList{
-      field("at_least", &P::at_least, "that the flows were seen to take").at_least(1),
-      field("by_hops", &P::by_hops, "by the routers that answered; null where none did")
+      field("at_least", &P::at_least, "number of paths seen in use").at_least(1),
+      field("by_hops", &P::by_hops, "number of paths by the routers that answered; null where none did")
           .at_least(1),
-      field("traced_flows", &P::traced_flows, "that were followed to the peer")};
+      field("traced_flows", &P::traced_flows, "flows traced to the peer")};
 };
 
 template <>
 struct Fields<documents::PathsFlow> {
   using F = documents::PathsFlow;
   static constexpr FieldList kList{
-      field("source_port", &F::source_port, "at this host"),
-      field("sent", &F::sent, "packets; null by TCP"),
+      field("source_port", &F::source_port, "source port at this host"),
+      field("sent", &F::sent, "packets sent; null with TCP"),
       field("lost_there", &F::lost_there, "of them, on the way to the peer; null by TCP"),
-      field("answered", &F::answered, "by the peer; null by TCP"),
-      field("lost_back", &F::lost_back, "of the answers; null by TCP"),
+      field("answered", &F::answered, "packets answered by the peer; null with TCP"),
+      field("lost_back", &F::lost_back, "answers lost; null with TCP"),
       field("rtt_ms", &F::rtt_ms,
             "round trips, without the time in the peer; null where none came back")
           .at_least(0),
       field("later_there_ms", &F::later_there_ms,
-            "than the fastest flows, to the peer; null where too few came back"),
+            "delay to the peer beyond the fastest flows; null where too few came back"),
       field("later_back_ms", &F::later_back_ms,
-            "than the fastest flows, from the peer; null where too few came back"),
+            "delay from the peer beyond the fastest flows; null where too few came back"),
       field("hops", &F::hops,
-            "routers from TTL 1 on, without the peer, null for one that did not answer; null where "
-            "the flow was not traced"),
+            "routers from TTL 1 on, without the peer; null for one that did not answer; the list is null where the flow was not traced"),
       field("rate_mbps", &F::rate_mbps,
-            "of the flow alone, acknowledged; null by UDP, and of a flow that did not have both "
-            "its turns")
+            "acknowledged rate of the flow alone; null with UDP, and for a flow that was not tested twice")
           .between(0, documents::kMaxMbps),
-      field("retransmits", &F::retransmits, "segments; null by UDP"),
-      field("min_rtt_ms", &F::min_rtt_ms, "as the kernel measured it; null by UDP")
+      field("retransmits", &F::retransmits, "segments retransmitted; null with UDP"),
+      field("min_rtt_ms", &F::min_rtt_ms, "shortest round trip as the kernel measured it; null with UDP")
           .between(0, documents::kMaxMs)};
 };
 
@@ -228,27 +225,27 @@ struct Fields<documents::ProbePaths> {
   static constexpr const char* kCommand = "probe paths";
   static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
-      field("protocol", &P::protocol, "of the flows"),
-      field("packets_per_flow", &P::packets_per_flow, "that were asked for; null by TCP")
+      field("protocol", &P::protocol, "protocol of the flows"),
+      field("packets_per_flow", &P::packets_per_flow, "packets requested for each flow; null with TCP")
           .at_least(1),
       field("packet_bytes", &P::packet_bytes,
-            "on the wire, Ethernet header included, no FCS; null by TCP")
+            "bytes on the wire, Ethernet header included, no FCS; null with TCP")
           .at_least(1),
       field("rate_mbps", &P::rate_mbps,
             "bound of all flows together, each way; by TCP of the one that sends, null where there "
             "was none")
           .at_least(0),
-      field("expected", &P::expected, "what is to be found with 99 %; null by TCP"),
-      field("duration_s", &P::duration_s, "of the sending").at_least(0),
+      field("expected", &P::expected, "fault that is to be found with a probability of 99 %; null with TCP"),
+      field("duration_s", &P::duration_s, "duration of sending").at_least(0),
       field("verdict", &P::verdict,
-            "alike: what is expected would have been found; unknown: too little was sent for that"),
+            "alike: the expected fault would have been found; unknown: too little was sent to find it"),
       field("unknown_because", &P::unknown_because, "null unless the verdict is unknown")
           .null_if_empty(),
-      field("findings", &P::findings, "the clearest first").up_to_items(documents::kMaxFlows),
-      field("send", &P::send, "from this host to the peer; null by TCP"),
-      field("receive", &P::receive, "the answers; null by TCP"),
-      field("paths", &P::paths, "how many the flows take"),
-      field("flows", &P::flows, "by source port").up_to_items(documents::kMaxFlows),
+      field("findings", &P::findings, "findings, the clearest first").up_to_items(documents::kMaxFlows),
+      field("send", &P::send, "packets from this host to the peer; null with TCP"),
+      field("receive", &P::receive, "answers from the peer; null with TCP"),
+      field("paths", &P::paths, "number of paths that the flows take"),
+      field("flows", &P::flows, "flows by source port").up_to_items(documents::kMaxFlows),
       field("interrupted", &P::interrupted, "ended before all was measured")};
 };
 

@@ -32,11 +32,11 @@ template <>
 struct Fields<documents::ProcessorPace> {
   using P = documents::ProcessorPace;
   static constexpr FieldList kList{
-      field("processor", &P::processor, "its number; null: the kernel chose").at_least(0),
+      field("processor", &P::processor, "number of the processor; null: chosen by the kernel").at_least(0),
       field("million_steps_per_s", &P::million_steps_per_s,
-            "of a chain of multiplications, in the fifth of the time that went best")
+            "steps of a chain of multiplications, in the fastest fifth of the time")
           .at_least(0),
-      field("got_percent", &P::got_percent, "of the time that the thread was on a processor")
+      field("got_percent", &P::got_percent, "share of the time that the thread was on a processor")
           .between(0, 100)};
 };
 
@@ -46,14 +46,14 @@ struct Fields<documents::ProbeProcessor> {
   static constexpr std::string_view kSchema = "chokepoint.probe.processor/1";
   static constexpr const char* kCommand = "probe processor";
   static constexpr FieldList kList{
-      field("alone", &P::alone, "one thread with nothing else on"),
-      field("processors", &P::processors, "a thread pinned to each, all at once"),
-      field("total_million_steps_per_s", &P::total_million_steps_per_s, "of all of them")
+      field("alone", &P::alone, "one thread with no other thread running"),
+      field("processors", &P::processors, "one thread pinned to each processor, all at the same time"),
+      field("total_million_steps_per_s", &P::total_million_steps_per_s, "sum over all processors")
           .at_least(0),
       field("least_got_percent", &P::least_got_percent,
-            "of the processor that gave the least of its time")
+            "share of the time on the processor that gave the thread least")
           .between(0, 100),
-      field("interrupted", &P::interrupted, "the user ended it before its time")};
+      field("interrupted", &P::interrupted, "the user ended the test early")};
 };
 
 }  // namespace chokepoint

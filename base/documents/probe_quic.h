@@ -161,18 +161,18 @@ template <>
 struct Fields<documents::QuicShares> {
   using S = documents::QuicShares;
   static constexpr FieldList kList{
-      field("processor", &S::processor, "of the time in which the thread did not wait")
+      field("processor", &S::processor, "share of the time in which the thread did not wait")
           .between(0, 1),
-      field("flow_window", &S::flow_window, "of the time in which the receiver granted no more")
+      field("flow_window", &S::flow_window, "share of the time in which the receiver's window was used up")
           .between(0, 1),
-      field("congestion_window", &S::congestion_window, "of the time in which it was full")
+      field("congestion_window", &S::congestion_window, "share of the time in which the congestion window was full")
           .between(0, 1),
-      field("pacing", &S::pacing, "of the time in which the congestion control spread packets")
+      field("pacing", &S::pacing, "share of the time in which the congestion control spaced packets out")
           .between(0, 1),
-      field("send_buffer", &S::send_buffer, "of the time in which the socket took nothing")
+      field("send_buffer", &S::send_buffer, "share of the time in which the socket accepted nothing")
           .between(0, 1),
       field("application", &S::application,
-            "of the time in which a pace was kept, or nothing was left to send")
+            "share of the time in which the requested rate was kept, or nothing was left to send")
           .between(0, 1)};
 };
 
@@ -180,10 +180,10 @@ template <>
 struct Fields<documents::QuicEcn> {
   using E = documents::QuicEcn;
   static constexpr FieldList kList{
-      field("sent_ect0", &E::sent_ect0, "packets sent as capable of ECN").at_most(kMaxCount),
-      field("received_ect0", &E::received_ect0, "of them, those that arrived unmarked")
+      field("sent_ect0", &E::sent_ect0, "packets sent as ECN-capable").at_most(kMaxCount),
+      field("received_ect0", &E::received_ect0, "packets sent as ECN-capable that arrived unmarked")
           .at_most(kMaxCount),
-      field("received_ce", &E::received_ce, "those that the path marked: congestion")
+      field("received_ce", &E::received_ce, "packets that the path marked for congestion")
           .at_most(kMaxCount)};
 };
 
@@ -196,8 +196,8 @@ struct Fields<documents::QuicCpu> {
   static constexpr const char* kSoftirq =
       "handling packets, on the core that had most of it; null where the kernel does not say";
   static constexpr FieldList kList{
-      field("sender_percent", &C::sender_percent, "of a core").at_most(documents::kMaxPercent),
-      field("receiver_percent", &C::receiver_percent, "of a core").at_most(documents::kMaxPercent),
+      field("sender_percent", &C::sender_percent, "percent of a core").at_most(documents::kMaxPercent),
+      field("receiver_percent", &C::receiver_percent, "percent of a core").at_most(documents::kMaxPercent),
       field("sender_busy_percent", &C::sender_busy_percent, kBusy).at_most(100),
       field("receiver_busy_percent", &C::receiver_busy_percent, kBusy).at_most(100),
       field("sender_percent_per_gbps", &C::sender_percent_per_gbps, kPerGbps),
@@ -216,12 +216,12 @@ struct Fields<documents::QuicInterval> {
       field("throughput_mbps", &I::throughput_mbps, "stream data that arrived, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
       field("retransmits", &I::retransmits,
-            "packets declared lost in it; null where the sender does not say")
+            "packets declared lost in the interval; null where the sender does not report it")
           .at_most(kMaxCount),
       field("cwnd_bytes", &I::cwnd_bytes,
-            "congestion window at its end; null where the sender does not say")
+            "congestion window at the end of the interval; null where the sender does not report it")
           .at_most(kMaxCount),
-      field("rtt_ms", &I::rtt_ms, "smoothed, at its end; null where it was not measured")
+      field("rtt_ms", &I::rtt_ms, "smoothed round trip at the end of the interval; null where it was not measured")
           .between(0, documents::kMaxMs)};
 };
 
@@ -229,7 +229,7 @@ template <>
 struct Fields<documents::QuicStream> {
   using S = documents::QuicStream;
   static constexpr FieldList kList{
-      field("stream", &S::stream, "its number, from 0").at_least(0),
+      field("stream", &S::stream, "number of the stream, from 0").at_least(0),
       field("bytes", &S::bytes, "stream data that arrived").at_most(documents::kMaxBytes),
       field("throughput_mbps", &S::throughput_mbps, "stream data that arrived, 10^6 bit/s")
           .between(0, documents::kMaxMbps)};
@@ -243,11 +243,10 @@ struct Fields<documents::QuicBeside> {
             "payload that arrived over TCP, 10^6 bit/s; null where it was interrupted")
           .between(0, documents::kMaxMbps),
       field("udp_mbps", &B::udp_mbps,
-            "payload that arrived over UDP, as fast as the sender could; null where it was "
-            "interrupted")
+            "payload that arrived over UDP, sent as fast as possible; null where it was interrupted")
           .between(0, documents::kMaxMbps),
       field("udp_loss_percent", &B::udp_loss_percent,
-            "of the packets of that; null where none were sent")
+            "share of the UDP packets lost; null where none were sent")
           .between(0, 100)};
 };
 
@@ -259,20 +258,20 @@ struct Fields<documents::QuicFigures> {
           .between(0, documents::kMaxSeconds),
       field("throughput_mbps", &F::throughput_mbps, "stream data that arrived, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("peak_mbps", &F::peak_mbps, "of the best whole interval")
+      field("peak_mbps", &F::peak_mbps, "rate of the best whole interval")
           .between(0, documents::kMaxMbps),
       field("bytes", &F::bytes,
-            "stream data that arrived; at another program: that it acknowledged")
+            "stream data that arrived; with a peer that is not chokepoint: stream data that it acknowledged")
           .at_most(documents::kMaxBytes),
       field("sent_bytes", &F::sent_bytes, "stream data sent, each byte once")
           .at_most(documents::kMaxBytes),
-      field("packets_sent", &F::packets_sent, "UDP packets of all kinds, by the sender's count")
+      field("packets_sent", &F::packets_sent, "UDP packets of all kinds that the sender counted")
           .at_most(kMaxCount),
       field("packets_received", &F::packets_received,
-            "UDP packets of all kinds, by the receiver's count")
+            "UDP packets of all kinds that the receiver counted")
           .at_most(kMaxCount),
-      field("lost", &F::lost, "packets sent less packets received").at_most(kMaxCount),
-      field("loss_percent", &F::loss_percent, "of the packets sent; null where none were sent")
+      field("lost", &F::lost, "packets sent minus packets received").at_most(kMaxCount),
+      field("loss_percent", &F::loss_percent, "share of the packets sent; null where none were sent")
           .between(0, 100),
       field("retransmits", &F::retransmits,
             "packets that the sender's library declared lost and whose data it sent again")
@@ -282,27 +281,26 @@ struct Fields<documents::QuicFigures> {
           .at_most(kMaxCount),
       field("max_cwnd_bytes", &F::max_cwnd_bytes, "largest congestion window").at_most(kMaxCount),
       field("rtt_ms", &F::rtt_ms,
-            "smoothed by the sender's library, under load; null where it was not measured")
+            "round trip under load, smoothed by the sender's library; null where it was not measured")
           .between(0, documents::kMaxMs),
-      field("min_rtt_ms", &F::min_rtt_ms, "the sender's least; null where it was not measured")
+      field("min_rtt_ms", &F::min_rtt_ms, "shortest round trip by the sender; null where it was not measured")
           .between(0, documents::kMaxMs),
       field("ecn", &F::ecn, "marks in the IP headers"),
       field("segmentation_offload", &F::segmentation_offload,
             "the sender's kernel cut messages into packets (GSO)"),
-      field("packets_per_send_call", &F::packets_per_send_call, "mean; null where none were sent")
+      field("packets_per_send_call", &F::packets_per_send_call, "mean number of packets in a call; null where none were sent")
           .at_least(0),
       field("packets_per_receive_call", &F::packets_per_receive_call,
-            "mean; null where none were received")
+            "mean number of packets in a call; null where none were received")
           .at_least(0),
-      field("cpu", &F::cpu, "of the thread that has the connection; 100 % is one core").at_least(0),
+      field("cpu", &F::cpu, "CPU time of the thread that has the connection; 100 % is one core").at_least(0),
       field("limited_by", &F::limited_by, "shares of the sender's time"),
       field("limit", &F::limit, "what limited the test: see docs/internals/quic.md"),
       field("summary", &F::summary, "the limit in words"),
-      field("intervals", &F::intervals, "by the receiver's clock"),
-      field("per_stream", &F::per_stream, "each stream"),
+      field("intervals", &F::intervals, "intervals by the receiver's clock"),
+      field("per_stream", &F::per_stream, "results of each stream"),
       field("beside", &F::beside,
-            "what TCP and UDP carried afterwards, with --beside, by short tests in the same "
-            "direction; else null")};
+            "with --beside, what TCP and UDP carried in the same direction in short tests afterwards; else null")};
 };
 
 template <>
@@ -312,26 +310,24 @@ struct Fields<documents::ProbeQuic> {
   static constexpr const char* kCommand = "probe quic";
   static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
-      field("library", &P::library, "the QUIC library here"),
+      field("library", &P::library, "the QUIC library of this host"),
       field("peer_library", &P::peer_library,
-            "the QUIC library at the peer; null of another program"),
+            "the QUIC library of the peer; null with a peer that is not chokepoint"),
       field("direction", &P::direction, "send: from here to the peer"),
       field("streams", &P::streams, "each way, all of one connection").at_least(1),
       field("interrupted", &P::interrupted, "ended before all was measured"),
-      field("congestion_control", &P::congestion_control, "the senders'"),
-      field("window_bytes", &P::window_bytes, "flow control window that a receiver grants")
+      field("congestion_control", &P::congestion_control, "congestion control of the senders"),
+      field("window_bytes", &P::window_bytes, "flow control window of a receiver")
           .at_most(documents::kMaxBytes),
-      field("segmentation", &P::segmentation, "UDP_SEGMENT and UDP_GRO were asked for"),
+      field("segmentation", &P::segmentation, "UDP_SEGMENT and UDP_GRO were requested"),
       field("handshake_ms", &P::handshake_ms,
             "from the client's first packet until its handshake was complete")
           .between(0, documents::kMaxMs),
       field("resumption_ms", &P::resumption_ms,
-            "from the first packet of a resumed connection until the first answer to what it "
-            "carried; null where the server gave no ticket, or is another program")
+            "from the first packet of a resumed connection until the first answer to its data; null where the server gave no ticket, or is not chokepoint")
           .between(0, documents::kMaxMs),
       field("early_data_accepted", &P::early_data_accepted,
-            "the resumed connection's first packets carried data (0-RTT); null of another program, "
-            "where it is not tried"),
+            "whether data in the resumed connection's first packets (0-RTT) were accepted; null with a peer that is not chokepoint, where it is not tried"),
       spread(&P::by_direction)};
 };
 

@@ -172,19 +172,19 @@ struct Fields<documents::RpcTimes> {
       field("min", &T::min),   field("median", &T::median),
       field("p90", &T::p90),   field("p99", &T::p99),
       field("p999", &T::p999), field("max", &T::max),
-      field("mean", &T::mean), field("count", &T::count, "calls").between(1, kMaxCount)};
+      field("mean", &T::mean), field("count", &T::count, "number of calls").between(1, kMaxCount)};
 };
 
 template <>
 struct Fields<documents::RpcCpu> {
   using C = documents::RpcCpu;
   static constexpr FieldList kList{
-      field("percent", &C::percent, "of a core, by the thread that has the connections")
+      field("percent", &C::percent, "percent of a core, by the thread that has the connections")
           .between(0, documents::kMaxPercent),
-      field("busy_percent", &C::busy_percent, "of the time, in which that thread did not wait")
+      field("busy_percent", &C::busy_percent, "share of the time in which that thread did not wait")
           .between(0, documents::kMaxPercent),
       field("softirq_percent", &C::softirq_percent,
-            "handling packets, on the core that had most of it")
+            "share of the time spent handling packets, on the core that had most")
           .between(0, documents::kMaxPercent)};
 };
 
@@ -200,12 +200,12 @@ template <>
 struct Fields<documents::RpcMessages> {
   using M = documents::RpcMessages;
   static constexpr FieldList kList{
-      field("retransmits", &M::retransmits, "segments").at_most(kMaxCount),
-      field("rtt_ms", &M::rtt_ms, "TCP's own, sampled").between(0, documents::kMaxMs),
-      field("min_rtt_ms", &M::min_rtt_ms, "TCP's least").between(0, documents::kMaxMs),
+      field("retransmits", &M::retransmits, "segments retransmitted").at_most(kMaxCount),
+      field("rtt_ms", &M::rtt_ms, "TCP's own round trip, sampled").between(0, documents::kMaxMs),
+      field("min_rtt_ms", &M::min_rtt_ms, "TCP's shortest round trip").between(0, documents::kMaxMs),
       field("mss_bytes", &M::mss_bytes, "payload of a full segment").at_least(1),
       field("window_bytes", &M::window_bytes,
-            "congestion window when a message begins; null where one fits into ten segments")
+            "congestion window when a message begins; null where a message fits into ten segments")
           .between(0, documents::kMaxBytes),
       field("max_window_bytes", &M::max_window_bytes, "largest congestion window seen")
           .at_most(documents::kMaxBytes),
@@ -217,35 +217,35 @@ template <>
 struct Fields<documents::RpcHop> {
   using H = documents::RpcHop;
   static constexpr FieldList kList{
-      field("caller", &H::caller, "host that calls"),
+      field("caller", &H::caller, "host that makes the calls"),
       field("worker", &H::worker, "host that is called"),
-      field("address", &H::address, "the worker's, as its caller found it"),
-      field("calls", &H::calls, "that were answered").at_most(kMaxCount),
-      field("latency_ms", &H::latency_ms, "as the caller saw it").between(0, documents::kMaxMs),
-      field("held_ms", &H::held_ms, "by the worker").between(0, documents::kMaxMs),
-      field("network_ms", &H::network_ms, "mean latency less mean time held")
+      field("address", &H::address, "address of the worker, as its caller resolved it"),
+      field("calls", &H::calls, "calls that were answered").at_most(kMaxCount),
+      field("latency_ms", &H::latency_ms, "latency measured by the caller").between(0, documents::kMaxMs),
+      field("held_ms", &H::held_ms, "time that the worker held the call").between(0, documents::kMaxMs),
+      field("network_ms", &H::network_ms, "mean latency minus mean time held")
           .between(0, documents::kMaxMs),
-      field("own_ms", &H::own_ms, "mean time held less the mean latency of the worker's own calls")
+      field("own_ms", &H::own_ms, "mean time held minus the mean latency of the worker's own calls")
           .between(0, documents::kMaxMs),
-      field("network_percent", &H::network_percent, "network_ms of the client's mean latency")
+      field("network_percent", &H::network_percent, "network_ms in percent of the client's mean latency")
           .at_least(0),
-      field("own_percent", &H::own_percent, "own_ms of the client's mean latency").at_least(0),
+      field("own_percent", &H::own_percent, "own_ms in percent of the client's mean latency").at_least(0),
       field("round_trips", &H::round_trips,
-            "how many a median call took, without what the worker held it")
+            "round trips of the median call, without the time that the worker held it")
           .at_least(0),
-      field("requests", &H::requests, "as the caller's kernel saw them"),
-      field("answers", &H::answers, "as the worker's kernel saw them"),
-      field("worker_cpu", &H::worker_cpu, "100 % is one core")};
+      field("requests", &H::requests, "the requests' TCP connection, as the caller's kernel saw it"),
+      field("answers", &H::answers, "the answers' TCP connection, as the worker's kernel saw it"),
+      field("worker_cpu", &H::worker_cpu, "CPU time of the worker; 100 % is one core")};
 };
 
 template <>
 struct Fields<documents::RpcFamily> {
   using F = documents::RpcFamily;
   static constexpr FieldList kList{
-      field("addresses", &F::addresses, "what the name resolves to"),
-      field("connection", &F::connection, "what became of a TCP connection to the port"),
-      field("reason", &F::reason, "why there is none").null_if_empty(),
-      field("connect_ms", &F::connect_ms, "of the handshake").between(0, documents::kMaxMs)};
+      field("addresses", &F::addresses, "addresses that the name resolves to"),
+      field("connection", &F::connection, "result of a TCP connection to the port"),
+      field("reason", &F::reason, "why there is no connection").null_if_empty(),
+      field("connect_ms", &F::connect_ms, "time of the handshake").between(0, documents::kMaxMs)};
 };
 
 template <>
@@ -259,9 +259,9 @@ template <>
 struct Fields<documents::RpcOtherFamily> {
   using O = documents::RpcOtherFamily;
   static constexpr FieldList kList{
-      field("address", &O::address, "that was used"),
-      field("calls_per_s", &O::calls_per_s, "answered").at_least(0),
-      field("latency_ms", &O::latency_ms, "of these calls").between(0, documents::kMaxMs)};
+      field("address", &O::address, "address that was used"),
+      field("calls_per_s", &O::calls_per_s, "calls answered per second").at_least(0),
+      field("latency_ms", &O::latency_ms, "latency of these calls").between(0, documents::kMaxMs)};
 };
 
 template <>
@@ -270,9 +270,9 @@ struct Fields<documents::RpcInterval> {
   static constexpr FieldList kList{
       field("start_s", &I::start_s, "since the test began").between(0, documents::kMaxSeconds),
       field("end_s", &I::end_s, "since the test began").between(0, documents::kMaxSeconds),
-      field("calls", &I::calls, "that were answered").at_most(kMaxCount),
-      field("mean_ms", &I::mean_ms, "of their latency").between(0, documents::kMaxMs),
-      field("max_ms", &I::max_ms, "of their latency").between(0, documents::kMaxMs)};
+      field("calls", &I::calls, "calls that were answered").at_most(kMaxCount),
+      field("mean_ms", &I::mean_ms, "mean latency of these calls").between(0, documents::kMaxMs),
+      field("max_ms", &I::max_ms, "largest latency of these calls").between(0, documents::kMaxMs)};
 };
 
 template <>
@@ -282,50 +282,48 @@ struct Fields<documents::ProbeRpc> {
   static constexpr const char* kCommand = "probe rpc";
   static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
-      field("request_bytes", &P::request_bytes, "of a call, there")
+      field("request_bytes", &P::request_bytes, "bytes of a request")
           .between(1, documents::kMaxBytes),
-      field("response_bytes", &P::response_bytes, "of its answer").between(1, documents::kMaxBytes),
-      field("callers", &P::callers, "a connection each").at_least(1),
+      field("response_bytes", &P::response_bytes, "bytes of an answer").between(1, documents::kMaxBytes),
+      field("callers", &P::callers, "callers, with one connection each").at_least(1),
       field("outstanding", &P::outstanding, "calls of a caller at once").at_least(1),
-      field("pause_ms", &P::pause_ms, "of a caller, from an answer to its next call").at_least(0),
+      field("pause_ms", &P::pause_ms, "time from an answer to the caller's next call").at_least(0),
       field("no_delay", &P::no_delay, "without Nagle's algorithm"),
       field("interrupted", &P::interrupted, "ended before all was measured"),
       field("duration_s", &P::duration_s, "from the first call to the last answer")
           .between(0, documents::kMaxSeconds),
-      field("calls", &P::calls, "that were answered").at_most(kMaxCount),
-      field("unanswered", &P::unanswered, "that were under way when an interrupted test ended")
+      field("calls", &P::calls, "calls that were answered").at_most(kMaxCount),
+      field("unanswered", &P::unanswered, "calls that were under way when an interrupted test ended")
           .at_most(kMaxCount),
       field("calls_per_s", &P::calls_per_s, "answered calls over duration_s").at_least(0),
-      field("request_mbps", &P::request_mbps, "payload of the requests of these calls, 10^6 bit/s")
+      field("request_mbps", &P::request_mbps, "payload of the requests, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("response_mbps", &P::response_mbps, "payload of their answers, 10^6 bit/s")
+      field("response_mbps", &P::response_mbps, "payload of the answers, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
       field("latency_ms", &P::latency_ms,
-            "of the client's calls: of a whole round in a chain; milliseconds; null: no call was "
-            "answered")
+            "latency of the client's calls, in a chain of a whole round; milliseconds; null: no call was answered")
           .between(0, documents::kMaxMs),
       field("held_ms", &P::held_ms,
-            "by the peer: from a request's last byte to the first of its answer")
+            "time that the peer held a call: from the request's last byte to the answer's first byte")
           .between(0, documents::kMaxMs),
       field("network_ms", &P::network_ms,
-            "mean latency less the mean time that the peer held calls")
+            "mean latency minus the mean time that the peer held calls")
           .between(0, documents::kMaxMs),
       field("round_trips", &P::round_trips,
-            "how many of the path's a median call took, without what the peer held it")
+            "round trips of the path in a median call, without the time that the peer held it")
           .at_least(0),
-      field("client_cpu", &P::client_cpu, "100 % is one core"),
+      field("client_cpu", &P::client_cpu, "CPU time of the client; 100 % is one core"),
       field("hops", &P::hops, "the peer, and the workers of a chain behind it"),
       field("limit", &P::limit, "what limited the calls: see docs/internals/rpc.md"),
       field("summary", &P::summary, "the limit in words"),
       field("families", &P::families,
-            "what the peer's name resolves to; null: it was given as an address, or the test was "
-            "interrupted"),
+            "addresses that the peer's name resolves to, by family; null: the peer was given as an address, or the test was interrupted"),
       field("other_family", &P::other_family,
             "the same calls over the family that the test did not use; null where it was not "
             "tried"),
       field("dual_stack_finding", &P::dual_stack_finding,
-            "where both families do not work equally well; null where they do"),
-      field("intervals", &P::intervals, "by the client's clock")};
+            "what differs between both families; null where both work equally well"),
+      field("intervals", &P::intervals, "intervals by the client's clock")};
 };
 
 }  // namespace chokepoint

@@ -49,8 +49,8 @@ template <>
 struct Fields<host::Mount> {
   using M = host::Mount;
   static constexpr FieldList kList{
-      field("point", &M::point), field("type", &M::type, "of the file system"),
-      field("source", &M::source, "a device, or another host's export"),
+      field("point", &M::point), field("type", &M::type, "type of the file system"),
+      field("source", &M::source, "device, or export of another host"),
       computed<M>(
           "remote", [](const M& mount) { return mount.is_remote(); }, "on another host"),
       computed<M>(
@@ -70,9 +70,9 @@ template <>
 struct Fields<documents::RandomReads> {
   using R = documents::RandomReads;
   static constexpr FieldList kList{
-      field("threads", &R::threads, "that read at the same time").at_least(1),
-      field("per_s", &R::per_s, "reads of 4 KiB a second, of all of them").at_least(0),
-      field("latency_ms", &R::latency_ms, "of a read").at_least(0)};
+      field("threads", &R::threads, "threads that read at the same time").at_least(1),
+      field("per_s", &R::per_s, "reads of 4 KiB per second, of all threads together").at_least(0),
+      field("latency_ms", &R::latency_ms, "latency of a read").at_least(0)};
 };
 
 template <>
@@ -81,21 +81,21 @@ struct Fields<documents::ProbeStorage> {
   static constexpr std::string_view kSchema = "chokepoint.probe.storage/1";
   static constexpr const char* kCommand = "probe storage";
   static constexpr FieldList kList{
-      field("folder", &P::folder, "as resolved"),
-      field("mount", &P::mount, "null where it is not known"),
-      field("disk", &P::disk, "null of what is no disk of this host"),
-      field("file_bytes", &P::file_bytes, "of the file that was written"),
-      field("write_mb_per_s", &P::write_mb_per_s, "10^6 bytes a second; null where that failed")
+      field("folder", &P::folder, "folder, with links resolved"),
+      field("mount", &P::mount, "mount point; null where it is not known"),
+      field("disk", &P::disk, "disk; null where the folder is not on a disk of this host"),
+      field("file_bytes", &P::file_bytes, "size of the file that was written"),
+      field("write_mb_per_s", &P::write_mb_per_s, "write rate, 10^6 bytes per second; null where it failed")
           .at_least(0),
-      field("sync_ms", &P::sync_ms, "latency of a small synced write; null where that failed")
+      field("sync_ms", &P::sync_ms, "latency of a small synced write; null where it failed")
           .at_least(0),
-      field("read_mb_per_s", &P::read_mb_per_s, "10^6 bytes a second; null where that failed")
+      field("read_mb_per_s", &P::read_mb_per_s, "read rate, 10^6 bytes per second; null where it failed")
           .at_least(0),
       field("read_cold", &P::read_cold,
             "nothing of the file was in the page cache before it was read"),
-      field("random_direct", &P::random_direct, "random reads went past the page cache"),
-      field("random_reads", &P::random_reads, "by how many threads read"),
-      field("problems", &P::problems, "what failed, a line each"),
+      field("random_direct", &P::random_direct, "random reads bypassed the page cache"),
+      field("random_reads", &P::random_reads, "results by number of reading threads"),
+      field("problems", &P::problems, "what failed, one line each"),
       field("interrupted", &P::interrupted, "ended before all was measured")};
 };
 

@@ -146,21 +146,21 @@ struct Fields<documents::UdpSearch> {
           .between(0, 100),
       field("failed_at_mbps", &S::failed_at_mbps, "the rate that ended the search; null: none did")
           .between(0, documents::kMaxMbps),
-      field("failed_loss_percent", &S::failed_loss_percent, "its loss").between(0, 100)};
+      field("failed_loss_percent", &S::failed_loss_percent, "loss at that rate").between(0, 100)};
 };
 
 template <>
 struct Fields<documents::UdpBurst> {
   using B = documents::UdpBurst;
   static constexpr FieldList kList{
-      field("batch_packets", &B::batch_packets, "most sent back to back"),
-      field("batch_bytes", &B::batch_bytes, "their payload").at_most(documents::kMaxBytes),
+      field("batch_packets", &B::batch_packets, "largest number of packets sent back to back"),
+      field("batch_bytes", &B::batch_bytes, "payload of that batch").at_most(documents::kMaxBytes),
       field("bucket_packets", &B::bucket_packets,
-            "size of a token bucket of this rate that lets all pass undelayed")
+            "size of a token bucket of this rate that passes all packets without delay")
           .at_least(0),
-      field("bucket_bytes", &B::bucket_bytes, "their payload").at_least(0),
+      field("bucket_bytes", &B::bucket_bytes, "payload of these packets").at_least(0),
       field("hurried_ms", &B::hurried_ms,
-            "longest time in which batches followed each other too fast")
+            "longest time in which batches followed each other faster than the rate")
           .at_least(0)};
 };
 
@@ -171,12 +171,12 @@ struct Fields<documents::UdpInterval> {
       field("start_s", &I::start_s, "since the first arrival").between(0, documents::kMaxSeconds),
       field("end_s", &I::end_s, "since the first arrival").between(0, documents::kMaxSeconds),
       field("bytes", &I::bytes, "payload that arrived").at_most(documents::kMaxBytes),
-      field("packets_received", &I::packets_received, "each once").at_most(kMaxCount),
+      field("packets_received", &I::packets_received, "packets received, each once").at_most(kMaxCount),
       field("lost", &I::lost, "packets missing from gaps that opened in this interval")
           .at_most(kMaxCount),
       field("throughput_mbps", &I::throughput_mbps, "payload that arrived, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("jitter_ms", &I::jitter_ms, "RFC 3550, at the end; of the worst stream")
+      field("jitter_ms", &I::jitter_ms, "jitter by RFC 3550 at the end of the interval, of the worst stream")
           .between(0, documents::kMaxMs)};
 };
 
@@ -188,15 +188,15 @@ struct Fields<documents::UdpStream> {
           .between(0, documents::kMaxMbps),
       field("offered_mbps", &S::offered_mbps, "payload that was sent, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("packets_sent", &S::packets_sent, "by the sender's count").at_most(kMaxCount),
-      field("packets_received", &S::packets_received, "each once").at_most(kMaxCount),
+      field("packets_sent", &S::packets_sent, "packets sent, counted by the sender").at_most(kMaxCount),
+      field("packets_received", &S::packets_received, "packets received, each once").at_most(kMaxCount),
       field("lost", &S::lost, "packets sent that did not arrive").at_most(kMaxCount),
-      field("lost_in_receiver_queue", &S::lost_in_receiver_queue, "of the lost").at_most(kMaxCount),
-      field("out_of_order", &S::out_of_order, "packets after a higher number").at_most(kMaxCount),
+      field("lost_in_receiver_queue", &S::lost_in_receiver_queue, "lost packets that the receiving socket dropped").at_most(kMaxCount),
+      field("out_of_order", &S::out_of_order, "packets that arrived after one with a higher number").at_most(kMaxCount),
       field("duplicates", &S::duplicates, "further copies of packets").at_most(kMaxCount),
       field("beyond_window", &S::beyond_window, "packets too late to tell if they are copies")
           .at_most(kMaxCount),
-      field("ignored", &S::ignored, "of an earlier run or another sender").at_most(kMaxCount),
+      field("ignored", &S::ignored, "packets of an earlier run or of another sender").at_most(kMaxCount),
       field("jitter_ms", &S::jitter_ms, "interarrival jitter, RFC 3550")
           .between(0, documents::kMaxMs)};
 };
@@ -208,60 +208,55 @@ struct Fields<documents::UdpFigures> {
     return direction.lost > direction.packets_sent ? "no more lost than sent" : nullptr;
   }
   static constexpr FieldList kList{
-      field("duration_s", &F::duration_s, "of sending").between(0, documents::kMaxSeconds),
+      field("duration_s", &F::duration_s, "duration of sending").between(0, documents::kMaxSeconds),
       field("throughput_mbps", &F::throughput_mbps, "payload that arrived, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
       field("offered_mbps", &F::offered_mbps, "payload that was sent, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
       field("bytes", &F::bytes, "payload that arrived").at_most(documents::kMaxBytes),
-      field("packets_sent", &F::packets_sent, "by the sender's count").at_most(kMaxCount),
-      field("packets_received", &F::packets_received, "each once").at_most(kMaxCount),
+      field("packets_sent", &F::packets_sent, "packets sent, counted by the sender").at_most(kMaxCount),
+      field("packets_received", &F::packets_received, "packets received, each once").at_most(kMaxCount),
       field("lost", &F::lost, "packets sent that did not arrive").at_most(kMaxCount),
-      field("loss_percent", &F::loss_percent, "of the packets sent; null where none were sent")
+      field("loss_percent", &F::loss_percent, "share of the packets sent; null where none were sent")
           .between(0, 100),
       field("lost_in_receiver_queue", &F::lost_in_receiver_queue,
-            "of the lost: by the receiving socket; null: the program at the peer does not say")
+            "lost packets that the receiving socket dropped; null: the program at the peer does not report it")
           .at_most(kMaxCount),
       field("dropped_by_sender_queue", &F::dropped_by_sender_queue,
-            "of the lost: by the sender's interface; null: the program at the peer does not say")
+            "lost packets that the sender's interface dropped; null: the program at the peer does not report it")
           .at_most(kMaxCount),
       field("skipped_by_sender", &F::skipped_by_sender,
-            "packets never sent, after a stall of the sender; null: the program at the peer does "
-            "not say")
+            "packets never sent because the sender stalled; null: the program at the peer does not report it")
           .at_most(kMaxCount),
       field("sender_blocked_s", &F::sender_blocked_s,
-            "while the sender's interface took no more; null: the program at the peer does not "
-            "say")
+            "seconds in which the sender's interface accepted no more; null: the program at the peer does not report it")
           .between(0, documents::kMaxSeconds),
       field("out_of_order", &F::out_of_order,
-            "packets after a higher number; null: the program at the peer does not say")
+            "packets that arrived after one with a higher number; null: the program at the peer does not report it")
           .at_most(kMaxCount),
       field("duplicates", &F::duplicates,
-            "further copies of packets; null: the program at the peer does not say")
+            "further copies of packets; null: the program at the peer does not report it")
           .at_most(kMaxCount),
       field("jitter_ms", &F::jitter_ms, "interarrival jitter, RFC 3550; mean over the streams")
           .between(0, documents::kMaxMs),
       field("one_way_delay_ms", &F::one_way_delay_ms,
-            "null where the clocks' offset is not known well enough; may be below 0 by its "
-            "uncertainty")
+            "delay in one direction; null where the clocks' offset is not known well enough; its uncertainty can make it negative")
           .between(-documents::kMaxMs, documents::kMaxMs),
       field("burst", &F::burst, "how evenly packets were sent; null without a rate"),
       field("pacing", &F::pacing,
-            "what kept the sender to the rate: this program's own clock; null without a rate")
+            "what paced the sender: this program's own clock; null without a rate")
           .or_default(),
       field("segmentation_offload", &F::segmentation_offload,
-            "the kernel cut messages into packets (GSO); null: the program at the peer does not "
-            "say"),
-      field("receive_buffer_bytes", &F::receive_buffer_bytes, "of the receiving socket")
+            "the kernel cut messages into packets (GSO); null: the program at the peer does not report it"),
+      field("receive_buffer_bytes", &F::receive_buffer_bytes, "buffer of the receiving socket")
           .at_least(0),
       field("limit", &F::limit,
-            "what limited the rate: see docs/internals/udp.md; null: the program at the peer does "
-            "not say"),
+            "what limited the rate: see docs/internals/udp.md; null: the program at the peer does not report it"),
       field("summary", &F::summary,
-            "the limit in words; null: the program at the peer does not say")
+            "the limit in words; null: the program at the peer does not report it")
           .null_if_empty(),
-      field("intervals", &F::intervals, "of all streams together"),
-      field("per_stream", &F::per_stream, "each flow")};
+      field("intervals", &F::intervals, "intervals of all streams together"),
+      field("per_stream", &F::per_stream, "results of each flow")};
 };
 
 template <>
@@ -274,13 +269,13 @@ struct Fields<documents::ProbeUdp> {
       field("direction", &P::direction, "send: from here to the peer"),
       field("streams", &P::streams, "flows each way").at_least(1),
       field("packet_bytes", &P::packet_bytes, "payload of a packet").at_most(documents::kMaxBytes),
-      field("asked_mbps", &P::asked_mbps, "10^6 bit/s; null: as fast as the sender can")
+      field("asked_mbps", &P::asked_mbps, "requested rate, 10^6 bit/s; null: as fast as the sender can")
           .between(0, documents::kMaxMbps),
       field("interrupted", &P::interrupted, "ended before all was measured"),
-      field("search", &P::search, "for the highest rate without loss; null: the rate was given"),
-      field("clock_offset_ms", &P::clock_offset_ms, "the peer's clock less this host's")
+      field("search", &P::search, "search for the highest rate without loss; null: the rate was given"),
+      field("clock_offset_ms", &P::clock_offset_ms, "the peer's clock minus this host's clock")
           .between(-documents::kMaxClockMs, documents::kMaxClockMs),
-      field("clock_uncertainty_ms", &P::clock_uncertainty_ms, "of the offset")
+      field("clock_uncertainty_ms", &P::clock_uncertainty_ms, "uncertainty of the offset")
           .between(0, documents::kMaxMs),
       field("rtt_min_ms", &P::rtt_min_ms, "the shortest round trip").between(0, documents::kMaxMs),
       spread(&P::by_direction)};

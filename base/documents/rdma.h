@@ -214,46 +214,46 @@ struct Fields<documents::RdmaLatency> {
                                    field("p999", &L::p999),
                                    field("max", &L::max),
                                    field("mean", &L::mean),
-                                   field("count", &L::count, "how many values").at_most(kMaxCount)};
+                                   field("count", &L::count, "number of values").at_most(kMaxCount)};
 };
 
 template <>
 struct Fields<documents::RdmaEnd> {
   using E = documents::RdmaEnd;
   static constexpr FieldList kList{
-      field("messages", &E::messages, "null: it does not count them"),
-      field("bytes", &E::bytes, "likewise"),
-      field("duration_s", &E::duration_s, "of its part").between(0, documents::kMaxSeconds),
+      field("messages", &E::messages, "messages that passed; null: not counted"),
+      field("bytes", &E::bytes, "bytes that passed; null: not counted"),
+      field("duration_s", &E::duration_s, "duration of this end's part").between(0, documents::kMaxSeconds),
       field("average_mbps", &E::average_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("mismatches", &E::mismatches, "messages that differ from what was sent"),
-      field("cpu_percent", &E::cpu_percent, "of the thread").between(0, documents::kMaxPercent)};
+      field("cpu_percent", &E::cpu_percent, "percent of a core that the thread used").between(0, documents::kMaxPercent)};
 };
 
 template <>
 struct Fields<documents::RdmaFigures> {
   using F = documents::RdmaFigures;
   static constexpr FieldList kList{
-      field("message_bytes", &F::message_bytes, "of a message; null above the sizes of a sweep"),
+      field("message_bytes", &F::message_bytes, "size of a message; null for the sum over the sizes of a sweep"),
       field("iterations", &F::iterations, "messages measured, of all queue pairs and both ways"),
-      field("duration_s", &F::duration_s, "of the measurement").between(0, documents::kMaxSeconds),
+      field("duration_s", &F::duration_s, "duration of the measurement").between(0, documents::kMaxSeconds),
       field("average_mbps", &F::average_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("peak_mbps", &F::peak_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("message_rate_per_s", &F::message_rate_per_s, "messages a second").at_least(0),
-      field("ceiling_mbps", &F::ceiling_mbps, "what the line carries of such messages, 10^6 bit/s")
+      field("ceiling_mbps", &F::ceiling_mbps, "rate that the line carries with such messages, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("ceiling_percent", &F::ceiling_percent, "the average's share of it").at_least(0),
+      field("ceiling_percent", &F::ceiling_percent, "the average in percent of `ceiling_mbps`").at_least(0),
       field("latency_us", &F::latency_us,
-            "of a message: half of the round trip, or of reads and atomics all of it")
+            "latency of a message: half of the round trip; for reads and atomics the whole round trip")
           .between(0, documents::kMaxUs),
-      field("lost", &F::lost, "messages, where the transport may lose"),
+      field("lost", &F::lost, "messages lost, where the transport may lose some"),
       field("mismatches", &F::mismatches,
             "messages that differ from what was sent; null: not compared"),
-      field("moderation", &F::moderation, "every so many-th request signals its completion")
+      field("moderation", &F::moderation, "requests per signalled completion")
           .at_least(0),
-      field("inline_bytes", &F::inline_bytes, "up to which a message is written with its request")
+      field("inline_bytes", &F::inline_bytes, "largest message that is written together with its request")
           .at_least(0),
-      field("here", &F::here, "of this end"),
-      field("there", &F::there, "of the peer's")};
+      field("here", &F::here, "values of this end"),
+      field("there", &F::there, "values of the peer")};
 };
 
 template <>
@@ -263,11 +263,11 @@ struct Fields<documents::PortChanges> {
   static constexpr std::size_t kMaxCounters = 512;
   static constexpr FieldList kList{
       field("subject", &C::subject, "device and port").up_to_bytes(kMaxName),
-      field("netdev", &C::netdev, "the port's interface; empty: none is known")
+      field("netdev", &C::netdev, "network interface of the port; empty: none is known")
           .up_to_bytes(kMaxName),
       field("grown", &C::grown, "counters that grew, and by how much"),
       field("still", &C::still, "counters that did not change").up_to_items(kMaxCounters),
-      field("lost", &C::lost, "counters that restarted from 0, or could not be read at the end")
+      field("lost", &C::lost, "counters that restarted from 0, or that could not be read at the end")
           .up_to_items(kMaxCounters)};
 
   static bool is_name(std::string_view text) {
@@ -288,33 +288,33 @@ template <>
 struct Fields<documents::RdmaSide> {
   using S = documents::RdmaSide;
   static constexpr FieldList kList{
-      field("device", &S::device, "its RDMA device"),
-      field("port", &S::port, "of the device").at_least(0),
-      field("netdev", &S::netdev, "its interface").null_if_empty(),
+      field("device", &S::device, "RDMA device of this end"),
+      field("port", &S::port, "port of the device").at_least(0),
+      field("netdev", &S::netdev, "network interface of the port").null_if_empty(),
       field("rate", &S::rate, "as the device reports it").null_if_empty(),
-      field("link_layer", &S::link_layer, "of the port"),
-      field("gid_index", &S::gid_index, "in the port's table").at_least(0),
-      field("gid", &S::gid, "as an IP address"),
-      field("gid_type", &S::gid_type, "as the kernel calls it"),
-      field("lid", &S::lid, "InfiniBand's"),
-      field("active_mtu_bytes", &S::active_mtu_bytes, "of the port").at_least(0),
-      field("counters", &S::counters, "what the port counted during the test")};
+      field("link_layer", &S::link_layer, "link layer of the port"),
+      field("gid_index", &S::gid_index, "index in the port's GID table").at_least(0),
+      field("gid", &S::gid, "GID as an IP address"),
+      field("gid_type", &S::gid_type, "GID type, as the kernel calls it"),
+      field("lid", &S::lid, "InfiniBand's local identifier"),
+      field("active_mtu_bytes", &S::active_mtu_bytes, "MTU of the port").at_least(0),
+      field("counters", &S::counters, "counters of the port during the test")};
 };
 
 template <>
 struct Fields<documents::RdmaSides> {
   using S = documents::RdmaSides;
-  static constexpr FieldList kList{field("here", &S::here, "this end"),
-                                   field("there", &S::there, "the peer's")};
+  static constexpr FieldList kList{field("here", &S::here, "this end of the test"),
+                                   field("there", &S::there, "the peer's end of the test")};
 };
 
 template <>
 struct Fields<documents::FabricJudgement> {
   using J = documents::FabricJudgement;
   static constexpr FieldList kList{
-      field("status", &J::status, "by what both ends counted"),
-      field("summary", &J::sentence, "in words"),
-      field("next_step", &J::next_step, "null: nothing is to be done").null_if_empty()};
+      field("status", &J::status, "status, judged by the counters of both ends"),
+      field("summary", &J::sentence, "the judgement in words"),
+      field("next_step", &J::next_step, "what to do; null: nothing").null_if_empty()};
 };
 
 template <>
@@ -326,29 +326,29 @@ struct Fields<documents::Rdma> {
       field("peer", &R::peer, "the other end"),
       field("operation", &R::operation, "what is measured"),
       field("metric", &R::metric, "throughput or latency"),
-      field("transport", &R::transport, "of the queue pairs"),
-      field("device", &R::device, "here"),
-      field("gid_index", &R::gid_index, "here").at_least(0),
-      field("mtu_bytes", &R::mtu_bytes, "that both ends agreed on").at_least(0),
-      field("queue_pairs", &R::queue_pairs, "at the same time").at_least(1),
-      field("depth", &R::depth, "requests under way of a queue pair").at_least(0),
+      field("transport", &R::transport, "transport of the queue pairs"),
+      field("device", &R::device, "RDMA device of this host"),
+      field("gid_index", &R::gid_index, "GID index of this host").at_least(0),
+      field("mtu_bytes", &R::mtu_bytes, "MTU that both ends agreed on").at_least(0),
+      field("queue_pairs", &R::queue_pairs, "queue pairs used at the same time").at_least(1),
+      field("depth", &R::depth, "requests under way on a queue pair").at_least(0),
       field("post_list", &R::post_list, "requests posted at once").at_least(0),
-      field("both_ways", &R::both_ways, "both at the same time"),
+      field("both_ways", &R::both_ways, "both directions at the same time"),
       field("events", &R::events, "sleep for completions instead of polling"),
-      field("check", &R::check, "what arrives is compared with what was sent"),
-      field("warm_up", &R::warm_up, "iterations that do not count"),
-      field("by_cm", &R::by_cm, "connected by rdma_cm"),
-      field("memory", &R::memory, "host, huge or gpu:N"),
-      field("peer_memory", &R::peer_memory, "host, huge or gpu:N"),
+      field("check", &R::check, "whether received data are compared with what was sent"),
+      field("warm_up", &R::warm_up, "iterations that are not measured"),
+      field("by_cm", &R::by_cm, "whether connections were made by rdma_cm"),
+      field("memory", &R::memory, "memory of this end: host, huge or gpu:N"),
+      field("peer_memory", &R::peer_memory, "memory of the peer: host, huge or gpu:N"),
       spread(&R::figures),
-      field("counters", &R::counters, "what grew here"),
-      field("fabric", &R::fabric, "whether it was clean"),
-      field("sides", &R::sides, "both ports"),
-      field("lowered", &R::lowered, "what is below its default, and why"),
+      field("counters", &R::counters, "counters of this host that grew"),
+      field("fabric", &R::fabric, "whether the fabric had errors or congestion"),
+      field("sides", &R::sides, "ports of both ends"),
+      field("lowered", &R::lowered, "settings that are below their default, and why"),
       field("interrupted", &R::interrupted, "ended before all was measured"),
-      field("failure", &R::failure, "if the test did not come to its end"),
+      field("failure", &R::failure, "why the test did not finish"),
       field("sizes", &R::sizes, "the figures of each size"),
-      field("missed", &R::missed, "thresholds, a line each")};
+      field("missed", &R::missed, "thresholds not reached, one line each")};
 };
 
 }  // namespace chokepoint

@@ -68,19 +68,19 @@ struct Fields<documents::RdmaFlowsFinding> {
   static constexpr FieldList kList{
       field("p_value", &F::p_value, "how often flows that are alike look so, at most")
           .between(0, 1),
-      field("flows", &F::flows, "in this group").between(1, documents::kMaxRdmaFlows),
-      field("share_percent", &F::share_percent, "of all flows"),
+      field("flows", &F::flows, "flows in this group").between(1, documents::kMaxRdmaFlows),
+      field("share_percent", &F::share_percent, "share of all flows"),
       field("one_of_members", &F::one_of_members,
-            "of about how many members it is one; null where most flows are in the group")
+            "estimated number of members of the bundle, of which this path is one; null where most flows are in the group")
           .between(1, documents::kMaxRdmaFlows),
-      field("rate_mbps", &F::rate_mbps, "of a flow of the group alone, 10^6 bit/s")
+      field("rate_mbps", &F::rate_mbps, "rate of a flow of the group alone, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("others_rate_mbps", &F::others_rate_mbps, "of one of the fastest flows")
+      field("others_rate_mbps", &F::others_rate_mbps, "rate of one of the fastest flows")
           .between(0, documents::kMaxMbps),
-      field("flow_labels", &F::flow_labels, "of the flows in the group")
+      field("flow_labels", &F::flow_labels, "flow labels of the flows in the group")
           .between(1, documents::kMaxFlowLabel)
           .up_to_items(documents::kMaxRdmaFlows),
-      field("source_ports", &F::source_ports, "of the flows in the group")
+      field("source_ports", &F::source_ports, "source ports of the flows in the group")
           .at_least(1)
           .up_to_items(documents::kMaxRdmaFlows)};
 };
@@ -91,16 +91,16 @@ struct Fields<documents::RdmaFlow> {
   static constexpr FieldList kList{
       field("flow_label", &F::flow_label, "of the queue pair's packets, both ways")
           .between(1, documents::kMaxFlowLabel),
-      field("source_port", &F::source_port, "the UDP source port that Linux makes of the label")
+      field("source_port", &F::source_port, "UDP source port that Linux derives from the label")
           .at_least(0xc000),
-      field("rate_mbps", &F::rate_mbps, "mean of both tests, 10^6 bit/s; null where one is missing")
+      field("rate_mbps", &F::rate_mbps, "mean rate of both tests, 10^6 bit/s; null where one is missing")
           .between(0, documents::kMaxMbps),
       field("first_mbps", &F::first_mbps,
             "of the first pass; 0 where the test failed on the way, null where it had no turn")
           .between(0, documents::kMaxMbps),
-      field("second_mbps", &F::second_mbps, "of the second pass, likewise")
+      field("second_mbps", &F::second_mbps, "rate in the second pass; 0 where the test failed before its end; null where it did not run")
           .between(0, documents::kMaxMbps),
-      field("failure", &F::failure, "why a test of it failed").null_if_empty()};
+      field("failure", &F::failure, "why a test of the flow failed").null_if_empty()};
 };
 
 template <>
@@ -111,12 +111,12 @@ struct Fields<documents::RdmaFlows> {
   static constexpr FieldList kList{
       field("peer", &R::peer, "the other end"),
       field("operation", &R::operation, "what is measured"),
-      field("device", &R::device, "here"),
+      field("device", &R::device, "RDMA device of this host"),
       field("peer_device", &R::peer_device, "the RDMA device of the peer"),
-      field("gid", &R::gid, "of this end's port, as an IP address"),
-      field("peer_gid", &R::peer_gid, "of the peer's port"),
-      field("mtu_bytes", &R::mtu_bytes, "that both ends agreed on").at_least(0),
-      field("message_bytes", &R::message_bytes, "of a message").at_least(1),
+      field("gid", &R::gid, "GID of this host's port, as an IP address"),
+      field("peer_gid", &R::peer_gid, "GID of the peer's port"),
+      field("mtu_bytes", &R::mtu_bytes, "MTU that both ends agreed on").at_least(0),
+      field("message_bytes", &R::message_bytes, "size of a message").at_least(1),
       field("test_s", &R::test_s, "how long each test lasts").between(0, documents::kMaxSeconds),
       field("verdict", &R::verdict, "whether some flows are slower"),
       field("unknown_because", &R::unknown_because, "null unless the verdict is unknown")
@@ -124,7 +124,7 @@ struct Fields<documents::RdmaFlows> {
       field("findings", &R::findings,
             "groups of flows that are slower than the fastest, the fastest group first")
           .up_to_items(documents::kMaxRdmaFlows),
-      field("flows", &R::flows, "in the order of their labels")
+      field("flows", &R::flows, "flows in the order of their labels")
           .up_to_items(documents::kMaxRdmaFlows),
       field("interrupted", &R::interrupted, "ended before all was measured")};
 };

@@ -83,44 +83,43 @@ template <>
 struct Fields<documents::TrialsDifference> {
   using D = documents::TrialsDifference;
   static constexpr FieldList kList{
-      field("percent", &D::percent, "of the first variant's mean"),
-      field("interval_percent", &D::interval_percent, "in which it lies"),
+      field("percent", &D::percent, "difference in percent of the first variant's mean"),
+      field("interval_percent", &D::interval_percent, "interval that contains the difference, percent"),
       field("p", &D::p, "Welch's test, both ways counted").between(0, 1),
-      field("differs", &D::differs, "more than chance makes it, at 5 % over all variants"),
-      field("alike", &D::alike, "the interval lies within 2 %")};
+      field("differs", &D::differs, "whether the difference is more than chance, at 5 % over all variants"),
+      field("alike", &D::alike, "whether the interval lies within 2 %")};
 };
 
 template <>
 struct Fields<documents::TrialsFigure> {
   using F = documents::TrialsFigure;
   static constexpr FieldList kList{
-      field("name", &F::name, "for people"),
-      field("unit", &F::unit, "empty: a count"),
+      field("name", &F::name, "name to show"),
+      field("unit", &F::unit, "unit of the figure; empty: a count"),
       field("field", &F::field,
-            "where it stands in the document of a trial, as a JSON pointer; - is the last of a "
-            "list"),
-      field("values", &F::values, "one for each trial that succeeded; null: not measured in it"),
-      field("mean", &F::mean, "null: measured in no trial"),
-      field("median", &F::median, "likewise"),
+            "JSON pointer to the figure in the document of a trial; - is the last item of a list"),
+      field("values", &F::values, "one value for each trial that succeeded; null: not measured in that trial"),
+      field("mean", &F::mean, "mean of the trials; null: measured in no trial"),
+      field("median", &F::median, "median of the trials; null: measured in no trial"),
       field("mean_interval", &F::mean_interval,
-            "where the mean lies, 95 %; null with fewer than two values"),
+            "95 % interval of the mean; null with fewer than two values"),
       field("against_first", &F::against_first,
-            "null of the first variant, and with fewer than two values")};
+            "difference from the first variant; null for the first variant, and with fewer than two values")};
 };
 
 template <>
 struct Fields<documents::TrialsVariant> {
   using V = documents::TrialsVariant;
   static constexpr FieldList kList{
-      field("name", &V::name, "its value of the option, or what it adds to the command line")
+      field("name", &V::name, "value of the option, or what the variant adds to the command line")
           .up_to_bytes(documents::kMaxCommandBytes),
-      field("words", &V::words, "of its command line").up_to_bytes(documents::kMaxCommandBytes),
-      field("setup", &V::setup, "what a shell did before each of its trials; null: nothing")
+      field("words", &V::words, "words of the command line").up_to_bytes(documents::kMaxCommandBytes),
+      field("setup", &V::setup, "shell command that ran before each trial; null: none")
           .up_to_bytes(documents::kMaxCommandBytes)
           .null_if_empty(),
-      field("failed", &V::failed, "trials of it"),
-      field("figures", &V::figures, "those that were measured in any variant"),
-      field("host_facts", &V::host_facts, "of its last trial; null: none")};
+      field("failed", &V::failed, "number of trials that failed"),
+      field("figures", &V::figures, "figures measured in any variant"),
+      field("host_facts", &V::host_facts, "host facts of the last trial; null: none")};
 };
 
 template <>
@@ -129,17 +128,17 @@ struct Fields<documents::Trials> {
   static constexpr std::string_view kSchema = "chokepoint.trials/1";
   static constexpr const char* kCommand = "probe|rdma … --repeat N";
   static constexpr FieldList kList{
-      field("command", &T::command, "that was repeated").up_to_bytes(documents::kMaxCommandBytes),
-      field("varied", &T::varied, "the option that has a list; null: none").null_if_empty(),
-      field("rounds", &T::rounds, "that were completed"),
-      field("ended_by", &T::ended_by, "sure: --until-sure; failures: several trials in a row"),
+      field("command", &T::command, "command that was repeated").up_to_bytes(documents::kMaxCommandBytes),
+      field("varied", &T::varied, "option that has a list of values; null: none").null_if_empty(),
+      field("rounds", &T::rounds, "number of rounds completed"),
+      field("ended_by", &T::ended_by, "why the trials ended; sure: --until-sure; failures: several failed in a row"),
       field("deciding", &T::deciding,
-            "the figure that variants are compared by; null: none was measured in all")
+            "figure that the variants are compared by; null: none was measured in all variants")
           .null_if_empty(),
-      field("variants", &T::variants, "the first is what the others are compared with"),
-      field("summary", &T::summary, "what is proven, a line for each variant")
+      field("variants", &T::variants, "variants; the others are compared with the first"),
+      field("summary", &T::summary, "what is proven, one line for each variant")
           .up_to_bytes(2 * documents::kMaxCommandBytes),
-      field("errors", &T::errors, "of trials that failed, each once").up_to_bytes(1 << 20)};
+      field("errors", &T::errors, "errors of trials that failed, each once").up_to_bytes(1 << 20)};
 };
 
 }  // namespace chokepoint

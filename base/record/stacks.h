@@ -74,33 +74,33 @@ struct EnumNames<record::StackSource> {
 template <>
 struct Fields<record::StackFrame> {
   using F = record::StackFrame;
-  static constexpr FieldList kList{field("function", &F::function, "its name"),
-                                   field("file", &F::file, "its path"),
-                                   field("line", &F::line, "0: not known")};
+  static constexpr FieldList kList{field("function", &F::function, "name of the function"),
+                                   field("file", &F::file, "path of the file"),
+                                   field("line", &F::line, "line in the file; 0: not known")};
 };
 
 template <>
 struct Fields<record::StackThread> {
   using T = record::StackThread;
   static constexpr FieldList kList{
-      field("id", &T::id, "the kernel's"),
-      field("name", &T::name, "of the thread"),
-      field("state", &T::state, "by the kernel's letter"),
-      field("waits_in", &T::waits_in, "the kernel's function"),
-      field("system_call", &T::system_call, "its name or number"),
-      field("kernel", &T::kernel, "the kernel's stack, where it may be read"),
-      field("frames", &T::frames, "of Python, the innermost first")};
+      field("id", &T::id, "id of the thread in the kernel"),
+      field("name", &T::name, "name of the thread"),
+      field("state", &T::state, "state of the thread, the kernel's letter"),
+      field("waits_in", &T::waits_in, "kernel function in which it waits"),
+      field("system_call", &T::system_call, "name or number of the system call"),
+      field("kernel", &T::kernel, "kernel stack, where the permission to read it exists"),
+      field("frames", &T::frames, "Python frames, the innermost first")};
 };
 
 template <>
 struct Fields<record::Stacks> {
   using S = record::Stacks;
-  static constexpr FieldList kList{field("rank", &S::rank, "in the job"),
-                                   field("pid", &S::pid, "of its process"),
-                                   field("source", &S::source, "of the stacks"),
-                                   field("remark", &S::remark, "why there is nothing of py-spy"),
-                                   field("idle_threads", &S::idle_threads, "that are left out"),
-                                   field("threads", &S::threads, "the first thread first")};
+  static constexpr FieldList kList{field("rank", &S::rank, "rank in the job"),
+                                   field("pid", &S::pid, "id of its process"),
+                                   field("source", &S::source, "where the stacks come from"),
+                                   field("remark", &S::remark, "why there is nothing from py-spy"),
+                                   field("idle_threads", &S::idle_threads, "number of idle threads that are left out"),
+                                   field("threads", &S::threads, "threads, the main thread first")};
 };
 
 }  // namespace chokepoint

@@ -125,52 +125,52 @@ struct EnumNames<record::RankDoes> {
 template <>
 struct Fields<record::StallCollective> {
   using C = record::StallCollective;
-  static constexpr FieldList kList{field("kind", &C::kind, "all-reduce …"),
-                                   field("number", &C::number, "as the library counts"),
-                                   field("bytes", &C::bytes, "that have moved"),
-                                   field("entered", &C::is_entered, "the rank has come to it"),
-                                   field("peer", &C::is_peer_there, "its neighbour has"),
-                                   field("communicator", &C::communicator, "of NCCL"),
-                                   field("size", &C::size, "of the buffer, of NCCL")};
+  static constexpr FieldList kList{field("kind", &C::kind, "kind of collective: all-reduce …"),
+                                   field("number", &C::number, "number of the collective, as the library counts"),
+                                   field("bytes", &C::bytes, "bytes that have been transferred"),
+                                   field("entered", &C::is_entered, "whether the rank has started it"),
+                                   field("peer", &C::is_peer_there, "whether its neighbour has started it"),
+                                   field("communicator", &C::communicator, "communicator of NCCL"),
+                                   field("size", &C::size, "size of the buffer, with NCCL")};
 };
 
 template <>
 struct Fields<record::StallRank> {
   using R = record::StallRank;
   static constexpr FieldList kList{
-      field("rank", &R::rank, "in the job"),
-      field("pid", &R::pid, "of its process"),
-      field("does", &R::does, "in a word"),
-      field("for_s", &R::for_s, "since when"),
-      field("cpu_percent", &R::cpu_percent, "of a core, with its helpers"),
-      field("state", &R::state, "of the first thread, by the kernel's letter"),
-      field("waits_in", &R::waits_in, "the kernel's function"),
-      field("system_call", &R::system_call, "its number"),
-      field("file", &R::file, "that the call is about"),
-      field("mount", &R::mount, "on which the file lies"),
-      field("stack", &R::stack, "of the kernel, where it may be read"),
-      field("collectives", &R::collectives, "that are not over")};
+      field("rank", &R::rank, "rank in the job"),
+      field("pid", &R::pid, "id of its process"),
+      field("does", &R::does, "what it is doing, in a word"),
+      field("for_s", &R::for_s, "seconds since it began"),
+      field("cpu_percent", &R::cpu_percent, "percent of a core, with its helper processes"),
+      field("state", &R::state, "state of the main thread, the kernel's letter"),
+      field("waits_in", &R::waits_in, "kernel function in which it waits"),
+      field("system_call", &R::system_call, "number of the system call"),
+      field("file", &R::file, "file that the system call is about"),
+      field("mount", &R::mount, "mount point of the file"),
+      field("stack", &R::stack, "kernel stack, where the permission to read it exists"),
+      field("collectives", &R::collectives, "collectives that have not ended")};
 };
 
 template <>
 struct Fields<record::StallPath> {
   using P = record::StallPath;
-  static constexpr FieldList kList{field("flow", &P::flow, "its row"),
+  static constexpr FieldList kList{field("flow", &P::flow, "row of the flow"),
                                    field("peer", &P::peer, "address of the other end"),
-                                   field("for_s", &P::for_s, "without an acknowledgement"),
-                                   field("unacked_packets", &P::unacked_packets, "under way"),
-                                   field("resent_packets", &P::resent_packets, "meanwhile")};
+                                   field("for_s", &P::for_s, "seconds without an acknowledgement"),
+                                   field("unacked_packets", &P::unacked_packets, "packets sent and not acknowledged"),
+                                   field("resent_packets", &P::resent_packets, "packets sent again since then")};
 };
 
 template <>
 struct Fields<record::Stall> {
   using S = record::Stall;
-  static constexpr FieldList kList{field("state", &S::state, "of the node"),
-                                   field("since_ns", &S::since_ns, "the last progress"),
-                                   field("usual_ms", &S::usual_ms, "a step"),
-                                   field("limit_ms", &S::limit_ms, "without progress"),
-                                   field("ranks", &S::ranks, "of the node"),
-                                   field("paths", &S::paths, "that answer no more")};
+  static constexpr FieldList kList{field("state", &S::state, "state of the node"),
+                                   field("since_ns", &S::since_ns, "time of the last progress"),
+                                   field("usual_ms", &S::usual_ms, "usual time of a step"),
+                                   field("limit_ms", &S::limit_ms, "time without progress after which a stall is reported"),
+                                   field("ranks", &S::ranks, "ranks of the node"),
+                                   field("paths", &S::paths, "paths whose peer no longer answers")};
 };
 
 }  // namespace chokepoint

@@ -113,7 +113,7 @@ struct Fields<record::SocketSample> {
             "packets that the receiver reported to have arrived twice"),
       field("delivered", &Row::delivered, Fold::Last,
             "packets delivered since the connection began"),
-      field("delivered_ce", &Row::delivered_ce, Fold::Last, "of these, marked with ECN CE"),
+      field("delivered_ce", &Row::delivered_ce, Fold::Last, "delivered packets that were marked with ECN CE"),
       field("delivery_bytes_per_s", &Row::delivery_bytes_per_s, Fold::Max,
             "the kernel's delivery rate"),
       field("pacing_bytes_per_s", &Row::pacing_bytes_per_s, Fold::Mean, "the kernel's pacing rate"),
@@ -177,8 +177,8 @@ struct Fields<record::Step> {
             "what reported the steps: marks, the job's output, collectives, traffic"),
       field("samples", &Row::samples, Fold::Sum, "samples of training data"),
       field("busy_ns", &Row::busy_ns, Fold::Busy,
-            "sum of the durations where several are folded; empty: end_ns less start_ns"),
-      field("longest_ns", &Row::longest_ns, Fold::Max, "longest of those that the row stands for")};
+            "sum of the durations where several are folded into one row; empty: end_ns minus start_ns"),
+      field("longest_ns", &Row::longest_ns, Fold::Max, "duration of the longest one that the row stands for")};
 };
 
 template <>
@@ -197,8 +197,8 @@ struct Fields<record::Collective> {
       field("communicator", &Row::communicator, Fold::Key, "number of the group of ranks"),
       field("bytes", &Row::bytes, Fold::Sum, "data of the collective"),
       field("busy_ns", &Row::busy_ns, Fold::Busy,
-            "sum of the durations where several are folded; empty: end_ns less start_ns"),
-      field("longest_ns", &Row::longest_ns, Fold::Max, "longest of those that the row stands for"),
+            "sum of the durations where several are folded into one row; empty: end_ns minus start_ns"),
+      field("longest_ns", &Row::longest_ns, Fold::Max, "duration of the longest one that the row stands for"),
       field("own_ready_ns", &Row::own_ready_ns, Fold::Start, "when this rank had reached it"),
       field("peer_ready_ns", &Row::peer_ready_ns, Fold::End,
             "when the last of its neighbours had reached it, as seen here"),
@@ -213,16 +213,16 @@ struct Fields<record::Collective> {
       field("protocol", &Row::protocol, Fold::Last, "protocol that NCCL used"),
       field("channels", &Row::channels, Fold::Last, "channels that NCCL used"),
       field("peer", &Row::peer, Fold::Last,
-            "rank of the root, of a message the other rank, as the communicator counts"),
+            "rank of the root, or for a message the other rank, as the communicator counts"),
       field("enqueued_ns", &Row::enqueued_ns, Fold::Start, "when the program asked for it"),
       field("gpu_wait_ns", &Row::gpu_wait_ns, Fold::Sum,
-            "time that NCCL's network steps waited for the rank's own GPU, all added up"),
+            "sum of the times that NCCL's network steps waited for the rank's own GPU"),
       field("network_wait_ns", &Row::network_wait_ns, Fold::Sum,
-            "likewise, time that they waited for the network"),
+            "sum of the times that NCCL's network steps waited for the network"),
       field("peer_wait_ns", &Row::peer_wait_ns, Fold::Sum,
-            "likewise, time that they waited for the receiver's credit"),
+            "sum of the times that NCCL's network steps waited for the receiver's credit"),
       field("flush_wait_ns", &Row::flush_wait_ns, Fold::Sum,
-            "likewise, time that they waited for the flush over PCIe")};
+            "sum of the times that NCCL's network steps waited for the flush over PCIe")};
 };
 
 template <>
@@ -293,7 +293,7 @@ struct Fields<record::Fact> {
       field("subject", &Row::subject, "what it is about: an interface, a core, a card"),
       field("key", &Row::key, "name of the fact"),
       field("value", &Row::value, "value of the fact"),
-      field("source", &Row::source, "what said so: a file, a call")};
+      field("source", &Row::source, "what reported the fact: a file, a call")};
 };
 
 template <>
@@ -416,7 +416,7 @@ struct Fields<record::ClockOffset> {
       record::kSession<Row>,
       record::kMoment<Row>,
       field("peer", &Row::peer, "the other host"),
-      field("offset_ns", &Row::offset_ns, "the peer's clock less this host's"),
+      field("offset_ns", &Row::offset_ns, "the peer's clock minus this host's clock"),
       field("error_ns", &Row::error_ns, "largest error that offset_ns may have"),
       field("round_trip_ns", &Row::round_trip_ns,
             "round trip of the exchange that offset_ns was taken from")};

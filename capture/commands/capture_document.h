@@ -113,8 +113,8 @@ namespace chokepoint {
 template <>
 struct Fields<capture::observer::Count> {
   using C = capture::observer::Count;
-  static constexpr FieldList kList{field("packets", &C::packets, "packets"),
-                                   field("bytes", &C::bytes, "of their frames")};
+  static constexpr FieldList kList{field("packets", &C::packets, "number of packets"),
+                                   field("bytes", &C::bytes, "bytes of their frames")};
 };
 
 template <>
@@ -132,11 +132,11 @@ template <>
 struct Fields<capture::flow::Remainder> {
   using R = capture::flow::Remainder;
   static constexpr FieldList kList{
-      field("flows", &R::flows, "idle flows that made room for others"),
-      field("packets", &R::packets, "their packets"),
-      field("bytes", &R::bytes, "on the wire"),
-      field("payload_bytes", &R::payload_bytes, "of all packets"),
-      field("retransmitted_packets", &R::retransmitted_packets, "of TCP and RoCE"),
+      field("flows", &R::flows, "idle flows that were removed to limit memory"),
+      field("packets", &R::packets, "number of their packets"),
+      field("bytes", &R::bytes, "bytes on the wire"),
+      field("payload_bytes", &R::payload_bytes, "payload of all packets"),
+      field("retransmitted_packets", &R::retransmitted_packets, "retransmitted packets of TCP and RoCE"),
       field("retransmitted_bytes", &R::retransmitted_bytes, "payload bytes retransmitted")};
 };
 
@@ -154,18 +154,18 @@ struct Fields<capture::flow::Bin> {
                : std::optional(static_cast<double>(bin.rtt_sum_us) / kUsPerMs / bin.rtt_samples);
   }
   static constexpr FieldList kList{
-      capture::seconds_field("start_s", &B::start_ns, "since the capture's first packet"),
-      capture::seconds_field("width_s", &B::width_ns, "length").at_least(0),
+      capture::seconds_field("start_s", &B::start_ns, "start, since the capture's first packet"),
+      capture::seconds_field("width_s", &B::width_ns, "length of the bin").at_least(0),
       field("packets", &B::packets, "segments as the wire carried them"),
-      field("bytes", &B::bytes, "on the wire"),
-      field("payload_bytes", &B::payload_bytes, "of all packets"),
-      field("retransmitted_packets", &B::retransmitted_packets, "of `packets`"),
+      field("bytes", &B::bytes, "bytes on the wire"),
+      field("payload_bytes", &B::payload_bytes, "payload of all packets"),
+      field("retransmitted_packets", &B::retransmitted_packets, "packets of `packets` that were retransmitted"),
       field("out_of_order", &B::out_of_order, "packets that were overtaken"),
-      field("duplicate_acks", &B::duplicate_acks, "that reported a hole"),
+      field("duplicate_acks", &B::duplicate_acks, "acknowledgements that reported a gap"),
       field("zero_windows", &B::zero_windows, "times this side closed its window"),
-      field("window_full", &B::window_full, "times it had filled the peer's window"),
+      field("window_full", &B::window_full, "times this side had filled the peer's window"),
       field("congestion_marks", &B::congestion_marks, "packets with ECN's CE"),
-      field("max_in_flight_bytes", &B::max_in_flight_bytes, "sent and not acknowledged"),
+      field("max_in_flight_bytes", &B::max_in_flight_bytes, "most bytes sent and not acknowledged"),
       capture::null_if(capture::flow::kNoSample, "min_window_bytes", &B::min_window_bytes,
                        "the smallest that this side offered"),
       computed<B>("min_rtt_ms", min_rtt_ms, "shortest round trip").at_least(0),
@@ -186,24 +186,24 @@ struct Fields<capture::roce::QueuePairFacts> {
             return capture::packet::text_of(row.ends.destination, row.ends.is_ipv6);
           },
           "the receiving host"),
-      field("queue_pair", &Q::queue_pair, "of the destination"),
+      field("queue_pair", &Q::queue_pair, "queue pair of the destination"),
       capture::seconds_field("start_s", &Q::first_ns,
                              "first packet, since the capture's first one"),
       capture::seconds_field("end_s", &Q::last_ns, "last packet"),
-      field("packets", &Q::packets, "packets"),
-      field("bytes", &Q::bytes, "on the wire"),
-      field("payload_bytes", &Q::payload_bytes, "of the messages"),
-      field("messages", &Q::messages, "that ended"),
+      field("packets", &Q::packets, "number of packets"),
+      field("bytes", &Q::bytes, "bytes on the wire"),
+      field("payload_bytes", &Q::payload_bytes, "payload of the messages"),
+      field("messages", &Q::messages, "messages that ended"),
       field("read_requests", &Q::read_requests, "RDMA READ"),
       field("atomics", &Q::atomics, "atomic operations"),
-      field("acknowledgements", &Q::acknowledgements, "packets"),
-      field("missing_packets", &Q::missing_packets, "gaps in the sequence, not filled later"),
-      field("retransmitted_packets", &Q::retransmitted_packets, "of `packets`"),
-      field("retransmitted_bytes", &Q::retransmitted_bytes, "on the wire"),
-      field("sequence_naks", &Q::sequence_naks, "for a packet that did not come"),
-      field("other_naks", &Q::other_naks, "for other reasons"),
-      field("receiver_not_ready", &Q::receiver_not_ready, "no receive buffer was posted"),
-      field("congestion_notifications", &Q::congestion_notifications, "CNP"),
+      field("acknowledgements", &Q::acknowledgements, "acknowledgement packets"),
+      field("missing_packets", &Q::missing_packets, "packets missing from gaps in the sequence that were not filled later"),
+      field("retransmitted_packets", &Q::retransmitted_packets, "packets of `packets` that were retransmitted"),
+      field("retransmitted_bytes", &Q::retransmitted_bytes, "retransmitted bytes on the wire"),
+      field("sequence_naks", &Q::sequence_naks, "negative acknowledgements for a packet that did not arrive"),
+      field("other_naks", &Q::other_naks, "negative acknowledgements for other reasons"),
+      field("receiver_not_ready", &Q::receiver_not_ready, "negative acknowledgements because no receive buffer was posted"),
+      field("congestion_notifications", &Q::congestion_notifications, "congestion notification packets (CNP)"),
       field("congestion_marks", &Q::congestion_marks, "packets with ECN's CE")};
 };
 
@@ -211,7 +211,7 @@ template <>
 struct Fields<capture::source::Interface> {
   using I = capture::source::Interface;
   static constexpr FieldList kList{
-      field("name", &I::name, "a pcap file's own name; empty if a pcapng file does not name it"),
+      field("name", &I::name, "name of the interface; for a pcap file the file's own name; empty if a pcapng file has none"),
       computed<I>(
           "link_type", [](const I& row) { return static_cast<int>(row.link_type); },
           "as pcap numbers them")
@@ -225,11 +225,11 @@ template <>
 struct Fields<capture::flow::Retransmissions> {
   using R = capture::flow::Retransmissions;
   static constexpr FieldList kList{
-      field("fast", &R::fast, "the receiver had reported a hole"),
-      field("timeout", &R::timeout, "the other side was silent for as long as a timer takes"),
-      field("spurious", &R::spurious, "had arrived already; counted in addition to the cause"),
-      field("probe", &R::probe, "the last segment again, to provoke an answer"),
-      field("unknown", &R::unknown, "the receiver's reports were not seen")};
+      field("fast", &R::fast, "after the receiver reported a gap"),
+      field("timeout", &R::timeout, "after no acknowledgement arrived before the timer expired"),
+      field("spurious", &R::spurious, "of data that had already arrived; counted in addition to the cause"),
+      field("probe", &R::probe, "the last segment again, to get an answer"),
+      field("unknown", &R::unknown, "of unknown cause: the receiver's reports were not seen")};
 };
 
 template <>
@@ -237,23 +237,23 @@ struct Fields<capture::CapturedTcp> {
   using T = capture::CapturedTcp;
   static constexpr FieldList kList{
       field("retransmitted_packets", &T::retransmitted_packets,
-            "TCP only, as all up to `dsack_acks`"),
-      field("retransmitted_bytes", &T::retransmitted_bytes, "payload"),
-      field("retransmissions", &T::retransmissions, "by cause, in packets"),
+            "TCP only, as are all fields up to `dsack_acks`"),
+      field("retransmitted_bytes", &T::retransmitted_bytes, "payload retransmitted"),
+      field("retransmissions", &T::retransmissions, "retransmitted packets, by cause"),
       field("out_of_order", &T::out_of_order, "packets that were overtaken"),
-      field("duplicate_acks", &T::duplicate_acks, "that reported a hole"),
+      field("duplicate_acks", &T::duplicate_acks, "acknowledgements that reported a gap"),
       field("zero_windows", &T::zero_windows, "times this side closed its window"),
-      field("window_full", &T::window_full, "times it had filled the peer's window"),
-      field("rtt_ms", &T::rtt_ms, "this side's data to the peer's acknowledgement, at the tap")
+      field("window_full", &T::window_full, "times this side had filled the peer's window"),
+      field("rtt_ms", &T::rtt_ms, "from this side's data to the peer's acknowledgement, at the tap")
           .at_least(0),
-      field("max_in_flight_bytes", &T::max_in_flight_bytes, "sent and not acknowledged"),
-      field("max_window_bytes", &T::max_window_bytes, "this side's; null: its scale is not known"),
-      field("window_scale", &T::window_scale, "of the handshake; null: it was not seen")
+      field("max_in_flight_bytes", &T::max_in_flight_bytes, "most bytes sent and not acknowledged"),
+      field("max_window_bytes", &T::max_window_bytes, "largest window of this side; null: its scale is not known"),
+      field("window_scale", &T::window_scale, "window scale of the handshake; null: it was not seen")
           .at_most(14),
       field("cwnd_bytes", &T::cwnd_bytes, "estimate of the congestion window"),
-      field("mss_bytes", &T::mss_bytes, "the most that one of its segments carries"),
-      field("timestamp_rtt_ms", &T::timestamp_rtt_ms, "by the timestamp option").at_least(0),
-      field("busy_s", &T::busy_s, "with data outstanding").at_least(0),
+      field("mss_bytes", &T::mss_bytes, "largest payload of a segment"),
+      field("timestamp_rtt_ms", &T::timestamp_rtt_ms, "round trip by the timestamp option").at_least(0),
+      field("busy_s", &T::busy_s, "seconds with data outstanding").at_least(0),
       computed<T>(
           "busy_throughput_mbps",
           [](const T& facts) {
@@ -261,22 +261,22 @@ struct Fields<capture::CapturedTcp> {
           },
           "meanwhile, 10^6 bit/s")
           .at_least(0),
-      field("busy_periods", &T::busy_periods, "how often it had data outstanding"),
+      field("busy_periods", &T::busy_periods, "number of periods with data outstanding"),
       field("window_limited_s", &T::window_limited_s,
-            "of the busy time, with the peer's window full")
+            "part of busy_s in which the peer's window was full")
           .at_least(0),
-      field("zero_window_s", &T::zero_window_s, "of the busy time, with the peer's window closed")
+      field("zero_window_s", &T::zero_window_s, "part of busy_s in which the peer's window was closed")
           .at_least(0),
-      field("unique_bytes", &T::unique_bytes, "of the stream, each byte once"),
+      field("unique_bytes", &T::unique_bytes, "bytes of the stream, each byte once"),
       field("duplicates", &T::duplicates,
-            "the same packet again, copied by the network or the capture"),
+            "copies of a packet, made by the network or the capture"),
       field("lost_before_tap", &T::lost_before_tap,
             "retransmitted packets whose first sending was not seen here"),
-      field("missing_bytes", &T::missing_bytes, "acknowledged, and never seen here"),
+      field("missing_bytes", &T::missing_bytes, "bytes that were acknowledged but not seen here"),
       field("keep_alives", &T::keep_alives,
-            "segments that only ask whether the other end is there"),
-      field("zero_window_probes", &T::zero_window_probes, "against a closed window"),
-      field("sack_used", &T::used_sack, "both ends agreed on it"),
+            "segments that only check whether the other end answers"),
+      field("zero_window_probes", &T::zero_window_probes, "probes of a closed window"),
+      field("sack_used", &T::used_sack, "both ends agreed to use SACK"),
       field("sack_acks", &T::sack_acks, "acknowledgements with a SACK block"),
       field("dsack_acks", &T::dsack_acks, "acknowledgements with a DSACK block")};
 };
@@ -286,8 +286,8 @@ struct Fields<capture::CapturedDirection> {
   using D = capture::CapturedDirection;
   static constexpr FieldList kList{
       field("packets", &D::packets, "segments as the wire carried them"),
-      field("bytes", &D::bytes, "on the wire, Ethernet header included, no FCS"),
-      field("payload_bytes", &D::payload_bytes, "of all packets"),
+      field("bytes", &D::bytes, "bytes on the wire, Ethernet header included, no FCS"),
+      field("payload_bytes", &D::payload_bytes, "payload of all packets"),
       computed<D>(
           "throughput_mbps",
           [](const D& facts) {
@@ -305,33 +305,33 @@ struct Fields<capture::CapturedDirection> {
           "between two packets; null: there is no time between the first and the last")
           .at_least(0),
       field("congestion_marks", &D::congestion_marks, "packets with ECN's CE"),
-      field("frames", &D::frames, "as the tap had them: super-frames count once"),
+      field("frames", &D::frames, "frames as captured: a super-frame counts once"),
       field("frame_bytes", &D::frame_bytes, "of these frames"),
-      field("series", &D::series, "bin by bin, with --series, of the flows that the page shows")
+      field("series", &D::series, "with --series, values for each bin, for the flows that the page shows")
           .omitted_if_unknown()};
 };
 
 template <>
 struct Fields<capture::CapturedEnd> {
   using E = capture::CapturedEnd;
-  static constexpr FieldList kList{field("address", &E::address, "of the host"),
-                                   field("port", &E::port, "of TCP or UDP")};
+  static constexpr FieldList kList{field("address", &E::address, "address of the host"),
+                                   field("port", &E::port, "port of TCP or UDP")};
 };
 
 template <>
 struct Fields<capture::CapturedFlow> {
   using F = capture::CapturedFlow;
   static constexpr FieldList kList{
-      field("protocol", &F::protocol, "of the packets"),
-      field("a", &F::a, "who opened the connection, or was seen sending first"),
+      field("protocol", &F::protocol, "protocol of the packets"),
+      field("a", &F::a, "the end that opened the connection, or sent the first packet seen"),
       field("b", &F::b, "the other end"),
       field("tunnel", &F::tunnel, "VXLAN or Geneve network, GRE key; null: none"),
-      field("interface", &F::interface, "that saw it").null_if_empty(),
-      field("start_s", &F::start_s, "since the capture's first packet"),
-      field("end_s", &F::end_s, "likewise"),
-      field("handshake_seen", &F::handshake_seen, "TCP only"),
+      field("interface", &F::interface, "interface that captured it").null_if_empty(),
+      field("start_s", &F::start_s, "start, since the capture's first packet"),
+      field("end_s", &F::end_s, "end, since the capture's first packet"),
+      field("handshake_seen", &F::handshake_seen, "whether the handshake was seen; TCP only"),
       field("closed", &F::closed, "TCP only: FIN both ways, or RST"),
-      field("path_rtt_ms", &F::path_rtt_ms, "both halves together, where both were seen")
+      field("path_rtt_ms", &F::path_rtt_ms, "round trip of the whole path, the sum of both halves, where both were seen")
           .at_least(0),
       field("a_to_b", &F::a_to_b, "what a sent"),
       field("b_to_a", &F::b_to_a, "what b sent")};
@@ -341,7 +341,7 @@ template <>
 struct Fields<capture::CapturedDrops> {
   using D = capture::CapturedDrops;
   static constexpr FieldList kList{
-      field("kernel", &D::kernel, "packets that did not fit into the buffer"),
+      field("kernel", &D::kernel, "packets that did not fit into the kernel's buffer"),
       field("interface", &D::interface, "packets that the interface dropped")};
 };
 
@@ -350,26 +350,26 @@ struct Fields<capture::CapturedDrop> {
   using D = capture::CapturedDrop;
   static constexpr FieldList kList{
       field("time_s", &D::time_s, "since the capture's first packet"),
-      field("interface_name", &D::interface_name, "whose packets they were"), spread(&D::packets)};
+      field("interface_name", &D::interface_name, "interface whose packets were dropped"), spread(&D::packets)};
 };
 
 template <>
 struct Fields<capture::CapturedCollective> {
   using C = capture::CapturedCollective;
   static constexpr FieldList kList{
-      field("kind", &C::kind, "of collective"), field("count", &C::count, "of this kind"),
-      field("sent_bytes", &C::sent_bytes, "by this node"),
-      field("received_bytes", &C::received_bytes, "by this node"),
-      field("duration_ms", &C::duration_ms, "null: none has ended").at_least(0)};
+      field("kind", &C::kind, "kind of collective"), field("count", &C::count, "collectives of this kind"),
+      field("sent_bytes", &C::sent_bytes, "bytes that this node sent"),
+      field("received_bytes", &C::received_bytes, "bytes that this node received"),
+      field("duration_ms", &C::duration_ms, "duration; null: no collective has ended").at_least(0)};
 };
 
 template <>
 struct Fields<capture::CapturedGloo> {
   using G = capture::CapturedGloo;
   static constexpr FieldList kList{
-      field("connections", &G::connections, "that carried Gloo's messages"),
-      field("messages", &G::messages, "of Gloo"),
-      field("collectives", &G::collectives, "one for each kind")};
+      field("connections", &G::connections, "connections that carried Gloo's messages"),
+      field("messages", &G::messages, "messages of Gloo"),
+      field("collectives", &G::collectives, "collectives, one item for each kind")};
 };
 
 template <>
@@ -389,9 +389,9 @@ struct Fields<capture::Findings> {
 
   static constexpr FieldList kList{
       field("source", &F::source, "interfaces or files"),
-      within(&F::volume, field("packets", &capture::Volume::packets, "of the wire")),
+      within(&F::volume, field("packets", &capture::Volume::packets, "packets on the wire")),
       within(&F::volume, field("bytes", &capture::Volume::bytes,
-                               "on the wire, Ethernet header included, no FCS")),
+                               "bytes on the wire, Ethernet header included, no FCS")),
       computed<F>(
           "dropped",
           [](const F& findings) {
@@ -403,23 +403,23 @@ struct Fields<capture::Findings> {
           "duration_s", [](const F& findings) { return findings.progress.seconds(); },
           "from the first packet to the last")
           .at_least(0),
-      computed<F>("first_packet_at", first_packet_at, "null: there was none; RFC 3339, UTC"),
+      computed<F>("first_packet_at", first_packet_at, "when the first packet came; null: there was none; RFC 3339, UTC"),
       within(&F::progress,
-             field("frames", &Progress::frames, "as the tap had them: super-frames count once")),
+             field("frames", &Progress::frames, "frames as captured: a super-frame counts once")),
       within(&F::progress, field("frame_bytes", &Progress::frame_bytes, "of these frames")),
       within(&F::volume,
-             field("payload_bytes", &capture::Volume::payload_bytes, "of TCP, UDP and RoCE")),
+             field("payload_bytes", &capture::Volume::payload_bytes, "payload of TCP, UDP and RoCE")),
       within(&F::volume, field("retransmitted_packets", &capture::Volume::retransmitted_packets,
-                               "of TCP and RoCE")),
+                               "retransmitted packets of TCP and RoCE")),
       field("interrupted", &F::is_interrupted, "ended before all was measured"),
       computed<F>(kFlows, flows, "those that were not folded into `remainder`"),
-      field("remainder", &F::remainder, "flows that were folded to bound the memory"),
-      field("other", &F::others, "packets of no flow"),
-      computed<F>("gloo", capture::captured_gloo, "what Gloo's messages say"),
+      field("remainder", &F::remainder, "flows that were added up to limit memory"),
+      field("other", &F::others, "packets that belong to no flow"),
+      computed<F>("gloo", capture::captured_gloo, "what Gloo's messages show"),
       computed<F>("roce", capture::captured_queue_pairs, "queue pairs"),
       computed<F>("drops", capture::captured_drops, "when packets were dropped"),
-      field("interfaces", &F::interfaces, "that were captured"),
-      field("remarks", &F::remarks, "what to know about the capture, a line each")};
+      field("interfaces", &F::interfaces, "interfaces that were captured"),
+      field("remarks", &F::remarks, "what to know about the capture, one line each")};
 };
 
 }  // namespace chokepoint

@@ -96,14 +96,14 @@ struct Fields<preflight::HostResult> {
       field("address", &H::address, "where its agent was reached, and where it was tested")
           .up_to_bytes(preflight::kMaxDocumentNameBytes)
           .null_if_empty(),
-      field("presence", &H::presence, "how far it took part"),
-      field("error", &H::error, "why it did not"),
+      field("presence", &H::presence, "how far the host took part"),
+      field("error", &H::error, "why the host did not take part"),
       field("lost_during", &H::lost_during, "what was under way when it was lost").null_if_empty(),
       field("program", &H::program, "its chokepoint, with the version")
           .up_to_bytes(preflight::kMaxDocumentNameBytes)
           .null_if_empty(),
       computed<H>("link_mbps", preflight::link_mbps,
-                  "Mb/s of the interface with that address: its link's or its slot's, the lesser"),
+                  "Mb/s of the interface with that address: the smaller of its link's and its PCIe slot's rate"),
       field("facts", &H::facts, "what its agent reported of its hardware and settings"),
       field("doctor", &H::doctor, "what 'chokepoint doctor' found there").or_default()};
 };
@@ -114,7 +114,7 @@ struct Fields<preflight::Trouble> {
   static constexpr FieldList kList{
       field("a", &T::a, "the two hosts, by their places in `hosts`"), field("b", &T::b, ""),
       field("test", &T::test, "which test failed").up_to_bytes(preflight::kMaxDocumentNameBytes),
-      field("error", &T::error, "why").or_default()};
+      field("error", &T::error, "why the test failed").or_default()};
 };
 
 template <>
@@ -138,20 +138,20 @@ struct Fields<preflight::BadMember> {
   using B = preflight::BadMember;
   static constexpr double kMax = 1e12;
   static constexpr FieldList kList{
-      field("fault", &B::fault, "what its flows share"),
+      field("fault", &B::fault, "fault that the flows share"),
       field("from", &B::from, "the host that sends them, by its place in `hosts`"),
       field("to", &B::to, "the host that receives them"),
-      field("loss_percent", &B::loss_percent, "of its flows").between(0, 100),
-      field("others_loss_percent", &B::others_loss_percent, "of the other flows").between(0, 100),
-      field("later_ms", &B::later_ms, "than the fastest flows").between(0, kMax),
-      field("rate_mbps", &B::mbps, "Mb/s of one of its flows alone").between(0, kMax),
+      field("loss_percent", &B::loss_percent, "loss of these flows").between(0, 100),
+      field("others_loss_percent", &B::others_loss_percent, "loss of the other flows").between(0, 100),
+      field("later_ms", &B::later_ms, "delay beyond the fastest flows").between(0, kMax),
+      field("rate_mbps", &B::mbps, "Mb/s of one of these flows alone").between(0, kMax),
       field("others_rate_mbps", &B::others_mbps, "Mb/s of one of the others").between(0, kMax),
-      field("flows", &B::flows, "that take it"),
-      field("of_flows", &B::of_flows, "that were sent"),
-      field("one_of_members", &B::one_of, "about so many parallel links"),
+      field("flows", &B::flows, "flows that take the path"),
+      field("of_flows", &B::of_flows, "number of all flows sent"),
+      field("one_of_members", &B::one_of, "estimated number of parallel links"),
       field("source_ports", &B::ports, "of these flows, at the host that was asked")
           .up_to_items(preflight::kMaxFlowsOfMember),
-      field("router", &B::router, "that only they pass")
+      field("router", &B::router, "router that only these flows pass")
           .up_to_bytes(preflight::kMaxDocumentNameBytes)
           .null_if_empty()};
 };
@@ -160,11 +160,11 @@ template <>
 struct Fields<preflight::BundleResult> {
   using B = preflight::BundleResult;
   static constexpr FieldList kList{
-      field("asked", &B::asked, "the host that sent the flows, by its place in `hosts`"),
+      field("asked", &B::asked, "host that sent the flows, by its place in `hosts`"),
       field("peer", &B::peer, "the host that answered"),
-      field("verdict", &B::verdict, "of their loss and delay: found, alike or unknown")
+      field("verdict", &B::verdict, "verdict on loss and delay: found, alike or unknown")
           .up_to_bytes(preflight::kMaxDocumentNameBytes),
-      field("bad", &B::bad, "parallel links that are worse than the others").or_default()};
+      field("bad", &B::bad, "parallel links that are worse than the rest").or_default()};
 };
 
 template <>
@@ -176,10 +176,10 @@ struct Fields<preflight::CollectiveResult> {
           .up_to_bytes(preflight::kMaxDocumentNameBytes)
           .or_default(),
       field("ranks", &C::ranks, "how many hosts took part").at_least(0),
-      field("bytes", &C::bytes, "of each rank").at_least(0),
+      field("bytes", &C::bytes, "bytes of each rank").at_least(0),
       field("bus_mbps", &C::bus_mbps, "bus bandwidth, Mb/s").between(0, kMax),
-      field("time_us", &C::time_us, "the median of its operations, microseconds").between(0, kMax),
-      field("error", &C::error, "why it came to nothing")};
+      field("time_us", &C::time_us, "median time of an operation, microseconds").between(0, kMax),
+      field("error", &C::error, "why the test failed")};
 };
 
 template <>
@@ -187,11 +187,11 @@ struct Fields<preflight::Finding> {
   using F = preflight::Finding;
   static constexpr FieldList kList{
       spread(&F::check), field("place", &F::place, "what kind of place is at fault"),
-      field("hosts", &F::hosts, "those at fault, by their places in `hosts`"),
+      field("hosts", &F::hosts, "hosts at fault, by their places in `hosts`"),
       computed<F>(
           "ways", [](const F& finding) { return preflight::ends_of(finding); },
           "that suffer: [from, to]"),
-      field("evidence", &F::evidence, "the figures that it rests on")};
+      field("evidence", &F::evidence, "figures that show the fault")};
 };
 
 // Without `names` and `pairs`, which stand for many values each: json_of_names, json_of_pairs.
@@ -199,17 +199,17 @@ template <>
 struct Fields<preflight::Measured> {
   using M = preflight::Measured;
   static constexpr FieldList kList{
-      field("program", &M::program, "the chokepoint that led it")
+      field("program", &M::program, "version of the chokepoint that coordinated the tests")
           .up_to_bytes(preflight::kMaxDocumentNameBytes),
       field("plan", &M::plan, "quick, default or thorough")
           .up_to_bytes(preflight::kMaxDocumentNameBytes),
       field("seed", &M::seed, "which pairs a sample has").at_most(kMaxCount).or_default(),
       field("sampled", &M::is_sampled, "whether only a sample of the pairs was tested"),
-      field("interrupted", &M::was_interrupted, "whether it was ended before all was measured"),
+      field("interrupted", &M::was_interrupted, "whether it ended before all was measured"),
       field("duration_s", &M::duration_s, "seconds that it took").between(0, 1e9),
       field("left_out", &M::left_out, "what was not tested, and why").or_default(),
       field("hosts", &M::hosts, "each host that was named").or_default(),
-      field("troubles", &M::troubles, "tests that came to nothing").or_default(),
+      field("troubles", &M::troubles, "tests that failed").or_default(),
       field("cuts", &M::cuts, "many pairs at the same time, across a cut").or_default(),
       field("bundles", &M::bundles, "many flows between two hosts, compared").or_default(),
       field("collective", &M::collective, "a collective operation over all hosts")};

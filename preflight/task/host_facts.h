@@ -94,7 +94,7 @@ struct Fields<preflight::RdmaPortFacts> {
       field("port", &F::port, "the number of its port").between(0, 255),
       field("interface", &F::interface, "its network interface; empty where there is none")
           .up_to_bytes(64),
-      field("speed_mbps", &F::speed_mbps, "Mb/s").between(0, 1e9),
+      field("speed_mbps", &F::speed_mbps, "speed in Mb/s").between(0, 1e9),
       field("is_active", &F::is_active, "whether the port is active")};
 };
 
@@ -111,12 +111,12 @@ struct Fields<preflight::HostFacts> {
       field("receive_buffer_bytes", &F::receive_buffer_bytes,
             "the largest receive buffer that the kernel gives a TCP connection by itself")
           .between(0, kMaxBytes),
-      field("send_buffer_bytes", &F::send_buffer_bytes, "the same of send buffers")
+      field("send_buffer_bytes", &F::send_buffer_bytes, "the largest send buffer that the kernel gives a TCP connection by itself")
           .between(0, kMaxBytes),
-      field("congestion_control", &F::congestion_control, "TCP's, as the kernel names it")
+      field("congestion_control", &F::congestion_control, "TCP's congestion control, as the kernel names it")
           .up_to_bytes(64),
       field("cpus", &F::cpus, "processors that are online").between(0, kMaxDevices),
-      field("gpus", &F::gpus, "GPUs").between(0, kMaxDevices),
+      field("gpus", &F::gpus, "number of GPUs").between(0, kMaxDevices),
       field("wall_less_monotonic_ms", &F::wall_less_monotonic_ms,
             "milliseconds that the time of day is ahead of the monotonic clock")
           .between(-documents::kMaxClockMs, documents::kMaxClockMs),
