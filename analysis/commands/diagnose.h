@@ -51,9 +51,6 @@ Advice advice_of(const Diagnosis& diagnosis);
 // A share of 1 as a bar of blocks; the bar of 1 has `letters`.
 std::string share_bar(double share, double letters);
 
-std::string number_text(double value);  // three digits or all before the point: 0.0521, 197
-std::string quantity_text(double value, const std::string& unit);  // "197 Mb/s", "12 %"
-
 // Parts of a whole, so that they add up: all with as many decimals as suit the whole.
 std::string part_text(double ms, double whole_ms);  // "143.0"
 std::string whole_text(double whole_ms);            // "205.5 ms"

@@ -15,6 +15,7 @@
 #include "analysis/load/run_summary.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/math/quantity.h"
 #include "base/math/units.h"
 #include "base/record/schema.h"
 
@@ -170,7 +171,8 @@ void print_what_ifs(std::ostream& out, const cli::Terminal& terminal, const Diag
 void print_evidence(std::ostream& out, const cli::Terminal& terminal, const Verdict& verdict) {
   cli::Table table({{"evidence"}, {"value", Align::Right}, {"from"}});
   for (const Evidence& each : verdict.evidence) {
-    table.add({each.what, each.value ? quantity_text(*each.value, each.unit) : "", each.from});
+    table.add(
+        {each.what, each.value ? math::quantity_text(*each.value, each.unit) : "", each.from});
   }
   print_below(out, terminal, table);
 }
@@ -189,8 +191,9 @@ void print_ceilings(std::ostream& out, const cli::Terminal& terminal,
                               : each.device.empty() ? each.from
                                                     : each.device + " of " + each.from;
     const auto share = each.share_percent();
-    table.add({each.probe + ": " + each.what, where, quantity_text(each.probe_value, each.unit),
-               each.job_value ? quantity_text(*each.job_value, each.unit) : "",
+    table.add({each.probe + ": " + each.what, where,
+               math::quantity_text(each.probe_value, each.unit),
+               each.job_value ? math::quantity_text(*each.job_value, each.unit) : "",
                share ? fmt::format("{:.0f} %", *share) : "", std::string(label_of(each.support)),
                each.source});
   }
@@ -218,7 +221,7 @@ void print_given(std::ostream& out, const cli::Terminal& terminal,
   const auto figure = [](std::optional<double> value, const std::string& unit) {
     return !value           ? std::string()
            : unit == "rank" ? fmt::format("rank {:.0f}", *value)
-                            : quantity_text(*value, unit);
+                            : math::quantity_text(*value, unit);
   };
   for (const GivenClaim& each : given) {
     table.add({each.tool, figure(each.theirs, each.unit), figure(each.ours, each.unit),
@@ -367,19 +370,6 @@ void print_page(std::ostream& out, const cli::Terminal& terminal, const Diagnosi
   print_line(out, terminal, "confidence", confidence_text(diagnosis), record::shell_line(more));
 }
 
-std::string number_text(double value) {
-  constexpr double kWhole = 100;
-  constexpr double kTenths = 10;
-  constexpr double kHundredths = 0.1;
-  const double size = std::abs(value);
-  if (size >= kWhole || value == std::round(value)) {
-    return fmt::format("{:.0f}", value);
-  }
-  return size >= kTenths       ? fmt::format("{:.1f}", value)
-         : size >= kHundredths ? fmt::format("{:.2f}", value)
-                               : fmt::format("{:.2g}", value);
-}
-
 std::string part_text(double ms, double whole_ms) {
   constexpr double kTenthsFrom = 10;
   const bool is_long = whole_ms >= kShownInSecondsMs;
@@ -391,27 +381,8 @@ std::string whole_text(double whole_ms) {
   return part_text(whole_ms, whole_ms) + (whole_ms >= kShownInSecondsMs ? " s" : " ms");
 }
 
-std::string quantity_text(double value, const std::string& unit) {
-  if (unit == "ms") {
-    return math::format_ms(value);
-  }
-  if (unit == "bytes") {
-    return math::format_bytes(value);
-  }
-  if (unit == "mbps" || unit == "Mb/s") {
-    return math::format_rate(value * math::kMega);
-  }
-  if (unit == "percent") {
-    return number_text(value) + " %";
-  }
-  if (unit == "us") {
-    return math::format_ms(value / 1e3);
-  }
-  return unit.empty() ? number_text(value) : number_text(value) + " " + unit;
-}
-
 std::string evidence_text(const Evidence& evidence) {
-  return evidence.value ? evidence.what + " " + quantity_text(*evidence.value, evidence.unit)
+  return evidence.value ? evidence.what + " " + math::quantity_text(*evidence.value, evidence.unit)
                         : evidence.what;
 }
 

@@ -9,11 +9,11 @@
 #include <cmath>
 
 #include "analysis/commands/commands.h"
-#include "analysis/commands/diagnose.h"
 #include "analysis/commands/history_look.h"
 #include "base/cli/output.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/math/quantity.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -45,7 +45,7 @@ void print_series(const cli::Context& context, const std::vector<history::Measur
   for (const history::MeasuredSeries& series : all) {
     table.add({cli::printable(history::text_of(series.series.subject)),
                cli::printable(series.series.metric), fmt::format("{}", series.points.size()),
-               cli::printable(quantity_text(series.points.back().value, series.series.unit)),
+               cli::printable(math::quantity_text(series.points.back().value, series.series.unit)),
                sparkline(series.points, kBarsShown), cli::printable(series.series.setting)});
   }
   table.print(context.out, context.out_terminal);

@@ -6,12 +6,12 @@
 
 #include "analysis/commands/history.h"
 #include "analysis/commands/history_look.h"
-#include "analysis/commands/history_text.h"
 #include "base/cli/output.h"
 #include "base/cli/text.h"
 #include "base/net/http.h"
 #include "base/sys/clock.h"
 #include "base/sys/file.h"
+#include "base/trends/finding_text.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -31,15 +31,15 @@ class Reported {
     return reported;
   }
 
-  bool has(const HistoryFinding& finding) const {
+  bool has(const trends::HistoryFinding& finding) const {
     return ("\n" + lines_).contains("\n" + line_of(finding));
   }
 
-  Result<> add(const std::vector<HistoryFinding>& findings) {
+  Result<> add(const std::vector<trends::HistoryFinding>& findings) {
     if (file_.empty() || findings.empty()) {
       return {};
     }
-    for (const HistoryFinding& finding : findings) {
+    for (const trends::HistoryFinding& finding : findings) {
       lines_ += line_of(finding);
     }
     TRY(const std::unique_ptr<cli::Output> file, cli::open_file(file_));
@@ -53,9 +53,9 @@ class Reported {
   explicit Reported(std::string file) : file_(std::move(file)) {}
 
   // The moment becomes more exact while more points come: the day tells findings apart.
-  static std::string line_of(const HistoryFinding& finding) {
+  static std::string line_of(const trends::HistoryFinding& finding) {
     constexpr std::size_t kDay = 10;  // letters
-    const SeriesChange& first = finding.changes.front();
+    const trends::SeriesChange& first = finding.changes.front();
     return cli::printable(
                fmt::format("{} {} {}", sys::rfc3339(first.change.first_bad_ns).substr(0, kDay),
                            history::text_of(first.series.subject), first.series.metric)) +
@@ -67,15 +67,15 @@ class Reported {
 };
 
 // What Alertmanager takes at /api/v2/alerts.
-cli::Json alerts_of(const std::vector<HistoryFinding>& findings) {
+cli::Json alerts_of(const std::vector<trends::HistoryFinding>& findings) {
   cli::Json alerts = cli::Json::array();
-  for (const HistoryFinding& finding : findings) {
-    const SeriesChange& first = finding.changes.front();
+  for (const trends::HistoryFinding& finding : findings) {
+    const trends::SeriesChange& first = finding.changes.front();
     alerts.push_back({{"labels",
                        {{"alertname", "ChokepointSlower"},
                         {"subject", history::text_of(first.series.subject)},
                         {"metric", first.series.metric}}},
-                      {"annotations", {{"summary", headline_of(finding)}}},
+                      {"annotations", {{"summary", trends::headline_of(finding)}}},
                       {"startsAt", sys::rfc3339(first.change.first_bad_ns)}});
   }
   return alerts;
@@ -110,7 +110,7 @@ class HistoryCheckCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& context) override {
     TRY(Reported reported, Reported::read(reported_));
     TRY(Looked looked, look(flags_, context));
-    std::erase_if(looked.findings, [&](const HistoryFinding& finding) {
+    std::erase_if(looked.findings, [&](const trends::HistoryFinding& finding) {
       return !finding.is_worse || reported.has(finding);
     });
     if (context.json) {

@@ -8,19 +8,19 @@
 #include <memory>
 
 #include "analysis/commands/history.h"
-#include "analysis/commands/history_text.h"
 #include "base/cli/text.h"
 #include "base/history/server_url.h"
 #include "base/json/codec.h"
 #include "base/math/units.h"
+#include "base/trends/finding_text.h"
 
 namespace chokepoint::analysis {
 namespace {
 
-ShownFinding shown(const HistoryFinding& finding) {
-  ShownFinding document{.sentence = headline_of(finding), .is_worse = finding.is_worse};
-  for (const SeriesChange& each : finding.changes) {
-    const LevelChange& change = each.change;
+ShownFinding shown(const trends::HistoryFinding& finding) {
+  ShownFinding document{.sentence = trends::headline_of(finding), .is_worse = finding.is_worse};
+  for (const trends::SeriesChange& each : finding.changes) {
+    const trends::LevelChange& change = each.change;
     document.changes.push_back({.subject = history::text_of(each.series.subject),
                                 .metric = each.series.metric,
                                 .setting = each.series.setting,
@@ -36,7 +36,7 @@ ShownFinding shown(const HistoryFinding& finding) {
                                 .source_before = each.source_before,
                                 .source_after = each.source_after});
   }
-  for (const FactLink& link : finding.settings) {
+  for (const trends::FactLink& link : finding.settings) {
     document.settings.push_back({.host = finding.host,
                                  .name = link.fact,
                                  .before = link.old_value,
@@ -85,7 +85,7 @@ Result<Looked> look(const LookFlags& flags, const cli::Context& context) {
   TRY(const std::vector<history::StateSpan> states, store->states());
   const std::int64_t now_ns = context.clock.wall_ns();
   looked.since_ns = now_ns - flags.since.count();
-  looked.findings = changed_since(looked.series, states, looked.since_ns, now_ns);
+  looked.findings = trends::changed_since(looked.series, states, looked.since_ns, now_ns);
   return looked;
 }
 
@@ -95,10 +95,12 @@ cli::Json full_document(const cli::Context& context, const Looked& looked) {
   return document;
 }
 
-void print_findings(const cli::Context& context, const std::vector<HistoryFinding>& findings) {
-  for (const HistoryFinding& finding : findings) {
-    fmt::print(context.out, "{}",
-               cli::wrapped(cli::printable(headline_of(finding)), context.out_terminal.width, 2));
+void print_findings(const cli::Context& context,
+                    const std::vector<trends::HistoryFinding>& findings) {
+  for (const trends::HistoryFinding& finding : findings) {
+    fmt::print(
+        context.out, "{}",
+        cli::wrapped(cli::printable(trends::headline_of(finding)), context.out_terminal.width, 2));
   }
 }
 

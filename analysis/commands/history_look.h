@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/history/lately.h"
 #include "base/cli/context.h"
 #include "base/cli/flags.h"
 #include "base/cli/output.h"
 #include "base/history/place.h"
+#include "base/trends/lately.h"
 
 namespace chokepoint::analysis {
 
@@ -24,7 +24,7 @@ struct Looked {
   std::string place = {};
   std::int64_t since_ns = 0;
   std::vector<history::MeasuredSeries> series = {};
-  std::vector<HistoryFinding> findings = {};
+  std::vector<trends::HistoryFinding> findings = {};
 };
 
 struct LookFlags {
@@ -47,6 +47,7 @@ std::size_t rows_in(const std::vector<history::MeasuredSeries>& all);
 
 // The chokepoint.history/1 document, and a line for each finding.
 cli::Json full_document(const cli::Context& context, const Looked& looked);
-void print_findings(const cli::Context& context, const std::vector<HistoryFinding>& findings);
+void print_findings(const cli::Context& context,
+                    const std::vector<trends::HistoryFinding>& findings);
 
 }  // namespace chokepoint::analysis

@@ -15,6 +15,7 @@
 #include "analysis/commands/live.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
+#include "base/math/quantity.h"
 #include "base/math/statistics.h"
 #include "base/math/units.h"
 
@@ -126,7 +127,7 @@ std::string share_text(const std::optional<double>& percent) {
   }
   return *percent <= 0                 ? "0 %"
          : *percent < kMinShownPercent ? "<0.01 %"
-                                       : number_text(*percent) + " %";
+                                       : math::number_text(*percent) + " %";
 }
 
 std::string ms_text(const std::optional<double>& ms) { return ms ? math::format_ms(*ms) : ""; }

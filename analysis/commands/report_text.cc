@@ -9,6 +9,7 @@
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/text_views.h"
 #include "base/cli/text.h"
+#include "base/math/quantity.h"
 #include "base/math/units.h"
 #include "base/sys/clock.h"
 
@@ -37,7 +38,7 @@ constexpr std::size_t kMaxFlows = 20;
 constexpr const char* kUnknown = "–";
 
 std::string or_unknown(const std::optional<double>& value, const std::string& unit) {
-  return value ? quantity_text(*value, unit) : kUnknown;
+  return value ? math::quantity_text(*value, unit) : kUnknown;
 }
 
 template <class T>
@@ -162,7 +163,7 @@ Section probes_of(const Report& report) {
 
 std::string text_of(const NamedValue& each) {
   const auto* number = std::get_if<double>(&each.value);
-  return number != nullptr ? quantity_text(*number, each.unit == "share" ? "" : each.unit)
+  return number != nullptr ? math::quantity_text(*number, each.unit == "share" ? "" : each.unit)
                            : std::get<std::string>(each.value);
 }
 
@@ -195,7 +196,7 @@ std::string retransmitted_text(const FlowLine& flow) {
       sum = sum.value_or(0) + static_cast<double>(*direction.retransmitted_packets);
     }
   }
-  return sum ? number_text(*sum) : kUnknown;
+  return sum ? math::number_text(*sum) : kUnknown;
 }
 
 Section flows_of(const Report& report) {

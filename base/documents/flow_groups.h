@@ -42,9 +42,9 @@ template <>
 struct Fields<documents::SharePercent> {
   using S = documents::SharePercent;
   static constexpr FieldList kList{
-      field("likely", &S::likely, "estimate").between(0, 100),
-      field("low", &S::low, "of the interval of 95 %").between(0, 100),
-      field("high", &S::high, "of the interval of 95 %").between(0, 100)};
+      field("likely", &S::likely, "the estimate").between(0, 100),
+      field("low", &S::low, "lower bound of the 95 % interval").between(0, 100),
+      field("high", &S::high, "upper bound of the 95 % interval").between(0, 100)};
 };
 
 }  // namespace chokepoint

@@ -16,16 +16,16 @@
 #include <ctime>
 #include <string>
 
-#include "analysis/history/change_points.h"
 #include "base/math/statistics.h"
+#include "base/trends/change_points.h"
 #include "tests/bench/history/made_series.h"
 
 namespace chokepoint::bench {
 namespace {
 
-using analysis::HistoryPoint;
-using analysis::LevelChange;
-using analysis::SeriesChanges;
+using trends::HistoryPoint;
+using trends::LevelChange;
+using trends::SeriesChanges;
 
 // Where a fixed threshold sees changes: the median of three points off that of the first twenty.
 std::optional<std::size_t> threshold_alarm(std::span<const HistoryPoint> points) {
@@ -150,7 +150,7 @@ void measure_changes(std::uint64_t seed, int count, std::FILE* file) {
   for (int i = 0; i < count; ++i) {
     const auto points = static_cast<std::size_t>(chance.log_uniform(10, 1001));
     const MadeSeries series = made_series(chance, {.points = points, .has_change = i % 2 == 1});
-    const SeriesChanges found = *analysis::find_changes(series.points);
+    const SeriesChanges found = *trends::find_changes(series.points);
     if (file != nullptr) {
       write_series(file, series);
     }
@@ -184,7 +184,7 @@ void measure_healthy(std::uint64_t seed, int months) {
   const std::clock_t began = std::clock();
   for (int i = 0; i < months; ++i) {
     const MadeSeries series = made_series(chance, {.points = kMonth, .is_hourly = true});
-    const SeriesChanges found = *analysis::find_changes(series.points);
+    const SeriesChanges found = *trends::find_changes(series.points);
     alarms += found.changes.empty() ? 0 : 1;
     threshold_alarms += threshold_alarm(series.points) ? 1 : 0;
   }

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "analysis/history/change_points.h"
+#include "base/trends/change_points.h"
 
 namespace chokepoint::bench {
 
@@ -27,7 +27,7 @@ class SeriesChance {
 };
 
 struct MadeSeries {
-  std::vector<analysis::HistoryPoint> points;
+  std::vector<trends::HistoryPoint> points;
   std::optional<std::size_t> change_at;  // the first point at the new level
   double change = 0;                     // relative
   double noise = 0;                      // standard deviation of one point, relative

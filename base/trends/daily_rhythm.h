@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 
 // Do points come several a day? Others cannot show a rhythm.
 bool has_times_of_day(std::span<const std::int64_t> times_ns);
@@ -24,4 +24,4 @@ std::optional<double> change_at_same_hours(std::span<const std::int64_t> times_n
                                            std::span<const double> values, std::size_t k,
                                            std::size_t min_points);
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

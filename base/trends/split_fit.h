@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 
 struct SplitFit {
   double before = 0;  // the levels: means of what lies near the medians
@@ -48,4 +48,4 @@ struct SplitRange {
 SplitRange split_range(std::span<const std::int64_t> times_ns, std::span<const double> values,
                        const SplitFit& fit, std::size_t from, std::size_t to);
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

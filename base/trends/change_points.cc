@@ -1,4 +1,4 @@
-#include "analysis/history/change_points.h"
+#include "base/trends/change_points.h"
 
 #include <algorithm>
 #include <array>
@@ -7,12 +7,12 @@
 
 #include <boost/math/distributions/students_t.hpp>
 
-#include "analysis/history/daily_rhythm.h"
-#include "analysis/history/energy_split.h"
-#include "analysis/history/split_fit.h"
 #include "base/math/statistics.h"
+#include "base/trends/daily_rhythm.h"
+#include "base/trends/energy_split.h"
+#include "base/trends/split_fit.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 constexpr std::size_t kRefined = 24;      // points of a new level during which its start may move
@@ -385,4 +385,4 @@ Result<SeriesChanges> find_changes(std::span<const HistoryPoint> points, const C
   return tracker.found();
 }
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -1,11 +1,11 @@
-#include "analysis/history/energy_split.h"
+#include "base/trends/energy_split.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 // By the definition: n³ steps.
@@ -48,4 +48,4 @@ TEST(EnergySplitTest, HasNoneForFewValues) {
 }
 
 }  // namespace
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

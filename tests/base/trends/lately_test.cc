@@ -1,11 +1,11 @@
-#include "analysis/history/lately.h"
+#include "base/trends/lately.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/commands/history_text.h"
+#include "base/trends/finding_text.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 using testing::HasSubstr;
@@ -114,4 +114,4 @@ TEST(Lately, WhatWasNotReadForAWhileIsNoChange) {
 }
 
 }  // namespace
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -1,4 +1,4 @@
-#include "analysis/history/peers.h"
+#include "base/trends/peers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "base/math/significance.h"
 #include "base/math/statistics.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 constexpr std::size_t kLeastPeers = 4;
@@ -109,4 +109,4 @@ std::vector<UnusualPeer> unusual_peers(std::span<const PeerValue> peers, const P
   return result;
 }
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -1,15 +1,15 @@
-#include "analysis/commands/history_text.h"
+#include "base/trends/finding_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "analysis/commands/diagnose.h"
 #include "base/documents/main_figures.h"
+#include "base/math/quantity.h"
 #include "base/math/units.h"
 #include "base/sys/clock.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 std::string metric_name(const std::string& metric) {
@@ -32,10 +32,10 @@ std::string change_text(const SeriesChange& change) {
   const std::string& unit = change.series.unit;
   const std::string percent =
       level.relative ? fmt::format(" ({:+.0f} %)", math::kPercent * *level.relative) : "";
-  return fmt::format("{}: {} {} → {}{} since {}", history::text_of(change.series.subject),
-                     metric_name(change.series.metric), quantity_text(level.before.median, unit),
-                     quantity_text(level.after.median, unit), percent,
-                     minute_text(level.first_bad_ns));
+  return fmt::format(
+      "{}: {} {} → {}{} since {}", history::text_of(change.series.subject),
+      metric_name(change.series.metric), math::quantity_text(level.before.median, unit),
+      math::quantity_text(level.after.median, unit), percent, minute_text(level.first_bad_ns));
 }
 
 std::string settings_text(const HistoryFinding& finding) {
@@ -69,4 +69,4 @@ std::string headline_of(const HistoryFinding& finding) {
          fmt::format("; p {:.2g}", first.change.p);
 }
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "analysis/history/change_points.h"
-#include "analysis/history/joined.h"
-#include "analysis/history/which_fact.h"
 #include "base/history/store.h"
+#include "base/trends/change_points.h"
+#include "base/trends/joined.h"
+#include "base/trends/which_fact.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 
 // Of one series.
 struct SeriesChange {
@@ -44,4 +44,4 @@ std::vector<HistoryFinding> changed_since(std::span<const history::MeasuredSerie
 // Settings that had one value and then another; what was not read for a while is no change.
 std::vector<SettingChange> setting_changes(std::span<const history::StateSpan> states);
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "analysis/history/lately.h"
+#include "base/trends/lately.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 
 // "gpu3 > gpu1: throughput 94.0 Gb/s → 71.0 Gb/s (-24 %) since 2026-05-03 14:10, 6 of 6 paths from
 // gpu3, none elsewhere; on gpu3 meanwhile: gpu driver 550 → 570; p 0.0004"
 std::string headline_of(const HistoryFinding& finding);
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -20,7 +20,7 @@
 #include "base/math/significance.h"
 #include "base/sys/error.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 
 // What one run or probe left: a figure, and of how many values it was made.
 struct HistoryPoint {
@@ -104,4 +104,4 @@ class ChangeTracker {
 Result<SeriesChanges> find_changes(std::span<const HistoryPoint> points,
                                    const ChangeRules& rules = {});
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -1,4 +1,4 @@
-#include "analysis/history/daily_rhythm.h"
+#include "base/trends/daily_rhythm.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "base/math/statistics.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 constexpr std::int64_t kDayNs = 86'400'000'000'000;
@@ -117,4 +117,4 @@ std::optional<double> change_at_same_hours(std::span<const std::int64_t> times_n
   return differences.size() < min_points ? std::nullopt : math::median(differences);
 }
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -1,4 +1,4 @@
-#include "analysis/history/lately.h"
+#include "base/trends/lately.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "base/documents/main_figures.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 using documents::Better;
@@ -172,4 +172,4 @@ std::vector<HistoryFinding> changed_since(std::span<const history::MeasuredSerie
   return found;
 }
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

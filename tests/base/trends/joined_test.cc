@@ -1,9 +1,9 @@
-#include "analysis/history/joined.h"
+#include "base/trends/joined.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 using testing::IsEmpty;
@@ -115,4 +115,4 @@ TEST(JoinFindingsTest, SeveralFiguresOfOneSubjectAreOneGroup) {
 }
 
 }  // namespace
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

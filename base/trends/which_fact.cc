@@ -1,10 +1,10 @@
-#include "analysis/history/which_fact.h"
+#include "base/trends/which_fact.h"
 
 #include <algorithm>
 #include <set>
 #include <tuple>
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 bool may_be_together(const TimeBetween& one, const TimeBetween& other) {
@@ -73,4 +73,4 @@ std::vector<FactLink> which_fact(const EffectOnHost& asked, std::span<const Effe
   return links;
 }
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -1,4 +1,4 @@
-#include "analysis/history/split_fit.h"
+#include "base/trends/split_fit.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 #include "base/math/statistics.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 // Huber's: of normal values a mean of what is cut at 1.5 deviations is nearly as good as the mean.
@@ -308,4 +308,4 @@ SplitRange split_range(std::span<const std::int64_t> times_ns, std::span<const d
   return range;
 }
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/history/which_fact.h"
 #include "base/history/row.h"
+#include "base/trends/which_fact.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 
 using history::Subject;
 using history::SubjectKind;
@@ -53,4 +53,4 @@ std::vector<JoinedFindings> join_findings(std::span<const ChangeFinding> finding
 // "6 of 6 paths from gpu3, none elsewhere"; of a single subject its name.
 std::string sentence_of(const JoinedFindings& joined, std::span<const ChangeFinding> findings);
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

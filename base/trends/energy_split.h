@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 
 // Of every split into [0, k) and [k, n): the energy distance of both parts times nm / (n + m), by
 // k. 0 where a part has no two values. Takes n² steps.
 std::vector<double> split_energies(std::span<const double> values);
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -1,4 +1,4 @@
-#include "analysis/history/joined.h"
+#include "base/trends/joined.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 constexpr double kLeastCoverage = 0.75;  // of a place's subjects, so that the place is at fault
@@ -267,4 +267,4 @@ std::string sentence_of(const JoinedFindings& joined, std::span<const ChangeFind
   return what;
 }
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -1,6 +1,6 @@
 // Series made by hand, whose changes are known. How often changes are found in noise, and how often
 // ones that are none: scripts/bench history.
-#include "analysis/history/change_points.h"
+#include "base/trends/change_points.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/history/split_fit.h"
+#include "base/trends/split_fit.h"
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 using testing::ElementsAre;
@@ -236,4 +236,4 @@ TEST(SplitFitTest, SpikesGoAndEdgesStay) {
 }
 
 }  // namespace
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 
 struct PeerValue {
   double value = 0;
@@ -32,4 +32,4 @@ struct UnusualPeer {
 std::vector<UnusualPeer> unusual_peers(std::span<const PeerValue> peers,
                                        const PeerRules& rules = {});
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -1,8 +1,8 @@
-#include "analysis/history/energy_split.h"
+#include "base/trends/energy_split.h"
 
 #include <cmath>
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 
 std::vector<double> split_energies(std::span<const double> values) {
   const std::size_t count = values.size();
@@ -41,4 +41,4 @@ std::vector<double> split_energies(std::span<const double> values) {
   return energies;
 }
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

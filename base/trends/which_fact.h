@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 
 // A moment between two readings: after the first, and not after the second.
 struct TimeBetween {
@@ -52,4 +52,4 @@ struct FactLink {
 std::vector<FactLink> which_fact(const EffectOnHost& asked, std::span<const EffectOnHost> effects,
                                  std::span<const SettingChange> changes);
 
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

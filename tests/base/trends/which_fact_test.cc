@@ -1,9 +1,9 @@
-#include "analysis/history/which_fact.h"
+#include "base/trends/which_fact.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 using testing::IsEmpty;
@@ -67,4 +67,4 @@ TEST(WhichFactTest, WhatChangesAllTheTimeComesLast) {
 }
 
 }  // namespace
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends

@@ -1,4 +1,4 @@
-#include "analysis/history/peers.h"
+#include "base/trends/peers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-namespace chokepoint::analysis {
+namespace chokepoint::trends {
 namespace {
 
 using testing::IsEmpty;
@@ -91,4 +91,4 @@ TEST_P(AlikeHostsTest, RarelyHaveAnUnusualOne) {
 INSTANTIATE_TEST_SUITE_P(Hosts, AlikeHostsTest, testing::Values(4, 5, 7, 8, 16, 64));
 
 }  // namespace
-}  // namespace chokepoint::analysis
+}  // namespace chokepoint::trends
