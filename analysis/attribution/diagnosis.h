@@ -14,6 +14,7 @@
 #include "analysis/load/run_summary.h"
 #include "analysis/replay/critical_path.h"
 #include "base/record/samples.h"
+#include "base/trends/standing_text.h"
 
 namespace chokepoint::analysis {
 
@@ -155,6 +156,8 @@ struct Diagnosis {
   std::map<std::string, std::string> labels = {};
   std::vector<std::string> nodes = {};
   StepTimes steps = {};
+  // Against earlier runs of this job; empty where a history has none.
+  std::optional<trends::ShownStanding> standing = {};
   std::optional<Accounting> accounting = {};  // empty without steps
   // Half the width of the 95 % interval of each account's mean, by how the steps differ; what the
   // model of a step is wrong by is not in it.

@@ -127,26 +127,25 @@ struct Runs {
 };
 
 Result<std::vector<ComparedRun>> read_place(const RunFolder& place, bool is_of_probes,
-                                            const std::string& samples_label,
-                                            const DiagnoseOptions& judging) {
+                                            const RunReading& reading,
+                                            const cli::Context& context) {
   if (is_of_probes) {
     return read_probes(place);
   }
-  TRY(ComparedRun run, read_run(place, samples_label, judging));
+  TRY(ComparedRun run, read_run(place, reading, context));
   return std::vector{std::move(run)};
 }
 
 // One that cannot be read does not hide the others.
 Result<Runs> read_all(cli::Context& context, const std::vector<std::string>& arguments,
-                      const std::string& samples_label, const DiagnoseOptions& judging) {
+                      const RunReading& reading) {
   TRY(const ComparedPlaces sources, compared_places(arguments));
   Runs runs;
   cli::Progress progress(context, "reading", sources.places.size());
   for (std::size_t at = 0; at < sources.places.size(); ++at) {
     const RunFolder& place = sources.places[at];
     progress.update(at, cli::printable(place.path));
-    Result<std::vector<ComparedRun>> read =
-        read_place(place, sources.are_probes, samples_label, judging);
+    Result<std::vector<ComparedRun>> read = read_place(place, sources.are_probes, reading, context);
     if (read) {
       std::ranges::move(*read, std::back_inserter(runs.read));
     } else {
@@ -206,11 +205,10 @@ class CompareCommand final : public cli::Command {
   std::string sort_;
   bool is_reversed_ = false;
   double least_percent_ = 1;
-  std::string samples_label_ = "samples_per_step";
   std::string format_;
   std::string file_;
   bool exit_code_ = false;
-  DiagnoseOptions judging_;
+  RunReading reading_;
 };
 
 cli::Summary CompareCommand::summary() const {
@@ -252,7 +250,7 @@ void CompareCommand::define(cli::Flags& flags) {
           "metric", &metric_, "FIGURE",
           "figure to test for differences; default: throughput if all runs have it, else the step")
       .percent("least", &least_percent_, "never mark differences below this")
-      .option("samples-label", &samples_label_, "KEY",
+      .option("samples-label", &reading_.samples_label, "KEY",
               "label with the number of samples per step of the job")
       .toggle("exit-code", &exit_code_,
               "exit code 3 if a row is significantly worse; 1 if one could not be tested")
@@ -264,7 +262,8 @@ void CompareCommand::define(cli::Flags& flags) {
       .choice("format", &format_, {"text", "markdown", "csv", "html"},
               "output format; default: from the file's extension")
       .option("output,o", &file_, "FILE", "output file; '-' is standard output");
-  define_judging(flags, judging_);
+  define_judging(flags, reading_.judging);
+  history::define_to_read(flags, reading_.history);
 }
 
 Result<CompareOptions> CompareCommand::options(std::vector<std::string>& folders) const {
@@ -288,11 +287,11 @@ Result<CompareOptions> CompareCommand::options(std::vector<std::string>& folders
 Result<Shown> CompareCommand::shown(cli::Context& context) const {
   const std::vector<std::string> columns = split(show_);
   TRY(check_columns(columns));
-  TRY(check_judging(judging_));
+  TRY(check_judging(reading_.judging));
   TRY(const std::optional<Figure> bars, figure_named("--bars", bars_));
   std::vector<std::string> folders = folders_;
   TRY(const CompareOptions options, this->options(folders));
-  TRY(Runs runs, read_all(context, folders, samples_label_, judging_));
+  TRY(Runs runs, read_all(context, folders, reading_));
   if (runs.read.empty()) {
     return fail(
         ErrorKind::NotFound, "", cli::printable(folders.front()), "no run could be read",

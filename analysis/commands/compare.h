@@ -16,6 +16,7 @@
 #include "analysis/compare/comparison.h"
 #include "base/cli/context.h"
 #include "base/cli/output.h"
+#include "base/history/place.h"
 #include "base/sys/error.h"
 
 namespace chokepoint::analysis {
@@ -36,8 +37,16 @@ struct ComparedPlaces {
 // documents are named together.
 Result<ComparedPlaces> compared_places(const std::vector<std::string>& arguments);
 
-Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label,
-                             const DiagnoseOptions& options);
+// How a run is read: judged, and held against earlier runs in the history.
+struct RunReading {
+  std::string samples_label = "samples_per_step";
+  DiagnoseOptions judging = {};
+  history::Flags history = {};
+};
+
+// Its remarks say where its steps differ from those of earlier runs.
+Result<ComparedRun> read_run(const RunFolder& folder, const RunReading& reading,
+                             const cli::Context& context);
 // A document, or all that a record holds.
 Result<std::vector<ComparedRun>> read_probes(const RunFolder& place);
 

@@ -173,7 +173,8 @@ struct Fields<analysis::FactChange> {
   static constexpr FieldList kList{
       field("hosts", &C::hosts, "hosts that have this same difference"),
       field("subject", &C::subject, "kernel, sysctl, nic eth0 …"),
-      field("key", &C::key, "name of the setting; null: the subject itself was added or removed").null_if_empty(),
+      field("key", &C::key, "name of the setting; null: the subject itself was added or removed")
+          .null_if_empty(),
       field("before", &C::before, "value before; null: not known"),
       field("after", &C::after, "value after; null: not known"),
       computed<C>(
@@ -196,13 +197,17 @@ struct Fields<analysis::Difference> {
           "likewise"),
       field("test", &D::test, "statistical test; null: none was possible"),
       field("p", &D::p, "p-value of the test").between(0, 1),
-      field("p_corrected", &D::p_corrected, "p-value corrected for the number of tests").between(0, 1),
-      field("why_no_test", &D::why_no_test, "why there was no test; null where there was one").null_if_empty(),
+      field("p_corrected", &D::p_corrected, "p-value corrected for the number of tests")
+          .between(0, 1),
+      field("why_no_test", &D::why_no_test, "why there was no test; null where there was one")
+          .null_if_empty(),
       field("is_beyond_noise", &D::is_beyond_noise,
             "the test finds a change, and it is at least least_percent"),
       field("is_worse", &D::is_worse,
-            "whether the change is for the worse; null where it is not beyond noise, or where neither direction is better"),
-      field("causes", &D::causes, "accounts that changed together with the step, the largest first"),
+            "whether the change is for the worse; null where it is not beyond noise, or where "
+            "neither direction is better"),
+      field("causes", &D::causes,
+            "accounts that changed together with the step, the largest first"),
       field("host_facts", &D::facts, "settings of the hosts that differ")};
 };
 
@@ -233,19 +238,23 @@ struct Fields<analysis::ShownGroup> {
       field("runs", &G::runs, "numbers of its runs in `runs`, from 0"),
       field("gpus", &G::gpus, "number of GPUs; null: the row's runs differ").at_least(0),
       field("figures", &G::figures, "figures by key; null where no run has one"),
-      field("scaling_reference", &G::scaling_reference, "name of the row whose time is T_1 in the scaling efficiency")
+      field("scaling_reference", &G::scaling_reference,
+            "name of the row whose time is T_1 in the scaling efficiency")
           .null_if_empty(),
-      field("accounting_ms_per_step", &G::accounting, "mean milliseconds of each account; null without steps"),
+      field("accounting_ms_per_step", &G::accounting,
+            "mean milliseconds of each account; null without steps"),
       field("verdict", &G::verdict, "the verdict that most runs have; null for probes"),
       field("is_baseline", &G::is_baseline, "whether another row is compared with this one"),
-      field("difference", &G::difference, "difference from the row's baseline; null where it has none")};
+      field("difference", &G::difference,
+            "difference from the row's baseline; null where it has none")};
 };
 
 template <>
 struct Fields<analysis::ShownSteps> {
   using S = analysis::ShownSteps;
-  static constexpr FieldList kList{field("count", &S::count, "number of steps; null: none were found"),
-                                   field("source", &S::source, "how steps were found")};
+  static constexpr FieldList kList{
+      field("count", &S::count, "number of steps; null: none were found"),
+      field("source", &S::source, "how steps were found")};
 };
 
 template <>
@@ -307,7 +316,8 @@ struct Fields<analysis::ShownComparison> {
       field("least_percent", &C::least_percent, "a smaller change is ignored").at_least(0),
       field("unit", &C::unit, "what a sample is: `samples`, or the label `unit`"),
       field("figures", &C::figures,
-            "all figures of runs, in the table's order; for probes the figures that any document has"),
+            "all figures of runs, in the table's order; for probes the figures that any document "
+            "has"),
       field("groups", &C::groups, "the rows, in order"),
       field("runs", &C::runs, "runs in the order of the rows; for probes documents or trials"),
       field("regressions", &C::regressions,

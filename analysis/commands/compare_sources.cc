@@ -10,6 +10,7 @@
 
 #include "analysis/commands/compare.h"
 #include "analysis/commands/run_files.h"
+#include "analysis/commands/run_history.h"
 #include "analysis/compare/compared_run.h"
 #include "analysis/compare/keys.h"
 #include "analysis/compare/probe_runs.h"
@@ -213,13 +214,18 @@ Result<std::vector<ComparedRun>> read_probes(const RunFolder& place) {
   return runs;
 }
 
-Result<ComparedRun> read_run(const RunFolder& folder, const std::string& samples_label,
-                             const DiagnoseOptions& options) {
-  TRY(DiagnosedRun diagnosed, diagnose_folder(folder.path, options));
+Result<ComparedRun> read_run(const RunFolder& folder, const RunReading& reading,
+                             const cli::Context& context) {
+  TRY(DiagnosedRun diagnosed, diagnose_folder(folder.path, reading.judging));
+  compare_with_earlier(reading.history, context, diagnosed, folder.path);
   ComparedRun run = figures_of({.summary = summarize(diagnosed.records),
                                 .data = diagnosed.run,
                                 .diagnosis = diagnosed.inquiry.diagnosis},
-                               samples_label);
+                               reading.samples_label);
+  const auto& standing = diagnosed.inquiry.diagnosis.standing;
+  if (standing && standing->is_unusual) {
+    run.remarks.push_back("unusual time of a step: " + standing->sentence);
+  }
   run.path = folder.path;
   run.folder = folder.folder;
   return run;

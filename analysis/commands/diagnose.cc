@@ -11,6 +11,7 @@
 #include "analysis/commands/capture_files.h"
 #include "analysis/commands/commands.h"
 #include "analysis/commands/run_files.h"
+#include "analysis/commands/run_history.h"
 #include "base/cli/text.h"
 
 namespace chokepoint::analysis {
@@ -33,6 +34,7 @@ class DiagnoseCommand final : public cli::Command {
   DiagnoseOptions options_;
   ConfirmFlags confirm_;
   GivenFiles given_;
+  history::Flags history_;
   bool all_ = false;
   bool brief_ = false;
   bool exit_code_ = false;
@@ -57,6 +59,8 @@ cli::Summary DiagnoseCommand::summary() const {
           "changes the confidence. For an unknown verdict the tests search for the cause. A job "
           "that still runs is tested only if every node's 'run' had --allow-probes, and within the "
           "share given there.\n\n"
+          "If the history has earlier runs of the same job, the step's time is compared with "
+          "theirs.\n\n"
           "With --with and without DIR no record is used, and the verdict comes from the files of "
           "other tools alone: dumps of a job that hangs, traces of PyTorch's profiler, the table "
           "of a benchmark, the job's output.\n\n"
@@ -97,6 +101,7 @@ void DiagnoseCommand::define(cli::Flags& flags) {
   define_judging(flags, options_);
   define_given(flags, given_);
   define_confirm(flags, confirm_);
+  history::define_to_read(flags, history_);
 }
 
 Result<> DiagnoseCommand::find_run(const cli::Context& context) {
@@ -137,6 +142,9 @@ Result<cli::ExitCode> DiagnoseCommand::run(cli::Context& context) {
   TRY(find_run(context));
   TRY(DiagnosedRun run, diagnosed());
   print_troubles(context, "diagnose", run.troubles);
+  if (!folder_.empty()) {
+    compare_with_earlier(history_, context, run, folder_);
+  }
   bool is_interrupted = false;
   if (confirm_.is_wanted) {
     TRY(is_interrupted, confirm_run(context, folder_, options_, confirm_, run));

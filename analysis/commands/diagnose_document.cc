@@ -23,13 +23,16 @@ struct Fields<analysis::Where> {
       field("to", &W::to, "the node that receives").null_if_empty(),
       field("direction", &W::direction, "both: also from `to` to `from`").null_if_empty(),
       field("mount", &W::mount, "mount point of a file system of `node`").null_if_empty(),
-      field("collective", &W::collective, "the collective that the rank is in, or has not yet reached").null_if_empty(),
+      field("collective", &W::collective,
+            "the collective that the rank is in, or has not yet reached")
+          .null_if_empty(),
       field("interface", &W::interface, "NIC, RDMA port or GPU of `node`").null_if_empty(),
       field("node", &W::node, "the node, where it is no direction, device or rank").null_if_empty(),
       field("rank", &W::rank, "the rank that arrives late or that ended"),
       field("frame", &W::frame, "where the program of `rank` stands, by `run --stacks`")
           .null_if_empty(),
-      field("ranks", &W::ranks, "all ranks concerned, where there are several, with `rank`").null_if_empty()};
+      field("ranks", &W::ranks, "all ranks concerned, where there are several, with `rank`")
+          .null_if_empty()};
 };
 
 template <>
@@ -78,7 +81,8 @@ struct Fields<analysis::GivenClaim> {
       field("tool", &G::tool, "the tool that wrote the file"),
       field("what", &G::what, "what the file reports"),
       field("theirs", &G::theirs, "the figure of the file; null where it is no number"),
-      field("ours", &G::ours, "chokepoint's own figure of the same thing; null where there is none"),
+      field("ours", &G::ours,
+            "chokepoint's own figure of the same thing; null where there is none"),
       field("unit", &G::unit, "of both").null_if_empty(),
       computed<G>(
           "says",
@@ -93,12 +97,14 @@ struct Fields<analysis::GivenClaim> {
 template <>
 struct Fields<analysis::RankFigures> {
   using R = analysis::RankFigures;
-  static constexpr FieldList kList{field("rank", &R::rank, "in the job").at_least(0),
-                                   field("node", &R::node, "on which it ran").null_if_empty(),
-                                   field("computing_ms", &R::computing_ms, "milliseconds of computing in a step"),
-                                   field("waiting_ms", &R::waiting_ms, "milliseconds of waiting for other ranks in a step"),
-                                   field("communicating_ms", &R::communicating_ms,
-                                         "milliseconds of communication in a step that computing does not hide; the three sum to the step")};
+  static constexpr FieldList kList{
+      field("rank", &R::rank, "in the job").at_least(0),
+      field("node", &R::node, "on which it ran").null_if_empty(),
+      field("computing_ms", &R::computing_ms, "milliseconds of computing in a step"),
+      field("waiting_ms", &R::waiting_ms, "milliseconds of waiting for other ranks in a step"),
+      field("communicating_ms", &R::communicating_ms,
+            "milliseconds of communication in a step that computing does not hide; the three sum "
+            "to the step")};
 };
 
 template <>
@@ -130,7 +136,8 @@ struct Fields<analysis::CriticalPath> {
   using C = analysis::CriticalPath;
   static constexpr FieldList kList{
       field("step", &C::step, "number of the step, from 1").at_least(1),
-      field("length_ms", &C::length_ms, "from the last exchange of the step before to the last exchange of this step")
+      field("length_ms", &C::length_ms,
+            "from the last exchange of the step before to the last exchange of this step")
           .at_least(0),
       field("parts", &C::parts, "parts of the step in order of time; they sum to the length")};
 };
@@ -159,15 +166,23 @@ struct Fields<analysis::Verdict> {
       computed<V>(
           "sentence", [](const V& verdict) { return sentence_of(verdict); }, "for people"),
       field("where", &V::where, "where the time is lost: nodes by name; null where not known"),
-      field("lost_ms_per_step", &V::lost_ms_per_step, "milliseconds per step that a change could save").at_least(0),
-      field("lost_low_ms", &V::lost_low_ms, "lower bound of the milliseconds lost, correct in nine of ten verdicts").at_least(0),
-      field("lost_high_ms", &V::lost_high_ms, "upper bound of the milliseconds lost, correct in nine of ten verdicts")
+      field("lost_ms_per_step", &V::lost_ms_per_step,
+            "milliseconds per step that a change could save")
+          .at_least(0),
+      field("lost_low_ms", &V::lost_low_ms,
+            "lower bound of the milliseconds lost, correct in nine of ten verdicts")
+          .at_least(0),
+      field("lost_high_ms", &V::lost_high_ms,
+            "upper bound of the milliseconds lost, correct in nine of ten verdicts")
           .at_least(0),
       field("share_percent", &V::share_percent, "share of the step in percent").between(0, 100),
-      field("confidence", &V::confidence, "probability that the verdict is right, calibrated by many runs").between(0, 1),
+      field("confidence", &V::confidence,
+            "probability that the verdict is right, calibrated by many runs")
+          .between(0, 1),
       field("evidence", &V::evidence, "the most important first"),
       field("disproof", &V::disproof, "what would show that it is wrong").null_if_empty(),
-      field("against", &V::against, "what a probe or another tool reports that contradicts the verdict")
+      field("against", &V::against,
+            "what a probe or another tool reports that contradicts the verdict")
           .null_if_empty(),
       computed<V>("advice", advice, "what to change, the most useful first"),
       computed<V>("commands", commands, "the commands of the advice, ready to type")};
@@ -183,9 +198,14 @@ struct Fields<analysis::Diagnosis> {
       field("nodes", &D::nodes, "that left a record"),
       field("complete", &D::is_complete, "every record has an end"),
       field("steps", &D::steps, "number of all steps recorded"),
-      field("accounting_ms_per_step", &D::accounting, "milliseconds of each account, which sum to the step; null without steps"),
+      field(
+          "standing", &D::standing,
+          "the time of a step compared with earlier runs of this job; null: the history has none"),
+      field("accounting_ms_per_step", &D::accounting,
+            "milliseconds of each account, which sum to the step; null without steps"),
       field("accounting_uncertainty_ms", &D::uncertainty,
-            "half of each account's 95 % interval, computed from how steps differ; null for fewer than three steps"),
+            "half of each account's 95 % interval, computed from how steps differ; null for fewer "
+            "than three steps"),
       field("what_ifs", &D::what_ifs,
             "the run replayed with one account at half; empty where a replay is impossible"),
       field("critical_path", &D::critical_path,
@@ -193,11 +213,14 @@ struct Fields<analysis::Diagnosis> {
       field("verdict", &D::verdict, "the largest part that a change could remove"),
       field("others", &D::others, "the next largest parts, the largest first"),
       field("ranks", &D::ranks, "by rank"),
-      field("ceilings", &D::ceilings, "what probes measured of the paths and devices that the job used"),
+      field("ceilings", &D::ceilings,
+            "what probes measured of the paths and devices that the job used"),
       field("given", &D::given, "what the files of other tools report; see --with"),
       field("plan", &D::plan,
-            "tests that may confirm the verdict; only where the verdict is unknown or --plan was given"),
-      field("confirmation", &D::confirmation, "results of tests that ran after the job to confirm the verdict"),
+            "tests that may confirm the verdict; only where the verdict is unknown or --plan was "
+            "given"),
+      field("confirmation", &D::confirmation,
+            "results of tests that ran after the job to confirm the verdict"),
       field("pause", &D::pause, "why no step ends at present, where that may be intended")
           .null_if_empty(),
       field("missing", &D::missing, "what the data lack, one line each")};

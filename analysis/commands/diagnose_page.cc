@@ -352,6 +352,9 @@ void print_page(std::ostream& out, const cli::Terminal& terminal, const Diagnosi
     print_line(out, terminal, "now", diagnosis.pause);
   }
   print_line(out, terminal, "step", step_text(diagnosis));
+  if (diagnosis.standing) {
+    print_line(out, terminal, "before", diagnosis.standing->sentence);
+  }
   print_line(out, terminal, "why", why_text(diagnosis));
   if (diagnosis.confirmation) {
     print_line(out, terminal, "tested", diagnosis.confirmation->sentence);

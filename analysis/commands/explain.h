@@ -62,7 +62,8 @@ struct Fields<analysis::Topic> {
             "when a check is PASS; null of others, and of checks that are only told where they "
             "fail")
           .null_if_empty(),
-      field("otherwise", &T::otherwise, "what status a check has when it is not PASS; null for the other kinds")
+      field("otherwise", &T::otherwise,
+            "what status a check has when it is not PASS; null for the other kinds")
           .null_if_empty(),
       field("wrong_if", &T::wrong_if,
             "what would show that the verdict is wrong; null where nothing is named")
@@ -71,7 +72,8 @@ struct Fields<analysis::Topic> {
             "by which 'diagnose --confirm' holds a class or a cause, and what speaks for and "
             "against it"),
       field("advice", &T::advice, "what to change"),
-      field("source", &T::source, "a public report of a trap; null for the other kinds").null_if_empty()};
+      field("source", &T::source, "a public report of a trap; null for the other kinds")
+          .null_if_empty()};
 };
 
 template <>

@@ -63,6 +63,7 @@ class HistoryCommand final : public cli::Command {
                 "the last good measurement and the first bad one.\n\n"
                 "With a subject (a host, \"gpu1 > gpu2\", or the beginning of a job's command) it "
                 "shows its figures over time.\n\n"
+                "It also names hosts that differ at present from hosts with the same hardware.\n\n"
                 "'history add' takes runs and documents of earlier times, 'history check' is for "
                 "cron, 'history export' writes CSV, and 'history prune' removes old rows.",
             .examples = {{"chokepoint history", "what changed in the last 30 days"},
@@ -88,7 +89,12 @@ class HistoryCommand final : public cli::Command {
       fmt::print(context.out, "{}", looked.findings.empty() ? "" : "\n");
     }
     print_findings(context, looked.findings);
-    if (looked.findings.empty()) {
+    if (!looked.hosts.empty()) {
+      fmt::print(context.out, "{}unlike hosts with the same hardware\n",
+                 looked.findings.empty() ? "" : "\n");
+      print_hosts(context, looked.hosts);
+    }
+    if (looked.findings.empty() && looked.hosts.empty()) {
       fmt::print(context.out, "nothing changed in {:.0f} days: {} rows of {} series\n",
                  std::chrono::duration<double>(flags_.since) / std::chrono::hours(24),
                  rows_in(looked.series), looked.series.size());

@@ -7,7 +7,7 @@
 #include "analysis/commands/history.h"
 #include "analysis/commands/history_look.h"
 #include "analysis/commands/run_files.h"
-#include "analysis/history/run_rows.h"
+#include "analysis/commands/run_history.h"
 #include "base/cli/text.h"
 #include "base/history/measured.h"
 #include "base/history/server_url.h"
@@ -73,26 +73,8 @@ class Adder {
                                       {.source = fs::absolute(folder).string()})));
       }
     }
-    TRY(const history::Batch batch, batch_of_run(folder, records));
-    return take(batch);
-  }
-
-  static Result<history::Batch> batch_of_run(const fs::path& folder, const record::Run& records) {
-    std::int64_t began_ns = 0;
-    std::string program;
-    for (const record::Reader& node : records.nodes) {
-      for (const record::Session& session : node.sessions()) {
-        began_ns =
-            began_ns == 0 ? session.start_wall_ns : std::min(began_ns, session.start_wall_ns);
-        program = session.program;
-      }
-    }
     TRY(const DiagnosedRun diagnosed, diagnose_unconfirmed(folder, {}));
-    return rows_of({.run = diagnosed.run,
-                    .diagnosis = diagnosed.inquiry.diagnosis,
-                    .folder = fs::absolute(folder).string(),
-                    .program = program,
-                    .began_wall_ns = began_ns});
+    return take(rows_of_run(diagnosed, folder));
   }
 
   history::Store& store_;

@@ -46,12 +46,32 @@ ShownFinding shown(const trends::HistoryFinding& finding) {
   return document;
 }
 
+ShownHost shown(const trends::UnusualHost& host) {
+  return {.sentence = trends::sentence_of(host),
+          .host = host.host,
+          .what = host.what,
+          .metric = host.metric,
+          .setting = host.setting,
+          .unit = host.unit,
+          .value = host.value,
+          .others = host.others,
+          .peers = static_cast<std::int64_t>(host.peers),
+          .percent = host.relative ? std::optional(math::kPercent * *host.relative) : std::nullopt,
+          .p = host.p,
+          .is_worse = host.is_worse};
+}
+
 ShownHistory document_of(const Looked& looked) {
   ShownHistory document{.history = history::shown_place(looked.place),
                         .since = {.ns = looked.since_ns},
                         .series = looked.series.size(),
                         .rows = rows_in(looked.series)};
-  std::ranges::transform(looked.findings, std::back_inserter(document.findings), shown);
+  for (const trends::HistoryFinding& finding : looked.findings) {
+    document.findings.push_back(shown(finding));
+  }
+  for (const trends::UnusualHost& host : looked.hosts) {
+    document.hosts.push_back(shown(host));
+  }
   return document;
 }
 
@@ -86,6 +106,7 @@ Result<Looked> look(const LookFlags& flags, const cli::Context& context) {
   const std::int64_t now_ns = context.clock.wall_ns();
   looked.since_ns = now_ns - flags.since.count();
   looked.findings = trends::changed_since(looked.series, states, looked.since_ns, now_ns);
+  looked.hosts = trends::unusual_hosts(looked.series, states, now_ns);
   return looked;
 }
 
@@ -101,6 +122,14 @@ void print_findings(const cli::Context& context,
     fmt::print(
         context.out, "{}",
         cli::wrapped(cli::printable(trends::headline_of(finding)), context.out_terminal.width, 2));
+  }
+}
+
+void print_hosts(const cli::Context& context, const std::vector<trends::UnusualHost>& hosts) {
+  for (const trends::UnusualHost& host : hosts) {
+    fmt::print(
+        context.out, "{}",
+        cli::wrapped(cli::printable(trends::sentence_of(host)), context.out_terminal.width, 2));
   }
 }
 

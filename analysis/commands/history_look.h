@@ -11,6 +11,7 @@
 #include "base/cli/output.h"
 #include "base/history/place.h"
 #include "base/trends/lately.h"
+#include "base/trends/unusual_hosts.h"
 
 namespace chokepoint::analysis {
 
@@ -25,6 +26,7 @@ struct Looked {
   std::int64_t since_ns = 0;
   std::vector<history::MeasuredSeries> series = {};
   std::vector<trends::HistoryFinding> findings = {};
+  std::vector<trends::UnusualHost> hosts = {};  // at present, beside hosts that are alike
 };
 
 struct LookFlags {
@@ -47,6 +49,7 @@ std::size_t rows_in(const std::vector<history::MeasuredSeries>& all);
 
 // The chokepoint.history/1 document, and a line for each finding.
 cli::Json full_document(const cli::Context& context, const Looked& looked);
+void print_hosts(const cli::Context& context, const std::vector<trends::UnusualHost>& hosts);
 void print_findings(const cli::Context& context,
                     const std::vector<trends::HistoryFinding>& findings);
 

@@ -72,9 +72,9 @@ struct Fields<analysis::Beside> {
 template <>
 struct Fields<analysis::CheckedStep> {
   using S = analysis::CheckedStep;
-  static constexpr FieldList kList{spread(&S::step_ms),
-                                   field("low", &S::low_ms, "lower bound of the prediction").at_least(0),
-                                   field("high", &S::high_ms, "upper bound of the prediction").at_least(0)};
+  static constexpr FieldList kList{
+      spread(&S::step_ms), field("low", &S::low_ms, "lower bound of the prediction").at_least(0),
+      field("high", &S::high_ms, "upper bound of the prediction").at_least(0)};
 };
 
 template <>
@@ -98,7 +98,9 @@ struct Fields<analysis::CheckFigures> {
       field("median_error_percent", &F::median_error_percent,
             "median error of the step time, without sign; null without a run")
           .at_least(0),
-      field("p90_error_percent", &F::p90_error_percent, "the same error, 90 % of the runs have no larger one; null without a run").at_least(0),
+      field("p90_error_percent", &F::p90_error_percent,
+            "the same error, 90 % of the runs have no larger one; null without a run")
+          .at_least(0),
       field("within_percent", &F::within_percent, "share of the runs measured between low and high")
           .between(0, 100)};
 };

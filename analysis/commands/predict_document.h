@@ -220,17 +220,20 @@ struct Fields<analysis::PredictionInputs> {
       field("nics", &I::nics, "NICs of a host").at_least(1),
       field("steps", &I::steps, "steps of the job").at_least(0),
       field("epochs", &I::epochs, "number of epochs that the steps make").at_least(0),
-      field("single_time_s", &I::single_time_s, "seconds of all steps on one processor alone").at_least(0),
+      field("single_time_s", &I::single_time_s, "seconds of all steps on one processor alone")
+          .at_least(0),
       field("measured_step_ms", &I::measured_step_ms, "null: not measured").at_least(0),
       field("compute_ms", &I::compute_ms, "milliseconds of computing in a step").at_least(0),
-      field("overlap", &I::overlap, "share of the communication that computing can hide").between(0, 1),
+      field("overlap", &I::overlap, "share of the communication that computing can hide")
+          .between(0, 1),
       field("request_bytes", &I::request_bytes,
             "bytes of a remote call to each worker; null without remote calls")
           .at_least(0),
       field("answer_bytes", &I::answer_bytes, "bytes of the answer from each worker").at_least(0),
       field("calls", &I::calls, "calls per step to each worker").at_least(0),
       field("at_once", &I::at_once, "number of calls under way at the same time").at_least(0),
-      field("call_ms", &I::call_ms, "milliseconds of a call without data, as measured; null: derived from the round trip")
+      field("call_ms", &I::call_ms,
+            "milliseconds of a call without data, as measured; null: derived from the round trip")
           .at_least(0),
       field("power_w", &I::power_w, "mean power of a rank's GPU").at_least(0),
       field("link_mbps", &I::link_mbps, "10^6 bit/s").at_least(0),
@@ -250,7 +253,8 @@ struct Fields<analysis::PredictionInputs> {
       field("algorithm", &I::algorithm, "of the collective"),
       field("curve", &I::curve, "file with a measured curve").null_if_empty(),
       field("late", &I::late, "share of the lateness of late ranks that remains").between(0, 1),
-      field("rank_order", &I::rank_order, "for each rank, the rank whose place it takes").at_least(0)};
+      field("rank_order", &I::rank_order, "for each rank, the rank whose place it takes")
+          .at_least(0)};
 };
 
 template <>
@@ -283,10 +287,13 @@ struct Fields<analysis::PredictedStep> {
       field("low_ms", &P::low_ms, "lower bound of the step time").at_least(0),
       field("high_ms", &P::high_ms, "upper bound of the step time").at_least(0),
       field("breakdown_ms", &P::breakdown_ms, "parts of a step"),
-      field("method", &P::method, "replay: the run's own graph is replayed; models: formulas alone"),
+      field("method", &P::method,
+            "replay: the run's own graph is replayed; models: formulas alone"),
       field("models_step_ms", &P::models_step_ms, "step time by the models alone").at_least(0),
-      field("total_s", &P::total_s, "seconds of all steps; null: their number is not known").at_least(0),
-      field("speedup", &P::speedup, "speedup over the run, or over one processor alone").at_least(0),
+      field("total_s", &P::total_s, "seconds of all steps; null: their number is not known")
+          .at_least(0),
+      field("speedup", &P::speedup, "speedup over the run, or over one processor alone")
+          .at_least(0),
       field("network", &P::network, "network that the ranks use"),
       field("energy_j_per_step", &P::energy_j_per_step,
             "energy of all GPUs; null: their power is not known")
@@ -298,8 +305,11 @@ struct Fields<analysis::PredictedVolume> {
   using V = analysis::PredictedVolume;
   static constexpr FieldList kList{
       field("step_bytes", &V::step_bytes, "bytes in a step").at_least(0),
-      field("epoch_bytes", &V::epoch_bytes, "bytes in an epoch; null: the number of epochs is not known").at_least(0),
-      field("run_bytes", &V::run_bytes, "bytes in the run; null: the number of steps is not known").at_least(0)};
+      field("epoch_bytes", &V::epoch_bytes,
+            "bytes in an epoch; null: the number of epochs is not known")
+          .at_least(0),
+      field("run_bytes", &V::run_bytes, "bytes in the run; null: the number of steps is not known")
+          .at_least(0)};
 };
 
 template <>
@@ -308,13 +318,17 @@ struct Fields<analysis::PredictedVolumes> {
   static constexpr FieldList kList{
       field("rank", &V::rank, "payload that a rank sends"),
       field("inside_host", &V::inside_host,
-            "payload that the busiest rank sends to others of its host; only where hosts have several ranks")
+            "payload that the busiest rank sends to others of its host; only where hosts have "
+            "several ranks")
           .omitted_if_unknown(),
-      field("host", &V::host, "payload that the busiest host sends to others; only with several hosts")
+      field("host", &V::host,
+            "payload that the busiest host sends to others; only with several hosts")
           .omitted_if_unknown(),
-      field("nic", &V::nic, "payload that each of its NICs sends; only with several NICs").omitted_if_unknown(),
+      field("nic", &V::nic, "payload that each of its NICs sends; only with several NICs")
+          .omitted_if_unknown(),
       field("network_frames", &V::network_frames,
-            "all that all hosts send, with the headers of Ethernet, IP and TCP; only with several hosts")
+            "all that all hosts send, with the headers of Ethernet, IP and TCP; only with several "
+            "hosts")
           .omitted_if_unknown()};
 };
 
@@ -325,7 +339,8 @@ struct Fields<analysis::PredictedGroup> {
       field("kind", &G::kind, "tp, dp or zero1 to zero3, pp"),
       field("ranks", &G::ranks, "ranks of a group").at_least(0),
       field("hosts", &G::hosts, "hosts of the group that is spread over most hosts").at_least(0),
-      field("crosses_network", &G::crosses_network, "whether at least one group is on several hosts"),
+      field("crosses_network", &G::crosses_network,
+            "whether at least one group is on several hosts"),
       field("at_once", &G::at_once,
             "groups, or a pipeline's messages, that the busiest host's NICs serve together")
           .at_least(0),
@@ -335,7 +350,8 @@ struct Fields<analysis::PredictedGroup> {
           .at_least(0),
       field("host_bytes", &G::host_bytes, "sent by the busiest host to others").at_least(0),
       field("network_bytes", &G::network_bytes, "sent by all hosts to others").at_least(0),
-      field("communication_ms", &G::communication_ms, "communication, hidden by computing or not").at_least(0),
+      field("communication_ms", &G::communication_ms, "communication, hidden by computing or not")
+          .at_least(0),
       field("exposed_ms", &G::exposed_ms, "communication that is not hidden").at_least(0)};
 };
 
@@ -343,13 +359,16 @@ template <>
 struct Fields<analysis::PredictedMemory> {
   using M = analysis::PredictedMemory;
   static constexpr FieldList kList{
-      field("weights_bytes", &M::weights_bytes, "weights, and their copies in a shorter type").at_least(0),
+      field("weights_bytes", &M::weights_bytes, "weights, and their copies in a shorter type")
+          .at_least(0),
       field("gradients_bytes", &M::gradients_bytes, "gradients, and DDP's buckets").at_least(0),
       field("optimizer_bytes", &M::optimizer_bytes, "state of the optimizer").at_least(0),
-      field("activations_bytes", &M::activations_bytes, "activations; null: the model's sizes are not known")
+      field("activations_bytes", &M::activations_bytes,
+            "activations; null: the model's sizes are not known")
           .at_least(0),
       field("logits_bytes", &M::logits_bytes, "logits of the last layer").at_least(0),
-      field("total_bytes", &M::total_bytes, "sum, without activations that are unknown").at_least(0),
+      field("total_bytes", &M::total_bytes, "sum, without activations that are unknown")
+          .at_least(0),
       field("fits", &M::fits, "whether the total fits into memory.limit_bytes; null: unknown")};
 };
 
@@ -357,14 +376,16 @@ template <>
 struct Fields<analysis::PredictedSpread> {
   using S = analysis::PredictedSpread;
   static constexpr FieldList kList{
-      spread(&S::memory), field("parallelism", &S::parallelism, "how the job is spread over the ranks")};
+      spread(&S::memory),
+      field("parallelism", &S::parallelism, "how the job is spread over the ranks")};
 };
 
 template <>
 struct Fields<analysis::PredictedMemories> {
   using M = analysis::PredictedMemories;
   static constexpr FieldList kList{
-      spread(&M::memory), field("limit_bytes", &M::limit_bytes, "memory limit as it was given").at_least(0),
+      spread(&M::memory),
+      field("limit_bytes", &M::limit_bytes, "memory limit as it was given").at_least(0),
       field("ways", &M::ways, "the same job spread in other ways; empty without a memory limit")};
 };
 
@@ -382,8 +403,11 @@ struct Fields<analysis::PredictedUpgrade> {
   static constexpr FieldList kList{
       spread(&U::link), field("cost", &U::cost, "cost as it was given").at_least(0),
       field("saved_s", &U::saved_s, "seconds saved per run"),
-      field("cost_per_saved_hour", &U::cost_per_saved_hour, "cost of each hour saved; null: nothing is saved").at_least(0),
-      field("paid_back_after_runs", &U::paid_back_after_runs, "number of runs after which the cost is recovered; null: an hour has no price")
+      field("cost_per_saved_hour", &U::cost_per_saved_hour,
+            "cost of each hour saved; null: nothing is saved")
+          .at_least(0),
+      field("paid_back_after_runs", &U::paid_back_after_runs,
+            "number of runs after which the cost is recovered; null: an hour has no price")
           .at_least(0)};
 };
 
@@ -395,13 +419,16 @@ struct Fields<analysis::ShownPrediction> {
   static constexpr FieldList kList{
       field("inputs", &P::inputs, "what was given, or taken from a run"),
       spread(&P::step),
-      field("sent_bytes_per_step", &P::sent_bytes_per_step, "bytes that a rank sends per step").at_least(0),
-      field("volume", &P::volume, "bytes that are sent; links that the job does not use are left out"),
+      field("sent_bytes_per_step", &P::sent_bytes_per_step, "bytes that a rank sends per step")
+          .at_least(0),
+      field("volume", &P::volume,
+            "bytes that are sent; links that the job does not use are left out"),
       field("groups", &P::groups,
             "where --parallelism names several kinds: those with more than one rank, in the order "
             "in which ranks are counted; else empty"),
       field("memory", &P::memory,
-            "memory of the rank that needs most; null: the model's size is not known, or no figures were given"),
+            "memory of the rank that needs most; null: the model's size is not known, or no "
+            "figures were given"),
       field("explaining_link_mbps", &P::explaining_link_mbps,
             "a link of this rate would explain the measured time")
           .at_least(0),

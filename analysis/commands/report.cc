@@ -13,6 +13,7 @@
 #include "analysis/commands/commands.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/run_files.h"
+#include "analysis/commands/run_history.h"
 #include "analysis/commands/text_views.h"
 #include "analysis/report/report_document.h"
 #include "base/json/codec.h"
@@ -104,6 +105,7 @@ class ReportCommand : public cli::Command {
   std::string format_;
   DiagnoseOptions options_;
   GivenFiles given_;
+  history::Flags history_;
 };
 
 cli::Summary ReportCommand::summary() const {
@@ -146,6 +148,7 @@ void ReportCommand::define(cli::Flags& flags) {
               "output format; without -o, text and markdown go to standard output");
   define_judging(flags, options_);
   define_given(flags, given_);
+  history::define_to_read(flags, history_);
 }
 
 Result<> ReportCommand::check(const cli::Context& context) {
@@ -222,6 +225,9 @@ Result<> ReportCommand::report(cli::Context& context, const std::string& folder)
                               : folder.empty() ? diagnose_files(options_, given_)
                                                : diagnose_folder(folder, options_, given_));
   print_troubles(context, "report", diagnosed.troubles);
+  if (!captured_ && !folder.empty()) {
+    compare_with_earlier(history_, context, diagnosed, folder);
+  }
   const Report report = report_of(diagnosed.records, diagnosed.run, diagnosed.inquiry, options_);
   const bool is_on_screen = output_ == kStandardOutput;
   TRY(const std::string content,

@@ -44,7 +44,8 @@ struct Fields<analysis::ListedRun> {
   static constexpr FieldList kList{
       field("run", &R::path, "folder of the run"),
       field("state", &R::state,
-            "running, cut off (the record has no end), exit N or ended; null: the run could not be read")
+            "running, cut off (the record has no end), exit N or ended; null: the run could not be "
+            "read")
           .null_if_empty(),
       field("nodes", &R::nodes, "number of nodes with a record"),
       field("command", &R::command, "command line of the job").null_if_empty(),

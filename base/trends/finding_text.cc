@@ -12,21 +12,6 @@
 namespace chokepoint::trends {
 namespace {
 
-std::string metric_name(const std::string& metric) {
-  const auto* const found = std::ranges::find_if(
-      documents::kMainFigures,
-      [&](const documents::MainFigure& figure) { return metric == figure.key; });
-  return found == documents::kMainFigures.end() ? metric : found->name;
-}
-
-// "2026-05-03 14:10"
-std::string minute_text(std::int64_t wall_ns) {
-  constexpr std::size_t kMinutes = 16;
-  std::string text = sys::rfc3339(wall_ns).substr(0, kMinutes);
-  std::ranges::replace(text, 'T', ' ');
-  return text;
-}
-
 std::string change_text(const SeriesChange& change) {
   const LevelChange& level = change.change;
   const std::string& unit = change.series.unit;
@@ -57,6 +42,20 @@ std::string settings_text(const HistoryFinding& finding) {
 }
 
 }  // namespace
+
+std::string metric_name(const std::string& metric) {
+  const auto* const found = std::ranges::find_if(
+      documents::kMainFigures,
+      [&](const documents::MainFigure& figure) { return metric == figure.key; });
+  return found == documents::kMainFigures.end() ? metric : found->name;
+}
+
+std::string minute_text(std::int64_t wall_ns) {
+  constexpr std::size_t kMinutes = 16;
+  std::string text = sys::rfc3339(wall_ns).substr(0, kMinutes);
+  std::ranges::replace(text, 'T', ' ');
+  return text;
+}
 
 std::string headline_of(const HistoryFinding& finding) {
   const SeriesChange& first = finding.changes.front();

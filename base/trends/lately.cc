@@ -16,20 +16,6 @@ bool is_worse(const history::Series& series, const LevelChange& change) {
   return series.better == Better::Neither || (more > 0) == (series.better == Better::Less);
 }
 
-std::vector<HistoryPoint> points_of(const history::MeasuredSeries& series, std::int64_t now_ns) {
-  std::vector<HistoryPoint> points;
-  for (const history::Measured& point : series.points) {
-    if (point.wall_ns <= now_ns) {
-      points.push_back(
-          {.t_ns = point.wall_ns,
-           .value = point.value,
-           .spread = point.spread.value_or(0),
-           .count = static_cast<std::uint64_t>(std::max<std::int64_t>(point.count, 0))});
-    }
-  }
-  return points;
-}
-
 std::vector<SeriesChange> changes_in(std::span<const history::MeasuredSeries> all,
                                      std::int64_t since_ns, std::int64_t now_ns) {
   std::vector<SeriesChange> found;
@@ -121,6 +107,20 @@ SeenSettings seen_in(std::span<const history::StateSpan> states) {
 }
 
 }  // namespace
+
+std::vector<HistoryPoint> points_of(const history::MeasuredSeries& series, std::int64_t until_ns) {
+  std::vector<HistoryPoint> points;
+  for (const history::Measured& point : series.points) {
+    if (point.wall_ns <= until_ns) {
+      points.push_back(
+          {.t_ns = point.wall_ns,
+           .value = point.value,
+           .spread = point.spread.value_or(0),
+           .count = static_cast<std::uint64_t>(std::max<std::int64_t>(point.count, 0))});
+    }
+  }
+  return points;
+}
 
 std::vector<SettingChange> setting_changes(std::span<const history::StateSpan> states) {
   std::vector<SettingChange> changes;

@@ -41,6 +41,9 @@ std::vector<HistoryFinding> changed_since(std::span<const history::MeasuredSerie
                                           std::span<const history::StateSpan> states,
                                           std::int64_t since_ns, std::int64_t now_ns);
 
+// A series for change_points.h: its measurements up to that moment.
+std::vector<HistoryPoint> points_of(const history::MeasuredSeries& series, std::int64_t until_ns);
+
 // Settings that had one value and then another; what was not read for a while is no change.
 std::vector<SettingChange> setting_changes(std::span<const history::StateSpan> states);
 

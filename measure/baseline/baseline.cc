@@ -8,12 +8,15 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/cli/text.h"
 #include "base/documents/host_facts.h"
 #include "base/history/measured.h"
 #include "base/host/inventory.h"
 #include "base/host/settings.h"
 #include "base/json/codec.h"
 #include "base/record/writer.h"
+#include "base/trends/earlier.h"
+#include "base/trends/standing_text.h"
 
 namespace chokepoint::baseline {
 namespace {
@@ -51,10 +54,7 @@ bool is_document_wanted(const Flags& baseline, const cli::Context& context) {
          history::place_of(baseline.history, context).has_value();
 }
 
-void remember(const Flags& baseline, const Finding& finding, const cli::Context& context) {
-  if (!history::place_of(baseline.history, context)) {
-    return;
-  }
+history::Batch rows_of(const Flags& baseline, const Finding& finding, const cli::Context& context) {
   history::Batch batch = history::measured_in(
       finding.document, {.source = baseline.folder, .program = context.version});
   if (finding.facts && batch.hosts.empty() && !batch.rows.empty()) {
@@ -62,6 +62,30 @@ void remember(const Flags& baseline, const Finding& finding, const cli::Context&
                            .wall_ns = batch.rows.front().measured.wall_ns,
                            .settings = host::settings_of(*finding.facts)});
   }
+  return batch;
+}
+
+// Of the test's figures those that earlier tests did not have.
+void print_unusual(const Flags& baseline, const history::Batch& batch,
+                   const cli::Context& context) {
+  if (context.json) {
+    return;
+  }
+  const std::vector<trends::Standing> standings =
+      trends::standings_in(baseline.history, context, batch.rows);
+  for (const trends::UnusualPlace& place : trends::unusual_places(standings, trends::kTests)) {
+    fmt::print(
+        context.out, "{}",
+        cli::wrapped("unusual: " + cli::printable(place.sentence), context.out_terminal.width, 2));
+  }
+}
+
+void remember(const Flags& baseline, const Finding& finding, const cli::Context& context) {
+  if (!history::place_of(baseline.history, context)) {
+    return;
+  }
+  const history::Batch batch = rows_of(baseline, finding, context);
+  print_unusual(baseline, batch, context);
   history::remember(baseline.history, batch, context);
 }
 

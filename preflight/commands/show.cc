@@ -7,7 +7,10 @@
 #include "base/cli/output.h"
 #include "base/cli/text.h"
 #include "base/history/measured.h"
+#include "base/json/codec.h"
 #include "base/page/page.h"
+#include "base/trends/earlier.h"
+#include "base/trends/standing_text.h"
 #include "preflight/commands/preflight.h"
 #include "preflight/judge/figure_text.h"
 #include "preflight/judge/judge.h"
@@ -60,6 +63,18 @@ void print_absent(const Measured& measured, const cli::Context& context) {
     if (host.error && !context.quiet) {
       fmt::print(context.err, "{}\n", cli::printable(reason_of(host)));
     }
+  }
+}
+
+constexpr trends::MeasurementName kPreflights{.one = "preflight", .several = "preflights"};
+
+void print_unusual(const std::vector<trends::UnusualPlace>& unusual, const cli::Context& context) {
+  if (!unusual.empty()) {
+    fmt::print(context.out, "\nunlike earlier preflights\n");
+  }
+  for (const trends::UnusualPlace& place : unusual) {
+    fmt::print(context.out, "  {}",
+               cli::wrapped(cli::printable(place.sentence), context.out_terminal.width, 4));
   }
 }
 
@@ -131,7 +146,15 @@ Result<cli::ExitCode> show(const Showing& showing, const Measured& measured,
                            const cli::Context& context) {
   const Judgement judgement =
       judge(measured, showing.limits, showing.before ? &*showing.before : nullptr);
-  const cli::Json document = document_of(context, measured, judgement);
+  cli::Json document = document_of(context, measured, judgement);
+  const history::Batch figures = history::measured_in(
+      document, {.source = showing.keep.empty() ? showing.record.folder : showing.keep,
+                 .program = context.version});
+  const std::vector<trends::UnusualPlace> unusual = trends::unusual_places(
+      trends::standings_in(showing.record.history, context, figures.rows), kPreflights);
+  for (const trends::UnusualPlace& place : unusual) {
+    document["unusual"].push_back(json::to_json(trends::shown(place, kPreflights)));
+  }
   if (context.json) {
     cli::print(context, document);
   } else if (showing.drain_list) {
@@ -140,13 +163,9 @@ Result<cli::ExitCode> show(const Showing& showing, const Measured& measured,
     print_absent(measured, context);
   } else {
     print_page(context, measured, judgement, showing.all);
+    print_unusual(unusual, context);
   }
-  history::remember(
-      showing.record.history,
-      history::measured_in(document,
-                           {.source = showing.keep.empty() ? showing.record.folder : showing.keep,
-                            .program = context.version}),
-      context);
+  history::remember(showing.record.history, figures, context);
   TRY(write(showing, measured, judgement, document, context));
   return exit_code(showing, measured, judgement);
 }

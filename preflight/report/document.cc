@@ -12,6 +12,7 @@
 #include "base/json/codec.h"
 #include "base/json/schema.h"
 #include "base/page/page.h"
+#include "base/trends/standing_text.h"
 #include "preflight/report/figures.h"
 #include "preflight/report/finding_text.h"
 #include "preflight/report/page.h"
@@ -153,6 +154,7 @@ Json document_of(const cli::Context& context, const Measured& measured,
       ExpectedRates(measured).is_by_links() ? "link speeds" : "the fastest way";
   document["pairs"] = json_of_pairs(measured);
   add("troubles", "cuts", "bundles", "collective");
+  document["unusual"] = Json::array();
   return document;
 }
 
@@ -167,7 +169,10 @@ Json document_schema() {
                             {"type", "string"},
                             {"enum", {"link speeds", "the fastest way"}}};
   parts["pairs"] = schema_of_pairs();
-  for (const char* name : {"verdict", "sentence", "checks", "names", "expected_from", "pairs"}) {
+  parts["unusual"] = list_schema("what differs from earlier preflights in the history",
+                                 schema_within<trends::ShownPlace>());
+  for (const char* name :
+       {"verdict", "sentence", "checks", "names", "expected_from", "pairs", "unusual"}) {
     schema["required"].push_back(name);
   }
   return schema;

@@ -530,6 +530,28 @@ export interface Preflight {
       readonly tcp_limit: readonly ("network" | "receive-window" | "send-buffer" | "sender-cpu" | "receiver-cpu" | "application" | null)[] | null;
     };
   };
+  readonly unusual: readonly ({
+    readonly sentence: string;
+    readonly worse: boolean;
+    readonly standings: readonly ({
+      readonly sentence: string;
+      readonly subject: string;
+      readonly metric: string;
+      readonly unit: string | null;
+      readonly value: number;
+      readonly usual: number;
+      readonly earlier: number;
+      readonly percent: number | null;
+      readonly p: number;
+      readonly unusual: boolean;
+      readonly worse: boolean;
+      readonly since: {
+        readonly at: string;
+        readonly source: string | null;
+        readonly count: number;
+      } | null;
+    })[];
+  })[];
 }
 
 export interface Run {
@@ -612,6 +634,24 @@ export interface Diagnosis {
     readonly p99_ms: number | null;
     readonly source: "marks" | "output" | "collectives" | "traffic" | null;
   };
+  readonly standing: {
+    readonly sentence: string;
+    readonly subject: string;
+    readonly metric: string;
+    readonly unit: string | null;
+    readonly value: number;
+    readonly usual: number;
+    readonly earlier: number;
+    readonly percent: number | null;
+    readonly p: number;
+    readonly unusual: boolean;
+    readonly worse: boolean;
+    readonly since: {
+      readonly at: string;
+      readonly source: string | null;
+      readonly count: number;
+    } | null;
+  } | null;
   readonly accounting_ms_per_step: {
     readonly compute: number;
     readonly straggler: number;

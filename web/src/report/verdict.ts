@@ -87,6 +87,14 @@ function tested(diagnosis: Ref<Diagnosis>): Child {
     : h("p", "disproof", h("b", {}, "Tested after the job: "), said(sentence), ".");
 }
 
+// How a step's time stands against earlier runs of the job.
+function before(diagnosis: Ref<Diagnosis>): Child {
+  const sentence = diagnosis.at("standing", "sentence");
+  return sentence.text === null
+    ? null
+    : h("p", "disproof", h("b", {}, "Against earlier runs: "), said(sentence), ".");
+}
+
 function details(verdict: Ref): Child[] {
   return [against(verdict), advice(verdict), evidence(verdict), disproof(verdict)];
 }
@@ -129,6 +137,7 @@ export function verdictSection(report: Ref<Report>): HTMLElement {
         confidence.number === null ? null : meter("confidence", confidence, "share", confidence.number),
       ),
     ),
+    before(diagnosis),
     tested(diagnosis),
     ...details(verdict),
     others.length > 0 ? h("div", "others", h("h3", {}, "Also found"), ...others.map(other)) : null,
