@@ -58,9 +58,9 @@ struct Fields<analysis::Topic> {
       field("under", &T::under,
             "causes of a class, classes of a cause, traps that a check sees, or the check of a "
             "trap"),
-      field("passes", &T::passes,
-            "when a check is PASS; null of others, and of checks that are only told where they "
-            "fail")
+      field(
+          "passes", &T::passes,
+          "when a check is PASS; null of others, and of checks that are only shown where they fail")
           .null_if_empty(),
       field("otherwise", &T::otherwise,
             "what status a check has when it is not PASS; null for the other kinds")
@@ -69,8 +69,8 @@ struct Fields<analysis::Topic> {
             "what would show that the verdict is wrong; null where nothing is named")
           .null_if_empty(),
       field("tests", &T::tests,
-            "by which 'diagnose --confirm' holds a class or a cause, and what speaks for and "
-            "against it"),
+            "by which 'diagnose --confirm' tests a class or a cause, and which results support or "
+            "contradict it"),
       field("advice", &T::advice, "what to change"),
       field("source", &T::source, "a public report of a trap; null for the other kinds")
           .null_if_empty()};

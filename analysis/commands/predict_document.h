@@ -238,7 +238,7 @@ struct Fields<analysis::PredictionInputs> {
       field("power_w", &I::power_w, "mean power of a rank's GPU").at_least(0),
       field("link_mbps", &I::link_mbps, "10^6 bit/s").at_least(0),
       field("intra_link_mbps", &I::intra_link_mbps,
-            "of a rank's link inside its host, 10^6 bit/s one way")
+            "of a rank's link inside its host, 10^6 bit/s in one direction")
           .at_least(0),
       field("throughput_mbps", &I::throughput_mbps,
             "measured over one connection, in place of the link's rate")

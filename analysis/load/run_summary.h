@@ -163,17 +163,17 @@ struct Fields<analysis::ShownVolume> {
   using V = analysis::ShownVolume;
   static constexpr FieldList kList{spread(&V::volume),
                                    field("network_mbps_full_duplex", &V::full_duplex_mbps,
-                                         "both ways together over the duration, 10^6 bit/s")
+                                         "both directions together over the duration, 10^6 bit/s")
                                        .at_least(0)};
 };
 
 template <>
 struct Fields<analysis::ShownRunVolume> {
   using V = analysis::ShownRunVolume;
-  static constexpr FieldList kList{
-      spread(&V::volume),
-      field("network_mbps", &V::network_mbps, "of the node that moved most, both ways, 10^6 bit/s")
-          .at_least(0)};
+  static constexpr FieldList kList{spread(&V::volume),
+                                   field("network_mbps", &V::network_mbps,
+                                         "of the node that moved most, both directions, 10^6 bit/s")
+                                       .at_least(0)};
 };
 
 template <>

@@ -103,8 +103,8 @@ inline constexpr std::array kMainFigures{
                "ms", Better::Less},
     MainFigure{schemas::kLatency, "/loaded_receive_ms/median", "loaded_receive_ms",
                "loaded, from the peer", "ms", Better::Less},
-    MainFigure{schemas::kLatency, "/loaded_both_ms/median", "loaded_both_ms", "loaded, both ways",
-               "ms", Better::Less},
+    MainFigure{schemas::kLatency, "/loaded_both_ms/median", "loaded_both_ms",
+               "loaded, both directions", "ms", Better::Less},
     MainFigure{schemas::kLatency, "/rpm", "rpm", "responsiveness", "RPM", Better::More},
 
     MainFigure{schemas::kPath, "/forward/-/rtt_ms", "last_hop_ms", "to the last hop", "ms",
@@ -130,8 +130,8 @@ inline constexpr std::array kMainFigures{
                "to the last device", "Mb/s", Better::More},
     MainFigure{schemas::kPcie, "/devices/-/device_to_host_mbps", "device_to_host_mbps", "from it",
                "Mb/s", Better::More},
-    MainFigure{schemas::kPcie, "/devices/-/both_ways_mbps", "both_ways_mbps", "both ways", "Mb/s",
-               Better::More},
+    MainFigure{schemas::kPcie, "/devices/-/both_ways_mbps", "both_ways_mbps", "both directions",
+               "Mb/s", Better::More},
 
     MainFigure{schemas::kRdma, "/average_mbps", "throughput_mbps", "throughput", "Mb/s",
                Better::More},

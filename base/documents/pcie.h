@@ -203,7 +203,7 @@ struct Fields<documents::PcieCopies> {
   static constexpr FieldList kList{
       field("host_to_device_mbps", &C::to_gpu_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("device_to_host_mbps", &C::from_gpu_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
-      field("both_ways_mbps", &C::both_mbps, "of both ways together, at the same time")
+      field("both_ways_mbps", &C::both_mbps, "of both directions together, at the same time")
           .between(0, documents::kMaxMbps)};
 };
 
@@ -263,10 +263,11 @@ struct Fields<documents::PcieDevice> {
       field("kind", &D::kind, "kind of device"),
       field("name", &D::name, "all its names, or its address"),
       field("names", &D::names, "of its interfaces and devices; a GPU's model"),
-      field("numa_node", &D::numa_node, "NUMA node of the device").at_least(0),
-      field("link", &D::link, "link of the device itself"),
-      field("hops", &D::hops, "hops from the root port to the device"),
-      field("ceiling_mbps", &D::ceiling_mbps, "that the narrowest link carries one way, 10^6 bit/s")
+      field("numa_node", &D::numa_node, "that it is at").at_least(0),
+      field("link", &D::link, "of the device itself"),
+      field("hops", &D::hops, "from the root port down"),
+      field("ceiling_mbps", &D::ceiling_mbps,
+            "that the narrowest link carries in one direction, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
       field("payload_bytes", &D::payload_bytes, "largest payload of a packet, used to compute `ceiling_mbps`")
           .at_least(0),
@@ -284,7 +285,7 @@ struct Fields<documents::PciePeerCopies> {
   static constexpr FieldList kList{
       field("a_to_b_mbps", &C::there_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("b_to_a_mbps", &C::back_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
-      field("both_ways_mbps", &C::both_mbps, "of both ways together, at the same time")
+      field("both_ways_mbps", &C::both_mbps, "of both directions together, at the same time")
           .between(0, documents::kMaxMbps)};
 };
 

@@ -221,8 +221,8 @@ struct Fields<documents::LatencyOverUdp> {
       within(&U::receive, documents::latency_fields::udp_trips("loaded_receive_ms",
                                                                "under a load from the peer")),
       within(&U::receive, documents::latency_fields::udp_loss("loaded_receive_loss_percent")),
-      within(&U::both, documents::latency_fields::udp_trips("loaded_both_ms",
-                                                            "under a load both ways at once")),
+      within(&U::both, documents::latency_fields::udp_trips(
+                           "loaded_both_ms", "under a load in both directions at once")),
       within(&U::both, documents::latency_fields::udp_loss("loaded_both_loss_percent"))};
 };
 
@@ -257,7 +257,7 @@ struct Fields<documents::ProbeLatency> {
       within(&P::both,
              documents::latency_fields::loaded(
                  "loaded_both_ms",
-                 "round trips over TCP under a load both ways at once; null without one")),
+                 "round trips over TCP under a load in both directions at once; null without one")),
       within(&P::both, documents::latency_fields::bufferbloat("bufferbloat_both_ms")),
       within(&P::both, documents::latency_fields::rpm("rpm_both")),
       within(&P::both, documents::latency_fields::responsiveness("responsiveness_both")),

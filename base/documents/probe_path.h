@@ -277,9 +277,9 @@ struct Fields<documents::PathFamily> {
       field("forward", &F::forward, "the path to the peer"),
       field("reverse", &F::reverse, "the path back"),
       within(&F::symmetry, field("symmetric", &documents::PathSymmetry::symmetric,
-                                 "both ways use the same routers; null: not known")),
-      field("symmetry", &F::symmetry, "how `symmetric` was found"),
-      field("path_mtu_bytes", &F::path_mtu_bytes, "path MTU towards the target")
+                                 "both directions use the same routers; null: not known")),
+      field("symmetry", &F::symmetry, "how that is known"),
+      field("path_mtu_bytes", &F::path_mtu_bytes, "towards the target")
           .between(0, documents::kMaxPacketBytes)};
 };
 
@@ -312,7 +312,7 @@ struct Fields<documents::ProbePath> {
       field("reverse", &P::reverse, "hops from the peer to here; null: not traced"),
       field("reverse_unknown_because", &P::reverse_unknown_because, "why there is no reverse trace")
           .null_if_empty(),
-      field("symmetric", &P::symmetric, "both ways use the same routers; null: not known"),
+      field("symmetric", &P::symmetric, "both directions use the same routers; null: not known"),
       field("path_mtu_bytes", &P::path_mtu_bytes, "the largest packet that passes whole")
           .between(0, documents::kMaxPacketBytes),
       field("families", &P::families, "paths to the peer, by address family"),

@@ -129,7 +129,7 @@ struct Fields<documents::PathsFinding> {
   static constexpr FieldList kList{
       field("kind", &F::kind, "what the flows have more of, or less"),
       field("direction", &F::direction, "send: from this host to the peer"),
-      field("p_value", &F::p_value, "how often flows that are alike look so, at most")
+      field("p_value", &F::p_value, "how often flows that are alike differ so much, at most")
           .between(0, 1),
       field("flows", &F::flows, "flows in this group").between(1, documents::kMaxFlows),
       field("share_percent", &F::share_percent, "share of all flows"),
@@ -154,7 +154,7 @@ struct Fields<documents::PathsFinding> {
           .up_to_items(documents::kMaxFlows),
       field("hop", &F::hop,
             "a router that only flows of the group were seen to pass; null where there is none, "
-            "and of the way back")};
+            "and of the reverse path")};
   static const char* wrong(const F& finding) {
     return finding.direction == documents::Direction::Both ? "send or receive as 'direction'"
                                                            : nullptr;
@@ -196,11 +196,11 @@ template <>
 struct Fields<documents::PathsFlow> {
   using F = documents::PathsFlow;
   static constexpr FieldList kList{
-      field("source_port", &F::source_port, "source port at this host"),
-      field("sent", &F::sent, "packets sent; null with TCP"),
-      field("lost_there", &F::lost_there, "of them, on the way to the peer; null by TCP"),
-      field("answered", &F::answered, "packets answered by the peer; null with TCP"),
-      field("lost_back", &F::lost_back, "answers lost; null with TCP"),
+      field("source_port", &F::source_port, "at this host"),
+      field("sent", &F::sent, "packets; null by TCP"),
+      field("lost_there", &F::lost_there, "of them, on the path to the peer; null by TCP"),
+      field("answered", &F::answered, "by the peer; null by TCP"),
+      field("lost_back", &F::lost_back, "of the answers; null by TCP"),
       field("rtt_ms", &F::rtt_ms,
             "round trips, without the time in the peer; null where none came back")
           .at_least(0),
@@ -232,8 +232,8 @@ struct Fields<documents::ProbePaths> {
             "bytes on the wire, Ethernet header included, no FCS; null with TCP")
           .at_least(1),
       field("rate_mbps", &P::rate_mbps,
-            "bound of all flows together, each way; by TCP of the one that sends, null where there "
-            "was none")
+            "bound of all flows together, in each direction; by TCP of the one that sends, null "
+            "where there was none")
           .at_least(0),
       field("expected", &P::expected, "fault that is to be found with a probability of 99 %; null with TCP"),
       field("duration_s", &P::duration_s, "duration of sending").at_least(0),

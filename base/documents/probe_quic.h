@@ -314,7 +314,7 @@ struct Fields<documents::ProbeQuic> {
       field("peer_library", &P::peer_library,
             "the QUIC library of the peer; null with a peer that is not chokepoint"),
       field("direction", &P::direction, "send: from here to the peer"),
-      field("streams", &P::streams, "each way, all of one connection").at_least(1),
+      field("streams", &P::streams, "in each direction, all of one connection").at_least(1),
       field("interrupted", &P::interrupted, "ended before all was measured"),
       field("congestion_control", &P::congestion_control, "congestion control of the senders"),
       field("window_bytes", &P::window_bytes, "flow control window of a receiver")

@@ -255,7 +255,7 @@ struct Fields<documents::ProbeTcp> {
   static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
       field("direction", &P::direction, "send: from here to the peer"),
-      field("streams", &P::streams, "connections each way").at_least(1),
+      field("streams", &P::streams, "connections in each direction").at_least(1),
       field("interrupted", &P::interrupted, "ended before all was measured"),
       field("zero_copy", &P::zero_copy, "data sent without a copy between program and kernel, where the kernel supports it"),
       spread(&P::by_direction)};

@@ -194,7 +194,8 @@ struct Fields<documents::UdpStream> {
       field("lost_in_receiver_queue", &S::lost_in_receiver_queue, "lost packets that the receiving socket dropped").at_most(kMaxCount),
       field("out_of_order", &S::out_of_order, "packets that arrived after one with a higher number").at_most(kMaxCount),
       field("duplicates", &S::duplicates, "further copies of packets").at_most(kMaxCount),
-      field("beyond_window", &S::beyond_window, "packets too late to tell if they are copies")
+      field("beyond_window", &S::beyond_window,
+            "packets that came too late to know whether they are copies")
           .at_most(kMaxCount),
       field("ignored", &S::ignored, "packets of an earlier run or of another sender").at_most(kMaxCount),
       field("jitter_ms", &S::jitter_ms, "interarrival jitter, RFC 3550")
@@ -267,7 +268,7 @@ struct Fields<documents::ProbeUdp> {
   static constexpr FieldList kList{
       field("peer", &P::peer, "the other end"),
       field("direction", &P::direction, "send: from here to the peer"),
-      field("streams", &P::streams, "flows each way").at_least(1),
+      field("streams", &P::streams, "flows in each direction").at_least(1),
       field("packet_bytes", &P::packet_bytes, "payload of a packet").at_most(documents::kMaxBytes),
       field("asked_mbps", &P::asked_mbps, "requested rate, 10^6 bit/s; null: as fast as the sender can")
           .between(0, documents::kMaxMbps),

@@ -233,9 +233,10 @@ template <>
 struct Fields<documents::RdmaFigures> {
   using F = documents::RdmaFigures;
   static constexpr FieldList kList{
-      field("message_bytes", &F::message_bytes, "size of a message; null for the sum over the sizes of a sweep"),
-      field("iterations", &F::iterations, "messages measured, of all queue pairs and both ways"),
-      field("duration_s", &F::duration_s, "duration of the measurement").between(0, documents::kMaxSeconds),
+      field("message_bytes", &F::message_bytes, "of a message; null above the sizes of a sweep"),
+      field("iterations", &F::iterations,
+            "messages measured, of all queue pairs and in both directions"),
+      field("duration_s", &F::duration_s, "of the measurement").between(0, documents::kMaxSeconds),
       field("average_mbps", &F::average_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("peak_mbps", &F::peak_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("message_rate_per_s", &F::message_rate_per_s, "messages a second").at_least(0),

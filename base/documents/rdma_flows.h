@@ -66,7 +66,7 @@ template <>
 struct Fields<documents::RdmaFlowsFinding> {
   using F = documents::RdmaFlowsFinding;
   static constexpr FieldList kList{
-      field("p_value", &F::p_value, "how often flows that are alike look so, at most")
+      field("p_value", &F::p_value, "how often flows that are alike differ so much, at most")
           .between(0, 1),
       field("flows", &F::flows, "flows in this group").between(1, documents::kMaxRdmaFlows),
       field("share_percent", &F::share_percent, "share of all flows"),
@@ -89,14 +89,14 @@ template <>
 struct Fields<documents::RdmaFlow> {
   using F = documents::RdmaFlow;
   static constexpr FieldList kList{
-      field("flow_label", &F::flow_label, "of the queue pair's packets, both ways")
+      field("flow_label", &F::flow_label, "of the queue pair's packets, both directions")
           .between(1, documents::kMaxFlowLabel),
       field("source_port", &F::source_port, "UDP source port that Linux derives from the label")
           .at_least(0xc000),
       field("rate_mbps", &F::rate_mbps, "mean rate of both tests, 10^6 bit/s; null where one is missing")
           .between(0, documents::kMaxMbps),
       field("first_mbps", &F::first_mbps,
-            "of the first pass; 0 where the test failed on the way, null where it had no turn")
+            "of the first pass; 0 where the test failed before its end, null where it had no turn")
           .between(0, documents::kMaxMbps),
       field("second_mbps", &F::second_mbps, "rate in the second pass; 0 where the test failed before its end; null where it did not run")
           .between(0, documents::kMaxMbps),

@@ -83,11 +83,11 @@ template <>
 struct Fields<documents::TrialsDifference> {
   using D = documents::TrialsDifference;
   static constexpr FieldList kList{
-      field("percent", &D::percent, "difference in percent of the first variant's mean"),
-      field("interval_percent", &D::interval_percent, "interval that contains the difference, percent"),
-      field("p", &D::p, "Welch's test, both ways counted").between(0, 1),
-      field("differs", &D::differs, "whether the difference is more than chance, at 5 % over all variants"),
-      field("alike", &D::alike, "whether the interval lies within 2 %")};
+      field("percent", &D::percent, "of the first variant's mean"),
+      field("interval_percent", &D::interval_percent, "in which it lies"),
+      field("p", &D::p, "Welch's test, both directions counted").between(0, 1),
+      field("differs", &D::differs, "more than chance makes it, at 5 % over all variants"),
+      field("alike", &D::alike, "the interval lies within 2 %")};
 };
 
 template <>

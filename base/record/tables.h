@@ -300,14 +300,15 @@ template <>
 struct Fields<record::Probe> {
   using Row = record::Probe;
   static constexpr const char* kTable = "probe";
-  static constexpr FieldList kList{record::kId<Row>,
-                                   record::kSession<Row>,
-                                   record::kMoment<Row>,
-                                   field("kind", &Row::kind, "which probe"),
-                                   field("peer", &Row::peer, "the other host"),
-                                   field("direction", &Row::direction, "which way it measured"),
-                                   field("schema", &Row::schema, "schema of the document"),
-                                   field("document", &Row::document, "the probe's result, JSON")};
+  static constexpr FieldList kList{
+      record::kId<Row>,
+      record::kSession<Row>,
+      record::kMoment<Row>,
+      field("kind", &Row::kind, "which probe"),
+      field("peer", &Row::peer, "the other host"),
+      field("direction", &Row::direction, "which direction it measured"),
+      field("schema", &Row::schema, "schema of the document"),
+      field("document", &Row::document, "the probe's result, JSON")};
 };
 
 template <>

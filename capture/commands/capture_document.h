@@ -326,12 +326,12 @@ struct Fields<capture::CapturedFlow> {
       field("a", &F::a, "the end that opened the connection, or sent the first packet seen"),
       field("b", &F::b, "the other end"),
       field("tunnel", &F::tunnel, "VXLAN or Geneve network, GRE key; null: none"),
-      field("interface", &F::interface, "interface that captured it").null_if_empty(),
-      field("start_s", &F::start_s, "start, since the capture's first packet"),
-      field("end_s", &F::end_s, "end, since the capture's first packet"),
-      field("handshake_seen", &F::handshake_seen, "whether the handshake was seen; TCP only"),
-      field("closed", &F::closed, "TCP only: FIN both ways, or RST"),
-      field("path_rtt_ms", &F::path_rtt_ms, "round trip of the whole path, the sum of both halves, where both were seen")
+      field("interface", &F::interface, "that saw it").null_if_empty(),
+      field("start_s", &F::start_s, "since the capture's first packet"),
+      field("end_s", &F::end_s, "likewise"),
+      field("handshake_seen", &F::handshake_seen, "TCP only"),
+      field("closed", &F::closed, "TCP only: FIN in both directions, or RST"),
+      field("path_rtt_ms", &F::path_rtt_ms, "both halves together, where both were seen")
           .at_least(0),
       field("a_to_b", &F::a_to_b, "what a sent"),
       field("b_to_a", &F::b_to_a, "what b sent")};

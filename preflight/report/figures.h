@@ -127,9 +127,9 @@ struct Fields<preflight::CutResult> {
       computed<C>(
           "ways", [](const C& cut) { return preflight::ends_of(cut); },
           "who sent to whom at the same time"),
-      field("together_mbps", &C::together_mbps, "Mb/s, all ways added up, while all were on")
+      field("together_mbps", &C::together_mbps, "Mb/s, all paths added up, while all were on")
           .between(0, kMaxMbps),
-      field("alone_mbps", &C::alone_mbps, "the same ways, each tested by itself, added up")
+      field("alone_mbps", &C::alone_mbps, "the same paths, each tested by itself, added up")
           .between(0, kMaxMbps)};
 };
 

@@ -112,9 +112,9 @@ struct Fields<rdma::ShownPciLink> {
       field("at", &L::at, "PCI address of the narrowest hop"),
       field("speed_gts", &L::speed_gts, "GT/s of a lane").at_least(0),
       field("width", &L::width, "lanes").at_least(0),
-      field("max_speed_gts", &L::max_speed_gts, "GT/s that the card can do").at_least(0),
-      field("max_width", &L::max_width, "lanes that the card can do").at_least(0),
-      field("ceiling_mbps", &L::ceiling_mbps, "that it carries one way, 10^6 bit/s")
+      field("max_speed_gts", &L::max_speed_gts, "that the card can do").at_least(0),
+      field("max_width", &L::max_width, "that the card can do").at_least(0),
+      field("ceiling_mbps", &L::ceiling_mbps, "that it carries in one direction, 10^6 bit/s")
           .between(0, documents::kMaxMbps)};
 };
 
