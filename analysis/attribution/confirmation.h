@@ -110,7 +110,7 @@ template <>
 struct Fields<analysis::PlannedTest> {
   using P = analysis::PlannedTest;
   static constexpr FieldList kList{
-      field("test", &P::kind, "which of the tests that 'chokepoint explain' lists"),
+      field("test", &P::kind, "name of the test, as 'chokepoint explain' lists it"),
       field("on", &P::on, "the node that runs it"),
       field("to", &P::to, "the other node").null_if_empty(),
       field("time_s", &P::time_s, "seconds that the measurement takes").at_least(0),
@@ -124,11 +124,13 @@ struct Fields<analysis::TestResult> {
   static constexpr std::size_t kMaxName = 256;
   static constexpr std::size_t kMaxText = 8192;
   static constexpr FieldList kList{
-      field("test", &R::kind, "which of the tests that 'chokepoint explain' lists"),
+      field("test", &R::kind, "name of the test, as 'chokepoint explain' lists it"),
       field("on", &R::on, "the node that ran it").up_to_bytes(kMaxName),
       field("to", &R::to, "the other node").null_if_empty().up_to_bytes(kMaxName),
       field("address", &R::address, "of the other node").null_if_empty().up_to_bytes(kMaxName),
-      field("folder", &R::folder, "of storage").null_if_empty().up_to_bytes(kMaxText),
+      field("folder", &R::folder, "folder of the storage that was tested")
+          .null_if_empty()
+          .up_to_bytes(kMaxText),
       field("at", &R::at, "when it was run").null_if_empty().up_to_bytes(kMaxName),
       field("beside_job", &R::beside_job, "the job ran during the test").or_default(),
       field("command", &R::command, "to repeat the test by hand; the key is left out")
@@ -138,9 +140,11 @@ struct Fields<analysis::TestResult> {
           .null_if_empty()
           .up_to_bytes(kMaxText),
       field("value", &R::value, "what the test measured"),
-      field("unit", &R::unit, "of the value").null_if_empty().up_to_bytes(kMaxName),
+      field("unit", &R::unit, "unit of the value").null_if_empty().up_to_bytes(kMaxName),
       field("job_value", &R::job_value, "what the job itself reached, saw or lost"),
-      field("says", &R::support, "whether the test supports the verdict, contradicts it, or neither").or_default(),
+      field("says", &R::support,
+            "whether the test supports the verdict, contradicts it, or neither")
+          .or_default(),
       field("sentence", &R::sentence, "the result in words").null_if_empty().up_to_bytes(kMaxText)};
 };
 
@@ -148,9 +152,10 @@ template <>
 struct Fields<analysis::Confirmation> {
   using C = analysis::Confirmation;
   static constexpr FieldList kList{
-      field("state", &C::state, "of the verdict; open: the tests decide nothing"),
+      field("state", &C::state, "state of the verdict; open: the tests do not decide"),
       field("sentence", &C::sentence, "the result in words"),
-      field("confidence_before", &C::confidence_before, "confidence in the verdict without the tests")
+      field("confidence_before", &C::confidence_before,
+            "confidence in the verdict without the tests")
           .between(0, 1),
       field("leads_to", &C::leads_to,
             "the class of verdicts that the tests lead to, where the verdict is unknown")

@@ -41,7 +41,7 @@ struct Fields<record::Collected> {
   using C = record::Collected;
   static constexpr FieldList kList{
       field("file", &C::file, "in the folder"), field("source", &C::source, "HOST:FILE"),
-      field("bytes", &C::bytes, "of the record").at_least(0),
+      field("bytes", &C::bytes, "size of the record").at_least(0),
       field("sent_bytes", &C::sent_bytes, "bytes transferred by this command").at_least(0),
       field("live", &C::is_live, "the record was still being written")};
 };

@@ -133,7 +133,8 @@ struct Fields<analysis::ShownFigure> {
   using F = analysis::ShownFigure;
   static constexpr FieldList kList{
       field("key", &F::key, "as options and documents name it"),
-      field("title", &F::title, "of a column"), field("unit", &F::unit, "of its values"),
+      field("title", &F::title, "title of its column"),
+      field("unit", &F::unit, "unit of its values"),
       field("better", &F::better, "which direction of a change is better; null: neither")};
 };
 
@@ -141,16 +142,16 @@ template <>
 struct Fields<analysis::Estimate> {
   using E = analysis::Estimate;
   static constexpr FieldList kList{
-      field("mean", &E::mean, "of the row's runs"),
+      field("mean", &E::mean, "mean of the row's runs"),
       field("sd", &E::sd, "standard deviation; null of one run").at_least(0),
       computed<E>(
           "low", [](const E& estimate) { return analysis::low_of(estimate.interval); },
-          "where the mean lies, 95 %; null of one run"),
+          "lower bound of the mean's 95 % interval; null with one run"),
       computed<E>(
           "high", [](const E& estimate) { return analysis::high_of(estimate.interval); },
-          "likewise"),
-      field("min", &E::min, "of the runs"),
-      field("max", &E::max, "of the runs"),
+          "upper bound of the interval; null with one run"),
+      field("min", &E::min, "smallest value of the runs"),
+      field("max", &E::max, "largest value of the runs"),
       field("count", &E::count, "runs that have it")};
 };
 
@@ -160,11 +161,11 @@ struct Fields<analysis::AccountChange> {
   static constexpr FieldList kList{
       computed<C>(
           "account", [](const C& change) { return name_of(change.account); },
-          "of accounting_ms_per_step"),
+          "name of the account in accounting_ms_per_step"),
       computed<C>(
           "words", [](const C& change) { return words_of(change.account); }, "for people"),
       field("ms_per_step", &C::ms_per_step, "milliseconds by which the account grew"),
-      field("share_percent", &C::share_percent, "share of the step's difference")};
+      field("share_percent", &C::share_percent, "share of the step's difference in percent")};
 };
 
 template <>
@@ -178,7 +179,8 @@ struct Fields<analysis::FactChange> {
       field("before", &C::before, "value before; null: not known"),
       field("after", &C::after, "value after; null: not known"),
       computed<C>(
-          "sentence", [](const C& change) { return analysis::text_of(change); }, "for people")};
+          "sentence", [](const C& change) { return analysis::text_of(change); },
+          "the change in words")};
 };
 
 template <>
@@ -191,10 +193,10 @@ struct Fields<analysis::Difference> {
       field("change_percent", &D::change_percent, "change in percent of the baseline's mean"),
       computed<D>(
           "low_percent", [](const D& difference) { return analysis::low_of(difference.percent); },
-          "in which interval the change lies, 95 %"),
+          "lower bound of the change's 95 % interval"),
       computed<D>(
           "high_percent", [](const D& difference) { return analysis::high_of(difference.percent); },
-          "likewise"),
+          "upper bound of the interval"),
       field("test", &D::test, "statistical test; null: none was possible"),
       field("p", &D::p, "p-value of the test").between(0, 1),
       field("p_corrected", &D::p_corrected, "p-value corrected for the number of tests")
@@ -232,8 +234,8 @@ struct Fields<analysis::ShownGroup> {
   using G = analysis::ShownGroup;
   static constexpr FieldList kList{
       field("name", &G::name,
-            "`2x1 Tensor`: the values of the keys that differ among the rows, folders without what "
-            "all of them begin with"),
+            "values of the keys that differ among the rows, such as `2x1 Tensor`; folders without "
+            "their common beginning"),
       field("keys", &G::keys, "values of the keys in this row; null where its runs have none"),
       field("runs", &G::runs, "numbers of its runs in `runs`, from 0"),
       field("gpus", &G::gpus, "number of GPUs; null: the row's runs differ").at_least(0),
@@ -268,11 +270,14 @@ template <>
 struct Fields<analysis::ShownRunVerdict> {
   using V = analysis::ShownRunVerdict;
   static constexpr FieldList kList{
-      field("class", &V::verdict, "of bottleneck"),
+      field("class", &V::verdict, "class of the bottleneck"),
       field("cause", &V::cause, "the cause within the class"),
       field("sentence", &V::sentence, "the verdict in words"),
-      field("lost_ms_per_step", &V::lost_ms_per_step, "null without steps").at_least(0),
-      field("share_percent", &V::share_percent, "of the step; null without steps").between(0, 100),
+      field("lost_ms_per_step", &V::lost_ms_per_step,
+            "milliseconds lost per step; null without steps")
+          .at_least(0),
+      field("share_percent", &V::share_percent, "share of the step in percent; null without steps")
+          .between(0, 100),
       field("confidence", &V::confidence, "a calibrated frequency").between(0, 1)};
 };
 
@@ -283,7 +288,7 @@ struct Fields<analysis::ShownRun> {
       field("path", &R::path, "the run's folder, or the document's file"),
       field("folder", &R::folder, "the DIR that it came with"),
       field("group", &R::group, "number of its row, from 0"),
-      field("labels", &R::labels, "of the run"),
+      field("labels", &R::labels, "labels of the run"),
       field("command", &R::command, "command line of the job").null_if_empty(),
       field("nodes", &R::nodes, "number of nodes with a record"),
       field("complete", &R::complete, "every record has an end"),
@@ -291,7 +296,8 @@ struct Fields<analysis::ShownRun> {
       field("gpus", &R::gpus, "GPUs, or other processors, that the ranks compute on").at_least(0),
       field("steps", &R::steps, "number of steps recorded"),
       field("figures", &R::figures, "figures by key; null where one is not known"),
-      field("accounting_ms_per_step", &R::accounting, "null without steps"),
+      field("accounting_ms_per_step", &R::accounting,
+            "milliseconds of each account per step; null without steps"),
       field("verdict", &R::verdict, "the run's verdict; null for a probe"),
       field("remarks", &R::remarks, "what to know about the run, one line each")};
 };
@@ -312,7 +318,7 @@ struct Fields<analysis::ShownComparison> {
       field("metric", &C::metric, "the figure that the rows are compared by"),
       field("shown", &C::shown,
             "columns of the table, in order: figures, and `runs`, `change` or `verdict`"),
-      field("confidence", &C::confidence, "of the intervals and tests").between(0, 1),
+      field("confidence", &C::confidence, "confidence of the intervals and tests").between(0, 1),
       field("least_percent", &C::least_percent, "a smaller change is ignored").at_least(0),
       field("unit", &C::unit, "what a sample is: `samples`, or the label `unit`"),
       field("figures", &C::figures,

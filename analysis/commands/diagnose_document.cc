@@ -41,7 +41,7 @@ struct Fields<analysis::Evidence> {
   static constexpr FieldList kList{
       field("what", &E::what, "what was measured"),
       field("value", &E::value, "the measured value; null: it is not a number"),
-      field("unit", &E::unit, "of the value").null_if_empty(),
+      field("unit", &E::unit, "unit of the value").null_if_empty(),
       field("from", &E::from, "rows of the record that show it").null_if_empty()};
 };
 
@@ -59,7 +59,7 @@ struct Fields<analysis::Ceiling> {
       field("unit", &C::unit, "unit of both values"),
       computed<C>(
           "share_percent", [](const C& c) { return c.share_percent(); },
-          "the job's of the probe's; null of a round trip"),
+          "the job's value in percent of the probe's; null for a round trip"),
       computed<C>(
           "at", [](const C& c) { return sys::rfc3339(c.wall_ns); }, "when it was measured"),
       computed<C>(
@@ -68,9 +68,9 @@ struct Fields<analysis::Ceiling> {
             const std::string name(label_of(c.support));
             return name.empty() ? std::nullopt : std::optional(name);
           },
-          "for or against the verdict"),
+          "whether the comparison supports or contradicts the verdict"),
       computed<C>(
-          "sentence", [](const C& c) { return sentence_of(c); }, "for people"),
+          "sentence", [](const C& c) { return sentence_of(c); }, "the comparison in words"),
       field("source", &C::source, "a row of the record, or a file")};
 };
 
@@ -83,14 +83,14 @@ struct Fields<analysis::GivenClaim> {
       field("theirs", &G::theirs, "the figure of the file; null where it is no number"),
       field("ours", &G::ours,
             "chokepoint's own figure of the same thing; null where there is none"),
-      field("unit", &G::unit, "of both").null_if_empty(),
+      field("unit", &G::unit, "unit of both values").null_if_empty(),
       computed<G>(
           "says",
           [](const G& g) {
             const std::string name(label_of(g.support));
             return name.empty() ? std::nullopt : std::optional(name);
           },
-          "for or against what this program says"),
+          "whether the file supports or contradicts chokepoint's own figures"),
       field("from", &G::from, "name of the file")};
 };
 
@@ -113,7 +113,7 @@ struct Fields<analysis::WhatIf> {
   static constexpr FieldList kList{
       computed<W>(
           "account", [](const W& what_if) { return name_of(what_if.account); },
-          "of accounting_ms_per_step"),
+          "name of the account in accounting_ms_per_step"),
       field("step_ms", &W::step_ms, "what a step takes if this account's time is halved")
           .at_least(0),
       field("gained_ms", &W::gained_ms, "milliseconds that the step becomes shorter").at_least(0)};
@@ -161,10 +161,11 @@ struct Fields<analysis::Verdict> {
     return commands;
   }
   static constexpr FieldList kList{
-      field("class", &V::verdict, "of bottleneck"),
+      field("class", &V::verdict, "class of the bottleneck"),
       computed<V>("cause", cause, "the cause within the class"),
       computed<V>(
-          "sentence", [](const V& verdict) { return sentence_of(verdict); }, "for people"),
+          "sentence", [](const V& verdict) { return sentence_of(verdict); },
+          "the verdict in words"),
       field("where", &V::where, "where the time is lost: nodes by name; null where not known"),
       field("lost_ms_per_step", &V::lost_ms_per_step,
             "milliseconds per step that a change could save")
@@ -194,8 +195,8 @@ struct Fields<analysis::Diagnosis> {
   static constexpr FieldList kList{
       field("run", &D::run, "the folder as it was given"),
       field("command", &D::command, "the job's").null_if_empty(),
-      field("labels", &D::labels, "of the run"),
-      field("nodes", &D::nodes, "that left a record"),
+      field("labels", &D::labels, "labels of the run"),
+      field("nodes", &D::nodes, "names of the nodes with a record"),
       field("complete", &D::is_complete, "every record has an end"),
       field("steps", &D::steps, "number of all steps recorded"),
       field(
@@ -212,13 +213,13 @@ struct Fields<analysis::Diagnosis> {
             "what decided the length of the median step; null where the run cannot be replayed"),
       field("verdict", &D::verdict, "the largest part that a change could remove"),
       field("others", &D::others, "the next largest parts, the largest first"),
-      field("ranks", &D::ranks, "by rank"),
+      field("ranks", &D::ranks, "accounts of each rank"),
       field("ceilings", &D::ceilings,
             "what probes measured of the paths and devices that the job used"),
       field("given", &D::given, "what the files of other tools report; see --with"),
-      field("plan", &D::plan,
-            "tests that may confirm the verdict; only where the verdict is unknown or --plan was "
-            "given"),
+      field(
+          "plan", &D::plan,
+          "tests that may confirm the verdict, where it is unknown or where a plan was requested"),
       field("confirmation", &D::confirmation,
             "results of tests that ran after the job to confirm the verdict"),
       field("pause", &D::pause, "why no step ends at present, where that may be intended")

@@ -49,8 +49,8 @@ template <>
 struct Fields<analysis::Topic> {
   using T = analysis::Topic;
   static constexpr FieldList kList{
-      field("name", &T::name, "of a class or a cause of verdicts, a check's id, or a known trap"),
-      field("kind", &T::kind, "which of these four kinds"),
+      field("name", &T::name, "a class of verdicts, a cause, the id of a check, or a known trap"),
+      field("kind", &T::kind, "which kind of topic"),
       field("means", &T::means, "what it means, in words"),
       field("shown_by", &T::shown_by,
             "evidence for a cause, or the sign of a trap; null for the other kinds")
@@ -58,9 +58,9 @@ struct Fields<analysis::Topic> {
       field("under", &T::under,
             "causes of a class, classes of a cause, traps that a check sees, or the check of a "
             "trap"),
-      field(
-          "passes", &T::passes,
-          "when a check is PASS; null of others, and of checks that are only shown where they fail")
+      field("passes", &T::passes,
+            "when a check is PASS; null for the other kinds, and for checks that are only shown "
+            "when they fail")
           .null_if_empty(),
       field("otherwise", &T::otherwise,
             "what status a check has when it is not PASS; null for the other kinds")
@@ -69,8 +69,8 @@ struct Fields<analysis::Topic> {
             "what would show that the verdict is wrong; null where nothing is named")
           .null_if_empty(),
       field("tests", &T::tests,
-            "by which 'diagnose --confirm' tests a class or a cause, and which results support or "
-            "contradict it"),
+            "tests by which 'diagnose --confirm' checks a class or a cause, and which results "
+            "support or contradict it"),
       field("advice", &T::advice, "what to change"),
       field("source", &T::source, "a public report of a trap; null for the other kinds")
           .null_if_empty()};

@@ -120,7 +120,8 @@ struct Fields<analysis::ShownFinding> {
       field("sentence", &F::sentence, "the finding in words"),
       field("worse", &F::is_worse, "whether the figure became worse; false: better"),
       field("changes", &F::changes, "changes that have one cause, the largest first"),
-      field("settings", &F::settings, "that changed on the host meanwhile, the likeliest first")};
+      field("settings", &F::settings,
+            "settings that changed on the host in the same period, the likeliest first")};
 };
 
 template <>

@@ -66,7 +66,7 @@ struct Fields<analysis::Beside> {
       field("measured", &B::measured, "measured in the run").at_least(0),
       computed<B>(
           "error_percent", [](const B& beside) { return beside.error_percent(); },
-          "of the prediction, of what was measured; null: nothing was measured")};
+          "error of the prediction in percent of the measured value; null: nothing was measured")};
 };
 
 template <>
@@ -87,7 +87,8 @@ struct Fields<analysis::CheckedRun> {
       field("exposed_ms", &R::exposed_ms, "communication that computing does not hide"),
       field("volume_bytes", &R::volume_bytes,
             "frames that all hosts sent in the run; null: on one host, or not recorded"),
-      field("energy_j_per_step", &R::energy_j, "of all GPUs; null: their power is not known")};
+      field("energy_j_per_step", &R::energy_j,
+            "energy of all GPUs; null: their power is not known")};
 };
 
 template <>

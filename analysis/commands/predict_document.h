@@ -222,7 +222,8 @@ struct Fields<analysis::PredictionInputs> {
       field("epochs", &I::epochs, "number of epochs that the steps make").at_least(0),
       field("single_time_s", &I::single_time_s, "seconds of all steps on one processor alone")
           .at_least(0),
-      field("measured_step_ms", &I::measured_step_ms, "null: not measured").at_least(0),
+      field("measured_step_ms", &I::measured_step_ms, "measured time of a step; null: not measured")
+          .at_least(0),
       field("compute_ms", &I::compute_ms, "milliseconds of computing in a step").at_least(0),
       field("overlap", &I::overlap, "share of the communication that computing can hide")
           .between(0, 1),
@@ -238,7 +239,7 @@ struct Fields<analysis::PredictionInputs> {
       field("power_w", &I::power_w, "mean power of a rank's GPU").at_least(0),
       field("link_mbps", &I::link_mbps, "10^6 bit/s").at_least(0),
       field("intra_link_mbps", &I::intra_link_mbps,
-            "of a rank's link inside its host, 10^6 bit/s in one direction")
+            "rate of a rank's link inside its host, 10^6 bit/s in one direction")
           .at_least(0),
       field("throughput_mbps", &I::throughput_mbps,
             "measured over one connection, in place of the link's rate")
@@ -250,7 +251,7 @@ struct Fields<analysis::PredictionInputs> {
       field("loss", &I::loss, "share of packets lost").between(0, 1),
       field("buffer_bytes", &I::buffer_bytes, "size of a socket's buffer").at_least(0),
       field("congestion", &I::congestion, "the congestion control"),
-      field("algorithm", &I::algorithm, "of the collective"),
+      field("algorithm", &I::algorithm, "algorithm of the collective"),
       field("curve", &I::curve, "file with a measured curve").null_if_empty(),
       field("late", &I::late, "share of the lateness of late ranks that remains").between(0, 1),
       field("rank_order", &I::rank_order, "for each rank, the rank whose place it takes")
@@ -427,8 +428,8 @@ struct Fields<analysis::ShownPrediction> {
             "where --parallelism names several kinds: those with more than one rank, in the order "
             "in which ranks are counted; else empty"),
       field("memory", &P::memory,
-            "memory of the rank that needs most; null: the model's size is not known, or no "
-            "figures were given"),
+            "memory of the rank that needs most; null: predicted from a run, or the model's size "
+            "is not known"),
       field("explaining_link_mbps", &P::explaining_link_mbps,
             "a link of this rate would explain the measured time")
           .at_least(0),

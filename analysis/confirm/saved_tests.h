@@ -60,7 +60,8 @@ struct Fields<analysis::confirm::SavedTest> {
   using K = analysis::confirm::SavedTest;
   static constexpr FieldList kList{
       spread(&K::result),
-      field("document", &K::document, "document that the test printed; null where the test measured nothing")};
+      field("document", &K::document,
+            "document that the test printed; null where the test measured nothing")};
 };
 
 template <>
@@ -72,9 +73,10 @@ struct Fields<analysis::confirm::SavedDocument> {
       "`says` and `sentence` of a test follow from its `document` and the run when it is read";
   static constexpr FieldList kList{
       field("run", &K::run, "the folder as it was given"),
-      field("class", &K::verdict, "of the verdict that was tested"),
+      field("class", &K::verdict, "class of the verdict that was tested"),
       field("cost_s", &K::cost_s,
-            "seconds that tests cost the running job, over all uses of --confirm so far: no more than the permitted share of the job's time; absent in documents of earlier versions")
+            "seconds that tests cost the running job, over all uses of --confirm so far: no more "
+            "than the permitted share of the job's time; absent in documents of earlier versions")
           .at_least(0)
           .or_default(),
       field("tests", &K::tests, "tests in the order in which they ran")

@@ -81,7 +81,7 @@ struct Fields<analysis::WrittenFile> {
   using W = analysis::WrittenFile;
   static constexpr FieldList kList{
       computed<W>(
-          "path", [](const W& file) { return file.path.string(); }, "as it was given"),
+          "path", [](const W& file) { return file.path.string(); }, "path as it was given"),
       field("bytes", &W::bytes, "bytes of the file")};
 };
 
@@ -90,11 +90,11 @@ struct Fields<analysis::Exported> {
   using E = analysis::Exported;
   static constexpr std::string_view kSchema = "chokepoint.exported/1";
   static constexpr const char* kCommand = "export";
-  static constexpr FieldList kList{field("run", &E::run, "the folder as it was given"),
-                                   field("to", &E::to, "the format"),
-                                   field("rows", &E::rows, "number of rows read"),
-                                   field("events", &E::events, "number of events of a trace; null for other formats"),
-                                   field("files", &E::files, "files written")};
+  static constexpr FieldList kList{
+      field("run", &E::run, "the folder as it was given"), field("to", &E::to, "the format"),
+      field("rows", &E::rows, "number of rows read"),
+      field("events", &E::events, "number of events of a trace; null for other formats"),
+      field("files", &E::files, "files written")};
 };
 
 template <>
@@ -104,16 +104,16 @@ struct Fields<analysis::NodeClock> {
       field("source", &C::source, "how the node's offset is known"),
       field("offset_ns", &C::offset_ns, "the node's time minus the common time"),
       field("drift_ppm", &C::drift_ppm, "how much faster the node's clock runs"),
-      field("error_ns", &C::error_ns, "largest error of the offset; null: not known")
-          .at_least(0),
-      field("noise_ns", &C::noise_ns, "measured noise of the offset; null without packets").at_least(0)};
+      field("error_ns", &C::error_ns, "largest error of the offset; null: not known").at_least(0),
+      field("noise_ns", &C::noise_ns, "measured noise of the offset; null without packets")
+          .at_least(0)};
 };
 
 template <>
 struct Fields<analysis::ExportedNodeHead> {
   using H = analysis::ExportedNodeHead;
   static constexpr FieldList kList{
-      field("node", &H::node, "its name"),
+      field("node", &H::node, "name of the node"),
       field("host", &H::host, "on which it ran").null_if_empty(),
       field("command", &H::command, "command line of the job; null without one").null_if_empty(),
       field("exit_status", &H::exit_status, "exit status of the job"),
@@ -131,15 +131,17 @@ struct JsonForm<analysis::TableCell> {
 template <>
 struct Fields<analysis::TableContents> {
   using T = analysis::TableContents;
-  static constexpr FieldList kList{field("columns", &T::columns, "names of the columns"),
-                                   field("rows", &T::rows, "rows, each with a value for each column")};
+  static constexpr FieldList kList{
+      field("columns", &T::columns, "names of the columns"),
+      field("rows", &T::rows, "rows, each with a value for each column")};
 };
 
 template <>
 struct Fields<analysis::ExportedNode> {
   using N = analysis::ExportedNode;
   static constexpr FieldList kList{
-      spread(&N::head), field("tables", &N::tables, "tables, by the names in docs/guide/export.md")};
+      spread(&N::head),
+      field("tables", &N::tables, "tables, by the names in docs/guide/export.md")};
 };
 
 template <>
@@ -151,7 +153,7 @@ struct Fields<analysis::ExportDocument> {
       field("run", &D::run, "the folder as it was given"),
       field("zero_wall_ns", &D::zero_wall_ns,
             "nanoseconds since 1970 at which the common clock's seconds are 0"),
-      field("nodes", &D::nodes, "that left a record"),
+      field("nodes", &D::nodes, "nodes with a record"),
       field("troubles", &D::troubles, "what could not be read, one line each")};
 };
 

@@ -66,8 +66,9 @@ struct Fields<analysis::LiveNode> {
   using N = analysis::LiveNode;
   static constexpr FieldList kList{
       field("node", &N::name, "name of the node in its record or its metrics"),
-      field("state", &N::state, "of the watch"),
-      field("command", &N::command, "command line of the job; null when read from metrics").null_if_empty(),
+      field("state", &N::state, "state of chokepoint's recording"),
+      field("command", &N::command, "command line of the job; null when read from metrics")
+          .null_if_empty(),
       field("exit_status", &N::exit_status, "exit status, if the job ended"),
       field("elapsed_s", &N::elapsed_s, "since the job began").at_least(0),
       field("ranks", &N::ranks, "ranks on this node"),
@@ -80,7 +81,8 @@ struct Fields<analysis::LiveNode> {
       field("since_step_s", &N::since_step_s, "since the newest step's end").at_least(0),
       field("sent_mbps", &N::sent_mbps, "sent by the job, 10^6 bit/s").at_least(0),
       field("received_mbps", &N::received_mbps, "received by the job, 10^6 bit/s").at_least(0),
-      field("retransmitted_percent", &N::retransmitted_percent, "share of recent packets that were retransmitted")
+      field("retransmitted_percent", &N::retransmitted_percent,
+            "share of recent packets that were retransmitted")
           .between(0, 100),
       field("rtt_ms", &N::rtt_ms, "median round trip of the job's connections").at_least(0),
       field("core_percent", &N::core_percent, "load of the busiest core").between(0, 100),

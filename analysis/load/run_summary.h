@@ -129,7 +129,7 @@ struct Fields<analysis::Steps> {
       computed<S>(
           "count",
           [](const S& steps) { return steps.source ? std::optional(steps.count) : std::nullopt; },
-          "null: none were found")
+          "number of steps; null: none were found")
           .at_least(0),
       field("source", &S::source, "how steps were found")};
 };
@@ -140,9 +140,10 @@ struct Fields<analysis::StepTimes> {
   static constexpr FieldList kList{
       computed<S>(
           "count", [](const S& s) { return s.source ? std::optional(s.count) : std::nullopt; },
-          "null: none were found"),
+          "number of steps; null: none were found"),
       field("settled", &S::settled,
-            "number of steps in these times: without the first ones, and without steps whose parts are not all known")
+            "number of steps in these times: without the first ones, and without steps whose parts "
+            "are not all known")
           .at_least(0),
       field("mean_ms", &S::mean_ms, "mean of the step times; the accounts sum to it").at_least(0),
       field("median_ms", &S::median_ms, "median of the step times").at_least(0),
@@ -170,17 +171,18 @@ struct Fields<analysis::ShownVolume> {
 template <>
 struct Fields<analysis::ShownRunVolume> {
   using V = analysis::ShownRunVolume;
-  static constexpr FieldList kList{spread(&V::volume),
-                                   field("network_mbps", &V::network_mbps,
-                                         "of the node that moved most, both directions, 10^6 bit/s")
-                                       .at_least(0)};
+  static constexpr FieldList kList{
+      spread(&V::volume),
+      field("network_mbps", &V::network_mbps,
+            "rate of the node that sent and received most, both directions together, 10^6 bit/s")
+          .at_least(0)};
 };
 
 template <>
 struct Fields<analysis::ShownOverhead> {
-  static constexpr FieldList kList{
-      field("cpu_percent", &analysis::ShownOverhead::cpu_percent, "share of one core that chokepoint's own work took")
-          .at_least(0)};
+  static constexpr FieldList kList{field("cpu_percent", &analysis::ShownOverhead::cpu_percent,
+                                         "share of one core that chokepoint's own work took")
+                                       .at_least(0)};
 };
 
 template <>
@@ -192,7 +194,7 @@ struct Fields<analysis::ProbeSummary> {
       field("direction", &P::direction, "direction as seen from this node").null_if_empty(),
       computed<P>(
           "at", [](const P& probe) { return documents::WallTime{.ns = probe.wall_ns}; },
-          "when; RFC 3339, UTC"),
+          "when it was measured; RFC 3339, UTC"),
       field("verdict", &P::verdict, "verdict of the probe's document").null_if_empty()};
 };
 
@@ -210,7 +212,7 @@ struct Fields<analysis::NodeSummary> {
       computed<N>(
           "damage",
           [](const N& node) { return node.damage ? describe(*node.damage) : std::string(); },
-          "why it could be read only in part")
+          "why the record could be read only in part")
           .null_if_empty(),
       field("exit_status", &N::exit_status, "exit status of the job on this node"),
       field("duration_s", &N::duration_s, "seconds that were recorded").at_least(0),
@@ -224,13 +226,13 @@ struct Fields<analysis::NodeSummary> {
                 .volume = node.volume,
                 .full_duplex_mbps = analysis::full_duplex_mbps(node.volume, node.duration_s)};
           },
-          "that the job moved"),
+          "data that the job sent and received"),
       computed<N>(
           "overhead",
           [](const N& node) {
             return analysis::ShownOverhead{.cpu_percent = node.overhead_percent};
           },
-          "of watching"),
+          "cost of chokepoint's own work"),
       field("probes", &N::probes, "probes kept in the record"),
       field("dropped", &N::dropped, "number of rows that were not written").at_least(0)};
 };
@@ -254,8 +256,9 @@ struct Fields<analysis::RunSummary> {
   static constexpr const char* kCommand = "record show";
   static constexpr FieldList kList{
       field("command", &R::command, "command line of the job").null_if_empty(),
-      field("exit_status", &R::exit_status, "the first exit status that is not 0, else 0; null: not known"),
-      field("labels", &R::labels, "of the run"),
+      field("exit_status", &R::exit_status,
+            "the first exit status that is not 0, else 0; null: not known"),
+      field("labels", &R::labels, "labels of the run"),
       field("nodes", &R::nodes, "nodes with a record"),
       computed<R>("unreadable", unreadable, "files that could not be read, and why"),
       field("duration_s", &R::duration_s, "seconds of the node that ran longest").at_least(0),
@@ -264,7 +267,7 @@ struct Fields<analysis::RunSummary> {
       computed<R>(
           "overhead",
           [](const R& run) { return analysis::ShownOverhead{.cpu_percent = run.overhead_percent}; },
-          "of watching, on the node where it is most"),
+          "cost of chokepoint's own work on the node where it is highest"),
       field("dropped", &R::dropped, "number of rows that were not written").at_least(0)};
 };
 

@@ -225,8 +225,10 @@ struct Fields<analysis::ShownAccounting> {
   using A = analysis::ShownAccounting;
   static constexpr FieldList kList{
       field("accounts", &A::accounts, "names of the accounts"),
-      field("total_ms_per_step", &A::total_ms_per_step, "totals in the order of `accounts`").at_least(0),
-      field("steps", &A::steps, "steps as bars"), field("source", &A::source, "how the verdict was found")};
+      field("total_ms_per_step", &A::total_ms_per_step, "totals in the order of `accounts`")
+          .at_least(0),
+      field("steps", &A::steps, "steps as bars"),
+      field("source", &A::source, "how the verdict was found")};
 };
 
 template <>
@@ -249,7 +251,7 @@ struct Fields<analysis::NodeTime> {
                                              .source = node.clock_source,
                                              .error_ms = node.clock_error_ms};
                                        },
-                                       "against the common one")};
+                                       "the node's clock compared with the common clock")};
 };
 
 template <>
@@ -273,7 +275,7 @@ struct Fields<analysis::Track> {
       field("group", &T::group, "group of tracks that one picture shows"),
       field("node", &T::node, "node whose record has the track"),
       field("flow", &T::flow, "id of the flow in `flows`"),
-      field("name", &T::name, "of the figure"),
+      field("name", &T::name, "name of the figure"),
       field("subject", &T::subject, "a device or a mount").null_if_empty(),
       field("direction", &T::direction, "direction of the flow"),
       field("unit", &T::unit, "unit of the values"),
@@ -306,7 +308,7 @@ struct Fields<analysis::LaneColumns> {
   using L = analysis::LaneColumns;
   static constexpr FieldList kList{
       field("node", &L::node, "node of the rank"),
-      field("rank", &L::rank, "rank; null: not known").at_least(0),
+      field("rank", &L::rank, "number of the rank; null: not known").at_least(0),
       field("kind", &L::kind, "what the lane shows"),
       field("names", &L::names, "names that the items of the lane have"),
       spread(&L::spans),
@@ -334,10 +336,11 @@ struct Fields<analysis::ShownTimeline> {
       field("nodes", &T::nodes, "nodes with a record"),
       field("axes", &T::axes, "axes of the tracks"),
       field("tracks", &T::tracks, "figures over time"),
-      field("steps", &T::steps, "of the rank by which steps are counted"),
+      field("steps", &T::steps, "steps of the rank by which steps are counted"),
       field("lanes", &T::lanes, "what each rank did, and when others waited for it"),
       field("communicating", &T::communicating, "when data were being sent"),
-      field("windows", &T::windows, "spans of time that were read in full; empty: the whole run was"),
+      field("windows", &T::windows,
+            "spans of time that were read in full; empty: the whole run was"),
       field("remarks", &T::remarks, "what was left out, and why")};
 };
 
@@ -347,7 +350,8 @@ struct Fields<analysis::ShownMoment> {
   static constexpr FieldList kList{
       field("start_s", &M::start_s, "when the moment began"),
       field("end_s", &M::end_s, "when the moment ended; null: it has no length"),
-      field("node", &M::node, "node where it happened; null: on more than one node").null_if_empty(),
+      field("node", &M::node, "node where it happened; null: on more than one node")
+          .null_if_empty(),
       field("kind", &M::kind, "evidence of the verdict, or an event of the record"),
       field("what", &M::what, "what happened, in words"),
       field("detail", &M::detail, "detail of the event").null_if_empty(),
@@ -376,11 +380,12 @@ struct Fields<analysis::LimitTimes> {
   using enum analysis::Limit;
   static constexpr FieldList kList{
       computed<L>("link", ms<LinkFull>, "the slowest link was full").at_least(0),
-      computed<L>("loss", ms<Loss>, "lost packets").at_least(0),
-      computed<L>("receive_window", ms<ReceiveWindow>, "the receiver announced no more")
+      computed<L>("loss", ms<Loss>, "packets were lost").at_least(0),
+      computed<L>("receive_window", ms<ReceiveWindow>, "the receive window was full").at_least(0),
+      computed<L>("send_buffer", ms<SendBuffer>, "the sender's buffer was full").at_least(0),
+      computed<L>("congestion_window", ms<CongestionWindow>,
+                  "the congestion window was still growing")
           .at_least(0),
-      computed<L>("send_buffer", ms<SendBuffer>, "the sender's buffer held no more").at_least(0),
-      computed<L>("congestion_window", ms<CongestionWindow>, "the congestion window was still growing").at_least(0),
       computed<L>("library_credit", ms<LibraryCredit>, "the library had sent no more credit")
           .at_least(0),
       computed<L>("round_trip", ms<RoundTrip>, "the round trip of the path alone").at_least(0)};
@@ -394,17 +399,22 @@ struct Fields<analysis::FlowDirection> {
       field("bytes", &W::bytes, "on the wire").at_least(0),
       field("payload_bytes", &W::payload_bytes, "bytes of the stream's payload").at_least(0),
       field("packets", &W::packets, "segments").at_least(0),
-      field("retransmitted_packets", &W::retransmitted_packets, "segments that were retransmitted").at_least(0),
+      field("retransmitted_packets", &W::retransmitted_packets, "segments that were retransmitted")
+          .at_least(0),
       computed<W>(
           "retransmitted_percent",
-          [](const W& direction) { return direction.retransmitted_percent(); }, "of the packets")
+          [](const W& direction) { return direction.retransmitted_percent(); },
+          "share of the packets retransmitted")
           .between(0, 100),
-      field("fast_retransmissions", &W::fast_retransmissions, "retransmissions after the receiver reported a gap")
+      field("fast_retransmissions", &W::fast_retransmissions,
+            "retransmissions after the receiver reported a gap")
           .at_least(0),
-      field("timeout_retransmissions", &W::timeout_retransmissions, "retransmissions after a timeout")
+      field("timeout_retransmissions", &W::timeout_retransmissions,
+            "retransmissions after a timeout")
           .at_least(0),
       field("out_of_order", &W::out_of_order, "packets that were overtaken").at_least(0),
-      field("duplicate_acks", &W::duplicate_acks, "acknowledgements that reported a gap").at_least(0),
+      field("duplicate_acks", &W::duplicate_acks, "acknowledgements that reported a gap")
+          .at_least(0),
       field("zero_windows", &W::zero_windows, "times the receiver closed its window").at_least(0),
       field("window_full", &W::window_full, "times the receiver's window was full").at_least(0),
       field("throughput_mbps", &W::throughput_mbps, "payload, over the connection's lifetime")
@@ -440,11 +450,12 @@ struct Fields<analysis::FlowLine> {
       computed<L>("process", known<&analysis::FlowSide::process>, "process of a, else of b")
           .null_if_empty(),
       field("start_s", &L::start_s, "when the connection began; null: not known"),
-      field("end_s", &L::end_s, "when the connection ended; null: it was open when the recording ended"),
+      field("end_s", &L::end_s,
+            "when the connection ended; null: it was open when the recording ended"),
       field("min_rtt_ms", &L::min_rtt_ms, "shortest round trip, unloaded").at_least(0),
       computed<L>(
           "rtt_ms", [](const L& line) { return line.rtt_ms(); },
-          "of the direction that carried most")
+          "round trip of the direction that carried most")
           .at_least(0),
       computed<L>(
           "a_to_b", [](const L& line) { return line.directions[0]; }, "what a sent"),
@@ -475,7 +486,9 @@ struct Fields<analysis::PciePicture> {
       field("max_speed_gts", &P::max_speed_gts, "speed that the card can do").at_least(0),
       field("max_width", &P::max_width, "lanes that the card can do").at_least(0),
       field("ceiling_mbps", &P::ceiling_mbps, "rate that it can carry now, 10^6 bit/s").at_least(0),
-      field("possible_mbps", &P::possible_mbps, "rate that it could carry with the card's best speed and width, 10^6 bit/s").at_least(0),
+      field("possible_mbps", &P::possible_mbps,
+            "rate that it could carry with the card's best speed and width, 10^6 bit/s")
+          .at_least(0),
       field("source", &P::source, "where the values were read")};
 };
 
@@ -488,12 +501,14 @@ struct Fields<analysis::InterfacePicture> {
       field("kind", &I::kind, "physical, virtual …").null_if_empty(),
       field("is_up", &I::is_up, "whether it was up"),
       field("speed_mbps", &I::speed_mbps, "speed of the line").at_least(0),
-      field("mtu_bytes", &I::mtu_bytes, "of its frames' contents").at_least(0),
+      field("mtu_bytes", &I::mtu_bytes, "largest IP packet").at_least(0),
       field("driver", &I::driver, "name of the driver").null_if_empty(),
       field("addresses", &I::addresses, "addresses with their prefix lengths"),
       field("used", &I::is_used, "whether the job used it"),
       within(&I::all, field("sent_bytes", &T::sent_bytes, "sent bytes of all traffic").at_least(0)),
-      within(&I::all, field("received_bytes", &T::received_bytes, "received bytes of all traffic").at_least(0)),
+      within(
+          &I::all,
+          field("received_bytes", &T::received_bytes, "received bytes of all traffic").at_least(0)),
       within(&I::all, field("sent_peak_mbps", &T::sent_peak_mbps,
                             "highest sending rate of all traffic between two readings")
                           .at_least(0)),
@@ -502,20 +517,24 @@ struct Fields<analysis::InterfacePicture> {
                           .at_least(0)),
       computed<I>(
           "peak_mbps", [](const I& interface) { return interface.peak_mbps(); },
-          "in the faster direction")
+          "highest rate in the faster direction")
           .at_least(0),
-      within(&I::job, field("job_sent_bytes", &T::sent_bytes, "bytes that the job sent").at_least(0)),
-      within(&I::job, field("job_received_bytes", &T::received_bytes, "bytes that the job received").at_least(0)),
-      field("pcie", &I::pcie, "PCIe slot of the interface; null: it has none, or the slot is not known"),
+      within(&I::job,
+             field("job_sent_bytes", &T::sent_bytes, "bytes that the job sent").at_least(0)),
+      within(&I::job, field("job_received_bytes", &T::received_bytes, "bytes that the job received")
+                          .at_least(0)),
+      field("pcie", &I::pcie,
+            "PCIe slot of the interface; null: it has none, or the slot is not known"),
       field("source", &I::source, "where the values were read")};
 };
 
 template <>
 struct Fields<analysis::GpuPicture> {
   using G = analysis::GpuPicture;
-  static constexpr FieldList kList{field("name", &G::name, "model of the GPU").null_if_empty(),
-                                   field("bus_id", &G::bus_id, "PCI address of its slot"),
-                                   field("pcie", &G::pcie, "PCIe slot of the GPU; null: not known")};
+  static constexpr FieldList kList{
+      field("name", &G::name, "model of the GPU").null_if_empty(),
+      field("bus_id", &G::bus_id, "PCI address of its slot"),
+      field("pcie", &G::pcie, "PCIe slot of the GPU; null: not known")};
 };
 
 template <>
@@ -523,8 +542,8 @@ struct Fields<analysis::ShownFact> {
   using F = analysis::ShownFact;
   static constexpr FieldList kList{
       field("category", &F::category, "category of the fact"),
-      field("subject", &F::subject, "device of the fact").null_if_empty(), field("key", &F::key, "what the fact is"),
-      field("value", &F::value, "value of the fact"),
+      field("subject", &F::subject, "device of the fact").null_if_empty(),
+      field("key", &F::key, "what the fact is"), field("value", &F::value, "value of the fact"),
       field("source", &F::source, "file or command that the value was read from").null_if_empty()};
 };
 
@@ -574,17 +593,21 @@ struct Fields<analysis::PathPicture> {
   static constexpr FieldList kList{
       field("from", &P::from, "sender: name of a node, or address of a host without a record"),
       field("to", &P::to, "receiver: name of a node, or address of a host without a record"),
-      field("is_wan", &P::is_wan, "whether the round trip suggests a wide-area network; null: not known"),
+      field("is_wan", &P::is_wan,
+            "whether the round trip suggests a wide-area network; null: not known"),
       field("family", &P::family, "ipv4 or ipv6").null_if_empty(),
-      field("min_rtt_ms", &P::min_rtt_ms, "unloaded").at_least(0),
-      field("median_rtt_ms", &P::median_rtt_ms, "of the busiest connection").at_least(0),
-      field("retransmitted_percent", &P::retransmitted_percent, "of packets").between(0, 100),
-      field("payload_bytes", &P::payload_bytes, "of the job").at_least(0),
-      field("reached_mbps", &P::reached_mbps, "payload, in its best 100 ms").at_least(0),
-      field("mean_busy_mbps", &P::mean_busy_mbps, "payload, while data came").at_least(0),
-      field("interface_mbps", &P::interface_mbps, "the slower of both ends").at_least(0),
-      field("pcie_mbps", &P::pcie_mbps, "the narrower slot of both ends").at_least(0),
-      field("probe_mbps", &P::probe_mbps, "the best that a probe measured in this direction")
+      field("min_rtt_ms", &P::min_rtt_ms, "shortest round trip, unloaded").at_least(0),
+      field("median_rtt_ms", &P::median_rtt_ms, "median round trip of the busiest connection")
+          .at_least(0),
+      field("retransmitted_percent", &P::retransmitted_percent, "share of packets retransmitted")
+          .between(0, 100),
+      field("payload_bytes", &P::payload_bytes, "payload bytes of the job").at_least(0),
+      field("reached_mbps", &P::reached_mbps, "payload rate in the best 100 ms").at_least(0),
+      field("mean_busy_mbps", &P::mean_busy_mbps, "payload rate while data arrived").at_least(0),
+      field("interface_mbps", &P::interface_mbps, "speed of the slower interface of both ends")
+          .at_least(0),
+      field("pcie_mbps", &P::pcie_mbps, "rate of the narrower PCIe slot of both ends").at_least(0),
+      field("probe_mbps", &P::probe_mbps, "best rate that a probe measured in this direction")
           .at_least(0),
       field("full_mbps", &P::full_mbps,
             "rate reached, where the path's slowest link was full most of the time")
@@ -596,7 +619,7 @@ struct Fields<analysis::PathPicture> {
           .at_least(0),
       computed<P>(
           "limit", [](const P& path) { return path.limit(); },
-          "what `possible_mbps` is the rate of"),
+          "the limit whose rate is `possible_mbps`"),
       field("source", &P::source, "rows of the record that this is made of")};
 };
 
@@ -607,19 +630,19 @@ struct Fields<analysis::ProbeLine> {
       field("node", &L::node, "node that ran the probe"),
       field("kind", &L::kind, "kind of the probe"),
       field("peer", &L::peer, "the other node, else what the probe calls it").null_if_empty(),
-      field("address", &L::address, "of the peer").null_if_empty(),
-      field("direction", &L::direction, "as the node calls it; null: both directions")
+      field("address", &L::address, "address of the peer").null_if_empty(),
+      field("direction", &L::direction, "direction as seen from the node; null: both directions")
           .null_if_empty(),
       computed<L>(
           "at", [](const L& line) { return documents::WallTime{.ns = line.wall_ns}; },
-          "when; RFC 3339, UTC"),
+          "when it was measured; RFC 3339, UTC"),
       field("what", &L::what, "was measured"),
       field("probe_value", &L::probe_value, "what the probe measured"),
       field("job_value", &L::job_value, "what the job reached on the same path"),
       field("unit", &L::unit, "unit of both values"),
       computed<L>(
           "share_percent", [](const L& line) { return line.share_percent(); },
-          "the job's of the probe's throughput; null of other figures")
+          "the job's throughput in percent of the probe's; null for other figures")
           .at_least(0),
       field("source", &L::source, "a row of the record")};
 };
@@ -662,7 +685,7 @@ struct Fields<analysis::RecordedProbe> {
       field("direction", &R::direction, "direction as seen from the node").null_if_empty(),
       computed<R>(
           "at", [](const R& probe) { return documents::WallTime{.ns = probe.wall_ns}; },
-          "when; RFC 3339, UTC"),
+          "when it was measured; RFC 3339, UTC"),
       field("source", &R::source, "a row of the record"),
       field("values", &R::values, "values of the document"),
       field("lists", &R::lists, "lists of the document")};
@@ -687,7 +710,8 @@ struct Fields<analysis::ReportDocument> {
       field("matrix", &R::matrix, "traffic between each pair of names"),
       field("hosts", &R::hosts, "hosts of the nodes"),
       field("paths", &R::paths, "paths, each direction and address family by itself"),
-      field("probes", &R::probes, "what probes measured compared with the job, one line for each value"),
+      field("probes", &R::probes,
+            "what probes measured compared with the job, one line for each value"),
       field("recorded_probes", &R::recorded_probes,
             "all probes in the run, each with every value and list of its document"),
       field("missing", &R::missing, "what was not measured and why")};

@@ -40,10 +40,12 @@ struct Admitted {
   Limits limits = {};
 };
 
-constexpr auto kOldest =
-    field("oldest", &Versions::oldest, "the oldest version of the protocol that the client supports")
-        .between(1, kMaxVersion);
-constexpr auto kNewest = field("newest", &Versions::newest, "the newest version of the protocol that the client speaks").between(1, kMaxVersion);
+constexpr auto kOldest = field("oldest", &Versions::oldest,
+                               "the oldest version of the protocol that the client supports")
+                             .between(1, kMaxVersion);
+constexpr auto kNewest = field("newest", &Versions::newest,
+                               "the newest version of the protocol that the client supports")
+                             .between(1, kMaxVersion);
 constexpr auto kProgram =
     field("program", &Identity::program, "its name and version").up_to_bytes(kMaxNameBytes);
 constexpr auto kHost = field("host", &Identity::host, "its host's name").up_to_bytes(kMaxNameBytes);

@@ -62,7 +62,7 @@ struct chokepoint::Fields<chokepoint::control::Limits> {
           .in_seconds(),
       field("streams", &L::streams, "most streams of one test").between(1, 1'000'000),
       field("rate_bits_per_s", &L::rate_bits_per_s,
-            "highest rate of a paced test, bit/s; null: whatever the path carries")
+            "highest rate of a paced test, bit/s; null: no limit")
           .between(0, control::kMaxBitsPerS),
       field("buffer_bytes", &L::buffer_bytes, "largest buffer of one socket").at_least(0)};
 };

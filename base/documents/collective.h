@@ -112,7 +112,9 @@ struct Fields<documents::DataPath> {
           .up_to_bytes(kMaxRead)
           .null_if_empty(),
       field("family", &D::family, "ipv4 or ipv6").up_to_bytes(kMaxRead).null_if_empty(),
-      field("local_address", &D::local_address, "local address of rank 0").up_to_bytes(kMaxRead).null_if_empty(),
+      field("local_address", &D::local_address, "local address of rank 0")
+          .up_to_bytes(kMaxRead)
+          .null_if_empty(),
       field("channels", &D::channels, "channels of NCCL").between(0, kMaxConnections),
       field("sockets_per_peer", &D::sockets_per_peer, "connections").between(0, kMaxConnections),
       field("link_mbps", &D::link_mbps, "rate of the interface, 10^6 bit/s").between(0, 1e9),
@@ -127,7 +129,8 @@ struct Fields<documents::WrongElement> {
   using W = documents::WrongElement;
   static constexpr FieldList kList{
       field("rank", &W::rank, "rank that received the element").at_least(0),
-      field("offset_bytes", &W::offset_bytes, "offset of the first wrong element").at_most(1LL << 40),
+      field("offset_bytes", &W::offset_bytes, "offset of the first wrong element")
+          .at_most(1LL << 40),
       field("wanted", &W::wanted, "the right value"),
       field("found", &W::found, "the value received; null: it is not a number")};
 };
@@ -136,8 +139,10 @@ template <>
 struct Fields<documents::CollectiveSize> {
   using C = documents::CollectiveSize;
   static constexpr FieldList kList{
-      field("bytes", &C::bytes, "bytes that each rank has at the end, or sends").between(1, 1LL << 50),
-      field("elements", &C::elements, "elements that each rank has at the end, or sends").or_default(),
+      field("bytes", &C::bytes, "bytes that each rank has at the end, or sends")
+          .between(1, 1LL << 50),
+      field("elements", &C::elements, "elements that each rank has at the end, or sends")
+          .or_default(),
       field("time_us", &C::time_us,
             "time of an operation for the rank that took longest; null: it did not run")
           .between(0, documents::kMaxUs),
@@ -146,7 +151,8 @@ struct Fields<documents::CollectiveSize> {
       field("busbw_mbps", &C::busbw_mbps, "rate that a rank's link carries, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
       field("checked", &C::checked, "whether the data were right; null: not compared"),
-      field("wrong", &C::wrong, "first wrong element, only where data were wrong").omitted_if_unknown()};
+      field("wrong", &C::wrong, "first wrong element, only where data were wrong")
+          .omitted_if_unknown()};
 };
 
 template <>
@@ -154,8 +160,10 @@ struct Fields<documents::CollectiveMember> {
   using M = documents::CollectiveMember;
   static constexpr FieldList kList{
       field("rank", &M::rank, "from 0 on").at_least(0), field("host", &M::host, "host of the rank"),
-      field("interface", &M::interface, "interface or RDMA device that carries its data").null_if_empty(),
-      field("local_address", &M::local_address, "local address of its first connection").null_if_empty()};
+      field("interface", &M::interface, "interface or RDMA device that carries its data")
+          .null_if_empty(),
+      field("local_address", &M::local_address, "local address of its first connection")
+          .null_if_empty()};
 };
 
 template <>
@@ -178,8 +186,7 @@ struct Fields<documents::Collective> {
       spread(&C::data_path),
       field("sizes", &C::sizes, "results for each size, the smallest first").up_to_items(1000),
       field("alpha_us", &C::alpha_us, "fit: time of an operation without data"),
-      field("beta_mbps", &C::beta_mbps, "fit: rate for each further byte, 10^6 bit/s")
-          .at_least(0),
+      field("beta_mbps", &C::beta_mbps, "fit: rate for each further byte, 10^6 bit/s").at_least(0),
       field("members", &C::members, "all ranks"),
       field("missed", &C::missed, "thresholds not reached, one line each"),
       field("interrupted", &C::interrupted, "ended before all was measured"),

@@ -26,9 +26,10 @@ template <>
 struct Fields<documents::HostFacts> {
   using H = documents::HostFacts;
   static constexpr FieldList kList{
-      field("own", &H::own, "of the host that printed it"),
-      field("peer", &H::peer, "null: it has none, or did not report any"),
-      field("peers", &H::peers, "of a collective's other hosts, by name").omitted_if_unknown()};
+      field("own", &H::own, "facts of the host that wrote the document"),
+      field("peer", &H::peer, "facts of the peer; null: no peer, or the peer reported none"),
+      field("peers", &H::peers, "facts of a collective's other hosts, by name")
+          .omitted_if_unknown()};
 };
 
 }  // namespace chokepoint

@@ -185,8 +185,9 @@ struct Fields<documents::PcieLink> {
 template <>
 struct Fields<documents::PcieDeviceLink> {
   using L = documents::PcieDeviceLink;
-  static constexpr FieldList kList{spread(&L::link),
-                                   field("seen", &L::seen, "for a GPU, when the link was read").omitted_if_unknown()};
+  static constexpr FieldList kList{
+      spread(&L::link),
+      field("seen", &L::seen, "for a GPU, when the link was read").omitted_if_unknown()};
 };
 
 template <>
@@ -203,22 +204,23 @@ struct Fields<documents::PcieCopies> {
   static constexpr FieldList kList{
       field("host_to_device_mbps", &C::to_gpu_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("device_to_host_mbps", &C::from_gpu_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
-      field("both_ways_mbps", &C::both_mbps, "of both directions together, at the same time")
+      field("both_ways_mbps", &C::both_mbps, "sum of both directions at the same time, 10^6 bit/s")
           .between(0, documents::kMaxMbps)};
 };
 
 template <>
 struct Fields<documents::PcieFarCopies> {
   using C = documents::PcieFarCopies;
-  static constexpr FieldList kList{spread(&C::copies),
-                                   field("node", &C::node, "NUMA node whose memory was used").at_least(0)};
+  static constexpr FieldList kList{
+      spread(&C::copies), field("node", &C::node, "NUMA node whose memory was used").at_least(0)};
 };
 
 template <>
 struct Fields<documents::PcieCounts> {
   using C = documents::PcieCounts;
-  static constexpr FieldList kList{field("before", &C::before, "link before the first copy").at_least(0),
-                                   field("after", &C::after, "link after the last copy").at_least(0)};
+  static constexpr FieldList kList{
+      field("before", &C::before, "link before the first copy").at_least(0),
+      field("after", &C::after, "link after the last copy").at_least(0)};
 };
 
 template <>
@@ -235,23 +237,25 @@ struct Fields<documents::PcieGpu> {
   static constexpr FieldList kList{
       field("index", &G::index, "CUDA's number").at_least(0),
       field("bytes", &G::bytes, "size of a copy"),
-      field("host_to_device_percent", &G::host_to_device_percent, "percent of `ceiling_mbps`").at_least(0),
-      field("device_to_host_percent", &G::device_to_host_percent, "percent of `ceiling_mbps`").at_least(0),
+      field("host_to_device_percent", &G::host_to_device_percent, "percent of `ceiling_mbps`")
+          .at_least(0),
+      field("device_to_host_percent", &G::device_to_host_percent, "percent of `ceiling_mbps`")
+          .at_least(0),
       field("pageable", &G::pageable, "the same copies with memory that is not pinned"),
       field("near_memory", &G::near_memory,
             "whether the host memory was of the GPU's own NUMA node; null: the node is not known"),
       field("numa_far", &G::numa_far, "the same copies with memory of another NUMA node"),
-      field("copy_engines", &G::copy_engines, "copy engines that copy at the same time").at_least(0),
+      field("copy_engines", &G::copy_engines, "copy engines that copy at the same time")
+          .at_least(0),
       field("two_streams_mbps", &G::two_streams_mbps,
             "rate of two copies to the GPU at the same time, added up")
           .between(0, documents::kMaxMbps),
       field("idle_link", &G::idle_link, "link before the first copy, while idle"),
-      field("link_looks", &G::link_looks, "how often the link was read during copies")
-          .at_least(0),
+      field("link_looks", &G::link_looks, "how often the link was read during copies").at_least(0),
       field("replays", &G::replays, "replays that the link counted"),
       field("errors", &G::errors, "errors in Advanced Error Reporting, over all hops"),
       field("verified_bytes", &G::verified_bytes, "bytes compared with what was sent"),
-      field("data_errors", &G::data_errors, "bytes that arrived wrong"),
+      field("data_errors", &G::data_errors, "errors in the data that arrived, one line each"),
       field("problems", &G::problems, "what could not be measured, and why")};
 };
 
@@ -262,17 +266,19 @@ struct Fields<documents::PcieDevice> {
       field("bus_id", &D::bus_id, "PCI address"),
       field("kind", &D::kind, "kind of device"),
       field("name", &D::name, "all its names, or its address"),
-      field("names", &D::names, "of its interfaces and devices; a GPU's model"),
-      field("numa_node", &D::numa_node, "that it is at").at_least(0),
-      field("link", &D::link, "of the device itself"),
-      field("hops", &D::hops, "from the root port down"),
+      field("names", &D::names, "names of its interfaces and devices; for a GPU its model"),
+      field("numa_node", &D::numa_node, "NUMA node of the device").at_least(0),
+      field("link", &D::link, "link of the device itself"),
+      field("hops", &D::hops, "hops from the root port to the device"),
       field("ceiling_mbps", &D::ceiling_mbps,
-            "that the narrowest link carries in one direction, 10^6 bit/s")
+            "rate that the narrowest link carries in one direction, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("payload_bytes", &D::payload_bytes, "largest payload of a packet, used to compute `ceiling_mbps`")
+      field("payload_bytes", &D::payload_bytes,
+            "largest payload of a packet, used to compute `ceiling_mbps`")
           .at_least(0),
       field("payload_assumed", &D::payload_assumed, "the payload could not be read and is assumed"),
-      field("line_rate_mbps", &D::line_rate_mbps, "line rate of the NIC's ports that are up, 10^6 bit/s")
+      field("line_rate_mbps", &D::line_rate_mbps,
+            "line rate of the NIC's ports that are up, 10^6 bit/s")
           .at_least(0),
       spread(&D::copies),
       field("nics", &D::nics, "for a GPU, the nearest NICs").omitted_if_unknown(),
@@ -285,7 +291,7 @@ struct Fields<documents::PciePeerCopies> {
   static constexpr FieldList kList{
       field("a_to_b_mbps", &C::there_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("b_to_a_mbps", &C::back_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
-      field("both_ways_mbps", &C::both_mbps, "of both directions together, at the same time")
+      field("both_ways_mbps", &C::both_mbps, "sum of both directions at the same time, 10^6 bit/s")
           .between(0, documents::kMaxMbps)};
 };
 
@@ -299,7 +305,7 @@ struct Fields<documents::PciePeers> {
       field("direct", &P::direct, "copies from GPU to GPU"),
       field("through_host", &P::staged, "copies through host memory"),
       field("verified_bytes", &P::verified_bytes, "bytes compared with what was sent"),
-      field("data_errors", &P::wrong, "bytes that arrived wrong"),
+      field("data_errors", &P::wrong, "errors in the data that arrived, one line each"),
       field("problems", &P::problems, "what could not be measured, and why")};
 };
 

@@ -42,7 +42,9 @@ struct Fields<documents::Peer> {
       field("address", &P::address, "IP address of the host"),
       field("family", &P::family, "family of the address"),
       field("port", &P::port, "port of the server"),
-      field("name", &P::name, "name that the host reports; null for another program than chokepoint").null_if_empty(),
+      field("name", &P::name,
+            "name that the host reports; null for another program than chokepoint")
+          .null_if_empty(),
       field("software", &P::software,
             "the program at the peer, with its version where it is known")};
 };

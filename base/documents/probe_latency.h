@@ -131,10 +131,12 @@ template <>
 struct Fields<documents::Responsiveness> {
   using R = documents::Responsiveness;
   static constexpr FieldList kList{
-      field("rpm", &R::rpm, "mean of foreign_rpm and self_rpm; null where one is missing").at_least(0),
+      field("rpm", &R::rpm, "mean of foreign_rpm and self_rpm; null where one is missing")
+          .at_least(0),
       field("confidence", &R::confidence,
             "confidence in the RPM: whether four intervals agree, differ, or were not reached"),
-      field("goodput_confidence", &R::goodput_confidence, "confidence that the path was full, in the same three levels"),
+      field("goodput_confidence", &R::goodput_confidence,
+            "confidence that the path was full, in the same three levels"),
       field("foreign_rpm", &R::foreign_rpm,
             "60,000 over the mean of tcp_ms, handshake_ms and request_ms: new connections beside "
             "the load")
@@ -142,11 +144,13 @@ struct Fields<documents::Responsiveness> {
       field("self_rpm", &R::self_rpm, "60,000 over self_ms: requests within the load's connections")
           .at_least(0),
       field("tcp_ms", &R::tcp_ms,
-            "TCP handshake of a new connection; a mean without the largest 5 %, as are the next four figures")
+            "TCP handshake of a new connection; a mean without the largest 5 %, as are the next "
+            "four figures")
           .between(0, documents::kMaxMs),
       field("handshake_ms", &R::handshake_ms, "key agreement of the new connection, one round trip")
           .between(0, documents::kMaxMs),
-      field("request_ms", &R::request_ms, "request of a small object on the new connection").between(0, documents::kMaxMs),
+      field("request_ms", &R::request_ms, "request of a small object on the new connection")
+          .between(0, documents::kMaxMs),
       field("self_ms", &R::self_ms, "request of a small object within a connection of the load")
           .between(0, documents::kMaxMs),
       field("self_path_ms", &R::self_path_ms,
@@ -154,9 +158,12 @@ struct Fields<documents::Responsiveness> {
           .between(0, documents::kMaxMs),
       field("self_buffer_ms", &R::self_buffer_ms, "the rest of self_ms: the sender's buffer")
           .between(0, documents::kMaxMs),
-      field("foreign_probes", &R::foreign_probes, "probes over new connections in the last four intervals"),
-      field("self_probes", &R::self_probes, "probes within the load's connections in the last four intervals"),
-      field("failed_probes", &R::failed_probes, "probes over new connections that got no answer, in the whole test")};
+      field("foreign_probes", &R::foreign_probes,
+            "probes over new connections in the last four intervals"),
+      field("self_probes", &R::self_probes,
+            "probes within the load's connections in the last four intervals"),
+      field("failed_probes", &R::failed_probes,
+            "probes over new connections that got no answer, in the whole test")};
 };
 
 template <>
@@ -166,10 +173,12 @@ struct Fields<documents::LatencyLoad> {
       field("connections", &L::connections, "connections that filled the path").at_least(0),
       field("stable", &L::stable, "whether the throughput stopped growing with more connections"),
       field("throughput_mbps", &L::throughput_mbps,
-            "throughput of all connections over the last four intervals, 10^6 bit/s; null before the first interval ended")
+            "throughput of all connections over the last four intervals, 10^6 bit/s; null before "
+            "the first interval ended")
           .between(0, documents::kMaxMbps),
       field("rtt_p90_ms", &L::rtt_p90_ms,
-            "90th percentile of the connections' own round trips, by the sender's kernel, at the answers to requests")
+            "90th percentile of the connections' own round trips, by the sender's kernel, at the "
+            "answers to requests")
           .between(0, documents::kMaxMs),
       field("error", &L::error, "error of the first connection that failed").null_if_empty()};
 };
@@ -180,7 +189,9 @@ namespace documents::latency_fields {
 constexpr auto udp_trips(const char* name, const char* text) {
   return field(name, &UdpRoundTrips::trips_ms, text).between(0, kMaxMs);
 }
-constexpr auto udp_loss(const char* name, const char* text = "likewise") {
+constexpr auto udp_loss(
+    const char* name,
+    const char* text = "share not answered within two seconds; null: nothing was sent") {
   return field(name, &UdpRoundTrips::loss_percent, text).between(0, 100);
 }
 constexpr auto loaded(const char* name, const char* text) {
@@ -212,9 +223,9 @@ struct Fields<documents::LatencyOverUdp> {
   static constexpr FieldList kList{
       within(&U::idle,
              documents::latency_fields::udp_trips("idle_ms", "round trips on the idle path")),
-      within(&U::idle,
-             documents::latency_fields::udp_loss(
-                 "idle_loss_percent", "share not answered within two seconds; null: nothing was sent")),
+      within(&U::idle, documents::latency_fields::udp_loss(
+                           "idle_loss_percent",
+                           "share not answered within two seconds; null: nothing was sent")),
       within(&U::send,
              documents::latency_fields::udp_trips("loaded_send_ms", "under a load to the peer")),
       within(&U::send, documents::latency_fields::udp_loss("loaded_send_loss_percent")),

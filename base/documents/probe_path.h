@@ -252,14 +252,16 @@ struct Fields<documents::RouterMatch> {
       field("ttl", &R::ttl, "hop number on the forward path").at_least(0),
       field("forward", &R::forward, "address in the forward trace"),
       field("reverse", &R::reverse, "address in the reverse trace"),
-      field("match", &R::match, "whether both addresses belong to one router"), field("why", &R::why, "the reason in words")};
+      field("match", &R::match, "whether both addresses belong to one router"),
+      field("why", &R::why, "the reason in words")};
 };
 
 template <>
 struct Fields<documents::PathSymmetry> {
   using S = documents::PathSymmetry;
-  static constexpr FieldList kList{field("why", &S::why, "why the path is symmetric or not"),
-                                   field("routers", &S::routers, "routers in the order of the forward path")};
+  static constexpr FieldList kList{
+      field("why", &S::why, "why the path is symmetric or not"),
+      field("routers", &S::routers, "routers in the order of the forward path")};
 };
 
 template <>
@@ -273,13 +275,14 @@ struct Fields<documents::PathFamily> {
       field("reason", &F::reason, "why the connection failed").null_if_empty(),
       field("connect_ms", &F::connect_ms, "time of the handshake, or until the refusal")
           .between(0, documents::kMaxMs),
-      field("udp_passes", &F::udp_passes, "whether UDP passes between both ends; null without a reverse trace"),
+      field("udp_passes", &F::udp_passes,
+            "whether UDP passes between both ends; null without a reverse trace"),
       field("forward", &F::forward, "the path to the peer"),
       field("reverse", &F::reverse, "the path back"),
       within(&F::symmetry, field("symmetric", &documents::PathSymmetry::symmetric,
                                  "both directions use the same routers; null: not known")),
-      field("symmetry", &F::symmetry, "how that is known"),
-      field("path_mtu_bytes", &F::path_mtu_bytes, "towards the target")
+      field("symmetry", &F::symmetry, "how `symmetric` was found"),
+      field("path_mtu_bytes", &F::path_mtu_bytes, "path MTU towards the target")
           .between(0, documents::kMaxPacketBytes)};
 };
 
@@ -295,7 +298,7 @@ struct Fields<documents::PathPeer> {
   using P = documents::PathPeer;
   static constexpr FieldList kList{
       field("host", &P::host, "host as it was given"),
-      field("address", &P::address, "its first address of the family"),
+      field("address", &P::address, "first address of the peer in this family"),
       field("family", &P::family, "address family of the values outside `families`"),
       field("port", &P::port, "port of the TCP connection")};
 };

@@ -32,7 +32,8 @@ template <>
 struct Fields<documents::ProcessorPace> {
   using P = documents::ProcessorPace;
   static constexpr FieldList kList{
-      field("processor", &P::processor, "number of the processor; null: chosen by the kernel").at_least(0),
+      field("processor", &P::processor, "number of the processor; null: chosen by the kernel")
+          .at_least(0),
       field("million_steps_per_s", &P::million_steps_per_s,
             "steps of a chain of multiplications, in the fastest fifth of the time")
           .at_least(0),
@@ -47,7 +48,8 @@ struct Fields<documents::ProbeProcessor> {
   static constexpr const char* kCommand = "probe processor";
   static constexpr FieldList kList{
       field("alone", &P::alone, "one thread with no other thread running"),
-      field("processors", &P::processors, "one thread pinned to each processor, all at the same time"),
+      field("processors", &P::processors,
+            "one thread pinned to each processor, all at the same time"),
       field("total_million_steps_per_s", &P::total_million_steps_per_s, "sum over all processors")
           .at_least(0),
       field("least_got_percent", &P::least_got_percent,

@@ -163,13 +163,17 @@ struct Fields<documents::QuicShares> {
   static constexpr FieldList kList{
       field("processor", &S::processor, "share of the time in which the thread did not wait")
           .between(0, 1),
-      field("flow_window", &S::flow_window, "share of the time in which the receiver's window was used up")
+      field("flow_window", &S::flow_window,
+            "share of the time in which the receiver's window was used up")
           .between(0, 1),
-      field("congestion_window", &S::congestion_window, "share of the time in which the congestion window was full")
+      field("congestion_window", &S::congestion_window,
+            "share of the time in which the congestion window was full")
           .between(0, 1),
-      field("pacing", &S::pacing, "share of the time in which the congestion control spaced packets out")
+      field("pacing", &S::pacing,
+            "share of the time in which the congestion control spaced packets out")
           .between(0, 1),
-      field("send_buffer", &S::send_buffer, "share of the time in which the socket accepted nothing")
+      field("send_buffer", &S::send_buffer,
+            "share of the time in which the socket accepted nothing")
           .between(0, 1),
       field("application", &S::application,
             "share of the time in which the requested rate was kept, or nothing was left to send")
@@ -196,8 +200,10 @@ struct Fields<documents::QuicCpu> {
   static constexpr const char* kSoftirq =
       "handling packets, on the core that had most of it; null where the kernel does not say";
   static constexpr FieldList kList{
-      field("sender_percent", &C::sender_percent, "percent of a core").at_most(documents::kMaxPercent),
-      field("receiver_percent", &C::receiver_percent, "percent of a core").at_most(documents::kMaxPercent),
+      field("sender_percent", &C::sender_percent, "percent of a core")
+          .at_most(documents::kMaxPercent),
+      field("receiver_percent", &C::receiver_percent, "percent of a core")
+          .at_most(documents::kMaxPercent),
       field("sender_busy_percent", &C::sender_busy_percent, kBusy).at_most(100),
       field("receiver_busy_percent", &C::receiver_busy_percent, kBusy).at_most(100),
       field("sender_percent_per_gbps", &C::sender_percent_per_gbps, kPerGbps),
@@ -218,10 +224,12 @@ struct Fields<documents::QuicInterval> {
       field("retransmits", &I::retransmits,
             "packets declared lost in the interval; null where the sender does not report it")
           .at_most(kMaxCount),
-      field("cwnd_bytes", &I::cwnd_bytes,
-            "congestion window at the end of the interval; null where the sender does not report it")
+      field(
+          "cwnd_bytes", &I::cwnd_bytes,
+          "congestion window at the end of the interval; null where the sender does not report it")
           .at_most(kMaxCount),
-      field("rtt_ms", &I::rtt_ms, "smoothed round trip at the end of the interval; null where it was not measured")
+      field("rtt_ms", &I::rtt_ms,
+            "smoothed round trip at the end of the interval; null where it was not measured")
           .between(0, documents::kMaxMs)};
 };
 
@@ -242,8 +250,9 @@ struct Fields<documents::QuicBeside> {
       field("tcp_mbps", &B::tcp_mbps,
             "payload that arrived over TCP, 10^6 bit/s; null where it was interrupted")
           .between(0, documents::kMaxMbps),
-      field("udp_mbps", &B::udp_mbps,
-            "payload that arrived over UDP, sent as fast as possible; null where it was interrupted")
+      field(
+          "udp_mbps", &B::udp_mbps,
+          "payload that arrived over UDP, sent as fast as possible; null where it was interrupted")
           .between(0, documents::kMaxMbps),
       field("udp_loss_percent", &B::udp_loss_percent,
             "share of the UDP packets lost; null where none were sent")
@@ -261,7 +270,8 @@ struct Fields<documents::QuicFigures> {
       field("peak_mbps", &F::peak_mbps, "rate of the best whole interval")
           .between(0, documents::kMaxMbps),
       field("bytes", &F::bytes,
-            "stream data that arrived; with a peer that is not chokepoint: stream data that it acknowledged")
+            "stream data that arrived; with a peer that is not chokepoint: stream data that it "
+            "acknowledged")
           .at_most(documents::kMaxBytes),
       field("sent_bytes", &F::sent_bytes, "stream data sent, each byte once")
           .at_most(documents::kMaxBytes),
@@ -271,7 +281,8 @@ struct Fields<documents::QuicFigures> {
             "UDP packets of all kinds that the receiver counted")
           .at_most(kMaxCount),
       field("lost", &F::lost, "packets sent minus packets received").at_most(kMaxCount),
-      field("loss_percent", &F::loss_percent, "share of the packets sent; null where none were sent")
+      field("loss_percent", &F::loss_percent,
+            "share of the packets sent; null where none were sent")
           .between(0, 100),
       field("retransmits", &F::retransmits,
             "packets that the sender's library declared lost and whose data it sent again")
@@ -280,27 +291,32 @@ struct Fields<documents::QuicFigures> {
       field("packet_bytes", &F::packet_bytes, "UDP payload that path MTU discovery reached")
           .at_most(kMaxCount),
       field("max_cwnd_bytes", &F::max_cwnd_bytes, "largest congestion window").at_most(kMaxCount),
-      field("rtt_ms", &F::rtt_ms,
-            "round trip under load, smoothed by the sender's library; null where it was not measured")
+      field(
+          "rtt_ms", &F::rtt_ms,
+          "round trip under load, smoothed by the sender's library; null where it was not measured")
           .between(0, documents::kMaxMs),
-      field("min_rtt_ms", &F::min_rtt_ms, "shortest round trip by the sender; null where it was not measured")
+      field("min_rtt_ms", &F::min_rtt_ms,
+            "shortest round trip by the sender; null where it was not measured")
           .between(0, documents::kMaxMs),
       field("ecn", &F::ecn, "marks in the IP headers"),
       field("segmentation_offload", &F::segmentation_offload,
             "the sender's kernel cut messages into packets (GSO)"),
-      field("packets_per_send_call", &F::packets_per_send_call, "mean number of packets in a call; null where none were sent")
+      field("packets_per_send_call", &F::packets_per_send_call,
+            "mean number of packets in a call; null where none were sent")
           .at_least(0),
       field("packets_per_receive_call", &F::packets_per_receive_call,
             "mean number of packets in a call; null where none were received")
           .at_least(0),
-      field("cpu", &F::cpu, "CPU time of the thread that has the connection; 100 % is one core").at_least(0),
+      field("cpu", &F::cpu, "CPU time of the thread that has the connection; 100 % is one core")
+          .at_least(0),
       field("limited_by", &F::limited_by, "shares of the sender's time"),
       field("limit", &F::limit, "what limited the test: see docs/internals/quic.md"),
       field("summary", &F::summary, "the limit in words"),
       field("intervals", &F::intervals, "intervals by the receiver's clock"),
       field("per_stream", &F::per_stream, "results of each stream"),
       field("beside", &F::beside,
-            "with --beside, what TCP and UDP carried in the same direction in short tests afterwards; else null")};
+            "with --beside, what TCP and UDP carried in the same direction in short tests "
+            "afterwards; else null")};
 };
 
 template <>
@@ -314,7 +330,7 @@ struct Fields<documents::ProbeQuic> {
       field("peer_library", &P::peer_library,
             "the QUIC library of the peer; null with a peer that is not chokepoint"),
       field("direction", &P::direction, "send: from here to the peer"),
-      field("streams", &P::streams, "in each direction, all of one connection").at_least(1),
+      field("streams", &P::streams, "streams in each direction, all in one connection").at_least(1),
       field("interrupted", &P::interrupted, "ended before all was measured"),
       field("congestion_control", &P::congestion_control, "congestion control of the senders"),
       field("window_bytes", &P::window_bytes, "flow control window of a receiver")
@@ -324,10 +340,12 @@ struct Fields<documents::ProbeQuic> {
             "from the client's first packet until its handshake was complete")
           .between(0, documents::kMaxMs),
       field("resumption_ms", &P::resumption_ms,
-            "from the first packet of a resumed connection until the first answer to its data; null where the server gave no ticket, or is not chokepoint")
+            "from the first packet of a resumed connection until the first answer to its data; "
+            "null where the server gave no ticket, or is not chokepoint")
           .between(0, documents::kMaxMs),
       field("early_data_accepted", &P::early_data_accepted,
-            "whether data in the resumed connection's first packets (0-RTT) were accepted; null with a peer that is not chokepoint, where it is not tried"),
+            "whether data in the resumed connection's first packets (0-RTT) were accepted; null "
+            "with a peer that is not chokepoint, where it is not tried"),
       spread(&P::by_direction)};
 };
 

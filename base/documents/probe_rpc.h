@@ -202,7 +202,8 @@ struct Fields<documents::RpcMessages> {
   static constexpr FieldList kList{
       field("retransmits", &M::retransmits, "segments retransmitted").at_most(kMaxCount),
       field("rtt_ms", &M::rtt_ms, "TCP's own round trip, sampled").between(0, documents::kMaxMs),
-      field("min_rtt_ms", &M::min_rtt_ms, "TCP's shortest round trip").between(0, documents::kMaxMs),
+      field("min_rtt_ms", &M::min_rtt_ms, "TCP's shortest round trip")
+          .between(0, documents::kMaxMs),
       field("mss_bytes", &M::mss_bytes, "payload of a full segment").at_least(1),
       field("window_bytes", &M::window_bytes,
             "congestion window when a message begins; null where a message fits into ten segments")
@@ -221,19 +222,24 @@ struct Fields<documents::RpcHop> {
       field("worker", &H::worker, "host that is called"),
       field("address", &H::address, "address of the worker, as its caller resolved it"),
       field("calls", &H::calls, "calls that were answered").at_most(kMaxCount),
-      field("latency_ms", &H::latency_ms, "latency measured by the caller").between(0, documents::kMaxMs),
-      field("held_ms", &H::held_ms, "time that the worker held the call").between(0, documents::kMaxMs),
+      field("latency_ms", &H::latency_ms, "latency measured by the caller")
+          .between(0, documents::kMaxMs),
+      field("held_ms", &H::held_ms, "time that the worker held the call")
+          .between(0, documents::kMaxMs),
       field("network_ms", &H::network_ms, "mean latency minus mean time held")
           .between(0, documents::kMaxMs),
       field("own_ms", &H::own_ms, "mean time held minus the mean latency of the worker's own calls")
           .between(0, documents::kMaxMs),
-      field("network_percent", &H::network_percent, "network_ms in percent of the client's mean latency")
+      field("network_percent", &H::network_percent,
+            "network_ms in percent of the client's mean latency")
           .at_least(0),
-      field("own_percent", &H::own_percent, "own_ms in percent of the client's mean latency").at_least(0),
+      field("own_percent", &H::own_percent, "own_ms in percent of the client's mean latency")
+          .at_least(0),
       field("round_trips", &H::round_trips,
             "round trips of the median call, without the time that the worker held it")
           .at_least(0),
-      field("requests", &H::requests, "the requests' TCP connection, as the caller's kernel saw it"),
+      field("requests", &H::requests,
+            "the requests' TCP connection, as the caller's kernel saw it"),
       field("answers", &H::answers, "the answers' TCP connection, as the worker's kernel saw it"),
       field("worker_cpu", &H::worker_cpu, "CPU time of the worker; 100 % is one core")};
 };
@@ -284,7 +290,8 @@ struct Fields<documents::ProbeRpc> {
       field("peer", &P::peer, "the other end"),
       field("request_bytes", &P::request_bytes, "bytes of a request")
           .between(1, documents::kMaxBytes),
-      field("response_bytes", &P::response_bytes, "bytes of an answer").between(1, documents::kMaxBytes),
+      field("response_bytes", &P::response_bytes, "bytes of an answer")
+          .between(1, documents::kMaxBytes),
       field("callers", &P::callers, "callers, with one connection each").at_least(1),
       field("outstanding", &P::outstanding, "calls of a caller at once").at_least(1),
       field("pause_ms", &P::pause_ms, "time from an answer to the caller's next call").at_least(0),
@@ -293,7 +300,8 @@ struct Fields<documents::ProbeRpc> {
       field("duration_s", &P::duration_s, "from the first call to the last answer")
           .between(0, documents::kMaxSeconds),
       field("calls", &P::calls, "calls that were answered").at_most(kMaxCount),
-      field("unanswered", &P::unanswered, "calls that were under way when an interrupted test ended")
+      field("unanswered", &P::unanswered,
+            "calls that were under way when an interrupted test ended")
           .at_most(kMaxCount),
       field("calls_per_s", &P::calls_per_s, "answered calls over duration_s").at_least(0),
       field("request_mbps", &P::request_mbps, "payload of the requests, 10^6 bit/s")
@@ -301,10 +309,12 @@ struct Fields<documents::ProbeRpc> {
       field("response_mbps", &P::response_mbps, "payload of the answers, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
       field("latency_ms", &P::latency_ms,
-            "latency of the client's calls, in a chain of a whole round; milliseconds; null: no call was answered")
+            "latency of the client's calls, in a chain of a whole round; milliseconds; null: no "
+            "call was answered")
           .between(0, documents::kMaxMs),
-      field("held_ms", &P::held_ms,
-            "time that the peer held a call: from the request's last byte to the answer's first byte")
+      field(
+          "held_ms", &P::held_ms,
+          "time that the peer held a call: from the request's last byte to the answer's first byte")
           .between(0, documents::kMaxMs),
       field("network_ms", &P::network_ms,
             "mean latency minus the mean time that the peer held calls")
@@ -317,7 +327,8 @@ struct Fields<documents::ProbeRpc> {
       field("limit", &P::limit, "what limited the calls: see docs/internals/rpc.md"),
       field("summary", &P::summary, "the limit in words"),
       field("families", &P::families,
-            "addresses that the peer's name resolves to, by family; null: the peer was given as an address, or the test was interrupted"),
+            "addresses that the peer's name resolves to, by family; null: the peer was given as an "
+            "address, or the test was interrupted"),
       field("other_family", &P::other_family,
             "the same calls over the family that the test did not use; null where it was not "
             "tried"),

@@ -52,10 +52,11 @@ struct Fields<host::Mount> {
       field("point", &M::point), field("type", &M::type, "type of the file system"),
       field("source", &M::source, "device, or export of another host"),
       computed<M>(
-          "remote", [](const M& mount) { return mount.is_remote(); }, "on another host"),
+          "remote", [](const M& mount) { return mount.is_remote(); },
+          "whether the storage is on another host"),
       computed<M>(
           "in_memory", [](const M& mount) { return mount.is_in_memory(); },
-          "nothing of it is on a disk")};
+          "whether it is in memory and not on a disk")};
 };
 
 template <>
@@ -85,11 +86,13 @@ struct Fields<documents::ProbeStorage> {
       field("mount", &P::mount, "mount point; null where it is not known"),
       field("disk", &P::disk, "disk; null where the folder is not on a disk of this host"),
       field("file_bytes", &P::file_bytes, "size of the file that was written"),
-      field("write_mb_per_s", &P::write_mb_per_s, "write rate, 10^6 bytes per second; null where it failed")
+      field("write_mb_per_s", &P::write_mb_per_s,
+            "write rate, 10^6 bytes per second; null where it failed")
           .at_least(0),
       field("sync_ms", &P::sync_ms, "latency of a small synced write; null where it failed")
           .at_least(0),
-      field("read_mb_per_s", &P::read_mb_per_s, "read rate, 10^6 bytes per second; null where it failed")
+      field("read_mb_per_s", &P::read_mb_per_s,
+            "read rate, 10^6 bytes per second; null where it failed")
           .at_least(0),
       field("read_cold", &P::read_cold,
             "nothing of the file was in the page cache before it was read"),

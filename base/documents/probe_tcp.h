@@ -148,9 +148,12 @@ struct Fields<documents::TcpShares> {
       field("receive_window", &S::receive_window,
             "share of the time in which the receive window was full")
           .between(0, 1),
-      field("send_buffer", &S::send_buffer, "share of the time in which the send buffer was too small")
+      field("send_buffer", &S::send_buffer,
+            "share of the time in which the send buffer was too small")
           .between(0, 1),
-      field("network", &S::network, "share of the time in which the congestion window, pacing or the path was the limit").between(0, 1)};
+      field("network", &S::network,
+            "share of the time in which the congestion window, pacing or the path was the limit")
+          .between(0, 1)};
 };
 
 template <>
@@ -193,18 +196,22 @@ struct Fields<documents::TcpStream> {
           .at_most(documents::kMaxBytes),
       field("sent_bytes", &S::sent_bytes, "bytes sent in total, counted by the sender")
           .at_most(documents::kMaxBytes),
-      field("received_bytes", &S::received_bytes, "bytes received in total, counted by the receiver")
+      field("received_bytes", &S::received_bytes,
+            "bytes received in total, counted by the receiver")
           .at_most(documents::kMaxBytes),
       field("throughput_mbps", &S::throughput_mbps, "payload that arrived, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
       field("retransmits", &S::retransmits, "segments retransmitted").at_most(kMaxCount),
       field("max_cwnd_bytes", &S::max_cwnd_bytes, "largest congestion window")
           .at_most(documents::kMaxBytes),
-      field("rtt_ms", &S::rtt_ms, "round trip by the sender's kernel; null where it does not report one")
+      field("rtt_ms", &S::rtt_ms,
+            "round trip by the sender's kernel; null where it does not report one")
           .between(0, documents::kMaxMs),
-      field("sender_cpu_percent", &S::sender_cpu_percent, "percent of a core that the stream's sending thread used")
+      field("sender_cpu_percent", &S::sender_cpu_percent,
+            "percent of a core that the stream's sending thread used")
           .between(0, documents::kMaxPercent),
-      field("receiver_cpu_percent", &S::receiver_cpu_percent, "percent of a core that the stream's receiving thread used")
+      field("receiver_cpu_percent", &S::receiver_cpu_percent,
+            "percent of a core that the stream's receiving thread used")
           .between(0, documents::kMaxPercent),
       field("error", &S::error, "why the stream broke").null_if_empty()};
 };
@@ -215,7 +222,8 @@ struct Fields<documents::TcpFigures> {
   static constexpr FieldList kList{
       field("duration_s", &F::duration_s, "from the first arrival to the last")
           .between(0, documents::kMaxSeconds),
-      field("congestion_control", &F::congestion_control, "congestion control of the sender").null_if_empty(),
+      field("congestion_control", &F::congestion_control, "congestion control of the sender")
+          .null_if_empty(),
       field("mss_bytes", &F::mss_bytes, "payload of a full segment").at_least(0),
       field("throughput_mbps", &F::throughput_mbps, "payload that arrived, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
@@ -225,19 +233,22 @@ struct Fields<documents::TcpFigures> {
           .at_most(documents::kMaxBytes),
       field("sent_bytes", &F::sent_bytes, "bytes sent in total, counted by the sender")
           .at_most(documents::kMaxBytes),
-      field("received_bytes", &F::received_bytes, "bytes received in total, counted by the receiver")
+      field("received_bytes", &F::received_bytes,
+            "bytes received in total, counted by the receiver")
           .at_most(documents::kMaxBytes),
       field("retransmits", &F::retransmits, "segments retransmitted").at_most(kMaxCount),
       field("max_cwnd_bytes", &F::max_cwnd_bytes, "largest congestion windows of all streams")
           .at_most(documents::kMaxBytes),
-      field("rtt_ms", &F::rtt_ms, "round trip under load by the sender's kernel; null where it does not report one")
+      field("rtt_ms", &F::rtt_ms,
+            "round trip under load by the sender's kernel; null where it does not report one")
           .between(0, documents::kMaxMs),
       field("receiver_rtt_ms", &F::receiver_rtt_ms,
             "round trip by the receiver's kernel; null where it does not report one")
           .between(0, documents::kMaxMs),
       field("cpu", &F::cpu, "CPU time of both hosts").between(0, documents::kMaxPercent),
       field("pacing", &F::pacing,
-            "what paced the sender to --rate: the fq queueing discipline, or TCP's own timer in the kernel; null without --rate and where the sender does not report it")
+            "what paced the sender to --rate: the fq queueing discipline, or TCP's own timer in "
+            "the kernel; null without --rate and where the sender does not report it")
           .or_default(),
       field("limited_by", &F::limited_by,
             "shares of the sender's time; null where its kernel does not report them"),
@@ -257,7 +268,8 @@ struct Fields<documents::ProbeTcp> {
       field("direction", &P::direction, "send: from here to the peer"),
       field("streams", &P::streams, "connections in each direction").at_least(1),
       field("interrupted", &P::interrupted, "ended before all was measured"),
-      field("zero_copy", &P::zero_copy, "data sent without a copy between program and kernel, where the kernel supports it"),
+      field("zero_copy", &P::zero_copy,
+            "data sent without a copy between program and kernel, where the kernel supports it"),
       spread(&P::by_direction)};
 };
 

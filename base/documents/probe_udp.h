@@ -171,12 +171,14 @@ struct Fields<documents::UdpInterval> {
       field("start_s", &I::start_s, "since the first arrival").between(0, documents::kMaxSeconds),
       field("end_s", &I::end_s, "since the first arrival").between(0, documents::kMaxSeconds),
       field("bytes", &I::bytes, "payload that arrived").at_most(documents::kMaxBytes),
-      field("packets_received", &I::packets_received, "packets received, each once").at_most(kMaxCount),
+      field("packets_received", &I::packets_received, "packets received, each once")
+          .at_most(kMaxCount),
       field("lost", &I::lost, "packets missing from gaps that opened in this interval")
           .at_most(kMaxCount),
       field("throughput_mbps", &I::throughput_mbps, "payload that arrived, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("jitter_ms", &I::jitter_ms, "jitter by RFC 3550 at the end of the interval, of the worst stream")
+      field("jitter_ms", &I::jitter_ms,
+            "jitter by RFC 3550 at the end of the interval, of the worst stream")
           .between(0, documents::kMaxMs)};
 };
 
@@ -188,16 +190,22 @@ struct Fields<documents::UdpStream> {
           .between(0, documents::kMaxMbps),
       field("offered_mbps", &S::offered_mbps, "payload that was sent, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("packets_sent", &S::packets_sent, "packets sent, counted by the sender").at_most(kMaxCount),
-      field("packets_received", &S::packets_received, "packets received, each once").at_most(kMaxCount),
+      field("packets_sent", &S::packets_sent, "packets sent, counted by the sender")
+          .at_most(kMaxCount),
+      field("packets_received", &S::packets_received, "packets received, each once")
+          .at_most(kMaxCount),
       field("lost", &S::lost, "packets sent that did not arrive").at_most(kMaxCount),
-      field("lost_in_receiver_queue", &S::lost_in_receiver_queue, "lost packets that the receiving socket dropped").at_most(kMaxCount),
-      field("out_of_order", &S::out_of_order, "packets that arrived after one with a higher number").at_most(kMaxCount),
+      field("lost_in_receiver_queue", &S::lost_in_receiver_queue,
+            "lost packets that the receiving socket dropped")
+          .at_most(kMaxCount),
+      field("out_of_order", &S::out_of_order, "packets that arrived after one with a higher number")
+          .at_most(kMaxCount),
       field("duplicates", &S::duplicates, "further copies of packets").at_most(kMaxCount),
       field("beyond_window", &S::beyond_window,
             "packets that came too late to know whether they are copies")
           .at_most(kMaxCount),
-      field("ignored", &S::ignored, "packets of an earlier run or of another sender").at_most(kMaxCount),
+      field("ignored", &S::ignored, "packets of an earlier run or of another sender")
+          .at_most(kMaxCount),
       field("jitter_ms", &S::jitter_ms, "interarrival jitter, RFC 3550")
           .between(0, documents::kMaxMs)};
 };
@@ -215,25 +223,33 @@ struct Fields<documents::UdpFigures> {
       field("offered_mbps", &F::offered_mbps, "payload that was sent, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
       field("bytes", &F::bytes, "payload that arrived").at_most(documents::kMaxBytes),
-      field("packets_sent", &F::packets_sent, "packets sent, counted by the sender").at_most(kMaxCount),
-      field("packets_received", &F::packets_received, "packets received, each once").at_most(kMaxCount),
+      field("packets_sent", &F::packets_sent, "packets sent, counted by the sender")
+          .at_most(kMaxCount),
+      field("packets_received", &F::packets_received, "packets received, each once")
+          .at_most(kMaxCount),
       field("lost", &F::lost, "packets sent that did not arrive").at_most(kMaxCount),
-      field("loss_percent", &F::loss_percent, "share of the packets sent; null where none were sent")
+      field("loss_percent", &F::loss_percent,
+            "share of the packets sent; null where none were sent")
           .between(0, 100),
       field("lost_in_receiver_queue", &F::lost_in_receiver_queue,
-            "lost packets that the receiving socket dropped; null: the program at the peer does not report it")
+            "lost packets that the receiving socket dropped; null: the program at the peer does "
+            "not report it")
           .at_most(kMaxCount),
       field("dropped_by_sender_queue", &F::dropped_by_sender_queue,
-            "lost packets that the sender's interface dropped; null: the program at the peer does not report it")
+            "lost packets that the sender's interface dropped; null: the program at the peer does "
+            "not report it")
           .at_most(kMaxCount),
       field("skipped_by_sender", &F::skipped_by_sender,
-            "packets never sent because the sender stalled; null: the program at the peer does not report it")
+            "packets never sent because the sender stalled; null: the program at the peer does not "
+            "report it")
           .at_most(kMaxCount),
       field("sender_blocked_s", &F::sender_blocked_s,
-            "seconds in which the sender's interface accepted no more; null: the program at the peer does not report it")
+            "seconds in which the sender's interface accepted no more; null: the program at the "
+            "peer does not report it")
           .between(0, documents::kMaxSeconds),
       field("out_of_order", &F::out_of_order,
-            "packets that arrived after one with a higher number; null: the program at the peer does not report it")
+            "packets that arrived after one with a higher number; null: the program at the peer "
+            "does not report it")
           .at_most(kMaxCount),
       field("duplicates", &F::duplicates,
             "further copies of packets; null: the program at the peer does not report it")
@@ -241,18 +257,21 @@ struct Fields<documents::UdpFigures> {
       field("jitter_ms", &F::jitter_ms, "interarrival jitter, RFC 3550; mean over the streams")
           .between(0, documents::kMaxMs),
       field("one_way_delay_ms", &F::one_way_delay_ms,
-            "delay in one direction; null where the clocks' offset is not known well enough; its uncertainty can make it negative")
+            "delay in one direction; null where the clocks' offset is not known well enough; its "
+            "uncertainty can make it negative")
           .between(-documents::kMaxMs, documents::kMaxMs),
       field("burst", &F::burst, "how evenly packets were sent; null without a rate"),
       field("pacing", &F::pacing,
             "what paced the sender: this program's own clock; null without a rate")
           .or_default(),
       field("segmentation_offload", &F::segmentation_offload,
-            "the kernel cut messages into packets (GSO); null: the program at the peer does not report it"),
+            "the kernel cut messages into packets (GSO); null: the program at the peer does not "
+            "report it"),
       field("receive_buffer_bytes", &F::receive_buffer_bytes, "buffer of the receiving socket")
           .at_least(0),
       field("limit", &F::limit,
-            "what limited the rate: see docs/internals/udp.md; null: the program at the peer does not report it"),
+            "what limited the rate: see docs/internals/udp.md; null: the program at the peer does "
+            "not report it"),
       field("summary", &F::summary,
             "the limit in words; null: the program at the peer does not report it")
           .null_if_empty(),
@@ -270,10 +289,12 @@ struct Fields<documents::ProbeUdp> {
       field("direction", &P::direction, "send: from here to the peer"),
       field("streams", &P::streams, "flows in each direction").at_least(1),
       field("packet_bytes", &P::packet_bytes, "payload of a packet").at_most(documents::kMaxBytes),
-      field("asked_mbps", &P::asked_mbps, "requested rate, 10^6 bit/s; null: as fast as the sender can")
+      field("asked_mbps", &P::asked_mbps,
+            "requested rate, 10^6 bit/s; null: as fast as the sender can")
           .between(0, documents::kMaxMbps),
       field("interrupted", &P::interrupted, "ended before all was measured"),
-      field("search", &P::search, "search for the highest rate without loss; null: the rate was given"),
+      field("search", &P::search,
+            "search for the highest rate without loss; null: the rate was given"),
       field("clock_offset_ms", &P::clock_offset_ms, "the peer's clock minus this host's clock")
           .between(-documents::kMaxClockMs, documents::kMaxClockMs),
       field("clock_uncertainty_ms", &P::clock_uncertainty_ms, "uncertainty of the offset")

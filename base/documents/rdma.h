@@ -208,13 +208,14 @@ struct EnumNames<documents::FabricStatus> {
 template <>
 struct Fields<documents::RdmaLatency> {
   using L = documents::RdmaLatency;
-  static constexpr FieldList kList{field("min", &L::min),
-                                   field("median", &L::median),
-                                   field("p99", &L::p99),
-                                   field("p999", &L::p999),
-                                   field("max", &L::max),
-                                   field("mean", &L::mean),
-                                   field("count", &L::count, "number of values").at_most(kMaxCount)};
+  static constexpr FieldList kList{
+      field("min", &L::min),
+      field("median", &L::median),
+      field("p99", &L::p99),
+      field("p999", &L::p999),
+      field("max", &L::max),
+      field("mean", &L::mean),
+      field("count", &L::count, "number of values").at_most(kMaxCount)};
 };
 
 template <>
@@ -223,35 +224,42 @@ struct Fields<documents::RdmaEnd> {
   static constexpr FieldList kList{
       field("messages", &E::messages, "messages that passed; null: not counted"),
       field("bytes", &E::bytes, "bytes that passed; null: not counted"),
-      field("duration_s", &E::duration_s, "duration of this end's part").between(0, documents::kMaxSeconds),
+      field("duration_s", &E::duration_s, "duration of this end's part")
+          .between(0, documents::kMaxSeconds),
       field("average_mbps", &E::average_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("mismatches", &E::mismatches, "messages that differ from what was sent"),
-      field("cpu_percent", &E::cpu_percent, "percent of a core that the thread used").between(0, documents::kMaxPercent)};
+      field("cpu_percent", &E::cpu_percent, "percent of a core that the thread used")
+          .between(0, documents::kMaxPercent)};
 };
 
 template <>
 struct Fields<documents::RdmaFigures> {
   using F = documents::RdmaFigures;
   static constexpr FieldList kList{
-      field("message_bytes", &F::message_bytes, "of a message; null above the sizes of a sweep"),
+      field("message_bytes", &F::message_bytes,
+            "size of a message; null in the document itself where it has a sweep of sizes"),
       field("iterations", &F::iterations,
             "messages measured, of all queue pairs and in both directions"),
-      field("duration_s", &F::duration_s, "of the measurement").between(0, documents::kMaxSeconds),
+      field("duration_s", &F::duration_s, "duration of the measurement")
+          .between(0, documents::kMaxSeconds),
       field("average_mbps", &F::average_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("peak_mbps", &F::peak_mbps, "10^6 bit/s").between(0, documents::kMaxMbps),
       field("message_rate_per_s", &F::message_rate_per_s, "messages a second").at_least(0),
-      field("ceiling_mbps", &F::ceiling_mbps, "rate that the line carries with such messages, 10^6 bit/s")
+      field("ceiling_mbps", &F::ceiling_mbps,
+            "rate that the line carries with such messages, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
-      field("ceiling_percent", &F::ceiling_percent, "the average in percent of `ceiling_mbps`").at_least(0),
+      field("ceiling_percent", &F::ceiling_percent, "the average in percent of `ceiling_mbps`")
+          .at_least(0),
       field("latency_us", &F::latency_us,
-            "latency of a message: half of the round trip; for reads and atomics the whole round trip")
+            "latency of a message: half of the round trip; for reads and atomics the whole round "
+            "trip")
           .between(0, documents::kMaxUs),
       field("lost", &F::lost, "messages lost, where the transport may lose some"),
       field("mismatches", &F::mismatches,
             "messages that differ from what was sent; null: not compared"),
-      field("moderation", &F::moderation, "requests per signalled completion")
-          .at_least(0),
-      field("inline_bytes", &F::inline_bytes, "largest message that is written together with its request")
+      field("moderation", &F::moderation, "requests per signalled completion").at_least(0),
+      field("inline_bytes", &F::inline_bytes,
+            "largest message that is written together with its request")
           .at_least(0),
       field("here", &F::here, "values of this end"),
       field("there", &F::there, "values of the peer")};
@@ -268,7 +276,8 @@ struct Fields<documents::PortChanges> {
           .up_to_bytes(kMaxName),
       field("grown", &C::grown, "counters that grew, and by how much"),
       field("still", &C::still, "counters that did not change").up_to_items(kMaxCounters),
-      field("lost", &C::lost, "counters that restarted from 0, or that could not be read at the end")
+      field("lost", &C::lost,
+            "counters that restarted from 0, or that could not be read at the end")
           .up_to_items(kMaxCounters)};
 
   static bool is_name(std::string_view text) {

@@ -66,12 +66,14 @@ template <>
 struct Fields<documents::RdmaFlowsFinding> {
   using F = documents::RdmaFlowsFinding;
   static constexpr FieldList kList{
-      field("p_value", &F::p_value, "how often flows that are alike differ so much, at most")
+      field("p_value", &F::p_value,
+            "largest probability that flows without a difference look like this")
           .between(0, 1),
       field("flows", &F::flows, "flows in this group").between(1, documents::kMaxRdmaFlows),
       field("share_percent", &F::share_percent, "share of all flows"),
       field("one_of_members", &F::one_of_members,
-            "estimated number of members of the bundle, of which this path is one; null where most flows are in the group")
+            "estimated number of members of the bundle, of which this path is one; null where most "
+            "flows are in the group")
           .between(1, documents::kMaxRdmaFlows),
       field("rate_mbps", &F::rate_mbps, "rate of a flow of the group alone, 10^6 bit/s")
           .between(0, documents::kMaxMbps),
@@ -89,16 +91,20 @@ template <>
 struct Fields<documents::RdmaFlow> {
   using F = documents::RdmaFlow;
   static constexpr FieldList kList{
-      field("flow_label", &F::flow_label, "of the queue pair's packets, both directions")
+      field("flow_label", &F::flow_label, "flow label of the queue pair's packets, both directions")
           .between(1, documents::kMaxFlowLabel),
       field("source_port", &F::source_port, "UDP source port that Linux derives from the label")
           .at_least(0xc000),
-      field("rate_mbps", &F::rate_mbps, "mean rate of both tests, 10^6 bit/s; null where one is missing")
+      field("rate_mbps", &F::rate_mbps,
+            "mean rate of both tests, 10^6 bit/s; null where one is missing")
           .between(0, documents::kMaxMbps),
       field("first_mbps", &F::first_mbps,
-            "of the first pass; 0 where the test failed before its end, null where it had no turn")
+            "rate in the first pass; 0 where the test failed before its end; null where it did not "
+            "run")
           .between(0, documents::kMaxMbps),
-      field("second_mbps", &F::second_mbps, "rate in the second pass; 0 where the test failed before its end; null where it did not run")
+      field("second_mbps", &F::second_mbps,
+            "rate in the second pass; 0 where the test failed before its end; null where it did "
+            "not run")
           .between(0, documents::kMaxMbps),
       field("failure", &F::failure, "why a test of the flow failed").null_if_empty()};
 };
@@ -119,7 +125,7 @@ struct Fields<documents::RdmaFlows> {
       field("message_bytes", &R::message_bytes, "size of a message").at_least(1),
       field("test_s", &R::test_s, "how long each test lasts").between(0, documents::kMaxSeconds),
       field("verdict", &R::verdict, "whether some flows are slower"),
-      field("unknown_because", &R::unknown_because, "null unless the verdict is unknown")
+      field("unknown_because", &R::unknown_because, "why the verdict is unknown; else null")
           .null_if_empty(),
       field("findings", &R::findings,
             "groups of flows that are slower than the fastest, the fastest group first")

@@ -83,11 +83,13 @@ template <>
 struct Fields<documents::TrialsDifference> {
   using D = documents::TrialsDifference;
   static constexpr FieldList kList{
-      field("percent", &D::percent, "of the first variant's mean"),
-      field("interval_percent", &D::interval_percent, "in which it lies"),
-      field("p", &D::p, "Welch's test, both directions counted").between(0, 1),
-      field("differs", &D::differs, "more than chance makes it, at 5 % over all variants"),
-      field("alike", &D::alike, "the interval lies within 2 %")};
+      field("percent", &D::percent, "difference in percent of the first variant's mean"),
+      field("interval_percent", &D::interval_percent,
+            "interval that contains the difference, percent"),
+      field("p", &D::p, "p-value of Welch's test, two-sided").between(0, 1),
+      field("differs", &D::differs,
+            "whether the difference is more than chance, at 5 % over all variants"),
+      field("alike", &D::alike, "whether the interval lies within 2 %")};
 };
 
 template <>
@@ -98,13 +100,15 @@ struct Fields<documents::TrialsFigure> {
       field("unit", &F::unit, "unit of the figure; empty: a count"),
       field("field", &F::field,
             "JSON pointer to the figure in the document of a trial; - is the last item of a list"),
-      field("values", &F::values, "one value for each trial that succeeded; null: not measured in that trial"),
+      field("values", &F::values,
+            "one value for each trial that succeeded; null: not measured in that trial"),
       field("mean", &F::mean, "mean of the trials; null: measured in no trial"),
       field("median", &F::median, "median of the trials; null: measured in no trial"),
       field("mean_interval", &F::mean_interval,
             "95 % interval of the mean; null with fewer than two values"),
       field("against_first", &F::against_first,
-            "difference from the first variant; null for the first variant, and with fewer than two values")};
+            "difference from the first variant; null for the first variant, and with fewer than "
+            "two values")};
 };
 
 template <>
@@ -113,7 +117,8 @@ struct Fields<documents::TrialsVariant> {
   static constexpr FieldList kList{
       field("name", &V::name, "value of the option, or what the variant adds to the command line")
           .up_to_bytes(documents::kMaxCommandBytes),
-      field("words", &V::words, "words of the command line").up_to_bytes(documents::kMaxCommandBytes),
+      field("words", &V::words, "words of the command line")
+          .up_to_bytes(documents::kMaxCommandBytes),
       field("setup", &V::setup, "shell command that ran before each trial; null: none")
           .up_to_bytes(documents::kMaxCommandBytes)
           .null_if_empty(),
@@ -128,10 +133,12 @@ struct Fields<documents::Trials> {
   static constexpr std::string_view kSchema = "chokepoint.trials/1";
   static constexpr const char* kCommand = "probe|rdma … --repeat N";
   static constexpr FieldList kList{
-      field("command", &T::command, "command that was repeated").up_to_bytes(documents::kMaxCommandBytes),
+      field("command", &T::command, "command that was repeated")
+          .up_to_bytes(documents::kMaxCommandBytes),
       field("varied", &T::varied, "option that has a list of values; null: none").null_if_empty(),
       field("rounds", &T::rounds, "number of rounds completed"),
-      field("ended_by", &T::ended_by, "why the trials ended; sure: --until-sure; failures: several failed in a row"),
+      field("ended_by", &T::ended_by,
+            "why the trials ended; sure: --until-sure; failures: several failed in a row"),
       field("deciding", &T::deciding,
             "figure that the variants are compared by; null: none was measured in all variants")
           .null_if_empty(),

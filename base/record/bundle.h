@@ -96,7 +96,9 @@ struct chokepoint::Fields<chokepoint::record::BundleEntry> {
   static constexpr FieldList kList{
       field("name", &E::name, "name of the record's file").up_to_bytes(255),
       field("bytes", &E::bytes, "size of the whole file").at_least(0).at_most(4.3e9),
-      field("from", &E::from, "first byte in the bundle; the reader has the bytes before it").at_least(0).at_most(4.3e9),
+      field("from", &E::from, "first byte in the bundle; the reader has the bytes before it")
+          .at_least(0)
+          .at_most(4.3e9),
       field("hash", &E::hash, "BLAKE2b hash of all bytes").up_to_bytes(64),
       field("is_live", &E::is_live, "the record was still being written")};
 };

@@ -95,12 +95,13 @@ struct Fields<record::StackThread> {
 template <>
 struct Fields<record::Stacks> {
   using S = record::Stacks;
-  static constexpr FieldList kList{field("rank", &S::rank, "rank in the job"),
-                                   field("pid", &S::pid, "id of its process"),
-                                   field("source", &S::source, "where the stacks come from"),
-                                   field("remark", &S::remark, "why there is nothing from py-spy"),
-                                   field("idle_threads", &S::idle_threads, "number of idle threads that are left out"),
-                                   field("threads", &S::threads, "threads, the main thread first")};
+  static constexpr FieldList kList{
+      field("rank", &S::rank, "rank in the job"),
+      field("pid", &S::pid, "id of its process"),
+      field("source", &S::source, "where the stacks come from"),
+      field("remark", &S::remark, "why there is nothing from py-spy"),
+      field("idle_threads", &S::idle_threads, "number of idle threads that are left out"),
+      field("threads", &S::threads, "threads, the main thread first")};
 };
 
 }  // namespace chokepoint

@@ -125,13 +125,14 @@ struct EnumNames<record::RankDoes> {
 template <>
 struct Fields<record::StallCollective> {
   using C = record::StallCollective;
-  static constexpr FieldList kList{field("kind", &C::kind, "kind of collective: all-reduce …"),
-                                   field("number", &C::number, "number of the collective, as the library counts"),
-                                   field("bytes", &C::bytes, "bytes that have been transferred"),
-                                   field("entered", &C::is_entered, "whether the rank has started it"),
-                                   field("peer", &C::is_peer_there, "whether its neighbour has started it"),
-                                   field("communicator", &C::communicator, "communicator of NCCL"),
-                                   field("size", &C::size, "size of the buffer, with NCCL")};
+  static constexpr FieldList kList{
+      field("kind", &C::kind, "kind of collective: all-reduce …"),
+      field("number", &C::number, "number of the collective, as the library counts"),
+      field("bytes", &C::bytes, "bytes that have been transferred"),
+      field("entered", &C::is_entered, "whether the rank has started it"),
+      field("peer", &C::is_peer_there, "whether its neighbour has started it"),
+      field("communicator", &C::communicator, "communicator of NCCL"),
+      field("size", &C::size, "size of the buffer, with NCCL")};
 };
 
 template <>
@@ -155,22 +156,24 @@ struct Fields<record::StallRank> {
 template <>
 struct Fields<record::StallPath> {
   using P = record::StallPath;
-  static constexpr FieldList kList{field("flow", &P::flow, "row of the flow"),
-                                   field("peer", &P::peer, "address of the other end"),
-                                   field("for_s", &P::for_s, "seconds without an acknowledgement"),
-                                   field("unacked_packets", &P::unacked_packets, "packets sent and not acknowledged"),
-                                   field("resent_packets", &P::resent_packets, "packets sent again since then")};
+  static constexpr FieldList kList{
+      field("flow", &P::flow, "row of the flow"),
+      field("peer", &P::peer, "address of the other end"),
+      field("for_s", &P::for_s, "seconds without an acknowledgement"),
+      field("unacked_packets", &P::unacked_packets, "packets sent and not acknowledged"),
+      field("resent_packets", &P::resent_packets, "packets sent again since then")};
 };
 
 template <>
 struct Fields<record::Stall> {
   using S = record::Stall;
-  static constexpr FieldList kList{field("state", &S::state, "state of the node"),
-                                   field("since_ns", &S::since_ns, "time of the last progress"),
-                                   field("usual_ms", &S::usual_ms, "usual time of a step"),
-                                   field("limit_ms", &S::limit_ms, "time without progress after which a stall is reported"),
-                                   field("ranks", &S::ranks, "ranks of the node"),
-                                   field("paths", &S::paths, "paths whose peer no longer answers")};
+  static constexpr FieldList kList{
+      field("state", &S::state, "state of the node"),
+      field("since_ns", &S::since_ns, "time of the last progress"),
+      field("usual_ms", &S::usual_ms, "usual time of a step"),
+      field("limit_ms", &S::limit_ms, "time without progress after which a stall is reported"),
+      field("ranks", &S::ranks, "ranks of the node"),
+      field("paths", &S::paths, "paths whose peer no longer answers")};
 };
 
 }  // namespace chokepoint

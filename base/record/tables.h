@@ -25,8 +25,8 @@ template <class Row>
 constexpr auto kEnd = field("end_ns", &Row::end_ns, Fold::End,
                             "end, by the node's own clock; empty while it goes on or after a kill");
 template <class Row>
-constexpr auto kMoment = field("t_ns", &Row::t_ns, Fold::End,
-                               "by the node's own clock: the end of the span, or the moment");
+constexpr auto kMoment =
+    field("t_ns", &Row::t_ns, Fold::End, "end of the span, or the moment, by the node's own clock");
 template <class Row>
 constexpr auto kBin = field("bin_ns", &Row::bin_ns, Fold::Span,
                             "length of the span that ends at t_ns; 0 is one moment");
@@ -113,7 +113,8 @@ struct Fields<record::SocketSample> {
             "packets that the receiver reported to have arrived twice"),
       field("delivered", &Row::delivered, Fold::Last,
             "packets delivered since the connection began"),
-      field("delivered_ce", &Row::delivered_ce, Fold::Last, "delivered packets that were marked with ECN CE"),
+      field("delivered_ce", &Row::delivered_ce, Fold::Last,
+            "delivered packets that were marked with ECN CE"),
       field("delivery_bytes_per_s", &Row::delivery_bytes_per_s, Fold::Max,
             "the kernel's delivery rate"),
       field("pacing_bytes_per_s", &Row::pacing_bytes_per_s, Fold::Mean, "the kernel's pacing rate"),
@@ -177,8 +178,10 @@ struct Fields<record::Step> {
             "what reported the steps: marks, the job's output, collectives, traffic"),
       field("samples", &Row::samples, Fold::Sum, "samples of training data"),
       field("busy_ns", &Row::busy_ns, Fold::Busy,
-            "sum of the durations where several are folded into one row; empty: end_ns minus start_ns"),
-      field("longest_ns", &Row::longest_ns, Fold::Max, "duration of the longest one that the row stands for")};
+            "sum of the durations where several are folded into one row; empty: end_ns minus "
+            "start_ns"),
+      field("longest_ns", &Row::longest_ns, Fold::Max,
+            "duration of the longest one that the row stands for")};
 };
 
 template <>
@@ -197,8 +200,10 @@ struct Fields<record::Collective> {
       field("communicator", &Row::communicator, Fold::Key, "number of the group of ranks"),
       field("bytes", &Row::bytes, Fold::Sum, "data of the collective"),
       field("busy_ns", &Row::busy_ns, Fold::Busy,
-            "sum of the durations where several are folded into one row; empty: end_ns minus start_ns"),
-      field("longest_ns", &Row::longest_ns, Fold::Max, "duration of the longest one that the row stands for"),
+            "sum of the durations where several are folded into one row; empty: end_ns minus "
+            "start_ns"),
+      field("longest_ns", &Row::longest_ns, Fold::Max,
+            "duration of the longest one that the row stands for"),
       field("own_ready_ns", &Row::own_ready_ns, Fold::Start, "when this rank had reached it"),
       field("peer_ready_ns", &Row::peer_ready_ns, Fold::End,
             "when the last of its neighbours had reached it, as seen here"),

@@ -136,7 +136,8 @@ struct Fields<capture::flow::Remainder> {
       field("packets", &R::packets, "number of their packets"),
       field("bytes", &R::bytes, "bytes on the wire"),
       field("payload_bytes", &R::payload_bytes, "payload of all packets"),
-      field("retransmitted_packets", &R::retransmitted_packets, "retransmitted packets of TCP and RoCE"),
+      field("retransmitted_packets", &R::retransmitted_packets,
+            "retransmitted packets of TCP and RoCE"),
       field("retransmitted_bytes", &R::retransmitted_bytes, "payload bytes retransmitted")};
 };
 
@@ -159,7 +160,8 @@ struct Fields<capture::flow::Bin> {
       field("packets", &B::packets, "segments as the wire carried them"),
       field("bytes", &B::bytes, "bytes on the wire"),
       field("payload_bytes", &B::payload_bytes, "payload of all packets"),
-      field("retransmitted_packets", &B::retransmitted_packets, "packets of `packets` that were retransmitted"),
+      field("retransmitted_packets", &B::retransmitted_packets,
+            "packets of `packets` that were retransmitted"),
       field("out_of_order", &B::out_of_order, "packets that were overtaken"),
       field("duplicate_acks", &B::duplicate_acks, "acknowledgements that reported a gap"),
       field("zero_windows", &B::zero_windows, "times this side closed its window"),
@@ -197,13 +199,18 @@ struct Fields<capture::roce::QueuePairFacts> {
       field("read_requests", &Q::read_requests, "RDMA READ"),
       field("atomics", &Q::atomics, "atomic operations"),
       field("acknowledgements", &Q::acknowledgements, "acknowledgement packets"),
-      field("missing_packets", &Q::missing_packets, "packets missing from gaps in the sequence that were not filled later"),
-      field("retransmitted_packets", &Q::retransmitted_packets, "packets of `packets` that were retransmitted"),
+      field("missing_packets", &Q::missing_packets,
+            "packets missing from gaps in the sequence that were not filled later"),
+      field("retransmitted_packets", &Q::retransmitted_packets,
+            "packets of `packets` that were retransmitted"),
       field("retransmitted_bytes", &Q::retransmitted_bytes, "retransmitted bytes on the wire"),
-      field("sequence_naks", &Q::sequence_naks, "negative acknowledgements for a packet that did not arrive"),
+      field("sequence_naks", &Q::sequence_naks,
+            "negative acknowledgements for a packet that did not arrive"),
       field("other_naks", &Q::other_naks, "negative acknowledgements for other reasons"),
-      field("receiver_not_ready", &Q::receiver_not_ready, "negative acknowledgements because no receive buffer was posted"),
-      field("congestion_notifications", &Q::congestion_notifications, "congestion notification packets (CNP)"),
+      field("receiver_not_ready", &Q::receiver_not_ready,
+            "negative acknowledgements because no receive buffer was posted"),
+      field("congestion_notifications", &Q::congestion_notifications,
+            "congestion notification packets (CNP)"),
       field("congestion_marks", &Q::congestion_marks, "packets with ECN's CE")};
 };
 
@@ -211,10 +218,12 @@ template <>
 struct Fields<capture::source::Interface> {
   using I = capture::source::Interface;
   static constexpr FieldList kList{
-      field("name", &I::name, "name of the interface; for a pcap file the file's own name; empty if a pcapng file has none"),
+      field("name", &I::name,
+            "name of the interface; for a pcap file the file's own name; empty if a pcapng file "
+            "has none"),
       computed<I>(
           "link_type", [](const I& row) { return static_cast<int>(row.link_type); },
-          "as pcap numbers them")
+          "type of link, as pcap numbers it")
           .at_least(0),
       capture::null_if(0U, "snapshot_bytes", &I::snapshot_bytes,
                        "captured of each packet, at most"),
@@ -225,11 +234,14 @@ template <>
 struct Fields<capture::flow::Retransmissions> {
   using R = capture::flow::Retransmissions;
   static constexpr FieldList kList{
-      field("fast", &R::fast, "after the receiver reported a gap"),
-      field("timeout", &R::timeout, "after no acknowledgement arrived before the timer expired"),
-      field("spurious", &R::spurious, "of data that had already arrived; counted in addition to the cause"),
+      field("fast", &R::fast, "retransmissions after the receiver reported a gap"),
+      field("timeout", &R::timeout,
+            "retransmissions after the timer expired without an acknowledgement"),
+      field("spurious", &R::spurious,
+            "retransmissions of data that had already arrived; counted in addition to the cause"),
       field("probe", &R::probe, "the last segment again, to get an answer"),
-      field("unknown", &R::unknown, "of unknown cause: the receiver's reports were not seen")};
+      field("unknown", &R::unknown,
+            "retransmissions of unknown cause, because the receiver's reports were not seen")};
 };
 
 template <>
@@ -247,29 +259,32 @@ struct Fields<capture::CapturedTcp> {
       field("rtt_ms", &T::rtt_ms, "from this side's data to the peer's acknowledgement, at the tap")
           .at_least(0),
       field("max_in_flight_bytes", &T::max_in_flight_bytes, "most bytes sent and not acknowledged"),
-      field("max_window_bytes", &T::max_window_bytes, "largest window of this side; null: its scale is not known"),
-      field("window_scale", &T::window_scale, "window scale of the handshake; null: it was not seen")
+      field("max_window_bytes", &T::max_window_bytes,
+            "largest window of this side; null: its scale is not known"),
+      field("window_scale", &T::window_scale,
+            "window scale of the handshake; null: it was not seen")
           .at_most(14),
       field("cwnd_bytes", &T::cwnd_bytes, "estimate of the congestion window"),
       field("mss_bytes", &T::mss_bytes, "largest payload of a segment"),
-      field("timestamp_rtt_ms", &T::timestamp_rtt_ms, "round trip by the timestamp option").at_least(0),
+      field("timestamp_rtt_ms", &T::timestamp_rtt_ms, "round trip by the timestamp option")
+          .at_least(0),
       field("busy_s", &T::busy_s, "seconds with data outstanding").at_least(0),
       computed<T>(
           "busy_throughput_mbps",
           [](const T& facts) {
             return facts.busy_s > 0 ? std::optional(facts.busy_throughput_mbps) : std::nullopt;
           },
-          "meanwhile, 10^6 bit/s")
+          "payload rate during the busy time, 10^6 bit/s")
           .at_least(0),
       field("busy_periods", &T::busy_periods, "number of periods with data outstanding"),
       field("window_limited_s", &T::window_limited_s,
             "part of busy_s in which the peer's window was full")
           .at_least(0),
-      field("zero_window_s", &T::zero_window_s, "part of busy_s in which the peer's window was closed")
+      field("zero_window_s", &T::zero_window_s,
+            "part of busy_s in which the peer's window was closed")
           .at_least(0),
       field("unique_bytes", &T::unique_bytes, "bytes of the stream, each byte once"),
-      field("duplicates", &T::duplicates,
-            "copies of a packet, made by the network or the capture"),
+      field("duplicates", &T::duplicates, "copies of a packet, made by the network or the capture"),
       field("lost_before_tap", &T::lost_before_tap,
             "retransmitted packets whose first sending was not seen here"),
       field("missing_bytes", &T::missing_bytes, "bytes that were acknowledged but not seen here"),
@@ -302,12 +317,13 @@ struct Fields<capture::CapturedDirection> {
           [](const D& facts) {
             return facts.has_length() ? std::optional(facts.longest_idle_s) : std::nullopt;
           },
-          "between two packets; null: there is no time between the first and the last")
+          "longest time between two packets; null: there is no time between the first and the last")
           .at_least(0),
       field("congestion_marks", &D::congestion_marks, "packets with ECN's CE"),
       field("frames", &D::frames, "frames as captured: a super-frame counts once"),
-      field("frame_bytes", &D::frame_bytes, "of these frames"),
-      field("series", &D::series, "with --series, values for each bin, for the flows that the page shows")
+      field("frame_bytes", &D::frame_bytes, "bytes of these frames"),
+      field("series", &D::series,
+            "with --series, values for each bin, for the flows that the page shows")
           .omitted_if_unknown()};
 };
 
@@ -326,12 +342,14 @@ struct Fields<capture::CapturedFlow> {
       field("a", &F::a, "the end that opened the connection, or sent the first packet seen"),
       field("b", &F::b, "the other end"),
       field("tunnel", &F::tunnel, "VXLAN or Geneve network, GRE key; null: none"),
-      field("interface", &F::interface, "that saw it").null_if_empty(),
-      field("start_s", &F::start_s, "since the capture's first packet"),
-      field("end_s", &F::end_s, "likewise"),
-      field("handshake_seen", &F::handshake_seen, "TCP only"),
-      field("closed", &F::closed, "TCP only: FIN in both directions, or RST"),
-      field("path_rtt_ms", &F::path_rtt_ms, "both halves together, where both were seen")
+      field("interface", &F::interface, "interface that captured it").null_if_empty(),
+      field("start_s", &F::start_s, "start, since the capture's first packet"),
+      field("end_s", &F::end_s, "end, since the capture's first packet"),
+      field("handshake_seen", &F::handshake_seen, "whether the handshake was seen; TCP only"),
+      field("closed", &F::closed,
+            "whether the connection closed: FIN in both directions, or RST; TCP only"),
+      field("path_rtt_ms", &F::path_rtt_ms,
+            "round trip of the whole path, the sum of both halves, where both were seen")
           .at_least(0),
       field("a_to_b", &F::a_to_b, "what a sent"),
       field("b_to_a", &F::b_to_a, "what b sent")};
@@ -350,14 +368,16 @@ struct Fields<capture::CapturedDrop> {
   using D = capture::CapturedDrop;
   static constexpr FieldList kList{
       field("time_s", &D::time_s, "since the capture's first packet"),
-      field("interface_name", &D::interface_name, "interface whose packets were dropped"), spread(&D::packets)};
+      field("interface_name", &D::interface_name, "interface whose packets were dropped"),
+      spread(&D::packets)};
 };
 
 template <>
 struct Fields<capture::CapturedCollective> {
   using C = capture::CapturedCollective;
   static constexpr FieldList kList{
-      field("kind", &C::kind, "kind of collective"), field("count", &C::count, "collectives of this kind"),
+      field("kind", &C::kind, "kind of collective"),
+      field("count", &C::count, "collectives of this kind"),
       field("sent_bytes", &C::sent_bytes, "bytes that this node sent"),
       field("received_bytes", &C::received_bytes, "bytes that this node received"),
       field("duration_ms", &C::duration_ms, "duration; null: no collective has ended").at_least(0)};
@@ -398,17 +418,18 @@ struct Fields<capture::Findings> {
             return capture::CapturedDrops{.kernel = findings.progress.dropped_by_kernel,
                                           .interface = findings.progress.dropped_by_interface};
           },
-          "of all interfaces"),
+          "dropped packets of all interfaces"),
       computed<F>(
           "duration_s", [](const F& findings) { return findings.progress.seconds(); },
           "from the first packet to the last")
           .at_least(0),
-      computed<F>("first_packet_at", first_packet_at, "when the first packet came; null: there was none; RFC 3339, UTC"),
+      computed<F>("first_packet_at", first_packet_at,
+                  "when the first packet came; null: there was none; RFC 3339, UTC"),
       within(&F::progress,
              field("frames", &Progress::frames, "frames as captured: a super-frame counts once")),
-      within(&F::progress, field("frame_bytes", &Progress::frame_bytes, "of these frames")),
-      within(&F::volume,
-             field("payload_bytes", &capture::Volume::payload_bytes, "payload of TCP, UDP and RoCE")),
+      within(&F::progress, field("frame_bytes", &Progress::frame_bytes, "bytes of these frames")),
+      within(&F::volume, field("payload_bytes", &capture::Volume::payload_bytes,
+                               "payload of TCP, UDP and RoCE")),
       within(&F::volume, field("retransmitted_packets", &capture::Volume::retransmitted_packets,
                                "retransmitted packets of TCP and RoCE")),
       field("interrupted", &F::is_interrupted, "ended before all was measured"),

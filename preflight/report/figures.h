@@ -99,11 +99,12 @@ struct Fields<preflight::HostResult> {
       field("presence", &H::presence, "how far the host took part"),
       field("error", &H::error, "why the host did not take part"),
       field("lost_during", &H::lost_during, "what was under way when it was lost").null_if_empty(),
-      field("program", &H::program, "its chokepoint, with the version")
+      field("program", &H::program, "version of the host's chokepoint")
           .up_to_bytes(preflight::kMaxDocumentNameBytes)
           .null_if_empty(),
       computed<H>("link_mbps", preflight::link_mbps,
-                  "Mb/s of the interface with that address: the smaller of its link's and its PCIe slot's rate"),
+                  "Mb/s of the interface with that address: the smaller of its link's and its PCIe "
+                  "slot's rate"),
       field("facts", &H::facts, "what its agent reported of its hardware and settings"),
       field("doctor", &H::doctor, "what 'chokepoint doctor' found there").or_default()};
 };
@@ -142,14 +143,15 @@ struct Fields<preflight::BadMember> {
       field("from", &B::from, "the host that sends them, by its place in `hosts`"),
       field("to", &B::to, "the host that receives them"),
       field("loss_percent", &B::loss_percent, "loss of these flows").between(0, 100),
-      field("others_loss_percent", &B::others_loss_percent, "loss of the other flows").between(0, 100),
+      field("others_loss_percent", &B::others_loss_percent, "loss of the other flows")
+          .between(0, 100),
       field("later_ms", &B::later_ms, "delay beyond the fastest flows").between(0, kMax),
       field("rate_mbps", &B::mbps, "Mb/s of one of these flows alone").between(0, kMax),
       field("others_rate_mbps", &B::others_mbps, "Mb/s of one of the others").between(0, kMax),
       field("flows", &B::flows, "flows that take the path"),
       field("of_flows", &B::of_flows, "number of all flows sent"),
       field("one_of_members", &B::one_of, "estimated number of parallel links"),
-      field("source_ports", &B::ports, "of these flows, at the host that was asked")
+      field("source_ports", &B::ports, "source ports of these flows, at the host that sent them")
           .up_to_items(preflight::kMaxFlowsOfMember),
       field("router", &B::router, "router that only these flows pass")
           .up_to_bytes(preflight::kMaxDocumentNameBytes)
@@ -190,7 +192,7 @@ struct Fields<preflight::Finding> {
       field("hosts", &F::hosts, "hosts at fault, by their places in `hosts`"),
       computed<F>(
           "ways", [](const F& finding) { return preflight::ends_of(finding); },
-          "that suffer: [from, to]"),
+          "directions at fault: [from, to]"),
       field("evidence", &F::evidence, "figures that show the fault")};
 };
 

@@ -111,9 +111,11 @@ struct Fields<preflight::HostFacts> {
       field("receive_buffer_bytes", &F::receive_buffer_bytes,
             "the largest receive buffer that the kernel gives a TCP connection by itself")
           .between(0, kMaxBytes),
-      field("send_buffer_bytes", &F::send_buffer_bytes, "the largest send buffer that the kernel gives a TCP connection by itself")
+      field("send_buffer_bytes", &F::send_buffer_bytes,
+            "the largest send buffer that the kernel gives a TCP connection by itself")
           .between(0, kMaxBytes),
-      field("congestion_control", &F::congestion_control, "TCP's congestion control, as the kernel names it")
+      field("congestion_control", &F::congestion_control,
+            "TCP's congestion control, as the kernel names it")
           .up_to_bytes(64),
       field("cpus", &F::cpus, "processors that are online").between(0, kMaxDevices),
       field("gpus", &F::gpus, "number of GPUs").between(0, kMaxDevices),

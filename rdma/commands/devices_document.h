@@ -112,9 +112,10 @@ struct Fields<rdma::ShownPciLink> {
       field("at", &L::at, "PCI address of the narrowest hop"),
       field("speed_gts", &L::speed_gts, "GT/s of a lane").at_least(0),
       field("width", &L::width, "lanes").at_least(0),
-      field("max_speed_gts", &L::max_speed_gts, "that the card can do").at_least(0),
-      field("max_width", &L::max_width, "that the card can do").at_least(0),
-      field("ceiling_mbps", &L::ceiling_mbps, "that it carries in one direction, 10^6 bit/s")
+      field("max_speed_gts", &L::max_speed_gts, "GT/s that the card can do").at_least(0),
+      field("max_width", &L::max_width, "lanes that the card can do").at_least(0),
+      field("ceiling_mbps", &L::ceiling_mbps,
+            "rate that the slot carries in one direction, 10^6 bit/s")
           .between(0, documents::kMaxMbps)};
 };
 
@@ -124,7 +125,8 @@ struct Fields<rdma::ShownDevice> {
   static constexpr FieldList kList{
       field("name", &D::name, "name in the kernel"),
       field("firmware", &D::firmware, "version of the firmware").null_if_empty(),
-      field("pci_address", &D::pci_address, "PCI address; null: a device in software").null_if_empty(),
+      field("pci_address", &D::pci_address, "PCI address; null: a device in software")
+          .null_if_empty(),
       field("numa_node", &D::numa_node, "NUMA node to which it is attached").at_least(0),
       field("pci_link", &D::pci_link, "PCIe link; null: a device in software, or unknown"),
       field("ports", &D::ports, "ports by number")};
