@@ -88,7 +88,7 @@ def nvlink(session):
     folder, _ = record(session)
     found = {name: busiest(folder, name) for name in NVLINK[:1]}
     if found["gpu.nvlink_active"] is None:
-        raise Skipped("this GPU tells of no NVLink")
+        raise Skipped("this GPU reports no NVLink")
     for name in NVLINK[1:]:
         values = records.rows(folder, NODE, "SELECT max(s.value) FROM counter_sample s JOIN "
                               "series n ON s.series = n.id WHERE n.name = ?", name)

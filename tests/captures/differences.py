@@ -32,6 +32,6 @@ RULES = {
     "refused": {"rtt_ms": "round trips"},
     "window_full": {"rtt_ms": "round trips"},
     "first_segment_overtaken": {"rtt_ms": "round trips"},
-    "both_ways_at_once": {"rtt_ms": "round trips"},
+    "both_directions_at_once": {"rtt_ms": "round trips"},
     "nanoseconds_in_big_endian": {"rtt_ms": "round trips"},
 }

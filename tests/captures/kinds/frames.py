@@ -153,7 +153,7 @@ def nanoseconds_in_big_endian(tape):
     talk.expect(there={"rtt_ms": {"median": 0.007}})
 
 
-def udp_both_ways(tape):
+def udp_in_both_directions(tape):
     """Datagrams, fifty there and ten back."""
     talk = tape.talk()
     for number in range(60):

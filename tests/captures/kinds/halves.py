@@ -79,7 +79,7 @@ def sequence_wrap(tape):
                        "retransmissions": {"fast": 1}, "unique_bytes": 12 * talk.segment_bytes})
 
 
-def both_ways_at_once(tape):
+def both_directions_at_once(tape):
     """Each side sends twenty segments, and acknowledges the other's with its own."""
     talk = tape.talk()
     begin = talk.open()

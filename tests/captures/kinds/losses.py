@@ -105,7 +105,7 @@ def lone_segment_lost(tape):
                        "retransmissions": {"timeout": 1}})
 
 
-def spurious_timeout_told_by_dsack(tape):
+def spurious_timeout_reported_by_dsack(tape):
     """The path holds everything back for 300 ms. The sender's timer expires; then the original is
     acknowledged after all, and its copy is reported as a duplicate (DSACK)."""
     talk = tape.talk()
