@@ -47,7 +47,7 @@ def measure_a_token_bucket_holds_its_rate_each_way(lab):
         between(goodput, 0.85 * rate * FRAME_SHARE, 1.03 * rate * FRAME_SHARE, f"of {rate} Mb/s")
 
 
-def test_counters_tell_what_passed(lab):
+def test_counters_show_what_passed(lab):
     left, right, link = pair(lab)
     before = link.b.counters()
     with traffic.bound(left, link.a.ipv4) as sender, traffic.bound(right, link.b.ipv4) as receiver:
