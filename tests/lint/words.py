@@ -1,4 +1,4 @@
-"""Words that readers whose first language is not English stumbled on, in the pages for users.
+"""Words that readers whose first language is not English stumbled on, in the documentation.
 
 The pages of docs/reference that scripts/reference writes are read, too: what is found there stands
 in a help text or a table of the sources. Left out is fields.md, a few words for each field.
@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/README.md", "docs/guide/*.md",
-         "docs/reference/*.md")
+         "docs/internals/*.md", "docs/reference/*.md")
 INSTEAD = {
     r"both ways|each way|one way|the way (?:back|there)|on (?:the|its) way|fastest way":
         "direction, path",

@@ -264,7 +264,8 @@ std::string traps_page() {
 
 std::string thresholds_page() {
   std::string page = fmt::format(
-      "# Thresholds of limits\n{}\nBy these the limits of a direction of a connection are told "
+      "# Thresholds of limits\n{}\nThe thresholds by which the limits of a direction of a "
+      "connection are found "
       "([attribution.md](attribution.md)); `analysis/limits/limits.def` has them. *Chosen*: a "
       "judgement.\n\n| threshold | value | unit | bounds | source |\n"
       "|---|---|---|---|---|\n",
