@@ -1,6 +1,6 @@
 // A command of chokepoint: its words, its purpose, its flags and what it does. One class a
 // command, one file a class, in its folder's commands/. Help, completion and man pages are
-// generated from summary() and define(); nothing is written twice.
+// generated from summary() and define().
 //
 //   dispatch: make() → define(flags) → parse → run(context) → exit code
 //

@@ -1,5 +1,5 @@
-// What a command is given instead of reaching for it: streams, clock, root folder, environment and
-// what the terminal can do. Owned by the dispatcher, valid while the command runs; one thread.
+// What a command gets from its caller: streams, clock, root folder, environment and what the
+// terminal can do. Owned by the dispatcher, valid while the command runs; one thread.
 #pragma once
 
 #include <cstdint>

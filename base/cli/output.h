@@ -1,7 +1,7 @@
-// Where what a command makes goes: a file, which is there whole or not at all, or a stream that was
-// handed in. What is written is collected and goes out in large pieces. The first thing that fails
-// is kept and returned by finish(); what is written after it is lost, so a caller that writes much
-// checks failed() now and then. One thread.
+// The output of a command: a file, which exists whole or not at all, or a stream of the caller.
+// Text is collected and written in large pieces. The first error is kept and returned by finish();
+// text after it is lost, so a caller that writes much checks failed() from time to time. One
+// thread.
 #pragma once
 
 #include <filesystem>

@@ -1,7 +1,7 @@
-// A terminal that a view is drawn on again and again: its second screen, so that what stood there
-// comes back afterwards, without a cursor, and keys as they are typed. Ctrl-C stays a signal;
-// Ctrl-Z does nothing, since a shell would get back a terminal in this state. Everything is as
-// before once the Screen has gone. One thread.
+// A terminal on which a view is redrawn: its second screen, so that the earlier content returns
+// afterwards; without a cursor; keys are read as they are typed. Ctrl-C stays a signal; Ctrl-Z
+// does nothing, since a shell would get back a terminal in this state. The destructor restores the
+// terminal. One thread.
 #pragma once
 
 #include <termios.h>

@@ -1,4 +1,4 @@
-// The small pieces that messages and documents are made of. Pure functions and constants.
+// Small parts of messages and documents. Pure functions and constants.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The client's end of a control connection: finds the server, gets in, asks for tests, and opens
-// the data connections of one. One thread.
+// The client's end of a control connection: finds the server, is admitted, requests tests, and
+// opens a test's data connections. One thread.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,8 @@
 // Who may ask for tests: both sides of the opening four messages, as steps without I/O. The first
-// two carry a public key each, from the third on all is sealed (message.h). Whoever can open what
-// the other sealed has the same key and received the same messages, so that a recorded or forwarded
-// handshake is worth nothing and no version can be talked down. One object a connection; one
-// thread.
+// two carry a public key each, from the third on all is sealed (message.h). An end that can open
+// the other's sealed messages has the same key and received the same messages. So a recorded or
+// forwarded handshake is useless, and no third party can force an older version. One object a
+// connection; one thread.
 #pragma once
 
 #include <cstdint>

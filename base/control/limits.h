@@ -1,5 +1,5 @@
-// What a test may ask for: at all, and of one server, which sends its limits to each client at
-// admission and enforces them. Values.
+// Limits of a test's parameters: those of every test, and those of one server, which sends them to
+// each client at admission and enforces them. Values.
 #pragma once
 
 #include <chrono>

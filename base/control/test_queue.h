@@ -1,4 +1,5 @@
-// Who may test now: the turns and the room that all tests of a server share. Any thread.
+// Which tests may run now: the turns, and the memory and threads that all tests of a server share.
+// Any thread.
 #pragma once
 
 #include <cstdint>

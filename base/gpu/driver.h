@@ -1,5 +1,5 @@
-// CUDA's driver, opened at run time: a host without it is a host without GPUs to compute on. Shared
-// by all GPUs that are opened by it, and closed with the last of them. Safe on any thread.
+// CUDA's driver, opened at run time: without it a host has no GPUs to compute on. Shared by all
+// GPUs that are opened by it, and closed with the last of them. Safe on any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A batch as JSON, for a file that keeps it until it can be added. What is read of one is foreign:
-// rows that make no sense are left out. Pure; any thread.
+// A batch as JSON, for a file that keeps it until it can be added. A batch that is read is not
+// trusted: invalid rows are left out. Pure; any thread.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What a document of a test says of the path, disk, GPUs or hosts that it tested, as rows of a
-// history, and how its hosts were set up. Documents may come from anybody. Pure; any thread.
+// A test's document as rows of a history: the figures of the path, disk, GPUs or hosts that it
+// tested, and how its hosts were set up. Documents are not trusted. Pure; any thread.
 #pragma once
 
 #include <string>

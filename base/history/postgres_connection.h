@@ -1,8 +1,8 @@
-// A connection to a server of PostgreSQL. No call waits longer than its deadline, whatever the
-// server, the network or a name server does. Texts go there as parameters, never as part of SQL.
-// Errors are those of base/sys/error.h and hold no password.
+// A connection to a server of PostgreSQL. No call waits longer than its deadline, also if the
+// server, the network or a name server does not answer. Texts are sent as parameters, never as
+// part of SQL. Errors are those of base/sys/error.h and contain no password.
 //
-// One thread at a time. After Timeout or Unreachable the connection is of no more use.
+// One thread at a time. After Timeout or Unreachable the connection must not be used again.
 #pragma once
 
 #include <chrono>

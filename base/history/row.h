@@ -1,5 +1,5 @@
-// What is remembered of a measurement: a value of something, when, and how its host was set up.
-// Values.
+// What a history stores of a measurement: a value of a series, its time, and how its host was set
+// up. Values.
 //
 //   Subject   path gpu3 > gpu4
 //   Series    its throughput_mbps, sent over four streams

@@ -1,6 +1,6 @@
 // Batches that wait until a server can be reached, in one SQLite file of bounded size. They are on
-// the disk when put() returns. Several processes may use it at once; two may hand over the same
-// batch, which a store adds once.
+// the disk when put() returns. Several processes may use it at once; if two pass on the same
+// batch, a store adds it once.
 #pragma once
 
 #include <filesystem>

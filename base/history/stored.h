@@ -1,5 +1,5 @@
-// What all stores of a history have in common: what of a row is kept, and what of what is read is
-// used. Pure; any thread.
+// What all stores of a history have in common: which parts of a row they keep, and which rows they
+// accept when reading. Pure; any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// All that is known about this host: read once, judged by probe/host, kept by the run record.
-// A value; reading takes well under a second and never blocks on a device. What may hang (a name
-// server, a driver) is waited for kMaxFactTime in all and then reported as unknown.
+// All that is known about this host: read once, judged by probe/host, kept by the run record. A
+// value; reading takes well under a second and never blocks on a device. Sources that may hang (a
+// name server, a driver) have kMaxFactTime in all and are then reported as unknown.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
-// NVIDIA's management library (NVML), opened at run time: a host without it is a host without
-// NVIDIA's driver. The part of its C interface that is used is declared here, as its header is on
-// few hosts: names, layouts and numbers have been the same since driver 384, GPM's since 520. Where
-// a build finds the header, it holds what is used against it, but for the names of older drivers
+// NVIDIA's management library (NVML), opened at run time: a host without it has no driver of
+// NVIDIA. The part of its C interface that is used is declared here, because few hosts have its
+// header: names, layouts and numbers have been the same since driver 384, GPM's since 520. If a
+// build finds the header, it compares the declarations with it, except the names of older drivers
 // (nvml.cc).
 #pragma once
 

@@ -1,6 +1,6 @@
 // One PCI device and every function between it and the root port, as /sys/bus/pci/devices shows
-// them. The maxima alone do not show what a card gets: a link may have trained slower or narrower
-// at any hop above it. Values, read once below the given root.
+// them. The maxima alone do not show a card's rate: a link may have trained slower or narrower at
+// any hop above it. Values, read once below the given root.
 #pragma once
 
 #include <cstdint>

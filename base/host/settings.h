@@ -1,6 +1,6 @@
-// Of the facts about a host those of its setup: what an administrator, an update, a
-// reboot or another slot changes, and what a measurement before and one after may therefore differ
-// by. Counters, addresses, names and momentary values are left out. Pure but for read_settings(),
+// Those facts about a host that are its setup: an administrator, an update, a reboot or another
+// slot can change them, and such a change can explain a difference between two measurements.
+// Counters, addresses, names and momentary values are left out. Pure but for read_settings(),
 // which reads below the given root and calls no driver or server that may hang.
 #pragma once
 

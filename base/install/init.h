@@ -1,5 +1,5 @@
-// chokepoint init: what hosts that test one another have in common: a key, the file of defaults
-// that names it, and the service that peers talk to. What is there already is kept.
+// chokepoint init: makes what hosts need to test one another: a key, the file of defaults that
+// names it, and the service that peers connect to. Existing files are kept.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
-// Whether things are alike or fall into groups by a value of each that was measured twice: the
-// flows over one member of a bundle of links share its delay or its rate, those over other members
-// do not. docs/internals/paths.md has the reasons and the measured error rates. Pure functions.
+// Whether items are alike or form groups, by a value of each that was measured twice: the flows
+// over one member of a bundle of links share its delay or its rate, those over other members do
+// not. docs/internals/paths.md has the reasons and the measured error rates. Pure functions.
 #pragma once
 
 #include <cstddef>

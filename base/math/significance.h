@@ -1,4 +1,4 @@
-// What few measurements show of the mean behind them, and whether two means differ, by Student's
+// What few measurements show about the true mean, and whether two means differ, by Student's
 // distribution: for values that are themselves means of many, as a run's figures are. Pure
 // functions.
 #pragma once

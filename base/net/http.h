@@ -1,6 +1,6 @@
-// One request to an HTTP server and its whole answer: for what asks a server now and then, in plain
-// text, and trusts it with nothing. Each request has a connection of its own. Blocks up to its
-// deadline; any thread.
+// One request to an HTTP server and its whole answer: for rare requests, in plain text, to servers
+// that are not trusted. Each request has a connection of its own. Blocks up to its deadline; any
+// thread.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
-// What a command reports as one HTML file that needs nothing beside it: the document as JSON, and
-// what draws it in a browser (web/, bundled when this was built). It opens from a mail or a ticket,
-// asks no network for anything, and binds the browser to that: its policy allows the file's own
-// script and style and nothing else. Pure functions; any thread.
+// A command's report as one HTML file that needs no other file: the document as JSON, and the
+// script that draws it in a browser (web/, bundled at build time). It opens from a mail or a
+// ticket and loads nothing from the network: its policy allows only the file's own script and
+// style. Pure functions; any thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// Puts records that come from other hosts into one folder: begun ones are kept for another time,
-// whole ones are checked before they get their name, and an older state of the same record gives
-// its place up. Used by one thread for each host; what they share is the folder.
+// Puts records that come from other hosts into one folder: incomplete ones are kept for a later
+// attempt, complete ones are checked before they get their name, and replace an older state of the
+// same record. Used by one thread for each host; what they share is the folder.
 #pragma once
 
 #include <cstdint>

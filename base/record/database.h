@@ -8,12 +8,12 @@
 // file of any size is read whole, however slow the machine is. The size is that of the stored
 // blocks, not the file's length: holes hold no rows.
 //
-// Beside a record, and in its place, anything may lie. Every file that SQLite opens is opened by
-// base/sys/regular_file.h: its VFS "unix" lets a program replace the system calls that it makes,
-// and open() is replaced once for all connections of the process. A VFS around SQLite's own could
-// only look at a name before that opens it, and something else may lie there by then. unlink() is
-// replaced, too: a journal can name any file that SQLite is to remove. What is found to be no
-// regular file before is an Error that names it.
+// In a record's place, and beside it, there may be any kind of file. Every file that SQLite opens
+// is opened by base/sys/regular_file.h: its VFS "unix" lets a program replace the system calls
+// that it makes, and open() is replaced once for all connections of the process. A VFS around
+// SQLite's own could only check a name before SQLite opens it, and the file could be replaced in
+// between. unlink() is replaced, too, because a journal can name any file for SQLite to remove. A
+// file that is found not to be regular is an Error that names it.
 #pragma once
 
 #include <cstdint>

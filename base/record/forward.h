@@ -8,8 +8,8 @@
 // A message holds whole rows: samples as they lie in a queue, other rows field by field. A flow
 // comes before its samples. Rows that do not fit are counted, and reported by RowTarget::lost().
 //
-// Receiver is given bytes of a process that may have been taken over by what it parses: whatever
-// they are, it reads them or returns Malformed.
+// Receiver gets bytes of a process that an attacker may control through the data that it parses:
+// it reads any bytes or returns Malformed.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// What did not reach the record, from when to when, and why: kept as episodes, so that a long
-// trouble becomes one event that grows and not a flood of them. The writer's thread only.
+// Rows that did not reach the record, from when to when, and why: kept as episodes, so that a long
+// failure is one event that grows and not many events. The writer's thread only.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// The ways to a record that is to be read: beside its writer where that can be done; as it is where
-// nothing may be written beside it and no log is left over; else by a private copy, in which the
-// log of a killed writer is joined and an older schema brought up to date. A copy has the holes of
-// its record, and is made only where there is room for it. The caller's thread.
+// How a record is opened for reading: beside its writer if possible; unchanged if nothing may be
+// written beside it and it has no remaining log; else by a private copy, into which the log of a
+// killed writer is merged and whose older schema is updated. A copy keeps the record's holes, and
+// is made only if there is space for it. The caller's thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Samples on their way from one producer's thread to the writer's: bounded, wait-free, no
-// allocation. A row lies in the queue as one word with its kind and the words of the row itself, so
+// allocation. A row in the queue is one word with its kind and the words of the row itself, so
 // that a short row takes no more space than it needs.
 //
 // The storage is pieces, of which the producer fills one and the writer empties one:
@@ -7,9 +7,9 @@
 //   producer ── piece that is full ──► writer
 //            ◄── piece that is empty ──
 //
-// The producer takes the piece that came back last. So a queue that the writer keeps short uses one
-// or two pieces for as long as it lives, and the memory pages of the others are never touched: a
-// ring would touch all of its storage, if only over hours.
+// The producer takes the piece that was returned last. So a queue that the writer keeps short uses
+// one or two pieces for its whole life, and the memory pages of the others are never touched. A
+// ring would touch all of its storage after some hours.
 //
 // push: the producer's thread only. drain: the writer's thread only.
 #pragma once

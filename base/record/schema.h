@@ -1,6 +1,6 @@
-// The record's tables as SQL, and the way from every older schema to this one. What the columns
-// mean stands in docs/internals/record.md. Pure functions over an open database; the caller's
-// thread.
+// The record's tables as SQL, and the migration from every older schema to this one.
+// docs/internals/record.md explains the columns. Pure functions over an open database; the
+// caller's thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The record's file as its writer sees it: batches go in as one transaction each, and what has
-// grown too large is folded. One thread at a time. A batch that fails leaves the file as it was and
-// can be given again.
+// The record's file as its writer sees it: each batch is one transaction, and tables that have
+// grown too large are folded. One thread at a time. A batch that fails leaves the file unchanged
+// and can be added again.
 #pragma once
 
 #include <chrono>

@@ -5,10 +5,10 @@
 //   producer thread ── Producer::push ──▶ its own queue ──┼─▶ batch ─▶ one transaction, at least
 //   any thread      ── Writer::add ────▶ short list ──────┘           twice a second
 //
-// What is accepted is written, if the disk lets it: a batch that fails is kept and tried again
-// once a second. Meanwhile the queues fill; what they then refuse is counted by reason, and the
-// record notes that as soon as it can. Nothing here throws or blocks on the disk but open and
-// close.
+// Accepted rows are written as soon as the disk allows it: a batch that fails is kept and tried
+// again once a second. In the meantime the queues fill; rows that they refuse are counted by
+// reason, and the record gets that count as soon as possible. Nothing here throws or blocks on the
+// disk but open and close.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A child process whose output is read as it comes, within bounds. Nothing here waits: whoever
-// waits, polls the descriptors beside his own. One thread.
+// A child process whose output is read as it comes, within bounds. Nothing here waits: the caller
+// polls the descriptors together with its own. One thread.
 #pragma once
 
 #include <cstddef>

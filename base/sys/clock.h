@@ -1,6 +1,6 @@
-// Time is handed in, so that tests can make it pass. Monotonic nanoseconds order everything that is
-// measured; wall-clock nanoseconds since 1970 (UTC) only anchor them for people and other hosts.
-// Implementations are safe on any thread.
+// The clock is a parameter, so that tests can advance it. Monotonic nanoseconds order everything
+// that is measured; wall-clock nanoseconds since 1970 (UTC) only anchor them for people and other
+// hosts. Implementations are safe on any thread.
 #pragma once
 
 #include <time.h>

@@ -1,7 +1,7 @@
-// Files that a user names, to be read from a pipe as well, or to be written. Anything may stand
-// there: a pipe without another end, a device that acts once it is opened, a link to nothing. So
-// nothing here waits in open(), becomes the process's terminal or reads without a bound, and every
-// Error names the path. What must be a regular file is opened by regular_file.h. Any thread.
+// Files that a user names, to be read from a pipe as well, or to be written. The path may name
+// anything: a pipe without another end, a device that acts when it is opened, a link to nothing.
+// So nothing here waits in open(), becomes the process's terminal or reads without a bound, and
+// every Error names the path. Files that must be regular are opened by regular_file.h. Any thread.
 //
 //                                       a file   a pipe   a link                         a device
 //   open_input(): keys, lists, captures  yes      yes      followed                       no

@@ -1,7 +1,7 @@
 // Messages between two processes of this program on one host, over a pair of sockets that keeps
 // their borders (SOCK_SEQPACKET). A message is a head and bytes; it arrives whole or not at all.
-// What the bytes mean is the caller's: the other process may have been taken over by what it
-// parses, so they are read by bounded readers. Any thread may send; one receives at a time.
+// The caller interprets the bytes, by bounded readers: the other process may be controlled by an
+// attacker through the data that it parses. Any thread may send; one receives at a time.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Host memory of whole pages, there before it is used: none of it is first touched while something
-// is measured. Huge pages and a NUMA node where they are asked for. Owns its memory; move only.
+// Host memory of whole pages, allocated before use: no page is first touched during a measurement.
+// Huge pages and a NUMA node on request. Owns its memory; move only.
 #pragma once
 
 #include <cstddef>
