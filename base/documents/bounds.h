@@ -1,5 +1,5 @@
-// The largest values of a document's figures, whoever measured them: what is larger was not
-// measured. Constants.
+// The largest valid values of a document's figures, from any program: a larger one cannot be a
+// measurement. Constants.
 #pragma once
 
 namespace chokepoint::documents {

@@ -1,4 +1,4 @@
-// What became of a TCP connection that was tried, as documents name it.
+// The result of a TCP connection attempt, as documents name it.
 #pragma once
 
 #include <array>

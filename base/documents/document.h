@@ -7,11 +7,11 @@
 //     static constexpr FieldList kList{…};
 //   };
 //
-// kCommand prints it with --json; a document that comes about otherwise has kPrinted in its place:
-// "what `chokepoint export DIR --to json` writes".
+// kCommand prints it with --json; a document that is made in another way has kPrinted in its
+// place: "what `chokepoint export DIR --to json` writes".
 //
 // The head (schema, host, started_at) and what `--record` and `--repeat` add is not in the struct.
-// A reader passes over fields that it does not know. A field that an older version of the document
+// A reader ignores fields that it does not know. A field that an older version of the document
 // lacks is or_default(). Pure functions.
 #pragma once
 

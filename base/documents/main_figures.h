@@ -1,7 +1,7 @@
 // What the documents of probes, RDMA tests and probe collective declare as their main results, and
-// what of them was asked for: the one table by which a command repeats itself, and by which
-// documents are compared. A pointer leads through members of objects; "-" is a list's last item,
-// what the largest size or the last device came to. Pure; any thread.
+// the settings that were requested: the one table by which commands are repeated and documents are
+// compared. A pointer names members of objects; "-" is a list's last item, such as the result of
+// the largest size or of the last device. Pure; any thread.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// chokepoint.pcie/1: what sits in a host's PCIe slots, what each link carries, and what copies to
-// and from GPUs reach of it.
+// chokepoint.pcie/1: the devices in a host's PCIe slots, the rate of each link, and the rate of
+// copies to and from GPUs.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// chokepoint.probe.path/1: which way packets go to a host and back, and how large they may be.
+// chokepoint.probe.path/1: the path of packets to a host and back, and their largest size.
 #pragma once
 
 #include <array>

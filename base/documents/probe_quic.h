@@ -1,5 +1,5 @@
-// chokepoint.probe.quic/1: what a path carries over QUIC, each way, and what limits it. What only a
-// peer that is another program knows is null. Values.
+// chokepoint.probe.quic/1: what a path carries over QUIC, in each direction, and what limits it.
+// Values that only the peer knows are null if it is another program. Values.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// chokepoint.probe.storage/1: what the storage below a folder does for a training job.
+// chokepoint.probe.storage/1: the speed of the storage below a folder for a training job.
 #pragma once
 
 #include <cstddef>

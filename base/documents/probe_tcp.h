@@ -1,5 +1,5 @@
-// chokepoint.probe.tcp/1: what a path carries over TCP, each way, and what limits it. Against
-// another program's server the same. Values.
+// chokepoint.probe.tcp/1: what a path carries over TCP, in each direction, and what limits it. The
+// same with another program's server. Values.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
-// chokepoint.probe.udp/1: what a path carries over UDP, each way, and where the rest is lost. Of
-// another program at the peer what it does not say is null, and both lists are empty. Values.
+// chokepoint.probe.udp/1: what a path carries over UDP, in each direction, and where the rest is
+// lost. If another program at the peer does not report a value, it is null, and both lists are
+// empty. Values.
 #pragma once
 
 #include <array>

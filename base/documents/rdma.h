@@ -1,5 +1,5 @@
-// chokepoint.rdma/1: what RDMA verbs carry between two ports, what both ports counted meanwhile,
-// and whether the fabric was clean.
+// chokepoint.rdma/1: what RDMA verbs carry between two ports, what both ports counted during the
+// test, and whether the fabric had errors or congestion.
 #pragma once
 
 #include <algorithm>

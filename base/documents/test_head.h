@@ -1,5 +1,5 @@
-// What the documents of all tests have in common, and what a test was asked for. Documents may come
-// from anybody. Pure; any thread.
+// What the documents of all tests have in common, and a test's requested settings. Documents are
+// not trusted. Pure; any thread.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
-// The chokepoint.capture/1 document: the Findings of a capture by their Fields. Flows may be
-// millions, so that each is made, written and forgotten (capture_document.cc). Times are seconds
-// since the capture's first packet. Values.
+// The chokepoint.capture/1 document: the Findings of a capture by their Fields. There may be
+// millions of flows, so each is made, written and discarded (capture_document.cc). Times are
+// seconds since the capture's first packet. Values.
 #pragma once
 
 #include <cstdint>

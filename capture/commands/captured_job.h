@@ -6,10 +6,10 @@
 //   connection 2 ─ part of end a, of end b ─┴─ by address: a host ─▶ its collectives ─▶ steps
 //   bytes by millisecond ─────────────────────────────────────────▶ their rhythm ─────▶ steps
 //
-// Several ranks of a host count as one, which has come when the last of them has: the packets do
-// not show whose a connection is. Rows have the host's number as their rank; an event for each host
-// has its address. Where nothing of Gloo is in the capture, all of its traffic counts for the
-// rhythm.
+// Several ranks of a host count as one, which has arrived when the last of them has: the packets
+// do not show the rank of a connection. Rows have the host's number as their rank; an event for
+// each host has its address. If the capture has no messages of Gloo, steps are found from the
+// rhythm of all traffic.
 //
 // take() by any thread; finish() once no more comes. Bounded: kMaxHosts, and as RankCollectives.
 #pragma once

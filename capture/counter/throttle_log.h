@@ -1,7 +1,6 @@
-// When one GPU began to be held below its clocks, for which reason, and for how long: two events of
-// the record for each period. A reason that is absent for less than some seconds has not ended,
-// because at a power cap it comes and goes.
-// The samplers' thread.
+// When one GPU was limited below its clocks, for which reason, and for how long: two events of the
+// record for each period. A reason that is absent for less than some seconds has not ended,
+// because at a power cap it comes and goes. The samplers' thread.
 #pragma once
 
 #include <cstdint>

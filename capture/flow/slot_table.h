@@ -1,5 +1,5 @@
-// What others keep for each flow of an engine, by Seen::slot: no search, no lock. It grows with the
-// slots that are used, at least twofold, which makes references into it invalid. One thread.
+// Other parts' data for each flow of an engine, by Seen::slot: no search, no lock. It grows with
+// the slots that are used, at least twofold, which makes references into it invalid. One thread.
 #pragma once
 
 #include <algorithm>

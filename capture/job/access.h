@@ -1,6 +1,6 @@
-// Whether the kernel lets this program see what a process has open and which network it is in: who
-// it belongs to, what rights it has, whether it may be dumped (ptrace(2), "access mode checking").
-// A function; any thread.
+// Whether the kernel lets this program see a process's open files and network namespace. That
+// depends on its user, its rights, and whether it may be dumped (ptrace(2), "access mode
+// checking"). A function; any thread.
 #pragma once
 
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 // Signals that came to chokepoint and may have to be passed on, so that the job gets each as often
-// as it would alone. Whoever signals all processes of a step or a cgroup has signalled the job,
-// too; whoever signals chokepoint's process group would have signalled the job's whole group;
-// whoever signals chokepoint alone would have signalled the job's first process alone.
+// as it would alone. A sender that signals all processes of a step or a cgroup has signalled the
+// job, too. One that signals chokepoint's process group would have signalled the job's whole
+// group. One that signals chokepoint alone would have signalled the job's first process alone.
 //
 //   t_ns                 hold(): a signal has come to chokepoint
 //     │  note(): a witness in the job's group has it, too ─────▶ the job has it: dropped

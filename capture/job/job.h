@@ -6,11 +6,11 @@
 //   job ──out, err──▶ relay (a process of its own) ──▶ our out, err
 //                       └── copy with time, dropped if the queue is full ──▶ chokepoint
 //
-// The relay outlives chokepoint: whatever happens to us, the job's output stays open and the job
-// goes on. If the output need not or cannot be watched, the job has our own descriptors, and there
-// is no relay. A stopped job (Ctrl-Z) stops chokepoint, too, and both continue together. One
-// thread. Other threads may exist before start() only if they block all signals; see OutputWatch,
-// too.
+// The relay outlives chokepoint: if chokepoint ends, the job's output stays open and the job
+// continues. If the output need not or cannot be watched, the job has chokepoint's own
+// descriptors, and there is no relay. A stopped job (Ctrl-Z) stops chokepoint, too, and both
+// continue together. One thread. Other threads may exist before start() only if they block all
+// signals; see OutputWatch, too.
 //
 // This process becomes the parent of the orphans below it, and reaps every child that ends: nothing
 // else in it may wait for children while a Job lives.

@@ -1,6 +1,6 @@
-// The job's output: pipes or terminals between the job and our own outputs, and the relays,
-// processes that pass the output on and send copies of it to chokepoint. One thread; a relay is a
-// process.
+// The job's output: pipes or terminals between the job and chokepoint's own outputs, and the
+// relays, processes that pass the output on and send copies of it to chokepoint. One thread; a
+// relay is a process.
 //
 //   OutputWatch::open: channels, relays ─▶ connect (the job starts) ─▶ release: Relay::receive …
 #pragma once

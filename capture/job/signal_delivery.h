@@ -7,8 +7,8 @@
 //           ├─▶ witness in the job's group ─────┘
 //           └─▶ the job
 //
-// A witness that cannot be started or is killed is done without: then a signal that reached all of
-// them is passed on all the same, to the job's whole group. Owned by a Job; one thread.
+// If a witness cannot be started or is killed, a signal that reached all processes is passed on
+// all the same, to the job's whole group. Owned by a Job; one thread.
 #pragma once
 
 #include <sys/types.h>

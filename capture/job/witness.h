@@ -1,7 +1,7 @@
 // A process that is in a process group only to see which signals the group gets: a child of
-// chokepoint, so that it is also where a scheduler looks for the processes of a step, a cgroup or a
-// command line. What it sees does nothing to it, but for SIGKILL and SIGSTOP; it holds no file, no
-// folder and no terminal, and ends with chokepoint.
+// chokepoint, so that a scheduler that searches the processes of a step, a cgroup or a command
+// line finds it, too. Signals have no effect on it, except SIGKILL and SIGSTOP. It has no open
+// file, folder or terminal, and ends with chokepoint.
 //
 //   witness ── Saw: signal, time ──▶ chokepoint
 //   chokepoint ── Query: number ────▶ witness

@@ -1,5 +1,5 @@
-// What the job's collectives have come to so far, for the metrics: sums by kind and communicator,
-// and by rank. take() by any thread, with the rows that go into the record; figures() by any.
+// The totals of the job's collectives so far, for the metrics: sums by kind and communicator, and
+// by rank. take() by any thread, with the rows that go into the record; figures() by any.
 //
 //   row ──▶ by library, kind, communicator: how many, bytes, seconds
 //       ──▶ by rank: how long it waited for its neighbours, and they for it

@@ -1,7 +1,7 @@
-// What 'chokepoint run' prints once the job has ended: the verdict, where the records in the folder
-// suffice for one, and the command to go on with; with --diagnose and --report all of it. Each is
-// made by this same program in a process of its own, so that a failure or its use of memory does
-// not affect the process that passes the job's exit status on. The command's thread.
+// What 'chokepoint run' prints once the job has ended: the verdict, if the records in the folder
+// suffice for one, and the next command; with --diagnose and --report the whole page. Each is made
+// by this same program in a process of its own, so that a failure or its use of memory does not
+// affect the process that passes the job's exit status on. The command's thread.
 #pragma once
 
 #include <unistd.h>

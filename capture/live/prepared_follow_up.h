@@ -1,5 +1,5 @@
-// What follows a process that cannot start programs when it ends, since it has entered a sandbox by
-// then: forked before that, and before the process has threads.
+// A child process that does the work after the end of a process in a sandbox, which cannot start
+// programs: forked before the sandbox, and before the process has threads.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// How a collective's data went, by the TCP connections that a backend opened for it, and whether
-// this host has a better way. Pure functions, but for live_host() and ConnectionsSince. Any thread.
+// The path of a collective's data, by the TCP connections that a backend opened for it, and
+// whether this host has a better path. Pure functions, but for live_host() and ConnectionsSince.
+// Any thread.
 #pragma once
 
 #include <cstdint>

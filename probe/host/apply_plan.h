@@ -1,5 +1,5 @@
-// A shell script that makes the changes that checks advise, as far as it can also take them back,
-// and names the others. Values that are to come back are read below `root`.
+// A shell script that makes those changes advised by checks that it can also undo, and names the
+// others. The values to restore are read below `root`.
 #pragma once
 
 #include <string>

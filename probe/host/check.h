@@ -1,4 +1,4 @@
-// The names of base/checks that all of doctor's checks use, and what several of them know.
+// The names of base/checks that all of doctor's checks use, and what several of them share.
 #pragma once
 
 #include <cstdint>

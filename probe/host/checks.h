@@ -1,4 +1,4 @@
-// Everything that doctor judges about this host. Pure functions: facts in (base/host), checks out
+// Everything that doctor judges about this host. Pure functions from facts (base/host) to checks
 // (base/checks). examine() calls them all, in the order in which doctor shows them. The checks of
 // PCIe and RDMA stand in base/checks, because 'rdma devices' shows them, too.
 #pragma once

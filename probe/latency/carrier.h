@@ -1,7 +1,7 @@
 // A connection of a responsiveness test that carries a load, with small requests and their answers
-// between: the same at both ends. What is asked for or answered waits until what has been written
-// before it has left, as in HTTP/2 without priorities: in the socket's buffer, and behind the frame
-// that is being written.
+// between: the same at both ends. A request or an answer waits until all data written before it
+// have left, as in HTTP/2 without priorities: in the socket's buffer, and behind the frame that is
+// being written.
 //
 //   ask() ──► mailbox ──┐
 //   Get from the peer ──┴─► small frames ─┐ between two frames of Data

@@ -1,5 +1,5 @@
-// The result of a latency test: its round trips when idle, under load each way, and the difference,
-// which is what the queues on the path add. Pure functions.
+// The result of a latency test: its round trips when idle and under load in each direction, and
+// the difference, which is the delay of the queues on the path. Pure functions.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// The server's end of a responsiveness test (load.h draws what both ends say): fills what it is
-// asked to fill, and answers small requests. A load connection gets a thread; the connections of
-// foreign probes, which are as many as there are probes, are all served by the session's.
+// The server's end of a responsiveness test (load.h draws the messages): sends load on request,
+// and answers small requests. A load connection gets a thread; the connections of foreign probes,
+// which are as many as there are probes, are all served by the session's.
 #pragma once
 
 #include <chrono>

@@ -7,7 +7,7 @@
 //   other programs     less of the time: the kernel counts what the thread ran
 //   a quota            the same, on all processors together
 //
-// What others do for a moment does not count: of each thread's time the best fifth does.
+// Short disturbances by other programs do not count: the best fifth of each thread's time is used.
 //
 // One thread, and those that compute.
 #pragma once

@@ -1,4 +1,4 @@
-// What a folder's storage does for a training job: writes (checkpoints), small synced writes
+// The speed of a folder's storage for a training job: writes (checkpoints), small synced writes
 // (logs), sequential and random reads that are not in the page cache (data sets). In this order,
 // each for a given time and no longer than the file:
 //
@@ -8,8 +8,8 @@
 //   random read  4 KiB anywhere, past the cache where possible    latency, reads/s of one thread
 //                                                                 and of several
 //
-// What fails is noted; what was measured before stays. Data cannot be compressed. One thread, and
-// those of the random reads.
+// A failure is noted; earlier results are kept. Data cannot be compressed. One thread, and those
+// of the random reads.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // The file that storage is measured with: the probe's own, in the folder that was asked for,
-// without a name wherever the file system knows files without one, so that nothing is left of it
-// however the probe ends.
+// without a name where the file system supports that, so that nothing remains of it, also if the
+// probe is killed.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
-// A path test as the two ends agree on it: what they say over the control connection, how they come
-// to share a UDP flow, and the server's end. The server surveys the path to the client while the
-// client surveys the path to the server; both probe along one UDP flow and echo each other's
-// probes.
+// A path test between the two ends: their messages over the control connection, how they agree on
+// a UDP flow, and the server's end. The server surveys the path to the client while the client
+// surveys the path to the server; both probe along one UDP flow and echo each other's probes.
 //
 //   client                                     server
 //     Request {protocol, probes, …} ──────────►

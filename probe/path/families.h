@@ -1,6 +1,6 @@
-// What each address family can do towards one host: whether the name resolves, whether there is a
-// route, whether a TCP connection to the port succeeds and how fast; and the judgement of these
-// facts. examine() blocks up to its deadline; one thread.
+// What works over each address family towards one host: whether the name resolves, whether there
+// is a route, whether a TCP connection to the port succeeds and how fast; and the judgement of
+// these facts. examine() blocks up to its deadline; one thread.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // What NCCL calls, the same for all versions of its interface once init has distinguished them.
 // Called on any of the job's threads, at any time, in any order: nothing here waits, fails, or
-// trusts a handle. Calls that make no sense are counted and ignored; the result is always 0.
+// trusts a handle. Invalid calls are counted and ignored; the result is always 0.
 #pragma once
 
 #include "capture/nccl/plugin/interface.h"

@@ -1,6 +1,6 @@
-// The plugin is loaded into jobs whose C library may be older than the one it was built with. Since
-// glibc 2.34 these functions have new versions of the same; asking for the first ones keeps both
-// kinds of hosts.
+// The plugin is loaded into jobs whose C library may be older than the one it was built with.
+// Since glibc 2.34 these functions have new versions; the old versions, which are used here, work
+// on both kinds of hosts.
 #pragma once
 
 #if defined(CHOKEPOINT_OLD_LIBC) && defined(__x86_64__)

@@ -6,12 +6,12 @@
 //   └────────┴─────────┴─────────┴── … ──┴──────────┘
 //                └─ Slot 0 … Slot 4095, written round and round
 //
-// The writer never waits and knows nothing of the reader: what is not read in time is overwritten,
-// and the reader counts it by the slots' numbers. A slot's number is odd while it is written, and
-// 2·(n+1) once it holds the ring's record n (n from 0); so a reader that sees the same even number
-// before and after has a whole record. The reader is another process: it reads the file by pread(),
-// since access to a page that a full tmpfs cannot give would end the process, and trusts none of
-// it.
+// The writer never waits and does not see the reader: records that are not read in time are
+// overwritten, and the reader counts them by the slots' numbers. A slot's number is odd while it
+// is written, and 2·(n+1) once it holds the ring's record n (n from 0); so a reader that sees the
+// same even number before and after has a whole record. The reader is another process: it reads
+// the file by pread(), since access to a page that a full tmpfs cannot give would end the process,
+// and trusts none of it.
 //
 // Shared by the plugin, which stands on nothing but the C library, and by the reader: no includes
 // of other folders. x86-64 and other 64-bit little-endian hosts; both sides are of one build, or

@@ -1,6 +1,6 @@
-// Leads all ranks through the sizes: orders what to do next, waits until every rank has done it,
-// and keeps what they measured. The number of iterations of a size is decided while it is measured,
-// for all ranks alike.
+// Controls all ranks during the measurement: sends each order, waits until every rank has carried
+// it out, and keeps the results. The number of iterations of a size is decided while it is
+// measured, for all ranks alike.
 //
 // Values and pure functions, but for conduct().
 #pragma once

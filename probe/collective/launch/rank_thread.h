@@ -1,5 +1,5 @@
 // A rank's work on a thread of its own, so that its caller can stop waiting: a library that hangs
-// cannot be interrupted. Then the thread and all it holds stay behind, and the process has to end.
+// cannot be interrupted. Then the thread and all that it owns remain, and the process has to end.
 // All calls from the one thread that made it.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The backend NCCL, between GPUs, by the host's own libnccl and GPU driver, which are opened when
-// it is used (nccl.cc); and how its data went, by its log (nccl_data_path.cc; pure functions of any
-// text). Ranks that share a GPU are made to look like ranks of several hosts.
+// it is used (nccl.cc); and the path of its data, by its log (nccl_data_path.cc; pure functions of
+// any text). Ranks that share a GPU are made to look like ranks of several hosts.
 #pragma once
 
 #include <optional>
