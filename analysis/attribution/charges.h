@@ -1,5 +1,5 @@
-// What each limit of each direction of a connection costs a step, and whose it is: the link's, the
-// slot's, the host's, the path's. Pure.
+// The cost per step of each limit of each direction of a connection, and the part that causes it:
+// link, slot, host or path. Pure.
 #pragma once
 
 #include <optional>

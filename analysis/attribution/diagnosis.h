@@ -1,6 +1,6 @@
-// The diagnosis of a run: where each step's time went, what held the job back, the evidence for it,
-// and what to change. The chokepoint.diagnosis/1 document and the page for people are two views
-// of it. What is not known is empty, never 0. Values; the functions here are defined in causes.cc.
+// The diagnosis of a run: where each step's time went, what limited the job, the evidence for it,
+// and what to change. The chokepoint.diagnosis/1 document and the page for people are two views of
+// it. What is not known is empty, never 0. Values; the functions here are defined in causes.cc.
 #pragma once
 
 #include <array>

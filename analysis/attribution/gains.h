@@ -1,6 +1,7 @@
-// What a step would gain if a verdict's cause were gone: of a full link, the run replayed over one
-// of its cards' rate, which shows what computing, round trips and processors take then. Of all
-// else, and where the record permits no replay, the account stands. Pure; any thread.
+// What a step would gain without a verdict's cause. For a full link the run is replayed over a
+// link of its cards' rate, which shows the remaining computing, round trips and processor time.
+// For all other causes, and where the record permits no replay, the gain is the account. Pure; any
+// thread.
 #pragma once
 
 #include <optional>

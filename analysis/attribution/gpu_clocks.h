@@ -1,6 +1,6 @@
-// GPUs that their driver held below their clocks while they worked: too hot, at their power cap,
-// braked by their power supply. Only busy GPUs count: an idle GPU's clock is low, and that costs
-// nothing. Pure.
+// GPUs whose clocks the driver lowered while they worked: because of heat, their power cap, or
+// their power supply. Only busy GPUs count: an idle GPU's clock is low, and that costs nothing.
+// Pure.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// Findings about copies between GPUs and their host that fill a PCIe link while no kernel runs. A
-// link's bytes by what it can carry are how long the copies took at least; the part of it behind
-// kernels, or within time that is the network's already, costs nothing.
+// Findings about copies between GPUs and their host that fill a PCIe link while no kernel runs.
+// The bytes divided by the link's rate are the least time of the copies; the part of it behind
+// kernels, or within time that is already counted for the network, costs nothing.
 //
 // Counters are means over many steps and do not show when within a step something was copied. So
-// copies are charged where kernels, copies and network can only have taken turns: together they
-// fill the step, or Gloo copied what it exchanged, which it does before and after.
+// copies count only where kernels, copies and network must have taken turns: together they fill
+// the step, or Gloo copied the data of its exchanges, which it does before and after them.
 #pragma once
 
 #include "analysis/attribution/findings.h"

@@ -1,5 +1,5 @@
-// What the job waits for beside the network: its next batch, a file's data, a write. Known from
-// what the first thread of each rank and its loaders were seen to do, outside of the time in which
+// The job's waits besides the network: for its next batch, a file's data, a write. They are known
+// from readings of the first thread of each rank and of its loaders, outside of the time in which
 // ranks exchanged, or waited for another rank.
 //
 //   every rank waits     the least of them takes part in every step: input, storage

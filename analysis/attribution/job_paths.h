@@ -1,6 +1,6 @@
 // The paths that a job's data took between its nodes: who sent to whom, at which addresses, how
-// fast, and what was lost. What probes measured of a path is held against it, and tests that prove
-// a verdict go over it. Pure; any thread.
+// fast, and what was lost. Probes' figures of a path are compared with it, and tests that confirm
+// a verdict use it. Pure; any thread.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Where the programs of ranks are that hold a job up, by the stacks that `run --stacks` left in the
-// record (base/record/stacks.h). Pure; any thread.
+// Where the programs of those ranks are that block a job, by the stacks that `run --stacks` left
+// in the record (base/record/stacks.h). Pure; any thread.
 #pragma once
 
 #include "analysis/attribution/diagnosis.h"

@@ -1,6 +1,6 @@
-// Findings about a job whose data go by RDMA: sockets show nothing of it. What is left are the
-// ports' counters, once a second, packets where the device lets the kernel see them, and what the
-// library reports of its collectives where it does.
+// Findings about a job whose data go by RDMA, which sockets do not show. Other sources are the
+// ports' counters, once a second; packets, where the device lets the kernel see them; and the
+// library's reports of its collectives, where it makes them.
 //
 //   collectives known   what computing does not hide is the network's: first what the line needs
 //                       for the bytes, the rest by the signs of loss and of congestion

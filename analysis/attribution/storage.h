@@ -1,5 +1,5 @@
-// What the storage below a mount did while the job ran, and what it can do where `probe storage`
-// has measured it: evidence beside the time that ranks waited for it.
+// The load of the storage below a mount while the job ran, and its speed if `probe storage` has
+// measured it: evidence in addition to the time that ranks waited for it.
 #pragma once
 
 #include <cstddef>

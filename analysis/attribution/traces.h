@@ -1,6 +1,6 @@
 // The diagnosis of a run of which there is no record, by traces of a profiler: where the time of a
-// step goes, who comes late and why, and what of communication nothing hides. What holds
-// communication back is in no trace, so that such a verdict stays `unknown`. Pure.
+// step goes, which rank arrives late and why, and how much communication computing does not hide.
+// No trace shows what limits communication, so such a verdict stays `unknown`. Pure.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,5 @@
-// What a step would gain if a cause cost half, of the accounts that take enough of the step: the
-// run replayed with the shares of each step's exchanges and computing that they have. Pure; any
-// thread.
+// What a step would gain if a cause cost half, for accounts that are large enough: the run is
+// replayed with half of their shares of each step's exchanges and computing. Pure; any thread.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // Another program whose standard output is read: ssh, another chokepoint, Slurm's tools. It may
-// hang at any byte, so every wait for it has an end: a bound on its silence, or an interruption.
-// What it started goes with it. One thread.
+// hang at any byte, so every wait for it is limited: by a bound on its silence, or an
+// interruption. Processes that it started end with it. One thread.
 #pragma once
 
 #include <poll.h>

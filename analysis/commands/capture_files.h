@@ -1,6 +1,6 @@
 // Captures given in place of a run: `chokepoint diagnose job.pcap`. They are read by `chokepoint
-// capture -r --record`, a process of its own without rights, into records that go when the command
-// ends. The caller's thread.
+// capture -r --record`, a process of its own without rights, into records that are removed when
+// the command ends. The caller's thread.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // chokepoint compare: many runs, or documents of probes, side by side, and what differs between
 // them by more than noise. compare.cc reads the flags, compare_sources.cc the runs;
-// compare_words.cc, compare_page.cc and compare_document.cc show the comparison: as a table of text
-// or Markdown, as CSV, and as the chokepoint.comparison/1 document. All on the caller's thread; all
-// but the sources is pure. Text that came from records is made to fit in one line.
+// compare_words.cc, compare_page.cc and compare_document.cc show the comparison: as a table of
+// text or Markdown, as CSV, and as the chokepoint.comparison/1 document. All on the caller's
+// thread; all but the sources is pure. Text from records is reduced to one line.
 #pragma once
 
 #include <optional>

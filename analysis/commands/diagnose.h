@@ -1,7 +1,6 @@
-// chokepoint diagnose: where a run's time goes, what holds it back, and what to change.
-// diagnose.cc reads the run; confirm.cc puts its verdict to the test; diagnose_page.cc and
-// diagnose_document.cc show the diagnosis; `live`, `compare` and `report` use their parts. The
-// caller's thread.
+// chokepoint diagnose: where a run's time goes, what limits it, and what to change. diagnose.cc
+// reads the run; confirm.cc tests its verdict; diagnose_page.cc and diagnose_document.cc show the
+// diagnosis; `live`, `compare` and `report` use their parts. The caller's thread.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What `explain` says of a verdict's class or cause, of a check and of a trap: the
+// What `explain` prints about a verdict's class or cause, a check and a trap: the
 // chokepoint.explain/1 document and the page are two views of it. Values.
 #pragma once
 

@@ -1,7 +1,8 @@
-// chokepoint predict: what a step would take on another network, or with other ranks, and what that
-// is worth. predict_flags.cc defines the flags, predict_input.cc reads them, predict.cc predicts,
-// predict_check.cc holds predictions against runs (--check), predict_document.h and predict_page.cc
-// show them. Values, on the caller's thread; of files, these functions read records and --curve.
+// chokepoint predict: what a step would take on another network, or with other ranks, and what
+// that is worth. predict_flags.cc defines the flags, predict_input.cc reads them, predict.cc
+// predicts, predict_check.cc compares predictions with runs (--check), predict_document.h and
+// predict_page.cc show them. Values, on the caller's thread; of files, these functions read
+// records and --curve.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
-// Documents of probes, RDMA tests, probe collective and trials as runs of a comparison: what was
-// asked for becomes their labels, what they declare as their main results their figures. A document
-// may come from anybody. Pure; any thread.
+// Documents of probes, RDMA tests, probe collective and trials as runs of a comparison: their
+// requested settings become labels, their main results become figures. Documents are not trusted.
+// Pure; any thread.
 #pragma once
 
 #include <string>

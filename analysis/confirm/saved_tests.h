@@ -1,6 +1,6 @@
 // The results of tests, saved beside a run's records as confirmation.json, so that each later
-// diagnosis and report shows them. The file may come from anybody: bounded, and what is wrong with
-// it is an Error that names the place. Pure but for the file that is read; any thread.
+// diagnosis and report shows them. The file is not trusted: it is bounded, and an invalid one is
+// an Error that names the place. Pure but for the file that is read; any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // A run that the program carries, for `chokepoint demo`: 32 steps of data-parallel training by
-// PyTorch over Gloo, on two hosts, where what gpu1 sends to gpu2 is held at 300 Mb/s. Recorded by
-// `chokepoint run`; docs/internals/demo.md says how.
+// PyTorch over Gloo, on two hosts, where gpu1's sending to gpu2 is limited to 300 Mb/s. Recorded
+// by `chokepoint run`; docs/internals/demo.md says how.
 #pragma once
 
 #include <filesystem>

@@ -1,7 +1,6 @@
-// What follows from the files of other tools taken together: which rank has not come to a
-// collective that others wait in, which one comes last, how long steps take and how much of them is
-// communication alone, how the job ended by Slurm's accounts. Knows nothing of a run's record.
-// Pure.
+// What follows from the files of other tools together: which rank has not come to a collective in
+// which others wait, which one comes last, how long steps take and how much of them is
+// communication alone, how the job ended by Slurm's accounts. Does not use a run's record. Pure.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// What benchmarks of collectives say by themselves: the bus bandwidth that they reached, how long
-// no bytes and each further byte take, sizes at which they are much slower than at the one before,
-// and wrong results. What the network could carry is in no such table. Pure.
+// Conclusions from benchmarks of collectives alone: the bus bandwidth that they reached, the time
+// without data and for each byte, sizes at which they are much slower than at the one before, and
+// wrong results. Such tables do not show what the network could carry. Pure.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,8 @@
-// Which rank failed first, of what jobs' logs say together. Whoever waits for a rank that has
-// failed fails too, some of them long before torchrun notices the first: so a failure that follows
-// from another's, a time-out or a lost connection, is no reason while there is one that does not.
-// Where all told is such, the reason is the rank that tells of none. Pure.
+// Which rank failed first, by a job's logs together. Ranks that wait for a failed rank fail, too,
+// some of them long before torchrun notices the first failure. So a failure that follows from
+// another, such as a time-out or a lost connection, is not the cause while there is one that does
+// not follow. If all reported failures follow from another, the cause is the rank that reports
+// none. Pure.
 #pragma once
 
 #include <vector>

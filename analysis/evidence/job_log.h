@@ -1,5 +1,5 @@
-// What a job printed, whoever wrote it: the lines by which PyTorch, Gloo, NCCL, torchrun, CUDA, the
-// kernel and Slurm tell of a failure, wherever they stand in other text.
+// What a job and its libraries printed: the lines by which PyTorch, Gloo, NCCL, torchrun, CUDA,
+// the kernel and Slurm report a failure, at any place in other text.
 //
 //   [rank1]:[E708 12:34:56.789 ProcessGroupNCCL.cpp:632] [Rank 1] Watchdog caught collective
 //   operation
@@ -9,9 +9,9 @@
 //     completed work: 100
 //   [rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. …
 //
-// A line's rank stands before it ("[rank1]:", "[default1]:", "[Rank 1]", or "1: " as srun -l has
-// it), else in the file's name. A failure that follows from another's ("Connection closed by peer")
-// is told apart from one that may be the first.
+// A line's rank is before it ("[rank1]:", "[default1]:", "[Rank 1]", or "1: " as srun -l prints
+// it), else in the file's name. A failure that follows from another's ("Connection closed by
+// peer") is distinguished from one that may be the first.
 #pragma once
 
 #include <string>

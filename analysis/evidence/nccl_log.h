@@ -1,5 +1,5 @@
-// What NCCL prints of how it connects (NCCL_DEBUG=INFO), as it stands between other lines of a
-// job's log: by process, which network it took of which there are, and how its channels go.
+// What NCCL prints about its connections (NCCL_DEBUG=INFO), between other lines of a job's log:
+// for each process the networks found, the one used, and the paths of its channels.
 //
 //   gpu1:920:1145 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE; OOB
 //   eth0:10.0.0.1<0> gpu1:920:1145 [0] NCCL INFO Using network IB gpu1:920:1145 [0] NCCL INFO comm

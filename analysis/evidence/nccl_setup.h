@@ -1,5 +1,4 @@
-// What NCCL's own log says of how ranks are connected, where there is a better way that the log
-// shows, too. Pure.
+// Connections of ranks in NCCL's own log for which the same log shows a better path. Pure.
 #pragma once
 
 #include <vector>

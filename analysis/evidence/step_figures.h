@@ -1,5 +1,5 @@
-// What is unusual in how long steps took, by their times alone: steps that are slow every so many,
-// and a time that changed from some step on. Pure.
+// Unusual patterns in the times of steps: steps that are slow at a regular interval, and a time
+// that changed from some step on. Pure.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// From a trace's spans to what filled the time of its rank. Pure.
+// From a trace's spans to the parts of its rank's time. Pure.
 //
 //   with kernels     computing: kernels | collectives beside none | copies | loading | rest
 //   without          loading | operators | collectives beside neither | rest

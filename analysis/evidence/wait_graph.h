@@ -1,6 +1,6 @@
-// Who waits for whom in a job that stands still, by what each rank has called, begun and ended in
-// each process group, and who is the reason: one of many waits, each of which looks alike in its
-// own group.
+// Which rank waits for which in a job without progress, by the calls that each rank has made,
+// begun and ended in each process group, and which rank is the cause: only one of many waits,
+// which look alike in their groups.
 //
 //   rank 0 ─ waits in a message for ─> rank 8 ─ waits in all_to_all 45265 for ─> rank 9
 //                                                                     (waits for nobody)

@@ -1,5 +1,5 @@
 // The JSON documents of an export: what `--to json` writes, chokepoint.export/1, and what --json
-// says of the files that were written, chokepoint.exported/1. Values.
+// prints about the files that were written, chokepoint.exported/1. Values.
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
-// Which connections the ranks' exchanges may wait for: not copies through memory where others go
-// between hosts; nor, where the library's messages say who exchanges and each rank left a record,
-// those to hosts without a rank, as to a store. Borrows the run; any thread.
+// Which connections the ranks' exchanges may wait for. Left out are copies through memory, if
+// other connections go between hosts; and connections to hosts without a rank, such as a store, if
+// the library's messages show who exchanges and each rank left a record. Borrows the run; any
+// thread.
 #pragma once
 
 #include "analysis/load/run_data.h"

@@ -1,6 +1,7 @@
-// Which direction of which connection held the job back while it communicated, and by what. At each
-// moment it is the one that had most under way: the others wait for it, since the library hands out
-// the next piece only when the last one has come. Values; pure functions; any thread.
+// Which direction of which connection limited the job while it communicated, and by which limit.
+// At each moment it is the direction with most data under way: the others wait for it, since the
+// library hands out the next piece only when the last one has come. Values; pure functions; any
+// thread.
 #pragma once
 
 #include <span>

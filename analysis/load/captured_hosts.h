@@ -6,9 +6,9 @@
 //                        ├─▶ a peer: its collectives, as far as they were exchanged with that host;
 //                        └─▶ a peer  its connections without packets (NodeData::is_inferred)
 //
-// Where a host was captured itself, that is taken and not what another capture shows of it. Ranks
-// are counted in the order of addresses, since the job's own are not in packets. The caller's
-// thread.
+// If a host was captured itself, its own capture is used and not the view of another capture.
+// Ranks are counted in the order of addresses, since the job's own are not in packets. The
+// caller's thread.
 #pragma once
 
 #include "analysis/load/run_data.h"

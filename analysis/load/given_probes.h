@@ -1,7 +1,7 @@
-// Documents of probes that a command line gives beside a run: ceilings that were measured before,
-// and that the run's record does not hold. They join the probes of the node that ran them, so that
-// every reader of those has them. A document is untrusted: bounded, and what is wrong
-// with it is an Error that names its file. Pure; any thread.
+// Documents of probes that a command line names in addition to a run: ceilings that were measured
+// before, and that are not in the run's record. They join the probes of the node that ran them, so
+// that every reader of those has them. A document is untrusted: bounded, and what is wrong with it
+// is an Error that names its file. Pure; any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What the records of a run hold, in memory, for those that reason about it: rows as they were
-// written, put in order and joined, nothing judged. Filled by load_run(), read-only afterwards, so
-// any thread may read it.
+// The contents of a run's records in memory, for the analysis: rows as they were written, put in
+// order and joined, nothing judged. Filled by load_run(), read-only afterwards, so any thread may
+// read it.
 //
 //   load_run()   on as many threads as there are cores, the caller waits:
 //                  node_loader.h   all but samples ── sample_plan.h   which samples are read

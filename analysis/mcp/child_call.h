@@ -1,6 +1,6 @@
-// A call of a tool as a child process of this same program: a command that crashes, hangs or eats
-// memory on a hostile record takes no server with it. The child has no standard input, no more of
-// the environment than it needs, and ends with this process. One thread.
+// A call of a tool as a child process of this same program: a command that crashes, hangs or
+// exhausts memory on a hostile record does not affect the server. The child has no standard input,
+// no more of the environment than it needs, and ends with this process. One thread.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // Serves one client on two descriptors until its messages end. Neither a client that sends nothing
-// nor one that reads nothing holds a signal up. One thread.
+// nor one that reads nothing delays the handling of a signal. One thread.
 #pragma once
 
 #include "analysis/mcp/server.h"

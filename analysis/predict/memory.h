@@ -1,6 +1,7 @@
 // What a rank keeps in its processor's memory: the model's state, and what the backward pass needs
-// of the forward pass. Of a transformer; of another model the state alone is known. Neither CUDA's
-// own context nor what an allocator leaves unused is counted. Values; pure functions; any thread.
+// of the forward pass. For a transformer; for another model only the state is known. Neither
+// CUDA's own context nor what an allocator leaves unused is counted. Values; pure functions; any
+// thread.
 //
 //   state        Rajbhandari et al. 2020 (ZeRO), section 3.1: Adam keeps 12 bytes a parameter where
 //                weights have 2, 8 where they have 4

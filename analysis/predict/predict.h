@@ -4,7 +4,7 @@
 //   exchanges of a step ── each one's time on the target ── schedule beside computing ── step
 //
 // A job that was measured is predicted as its measured step plus what the model says the target
-// changes, so that what the model does not know of the job stays in. Values; pure functions; any
+// changes, so that effects that the model does not have stay included. Values; pure functions; any
 // thread.
 #pragma once
 

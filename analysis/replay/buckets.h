@@ -1,5 +1,6 @@
-// Gradients in other buckets. What follows each other in a step without waiting is one backward
-// pass; its bytes are cut anew, and each bucket is ready when its share of the pass is computed:
+// Gradients in other buckets. Collectives of a step that follow each other without waiting are one
+// backward pass; its bytes are divided anew, and each bucket is ready when its share of the pass
+// is computed:
 //
 //   recorded   computes ────────────────┤ bucket 1 ├ bucket 2 ┤
 //   then       computes ─────────┤ 1 ┤──┤ 2 ┤──┤ 3 ┤──┤ 4 ┤

@@ -5,10 +5,10 @@
 //   replay->step_ms({.late_times = 0})                 no rank is late
 //   replay->step_ms(parts, 0.5)                        a cause costs half
 //
-// The graph's moments are taken in order, and each comes when all that it waits for has come; what
-// is not changed takes as long as recorded. How long an exchange takes on another path is a model's
-// answer, fitted to what the run's own exchanges took (transfer_times.h). Values, which own all
-// they need; any thread.
+// The graph's moments are computed in order: each comes when all moments that it waits for have
+// come, and unchanged parts take as long as recorded. A model gives the time of an exchange on
+// another path; it is fitted to the times of the run's own exchanges (transfer_times.h). Values,
+// which own all they need; any thread.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// The connections of the job, one line each, for the page's table: what each direction carried, how
-// long it was busy, and what held it back; and the traffic between each two names. Values and pure
-// functions.
+// The connections of the job, one line each, for the page's table: what each direction carried,
+// how long it was busy, and what limited it; and the traffic between each two names. Values and
+// pure functions.
 //
 // Figures of a direction come from the sender's end, or from the receiver's where the sender's has
 // none; packets out of order from the receiver's first, since they show only there.

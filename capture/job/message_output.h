@@ -1,6 +1,6 @@
 // Standard error of the process that is a job's parent, for its own messages. A reader that is
 // gone does not end the process (SIGPIPE), and one that does not read does not block it: text
-// without room in time is dropped, and the progress line is written again once the reader reads.
+// without room in time is dropped, and later text is written once the reader reads again.
 //
 // One thread; at most one at a time.
 #pragma once

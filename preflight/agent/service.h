@@ -2,9 +2,9 @@
 // one task after the other as a child process that runs this program again, and nothing else
 // (preflight/task). agents.h draws the messages.
 //
-// One coordinator at a time. It takes no turn: what it starts takes those of the hosts that it is
-// tested against, even where serve is --exclusive. When the coordinator goes or the server stops,
-// what runs is ended. One object for all sessions; serve() runs on a session's thread.
+// One coordinator at a time. It takes no turn: the tests that it starts take turns at their peers,
+// even where serve is --exclusive. When the coordinator disconnects or the server stops, running
+// tasks are ended. One object for all sessions; serve() runs on a session's thread.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
-// Leads a preflight through its agents: calls them, has every pair tested in rounds, looks again at
-// what is suspect, loads all at once, and fills what the judgement reads. Whatever agents do, each
-// step has a bound; who goes is left out from then on, and what was measured stays. One thread; the
-// agents are the caller's.
+// Runs a preflight through its agents: connects to them, tests every pair in rounds, tests suspect
+// paths again, loads all paths at once, and collects the measurements for the judgement. Each step
+// has a time limit, for any behaviour of agents. A host that disconnects is left out from then on,
+// and its measurements are kept. One thread; the agents are the caller's.
 //
 //   arrival ─► doctor, names ─► quiet rounds ─► bulk rounds ─► suspects, alone ─► cuts ─► RDMA
 //                               latency, loss,  there, then                            ─►

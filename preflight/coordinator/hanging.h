@@ -1,7 +1,7 @@
-// Paths on which a throughput test would only hang, by what is known so far: large packets vanish
-// there, or tests did not end. Such a test takes its whole time limit and shows nothing new, so
-// after a few of them the rest of that host's tests are skipped. Built once of what is measured; a
-// value.
+// Paths on which a throughput test would only hang, by what is known so far: large packets are
+// lost there, or tests did not end. Such a test takes its whole time limit and shows nothing new,
+// so after a few of them the rest of that host's tests are skipped. Built once of what is
+// measured; a value.
 #pragma once
 
 #include <cstddef>

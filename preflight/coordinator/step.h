@@ -1,7 +1,8 @@
 // Tasks that are on at the same time, until all of them have ended: the barrier between what may
-// disturb each other. Each host works off its own tasks in order. A task that fails is a trouble
-// and the next one follows; one whose host or peer goes is dropped; one that outlives its bound is
-// given up; a host that answers nothing twice in a row is gone. One thread.
+// disturb each other. Each host works off its own tasks in order. A task that fails is noted as a
+// trouble, and the next one follows. A task whose host or peer disconnects is dropped. A task that
+// exceeds its time limit is given up. A host that does not answer twice in a row counts as lost.
+// One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// What the judgement looks at: all that was measured, laid out by ways, with the interface over
-// which each host was tested. Pairs of hosts that are not there, as a hostile document may have
-// them, are dropped here once, so that later code need not check. Points into what it was given.
+// The input of the judgement: all measurements, ordered by directed paths (`ways`), with the
+// interface over which each host was tested. Pairs of hosts that are not there, as a hostile
+// document may have them, are dropped here once, so that later code need not check. Points into
+// what it was given.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
-// Where the fault lies that paths suffer from: the smallest explanation. A host's port, if nearly
-// all it sends, receives or both suffers; what two groups share, if their members are well among
-// themselves; a pair or a path, where that is all. A path that is explained counts against no other
-// host. Pure; time and memory are linear in the paths, but for hosts at fault times hosts.
+// The location of the fault behind slow or lossy paths: the smallest explanation. It is a host's
+// port, if nearly all that it sends, receives or both is affected; what two groups share, if paths
+// inside the groups are not affected; else a pair or a path. A path that is explained counts
+// against no other host. Pure; time and memory are linear in the paths, but for hosts at fault
+// times hosts.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What a preflight asks of a cluster, from a TOML file where there is one. All figures that a user
-// may set stand here with their reasons; what a check reckons with stands beside it. Values and
-// pure functions, but for read_limits, which reads the one file it is given.
+// The requirements of a preflight, from a TOML file if there is one. All figures that a user may
+// set are here with their reasons; constants of a check are beside the check. Values and pure
+// functions, but for read_limits, which reads the one file it is given.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// An agent for each host, by ssh, srun or mpirun. A host without chokepoint gets a copy if the way
-// there can carry one, and is tried once more:
+// An agent for each host, by ssh, srun or mpirun. A host without chokepoint gets a copy if the
+// launch method can transfer one, and is tried once more:
 //
 //   waiting ─► starting ─► up ─► ended
 //      ▲           │

@@ -1,6 +1,6 @@
-// Agents that this preflight starts itself, on hosts where no 'chokepoint serve' runs: by ssh, srun
-// or mpirun, whatever the cluster has. Owns what it started: the agents end with it, whether it is
-// dropped, killed or cut off, because each is tied to its standard input. One thread.
+// Agents that this preflight starts itself, on hosts where no 'chokepoint serve' runs: by ssh,
+// srun or mpirun, whatever the cluster has. Owns the agents: they end with it, also if it is
+// destroyed, killed or disconnected, because each ends with its standard input. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// All that is measured of one GPU. What fails or is stopped is noted in the outcome; what was
-// measured before stays. One thread, which is moved to the GPU's own processors meanwhile (the
-// processor copies memory that is not pinned), and a thread that watches the GPU's links.
+// All that is measured of one GPU. A failure or a stop is noted in the outcome; earlier results
+// are kept. One thread, which is moved to the GPU's own processors meanwhile (the processor copies
+// memory that is not pinned), and a thread that watches the GPU's links.
 #pragma once
 
 #include <sched.h>

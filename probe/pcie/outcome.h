@@ -1,5 +1,5 @@
-// The results of copies, as values: what could not be measured is nullopt. Rates are in 10^6 bit/s;
-// "both" is what both ways move together.
+// The results of copies, as values: what could not be measured is nullopt. Rates are in 10^6
+// bit/s; "both" is the sum of both directions at once.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What sits in this host's PCIe slots and moves a job's data: GPUs, NICs and RDMA devices, one per
-// address, with every hop above it; and how near two of them are, by what data between them must
-// pass, in the terms of nvidia-smi's topology matrix. Values, read below the given root only.
+// The devices in this host's PCIe slots that move a job's data: GPUs, NICs and RDMA devices, one
+// per address, with every hop above it; and how near two of them are, by what data between them
+// must pass, in the terms of nvidia-smi's topology matrix. Values, read below the given root only.
 #pragma once
 
 #include <cstdint>

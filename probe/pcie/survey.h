@@ -1,6 +1,6 @@
 // The whole test: chooses the GPUs, measures each of them, then each pair: straight from one's
-// memory to the other's, and through host memory. What fails or is stopped is noted in the outcome,
-// and the rest goes on. One thread, and those that watch links.
+// memory to the other's, and through host memory. A failure or a stop is noted in the outcome, and
+// the rest continues. One thread, and those that watch links.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// A QUIC connection that carries a test's streams, and the parts beside it, behind what this
-// project needs of a QUIC library. libchokepoint-quic.so implements them by ngtcp2 (module/), and
-// is opened when the first of them is made (library.cc): the program itself starts without both
-// libraries. Nothing here reads or writes a socket: packets and the time are handed in and out. One
-// thread. A connection borrows the identity that it was made with.
+// A QUIC connection that carries a test's streams, and its related parts: the interface that this
+// project needs from a QUIC library. libchokepoint-quic.so implements them by ngtcp2 (module/),
+// and is opened when the first of them is made (library.cc): the program itself starts without
+// both libraries. Nothing here reads or writes a socket: packets and the time are parameters and
+// results. One thread. A connection borrows the identity that it was made with.
 #pragma once
 
 #include <sys/socket.h>

@@ -10,7 +10,7 @@
 //   clean      none of that, as far as it is counted
 //   unknown    neither end has the counters that show it
 //
-// A port counts for everybody who uses it: losses of other jobs are included.
+// A port's counters include all its users: losses of other jobs are included.
 #pragma once
 
 #include <string>

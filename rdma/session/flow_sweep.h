@@ -6,9 +6,9 @@
 //   second pass   label n … 3, 2, 1      what changes with time makes no two groups of them
 //   both again    of labels that were fast in one pass alone: math::unsteady_rates()
 //
-// Each is a test of its own (trial.h), so that a queue pair that fails on a dead link takes no
-// other one along. What of it is measured is up to who calls. Values and pure functions, but for
-// what sweep_flows() is handed.
+// Each is a test of its own (trial.h), so that a queue pair that fails on a dead link does not
+// affect another. The caller decides what is measured. Values and pure functions, except what
+// sweep_flows() gets as arguments.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
-// What a test will be, once both sides are known: what the user left open is decided so that both
-// devices can do it, what they asked for is kept or refused with both sides' figures, never cut in
-// silence. Both ends come to the same agreement from the same facts. Pure functions.
+// The parameters of a test, once both sides are known: parameters that the user left open are
+// chosen so that both devices support them; requested ones are kept, or refused with both sides'
+// figures, and never reduced silently. Both ends come to the same agreement from the same facts.
+// Pure functions.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// What a user asks of an RDMA test, from the client's flags or in the client's request. What the
-// user left open is nullopt here and decided once both devices are known (negotiate.h). Values and
-// pure functions.
+// The settings of an RDMA test, from the client's flags or in the client's request. What the user
+// left open is nullopt here and decided once both devices are known (negotiate.h). Values and pure
+// functions.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
-// RDMA devices of this host. libibverbs is opened at run time: a host without it is a host without
-// devices. Tests bring functions of their own (Api), so that all that stands on them runs without a
-// card. Whether a device can be used is known once a queue pair was made; opening it proves
+// RDMA devices of this host. libibverbs is opened at run time: without it a host has no devices.
+// Tests supply functions of their own (Api), so that all code above them runs without a card.
+// Whether a device can be used is known only after a queue pair was made; opening it proves
 // nothing.
 //
 //   Library ── open ──► Device ── register_memory ──► Region
