@@ -163,7 +163,8 @@ struct Fields<analysis::AccountChange> {
           "account", [](const C& change) { return name_of(change.account); },
           "name of the account in accounting_ms_per_step"),
       computed<C>(
-          "words", [](const C& change) { return words_of(change.account); }, "for people"),
+          "words", [](const C& change) { return words_of(change.account); },
+          "the account in words"),
       field("ms_per_step", &C::ms_per_step, "milliseconds by which the account grew"),
       field("share_percent", &C::share_percent, "share of the step's difference in percent")};
 };
