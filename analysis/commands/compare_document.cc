@@ -291,7 +291,7 @@ struct Fields<analysis::ShownRun> {
       field("group", &R::group, "number of its row, from 0"),
       field("labels", &R::labels, "labels of the run"),
       field("command", &R::command, "command line of the job").null_if_empty(),
-      field("nodes", &R::nodes, "number of nodes with a record"),
+      field("nodes", &R::nodes, "names of the nodes with a record"),
       field("complete", &R::complete, "every record has an end"),
       field("exit_status", &R::exit_status, "exit status of the job"),
       field("gpus", &R::gpus, "GPUs, or other processors, that the ranks compute on").at_least(0),

@@ -47,7 +47,7 @@ struct Fields<analysis::ListedRun> {
             "running, cut off (the record has no end), exit N or ended; null: the run could not be "
             "read")
           .null_if_empty(),
-      field("nodes", &R::nodes, "number of nodes with a record"),
+      field("nodes", &R::nodes, "names of the nodes with a record"),
       field("command", &R::command, "command line of the job").null_if_empty(),
       field("steps", &R::steps, "number of steps; null: they could not be determined").at_least(0),
       field("step_ms", &R::step_ms, "mean time of a step").at_least(0),

@@ -96,6 +96,19 @@ std::vector<double> level_before(std::span<const HistoryPoint> earlier,
   return values_of(level.last(std::min(level.size(), kMostOfLevel)));
 }
 
+// For how many are read together.
+void correct(std::vector<Standing>& standings, const StandingRules& rules) {
+  std::vector<double> ps;
+  std::ranges::transform(standings, std::back_inserter(ps), &Standing::p);
+  const std::vector<double> together = math::corrected(ps);
+  for (std::size_t at = 0; at < standings.size(); ++at) {
+    Standing& standing = standings[at];
+    standing.p = together[at];
+    standing.is_unusual = standing.is_unusual && standing.p <= rules.max_p;
+    standing.is_worse = standing.is_worse && standing.is_unusual;
+  }
+}
+
 using SeriesKey = std::tuple<history::Subject, std::string_view, std::string_view>;
 
 SeriesKey key_of(const history::Series& series) {
@@ -151,6 +164,7 @@ std::vector<Standing> standings_of(std::span<const history::Row> rows,
       standings.push_back(*std::move(standing));
     }
   }
+  correct(standings, rules);
   return standings;
 }
 

@@ -47,7 +47,8 @@ struct Standing {
 std::optional<Standing> standing_of(const history::MeasuredSeries& earlier,
                                     const history::Measured& now, const StandingRules& rules = {});
 
-// Of each row that has earlier ones in `all`, in the order of the rows.
+// Of each row that has earlier ones in `all`, in the order of the rows. p is corrected for their
+// number: the chance that any usual one is called unusual is rules.max_p.
 std::vector<Standing> standings_of(std::span<const history::Row> rows,
                                    std::span<const history::MeasuredSeries> all,
                                    const StandingRules& rules = {});

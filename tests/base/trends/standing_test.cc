@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -127,6 +128,31 @@ TEST(Standing, RowsFindTheirSeries) {
   const auto standings = standings_of(rows, std::vector{series});
   ASSERT_EQ(standings.size(), 1U);
   EXPECT_EQ(standings.front().value, 480);
+}
+
+// As many figures as a preflight of eight hosts has: hardly one such preflight names any.
+TEST(Standing, ChanceIsSeldomUnusualAmongMany) {
+  constexpr int kFigures = 280;
+  std::mt19937 random(7);
+  std::normal_distribution<double> noise(0, 0.05);
+  int named = 0;
+  for (int preflight = 0; preflight < 30; ++preflight) {
+    std::vector<history::MeasuredSeries> all;
+    std::vector<history::Row> rows;
+    for (int figure = 0; figure < kFigures; ++figure) {
+      history::MeasuredSeries series = steps({});
+      series.series.subject.name = std::to_string(figure);
+      for (int day = 0; day < 12; ++day) {
+        series.points.push_back(measured(day, 400 * std::exp(noise(random))));
+      }
+      rows.push_back(
+          {.series = series.series, .measured = measured(12, 400 * std::exp(noise(random)))});
+      all.push_back(std::move(series));
+    }
+    const auto standings = standings_of(rows, all);
+    named += std::ranges::any_of(standings, &Standing::is_unusual) ? 1 : 0;
+  }
+  EXPECT_LE(named, 1);
 }
 
 }  // namespace
