@@ -13,6 +13,7 @@
 #include "analysis/commands/compare.h"
 #include "analysis/commands/diagnose.h"
 #include "analysis/commands/explain.h"
+#include "analysis/commands/history.h"
 #include "analysis/commands/predict_document.h"
 #include "analysis/commands/runs.h"
 #include "analysis/load/run_summary.h"
@@ -21,6 +22,7 @@
 #include "analysis/mcp/stream.h"
 #include "base/documents/doctor.h"
 #include "base/documents/published_schema.h"
+#include "base/history/server_url.h"
 #include "base/sys/signals.h"
 
 namespace chokepoint::analysis {
@@ -83,6 +85,19 @@ std::vector<mcp::ToolSource> sources_of_runs() {
        .schema = documents::document_schema<ShownPrediction>()}};
 }
 
+mcp::ToolSource source_of_history() {
+  return {.name = "history",
+          .command = history_commands().front(),  // not those that add, send or remove
+          .use =
+              "Over all tests and runs that are remembered, the worst first: each finding with "
+              "its figures before and after, the last good and the first bad measurement, and "
+              "the settings that changed on that host between them. Call it for why something "
+              "is slower than before.",
+          .allowed = {"SUBJECT", "metric", "since"},
+          .always = for_document(),
+          .schema = documents::document_schema<ShownHistory>()};
+}
+
 std::vector<mcp::ToolSource> sources_beside_runs(const cli::CommandFactory& doctor) {
   return {
       {.name = "explain",
@@ -116,7 +131,8 @@ std::vector<mcp::ToolSource> sources_beside_runs(const cli::CommandFactory& doct
 
 Result<std::vector<mcp::Tool>> tools_of(const cli::CommandFactory& doctor) {
   std::vector<mcp::Tool> tools;
-  for (const auto& sources : {sources_of_runs(), sources_beside_runs(doctor)}) {
+  for (const auto& sources :
+       {sources_of_runs(), {source_of_history()}, sources_beside_runs(doctor)}) {
     for (const mcp::ToolSource& source : sources) {
       TRY(mcp::Tool tool, mcp::tool_of(source));
       tools.push_back(std::move(tool));
@@ -136,8 +152,8 @@ class McpCommand final : public cli::Command {
         .description =
             "A server of the Model Context Protocol on standard input and output, for the "
             "configuration of an assistant's client, which starts it. Its tools are commands "
-            "of this program that read: runs, diagnose, compare, predict, explain, record "
-            "show, report and doctor. They take the flags of these commands that neither "
+            "of this program that read: runs, diagnose, compare, predict, history, explain, "
+            "record show, report and doctor. They take the flags of these commands that neither "
             "write nor connect, and return the documents that --json prints.\n\n"
             "It ends when its input ends. Each call is a process of its own, which has two "
             "minutes.",
@@ -150,6 +166,7 @@ class McpCommand final : public cli::Command {
     flags.group("Where to look")
         .option("dir", &folder_, "DIR",
                 "where the commands run: chokepoint-runs and relative paths are looked for there");
+    history::define_to_read(flags, history_);
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
@@ -168,7 +185,9 @@ class McpCommand final : public cli::Command {
     sys::hold_broken_pipe();
     TRY(const sys::Signals signals, sys::Signals::watch_for_end());
     mcp::Server server(context.version, std::move(tools),
-                       mcp::ChildCall{.folder = folder_, .interrupt = signals.descriptor()});
+                       mcp::ChildCall{.folder = folder_,
+                                      .history = history_to_read(context),
+                                      .interrupt = signals.descriptor()});
     TRY(const mcp::ServedUntil until,
         mcp::serve(STDIN_FILENO, STDOUT_FILENO, signals.descriptor(), server));
     return until == mcp::ServedUntil::Interrupted ? cli::ExitCode::Interrupted
@@ -176,8 +195,18 @@ class McpCommand final : public cli::Command {
   }
 
  private:
+  // A file is that of this process's folder, wherever the commands run.
+  std::string history_to_read(const cli::Context& context) const {
+    const std::string place =
+        history::place_of(history_, context).value_or(std::string(history::kNone));
+    return place == history::kNone || history::is_server_url(place)
+               ? place
+               : std::filesystem::absolute(place).string();
+  }
+
   cli::CommandFactory doctor_;
   std::string folder_ = ".";
+  history::Flags history_;
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "base/cli/command.h"
 #include "base/cli/text.h"
-#include "base/history/place.h"
 #include "base/sys/descriptor.h"
 #include "base/sys/process.h"
 
@@ -19,6 +18,16 @@ std::vector<std::string> inherited_variables() {
   return {"PATH",          "HOME",         "TMPDIR",          "TZ",
           "LANG",          "LC_ALL",       "LD_LIBRARY_PATH", "ASAN_OPTIONS",
           "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"};
+}
+
+// As a variable, since a server's URL may have a password.
+std::pair<std::string, std::string> history_for(const std::vector<std::string>& words,
+                                                const std::string& place) {
+  auto variable = history::nothing();
+  if (!words.empty() && words.front() == "history") {
+    variable.second = place;
+  }
+  return variable;
 }
 
 CallOutcome failed(std::string text) { return {.has_failed = true, .out = std::move(text)}; }
@@ -51,7 +60,7 @@ CallOutcome ChildCall::operator()(const std::vector<std::string>& words) const {
   }
   nothing->write.reset();  // the child's input has ended
   sys::Spawn spawn{.command = {program},
-                   .environment = {sys::tie_to_this_process(), history::nothing()},
+                   .environment = {sys::tie_to_this_process(), history_for(words, history)},
                    .inherited = inherited_variables(),
                    .folder = folder,
                    .in = nothing->read.get()};

@@ -8,13 +8,16 @@
 #include <vector>
 
 #include "analysis/mcp/server.h"
+#include "base/history/place.h"
 
 namespace chokepoint::analysis::mcp {
 
 struct ChildCall {
   std::string program = "/proc/self/exe";
   std::string folder = {};  // in which the command runs
-  int interrupt = -1;       // readable once the call has to end
+  // What `history` reads; no other command gets a history, so that none adds to it.
+  std::string history = std::string(history::kNone);
+  int interrupt = -1;  // readable once the call has to end
   std::chrono::milliseconds most_time = std::chrono::minutes(2);
   std::size_t most_bytes = std::size_t{16} << 20;
 

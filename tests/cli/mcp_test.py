@@ -25,7 +25,7 @@ import schemas  # noqa: E402
 
 PROGRAM = ""
 DOCUMENTS = {"runs": "runs", "diagnose": "diagnosis", "compare": "comparison",
-             "predict": "prediction", "explain": "explain", "record_show": "run",
+             "predict": "prediction", "history": "history", "explain": "explain", "record_show": "run",
              "checks": "doctor"}
 COMMANDS = {name: name.split("_") for name in DOCUMENTS} | {"checks": ["doctor"]}
 CALLS = (("runs", {}, []), ("runs", {"dir": ".", "limit": 3}, [".", "--limit", "3"]),
@@ -39,11 +39,15 @@ CALLS = (("runs", {}, []), ("runs", {"dir": ".", "limit": 3}, [".", "--limit", "
           ["--parameters", "708M", "--compute", "100ms", "--link", "10G", "--upgrade",
            "25GbE=41000", "--upgrade", "40GbE=90000", "--steps", "100"]),
          ("explain", {"name": "lan-bandwidth"}, ["lan-bandwidth"]), ("explain", {}, []),
+         ("history", {"since": "90000h"}, ["--since", "90000h"]),
+         ("history", {"subject": "gpu1 > gpu2", "metric": "throughput_mbps"},
+          ["gpu1 > gpu2", "--metric", "throughput_mbps"]),
          ("record_show", {"dir": "demo"}, ["demo"]))
 # A flag that writes, connects, starts something or prints another document.
 NEVER_OFFERED = {"output", "out", "record", "node", "confirm", "confirm-time", "confirm-rate",
                  "confirm-share", "server", "port", "key-file", "apply-plan", "check", "format",
-                 "listen", "send", "program", "json", "quiet", "help", "version"}
+                 "listen", "send", "program", "json", "quiet", "help", "version", "history",
+                 "reported", "notify", "keep"}
 SECRET = "a-key-of-the-clients-own"
 MAX_MESSAGE = 4 << 20
 
@@ -53,8 +57,24 @@ def setUpModule():
     PLACE = tempfile.TemporaryDirectory(prefix="chokepoint-mcp-")
     FOLDER = PLACE.name
     os.mkdir(f"{FOLDER}/chokepoint-runs")
+    os.environ["CHOKEPOINT_HISTORY"] = f"{FOLDER}/history.db"
+    add_to_history()
     subprocess.run([PROGRAM, "demo", "--out", "chokepoint-runs/demo"], cwd=FOLDER, check=True,
                    stdout=subprocess.DEVNULL)
+
+
+def add_to_history():
+    """Of a path that becomes slower when its host gets another driver."""
+    names = []
+    for number in range(40):
+        rate, driver = (940, "550") if number < 20 else (600, "570")
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600 * (40 - number)))
+        names.append(f"{FOLDER}/{number}.json")
+        pathlib.Path(names[-1]).write_text(json.dumps({
+            "schema": "chokepoint.probe.tcp/1", "host": "gpu1", "started_at": at,
+            "peer": {"host": "gpu2"}, "throughput_mbps": rate + number % 5,
+            "host_facts": {"own": {"gpu": {"driver": driver}}}}))
+    subprocess.run([PROGRAM, "history", "add", "--quiet", *names], check=True)
 
 
 def tearDownModule():
@@ -77,7 +97,7 @@ def printed(tool, words):
 
 
 def without_time(document):
-    return {key: value for key, value in document.items() if key != "started_at"}
+    return {key: value for key, value in document.items() if key not in ("started_at", "since")}
 
 
 class McpTest(unittest.TestCase):
@@ -217,6 +237,27 @@ class Tools(McpTest):
     def test_the_verdict_is_the_demos(self):
         document = self.client.call("diagnose")["structuredContent"]
         self.assertEqual(document["verdict"]["class"], "lan-bandwidth")
+
+    def test_the_history_names_what_changed(self):
+        [finding] = self.client.call("history")["structuredContent"]["findings"]
+        self.assertEqual((finding["worse"], finding["changes"][0]["subject"]), (True, "gpu1 > gpu2"))
+        self.assertEqual([(each["host"], each["name"]) for each in finding["settings"]],
+                         [("gpu1", "gpu driver")])
+
+    def test_the_history_is_the_one_that_was_named_and_no_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            client = mcp_client.Client(PROGRAM, "--dir", folder, "--history", "history.db",
+                                       cwd=FOLDER)
+            self.addCleanup(client.end)
+            client.initialize()
+            self.assertEqual(client.call("history")["structuredContent"]["rows"], 40)
+            client.close()
+            client = mcp_client.Client(PROGRAM, "--dir", FOLDER, "--history", f"{folder}/none.db")
+            self.addCleanup(client.end)
+            client.initialize()
+            self.assertIn("no such history", client.call("history")["content"][0]["text"])
+            client.close()
+            self.assertEqual(os.listdir(folder), [])
 
     def test_a_command_that_fails_is_a_result_with_its_line(self):
         for tool, arguments, part in (("diagnose", {"dir": "no-such-run"}, "no-such-run"),

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 
 #include "base/sys/descriptor.h"
+#include "base/sys/temporary_folder.h"
 
 namespace chokepoint::analysis::mcp {
 namespace {
@@ -60,6 +63,18 @@ TEST(ChildCall, AnInterruptEndsIt) {
 
 TEST(ChildCall, RunsInTheFolderWithoutInput) {
   EXPECT_EQ(played("pwd; cat", {.folder = "/usr"}).out, "/usr\n");
+}
+
+TEST(ChildCall, OnlyTheHistoryCommandGetsAHistory) {
+  const auto history_of = [](const char* command) {
+    const auto folder = *sys::TemporaryFolder::make("history");
+    const std::string program = folder.path() / "program";
+    std::ofstream(program) << "#!/bin/sh\necho $1 $CHOKEPOINT_HISTORY\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    return ChildCall{.program = program, .history = "/data/h.db"}({command}).out;
+  };
+  EXPECT_EQ(history_of("history"), "history /data/h.db\n");
+  EXPECT_EQ(history_of("doctor"), "doctor none\n");
 }
 
 TEST(ChildCall, GetsNoSecretsOfTheEnvironment) {
