@@ -25,8 +25,8 @@ import schemas  # noqa: E402
 
 PROGRAM = ""
 DOCUMENTS = {"runs": "runs", "diagnose": "diagnosis", "compare": "comparison",
-             "predict": "prediction", "history": "history", "explain": "explain", "record_show": "run",
-             "checks": "doctor"}
+             "predict": "prediction", "history": "history", "explain": "explain",
+             "record_show": "run", "checks": "doctor"}
 COMMANDS = {name: name.split("_") for name in DOCUMENTS} | {"checks": ["doctor"]}
 CALLS = (("runs", {}, []), ("runs", {"dir": ".", "limit": 3}, [".", "--limit", "3"]),
          ("diagnose", {"dir": ["latest"]}, ["latest"]),
@@ -240,7 +240,8 @@ class Tools(McpTest):
 
     def test_the_history_names_what_changed(self):
         [finding] = self.client.call("history")["structuredContent"]["findings"]
-        self.assertEqual((finding["worse"], finding["changes"][0]["subject"]), (True, "gpu1 > gpu2"))
+        self.assertTrue(finding["worse"])
+        self.assertEqual(finding["changes"][0]["subject"], "gpu1 > gpu2")
         self.assertEqual([(each["host"], each["name"]) for each in finding["settings"]],
                          [("gpu1", "gpu driver")])
 

@@ -1,8 +1,8 @@
 """usage: history.py CHOKEPOINT HISTORY.md
 
-Types every command of docs/guide/history.md into one shell of a user without a history, whose tests
-and runs are made here: a path that became slower when its first host got another driver, one that did
-not, and a job. What the page says is printed must be printed, but for the time. The part about a
+Types every command of docs/guide/history.md as a user without a history, whose tests and runs are
+made here: a path that became slower when its first host got another driver, one that did not, and a
+job. What the page says is printed must be printed, but for the time. The part about a
 server is typed where there is one of PostgreSQL.
 """
 

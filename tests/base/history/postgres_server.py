@@ -24,7 +24,7 @@ DATABASE = "chokepoint"
 
 
 def programs():
-    """The folder of the newest server's programs, which Debian keeps out of PATH; None if missing."""
+    """Where the newest server's are, which Debian keeps out of PATH; None if missing."""
     folders = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"),
                      key=lambda folder: int(folder.parent.name))
     folders.insert(0, pathlib.Path("/usr/bin"))
@@ -45,10 +45,10 @@ class PostgresServer:
         if os.geteuid() == 0:
             os.chown(self.folder, NOBODY, NOBODY)
         self.process = None
-        subprocess.run(as_nobody(self.programs / "initdb", "-D", self.folder / "data", "-U", "owner",
-                                 "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
-                                 "--no-instructions"),
-                       check=True, stdout=subprocess.DEVNULL, cwd=self.folder)
+        words = ("-D", self.folder / "data", "-U", "owner", "-A", "trust", "-E", "UTF8", "--locale=C",
+                 "--no-sync", "--no-instructions")
+        subprocess.run(as_nobody(self.programs / "initdb", *words), check=True,
+                       stdout=subprocess.DEVNULL, cwd=self.folder)
 
     def remove(self):
         self.stop()
