@@ -35,6 +35,14 @@ Error of_file(Error error, const std::filesystem::path& file) {
   return error;
 }
 
+Error no_history(const std::string& reason) {
+  return {.kind = ErrorKind::Malformed,
+          .operation = {},
+          .subject = {},
+          .reason = reason,
+          .next_step = "name another file with --history"};
+}
+
 void bind_name(record::Statement& statement, const Series& series) {
   statement.bind(1, name_of(series.subject.kind));
   statement.bind(2, bounded(series.subject.host));
@@ -131,7 +139,22 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open_to_read(const std::filesy
   if (!database) {
     return fail(of_file(std::move(database).error(), file));
   }
-  return std::unique_ptr<SqliteStore>(new SqliteStore(*std::move(database)));
+  auto store = std::unique_ptr<SqliteStore>(new SqliteStore(*std::move(database)));
+  const auto version = store->version();
+  if (!version || *version == 0) {
+    return fail(
+        of_file(version ? no_history("holds no history") : std::move(version).error(), file));
+  }
+  return store;
+}
+
+// 0: the file holds no history.
+Result<std::int64_t> SqliteStore::version() {
+  TRY(const std::int64_t version, database_.number("PRAGMA user_version"));
+  if (version > kVersion) {
+    return fail(newer_history(version, kVersion));
+  }
+  return version;
 }
 
 Result<> SqliteStore::make_ready() {
@@ -139,16 +162,18 @@ Result<> SqliteStore::make_ready() {
   TRY(
       database_.run("PRAGMA busy_timeout = 3000; PRAGMA journal_mode = TRUNCATE;"
                     "PRAGMA synchronous = NORMAL"));
-  TRY(const std::int64_t version, database_.number("PRAGMA user_version"));
-  if (version > kVersion) {
-    return fail(newer_history(version, kVersion));
-  }
-  if (version == kVersion) {
+  TRY(const std::int64_t found, version());
+  if (found == kVersion) {
     return {};
   }
   TRY(database_.run("BEGIN IMMEDIATE"));
   TRY(const std::int64_t meanwhile, database_.number("PRAGMA user_version"));
   if (meanwhile == 0) {
+    TRY(const std::int64_t tables, database_.number("SELECT count(*) FROM sqlite_master"));
+    if (tables > 0) {
+      database_.rollback();
+      return fail(no_history("is a database of another program"));
+    }
     TRY(database_.run(kTables));
     TRY(database_.run(fmt::format("PRAGMA user_version = {}", kVersion)));
   }

@@ -31,6 +31,7 @@ class SqliteStore final : public Store {
 
  private:
   explicit SqliteStore(record::Database database) : database_(std::move(database)) {}
+  Result<std::int64_t> version();
   Result<> make_ready();
   Result<std::int64_t> add_all(const Batch& batch);
   Result<std::int64_t> add_row(const Row& row);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -166,9 +167,11 @@ TEST_P(History, AHostileTextIsATextAndNoMore) {
 TEST_P(History, ANewerOneIsLeftAlone) {
   open();
   place_->make_newer();
-  const auto refused = place_->open();
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(describe(refused.error()), testing::HasSubstr("newer chokepoint"));
+  for (const bool is_reader : {false, true}) {
+    const auto refused = is_reader ? place_->open_to_read() : place_->open();
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(describe(refused.error()), testing::HasSubstr("newer chokepoint"));
+  }
 }
 
 // Each batch is there whole or not at all, and each that was said to be added is.
@@ -262,6 +265,45 @@ TEST(HistoryAbroad, NoFileIsAnErrorForReaders) {
   const auto missing = SqliteStore::open_to_read("/nowhere/history.db");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
+}
+
+TEST(HistoryAbroad, AnotherProgramsFileIsLeftAlone) {
+  const auto folder = *sys::TemporaryFolder::make("history");
+  const std::filesystem::path file = folder.path() / "other.db";
+  auto database = record::Database::open(file, record::Access::Write);
+  ASSERT_TRUE(database->run("CREATE TABLE theirs (a)"));
+  ASSERT_FALSE(SqliteStore::open(file));
+  ASSERT_FALSE(SqliteStore::open_to_read(file));
+  EXPECT_EQ(database->number("SELECT count(*) FROM sqlite_master"), 1);
+}
+
+// A file that may not grow is what a full disk looks like to it.
+TEST(HistoryAbroad, WhereTheDiskIsFullWhatWasAddedStays) {
+  constexpr rlim_t kMaxBytes = 64 * 1024;
+  const auto folder = *sys::TemporaryFolder::make("history");
+  const std::filesystem::path file = folder.path() / "history.db";
+  int told[2];
+  ASSERT_EQ(pipe(told), 0);
+  if (fork() == 0) {
+    const rlimit full{.rlim_cur = kMaxBytes, .rlim_max = kMaxBytes};
+    setrlimit(RLIMIT_FSIZE, &full);
+    signal(SIGXFSZ, SIG_IGN);
+    const auto store = *SqliteStore::open(file);
+    std::int64_t added = 0;
+    while (store->add({.rows = {row("one", added, 1), row("other", added, 1)}})) {
+      ++added;
+    }
+    _exit(write(told[1], &added, sizeof added) == sizeof added ? 0 : 1);
+  }
+  std::int64_t added = 0;
+  ASSERT_EQ(read(told[0], &added, sizeof added), static_cast<ssize_t>(sizeof added));
+  wait(nullptr);
+  EXPECT_GT(added, 10);
+  const auto series = *(*SqliteStore::open_to_read(file))->read({});
+  ASSERT_THAT(series, SizeIs(2));
+  EXPECT_EQ(std::ssize(series[0].points), added);
+  EXPECT_EQ(std::ssize(series[1].points), added);
+  EXPECT_EQ((*SqliteStore::open(file))->add({.rows = {row("one", added, 1)}}), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, History, testing::Values("sqlite", "postgresql"),
