@@ -11,6 +11,7 @@
 #include "base/host/gpu.h"
 #include "base/host/kernel.h"
 #include "base/host/rdma.h"
+#include "base/host/settings.h"
 #include "base/json/codec.h"
 #include "base/sys/library.h"
 #include "base/sys/root.h"
@@ -133,6 +134,8 @@ using control::Session;
 constexpr std::chrono::milliseconds kMaxLeaveTime{2500};
 
 constexpr std::size_t kMaxIdBytes = 64;
+// The coordinator takes 1 MiB with the facts; a host with more settings has its tests all the same.
+constexpr std::size_t kMaxSettingsBytes = std::size_t{512} * 1024;
 
 CoordinatorLock::Coordinator coordinator_of(const Session& session, const Json& parameters) {
   return {.who = fmt::format("{} ({})", cli::printable(session.client().host),
@@ -218,10 +221,12 @@ Result<CoordinatorLock::Guard> CoordinatorLock::take(const Coordinator& coordina
   return Guard(*this);
 }
 
-Result<Json> Conversation::hold(const HostFacts& facts) {
-  if (const Result<> sent = send({Type::Ready, {{"facts", json::to_json(facts)}}}); !sent) {
-    return std::unexpected(sent.error());
+Result<Json> Conversation::hold(const HostFacts& facts, const host::Settings& settings) {
+  Json ready{{"facts", json::to_json(facts)}};
+  if (Json told = settings; told.dump().size() <= kMaxSettingsBytes) {
+    ready["settings"] = std::move(told);
   }
+  TRY(send({Type::Ready, std::move(ready)}));
   while (true) {
     TRY(wait());
     const Result<bool> is_over = receive();
@@ -345,7 +350,7 @@ Result<Json> PreflightService::serve(Session& session, const Json& parameters) {
   Conversation conversation(session, program_, lookups_);
   HostFacts facts = read_facts(session.context().root);
   facts.wall_less_monotonic_ms = wall_less_monotonic_ms(session.context().clock);
-  return conversation.hold(facts);
+  return conversation.hold(facts, host::read_settings(session.context().root));
 }
 
 }  // namespace chokepoint::preflight

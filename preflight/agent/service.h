@@ -88,7 +88,7 @@ class Conversation {
       : session_(session), program_(std::move(program)), lookups_(std::move(lookups)) {}
 
   // The body of the Result, once the coordinator sends Stop.
-  Result<control::Json> hold(const HostFacts& facts);
+  Result<control::Json> hold(const HostFacts& facts, const host::Settings& settings);
 
  private:
   using Number = std::uint32_t;

@@ -33,6 +33,12 @@ Presence presence_of(ErrorKind kind) {
   }
 }
 
+// Older agents send none.
+host::Settings settings_in(const Json& body) {
+  const auto found = body.find("settings");
+  return found == body.end() ? host::Settings() : host::settings_in(*found);
+}
+
 using Stage = AgentProtocol::Stage;
 
 }  // namespace
@@ -125,7 +131,8 @@ std::expected<AgentProtocol::Step, Ending> AgentProtocol::ready(const Message& m
   return Step{.event = AgentJoined{.host = host_,
                                    .address = address_,
                                    .program = std::exchange(program_, {}),
-                                   .facts = std::move(*facts)}};
+                                   .facts = std::move(*facts),
+                                   .settings = settings_in(message.body)}};
 }
 
 std::expected<AgentProtocol::Step, Ending> AgentProtocol::report(Message message) {

@@ -4,8 +4,8 @@
 //
 //   coordinator                                        agent: the `preflight` service of serve
 //     Request {kind preflight, parameters {…}} ─────────►
-//     ◄──────────────────────────────────── Ready {facts}     or Failed: another preflight is on
-//     here Begin {task, kind, …} ────────────────────────────►     one at a time
+//     ◄──────────────────────────────────── Ready {facts, settings}  or Failed: another preflight
+//     is on here Begin {task, kind, …} ────────────────────────────►     one at a time
 //     ◄─────────────────────── Report {task, document}        or Report {task, error {…}}
 //     Note {task} ──────────────────────────────────────►     give this task up; a Report says that
 //                                                             it has, where it had not answered
@@ -19,6 +19,7 @@
 #include <variant>
 
 #include "base/control/message.h"
+#include "base/host/settings.h"
 #include "base/net/deadline.h"
 #include "base/sys/error.h"
 #include "preflight/task/host_facts.h"
@@ -35,6 +36,7 @@ struct AgentJoined {
   std::string address = {};
   std::string program = {};
   HostFacts facts = {};
+  host::Settings settings = {};  // empty of an agent that sends none
 };
 
 // It has not, or the connection has ended. Nothing more comes from this host.

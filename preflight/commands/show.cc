@@ -6,11 +6,11 @@
 
 #include "base/cli/output.h"
 #include "base/cli/text.h"
-#include "base/history/measured.h"
 #include "base/json/codec.h"
 #include "base/page/page.h"
 #include "base/trends/earlier.h"
 #include "base/trends/standing_text.h"
+#include "preflight/commands/history_rows.h"
 #include "preflight/commands/preflight.h"
 #include "preflight/judge/figure_text.h"
 #include "preflight/judge/judge.h"

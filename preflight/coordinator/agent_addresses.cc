@@ -155,6 +155,7 @@ class Arrival {
     host.address = came.address;
     host.program = came.program;
     host.facts = came.facts;
+    host.settings = came.settings;
   }
 
   // Who has come may be gone again before the last one is there.

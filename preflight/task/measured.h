@@ -11,6 +11,7 @@
 
 #include "base/checks/check.h"
 #include "base/documents/probe_paths.h"
+#include "base/host/settings.h"
 #include "base/json/fields.h"
 #include "base/sys/error.h"
 #include "preflight/task/host_facts.h"
@@ -48,6 +49,7 @@ struct HostResult {
   std::string lost_during = {};     // what was under way then, in words; empty unless Lost
   std::string program = {};         // "chokepoint 0.1.0"
   std::optional<HostFacts> facts = {};
+  host::Settings settings = {};  // for the history; no part of the document
   checks::Checks doctor = {};
   std::vector<NameAnswer> names = {};
 };

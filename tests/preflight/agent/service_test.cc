@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/control/message.h"
+#include "base/host/settings.h"
 #include "base/json/codec.h"
 #include "base/net/socket.h"
 #include "preflight/task/host_facts.h"
@@ -64,6 +65,7 @@ TEST_F(ServiceTest, TellsOfItsHostFirst) {
   Client client = std::move(server_.client().value());
   const Json ready = request(client).value();
   EXPECT_TRUE(json::from_json<HostFacts>(ready["facts"], "facts"));
+  EXPECT_TRUE(host::settings_in(ready["settings"]).contains("kernel"));
 }
 
 TEST_F(ServiceTest, DoesOneTaskAfterTheOtherUntilStop) {

@@ -25,6 +25,7 @@ TEST(AgentPool, FourAgentsComeAndAnswer) {
   EXPECT_TRUE(story.went.empty());
   ASSERT_EQ(story.came.size(), 4U);
   EXPECT_EQ(story.came.at(2).facts.host, "host2");
+  EXPECT_EQ(story.came.at(2).settings.at("sysctl").at("net.ipv4.tcp_congestion_control"), "cubic");
   EXPECT_EQ(story.came.at(2).program, "chokepoint 0.1.0");
   EXPECT_EQ(story.came.at(2).address, "127.1.0.3");
   EXPECT_EQ(story.answers.at(3)[0]->at("schema"), "chokepoint.probe.latency/1");

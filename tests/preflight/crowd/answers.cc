@@ -165,7 +165,8 @@ Json ready_body(const Network& network, HostIndex host) {
                               .pci_mbps = 4 * network.port_mbps,
                               .is_port = true,
                               .is_up = true});
-  return {{"facts", json::to_json(facts)}};
+  return {{"facts", json::to_json(facts)},
+          {"settings", {{"sysctl", {{"net.ipv4.tcp_congestion_control", "cubic"}}}}}};
 }
 
 std::string answer(const Network& network, HostIndex host, const Task& task, int together,
