@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "analysis/compare/host_facts.h"
+#include "base/history/job.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -113,8 +114,8 @@ class RunRows {
       computing[rank.node].push_back(rank.computing_ms);
     }
     for (const auto& [host, each] : computing) {
-      add({.kind = history::SubjectKind::Host, .host = host}, "job=" + job_.name, "computing_ms",
-          math::mean(each), diagnosis_.steps.settled);
+      add({.kind = history::SubjectKind::Host, .host = host}, history::setting_of_job(job_.name),
+          "computing_ms", math::mean(each), diagnosis_.steps.settled);
     }
   }
 

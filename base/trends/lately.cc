@@ -1,10 +1,15 @@
 #include "base/trends/lately.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "base/documents/main_figures.h"
+#include "base/history/job.h"
 
 namespace chokepoint::trends {
 namespace {
@@ -43,9 +48,57 @@ TimeBetween time_of(const LevelChange& change) {
 
 double size_of(const SeriesChange& change) { return std::abs(change.change.relative.value_or(1)); }
 
-// On which host to look for what changed: that which all have in common, else where a path begins.
-std::string host_of(const JoinedFindings& joined, const SeriesChange& change) {
-  return joined.host.empty() ? change.series.subject.host : joined.host;
+// Those on which a job ran have its computing time.
+std::vector<std::string> hosts_of_job(const std::string& job,
+                                      std::span<const history::MeasuredSeries> all) {
+  std::vector<std::string> hosts;
+  for (const history::MeasuredSeries& each : all) {
+    if (each.series.subject.kind == SubjectKind::Host &&
+        each.series.setting == history::setting_of_job(job)) {
+      hosts.push_back(each.series.subject.host);
+    }
+  }
+  return hosts;
+}
+
+// On which hosts to look for what changed: that which all have in common, else both ends of a path
+// or all hosts of a job.
+std::vector<std::string> hosts_of(const JoinedFindings& joined, const SeriesChange& change,
+                                  std::span<const history::MeasuredSeries> all) {
+  const Subject& subject = change.series.subject;
+  if (!joined.host.empty()) {
+    return {joined.host};
+  }
+  if (subject.kind == SubjectKind::Job) {
+    return hosts_of_job(subject.name, all);
+  }
+  return subject.to.empty() ? std::vector{subject.host} : std::vector{subject.host, subject.to};
+}
+
+std::string text_of(const std::vector<std::string>& hosts) {
+  constexpr std::size_t kMostNamed = 4;
+  return hosts.size() > kMostNamed ? fmt::format("{} hosts", hosts.size())
+                                   : fmt::format("{}", fmt::join(hosts, ", "));
+}
+
+bool is_better_link(const FactLink& one, const FactLink& other) {
+  return std::tuple(-one.share, one.hosts_without_fact) <
+         std::tuple(-other.share, other.hosts_without_fact);
+}
+
+// What changed meanwhile on the one of these hosts where that goes best with the finding.
+void add_settings(const std::vector<std::string>& hosts, std::span<const EffectOnHost> effects,
+                  std::span<const SettingChange> settings, HistoryFinding& finding) {
+  finding.host = text_of(hosts);
+  for (const std::string& host : hosts) {
+    std::vector<FactLink> links =
+        which_fact({.host = host, .time = finding.time}, effects, settings);
+    if (!links.empty() &&
+        (finding.settings.empty() || is_better_link(links.front(), finding.settings.front()))) {
+      finding.host = host;
+      finding.settings = std::move(links);
+    }
+  }
 }
 
 std::vector<EffectOnHost> effects_of(std::span<const SeriesChange> all,
@@ -133,7 +186,7 @@ std::vector<SettingChange> setting_changes(std::span<const history::StateSpan> s
                            .fact = name.second,
                            .old_value = before.value,
                            .new_value = each.value,
-                           .time = {.after_ns = std::min(before.last_ns, each.first_ns),
+                           .time = {.after_ns = std::min(before.last_ns, each.first_ns - 1),
                                     .until_ns = each.first_ns}});
         before = each;
       }
@@ -158,11 +211,8 @@ std::vector<HistoryFinding> changed_since(std::span<const history::MeasuredSerie
       finding.changes.push_back(changes[at]);
     }
     std::ranges::stable_sort(finding.changes, std::ranges::greater(), size_of);
-    finding.host = host_of(joined, finding.changes.front());
-    if (!finding.host.empty()) {
-      finding.settings = which_fact({.host = finding.host, .time = finding.time},
-                                    effects_of(changes, finding), settings);
-    }
+    add_settings(hosts_of(joined, finding.changes.front(), all), effects_of(changes, finding),
+                 settings, finding);
     found.push_back(std::move(finding));
   }
   std::ranges::stable_sort(found, [](const HistoryFinding& one, const HistoryFinding& other) {

@@ -30,8 +30,9 @@ struct HistoryFinding {
   std::string sentence = {};               // "6 of 6 paths from gpu3, none elsewhere"
   std::vector<SeriesChange> changes = {};  // of one cause, the largest first
   TimeBetween time = {};                   // what all have in common
-  std::string host = {};                   // on which settings were looked at; empty: on none
-  std::vector<FactLink> settings = {};     // that changed there meanwhile, the likeliest first
+  // Where settings changed meanwhile; where none did, all hosts that were looked at: "a, b".
+  std::string host = {};
+  std::vector<FactLink> settings = {};  // that changed there meanwhile, the likeliest first
   bool is_worse = true;
 };
 

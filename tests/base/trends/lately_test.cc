@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/history/job.h"
 #include "base/trends/finding_text.h"
 
 namespace chokepoint::trends {
@@ -82,6 +85,44 @@ TEST(Lately, SaysWhereNothingKnownChanged) {
   EXPECT_THAT(headline_of(found.front()), HasSubstr("no setting that is known changed on a"));
 }
 
+TEST(Lately, BothEndsOfAPathAreLookedAt) {
+  const auto found =
+      lately({path("a", "b", 100, 60, 50)},
+             {state("a", 0, 95, "550"), state("b", 0, 49, "550"), state("b", 50, 95, "570")});
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found.front().host, "b");
+  ASSERT_THAT(found.front().settings, SizeIs(1));
+  EXPECT_EQ(found.front().settings.front().new_value, "570");
+}
+
+TEST(Lately, AJobIsLookedAtWhereItRan) {
+  history::MeasuredSeries job = path("", "", 100, 160, 50);
+  job.series = {
+      .subject = {.kind = history::SubjectKind::Job, .name = "train.py (2 ranks, 2 hosts)"},
+      .metric = "step_ms",
+      .better = documents::Better::Less};
+  std::vector<history::MeasuredSeries> all{job};
+  for (const char* host : {"a", "b"}) {
+    all.push_back(path("", "", 10, 10, 50));
+    all.back().series = {.subject = {.kind = history::SubjectKind::Host, .host = host},
+                         .metric = "computing_ms",
+                         .setting = history::setting_of_job(job.series.subject.name),
+                         .better = documents::Better::Less};
+  }
+  const std::vector<history::StateSpan> quiet{state("a", 0, 95, "550"), state("c", 0, 49, "550"),
+                                              state("c", 50, 95, "570")};
+  const auto nowhere = lately(all, quiet);
+  ASSERT_THAT(nowhere, SizeIs(1));
+  EXPECT_THAT(nowhere.front().settings, IsEmpty());
+  EXPECT_THAT(headline_of(nowhere.front()), HasSubstr("changed on a, b meanwhile"));
+  std::vector<history::StateSpan> changed = quiet;
+  changed.push_back(state("b", 0, 49, "550"));
+  changed.push_back(state("b", 50, 95, "570"));
+  const auto found = lately(all, changed);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(headline_of(found.front()), HasSubstr("on b meanwhile: gpu driver 550 → 570"));
+}
+
 TEST(Lately, WhatBecameWorseComesFirst) {
   const auto found = lately({path("a", "b", 100, 180, 50), path("c", "d", 100, 80, 60)});
   ASSERT_THAT(found, SizeIs(2));
@@ -97,6 +138,27 @@ TEST(Lately, AQuietHistoryAndAClockThatRunsAheadAreNoFindings) {
   }
   EXPECT_THAT(lately({ahead}), IsEmpty());
   EXPECT_THAT(lately({history::MeasuredSeries{}}), IsEmpty());
+}
+
+// Now and then its clock is a year off: those points are elsewhere, and what changed is found.
+TEST(Lately, AClockThatIsAYearOffHidesNothing) {
+  constexpr int kYear = 365 * 24;
+  for (const int off : {-kYear, kYear}) {
+    history::MeasuredSeries quiet = path("a", "b", 100, 100, 0);
+    history::MeasuredSeries changed = path("a", "b", 100, 60, 70);
+    for (history::MeasuredSeries* series : {&quiet, &changed}) {
+      for (std::size_t at = 0; at < 60; at += 7) {
+        series->points[at].wall_ns += off * kHour;
+      }
+      std::ranges::sort(series->points, {}, &history::Measured::wall_ns);
+    }
+    EXPECT_THAT(lately({quiet}), IsEmpty());
+    const auto found = lately({changed}, {state("a", std::min(off, 0), std::max(off, 69), "550"),
+                                          state("a", 70, 95, "570")});
+    ASSERT_THAT(found, SizeIs(1)) << off;
+    EXPECT_EQ(found.front().changes.front().change.first_bad_ns, kBegin + 70 * kHour);
+    EXPECT_THAT(found.front().settings, SizeIs(1)) << off;
+  }
 }
 
 TEST(Lately, WhatWasNotReadForAWhileIsNoChange) {
