@@ -147,9 +147,10 @@ Result<cli::ExitCode> show(const Showing& showing, const Measured& measured,
   const Judgement judgement =
       judge(measured, showing.limits, showing.before ? &*showing.before : nullptr);
   cli::Json document = document_of(context, measured, judgement);
-  const history::Batch figures = history::measured_in(
-      document, {.source = showing.keep.empty() ? showing.record.folder : showing.keep,
-                 .program = context.version});
+  const history::Batch figures =
+      history_rows(document, measured,
+                   {.source = showing.keep.empty() ? showing.record.folder : showing.keep,
+                    .program = context.version});
   const std::vector<trends::UnusualPlace> unusual = trends::unusual_places(
       trends::standings_in(showing.record.history, context, figures.rows), kPreflights);
   for (const trends::UnusualPlace& place : unusual) {

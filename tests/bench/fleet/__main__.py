@@ -30,8 +30,8 @@ from lab import Lab  # noqa: E402
 from lanes import Lanes  # noqa: E402
 from playing import Fleet  # noqa: E402
 
-ROUNDS_BEFORE = (12, 15)
-ROUNDS_AFTER = 8
+ROUNDS_BEFORE = (11, 13)
+ROUNDS_AFTER = 7
 
 
 def arguments():

@@ -77,6 +77,9 @@ class Fleet:
             Renamed(self.host(name), f"{name}-2"), SECOND, f"10.98.0.{number}/24",
             f"fd98::{number:x}/64")
         cable.limit(receiving_mbps=SECOND_RATE_MBPS)
+        # Else each interface answers for the address of the other one.
+        self.host(name).sysctls({"net.ipv4.conf.all.arp_ignore": 1,
+                                 "net.ipv4.conf.all.arp_announce": 2})
         self.second[name] = cable
 
     def add_disk(self, name, closing):
