@@ -60,7 +60,9 @@ std::string minute_text(std::int64_t wall_ns) {
 std::string headline_of(const HistoryFinding& finding) {
   const SeriesChange& first = finding.changes.front();
   std::string text = change_text(first);
-  if (finding.changes.size() > 1) {
+  if (std::ranges::any_of(finding.changes, [&](const SeriesChange& each) {
+        return each.series.subject != first.series.subject;
+      })) {
     text += ", " + finding.sentence;
   }
   const std::string settings = settings_text(finding);

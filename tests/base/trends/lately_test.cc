@@ -123,6 +123,15 @@ TEST(Lately, AJobIsLookedAtWhereItRan) {
   EXPECT_THAT(headline_of(found.front()), HasSubstr("on b meanwhile: gpu driver 550 → 570"));
 }
 
+TEST(Lately, APathWithTwoChangesIsNamedOnce) {
+  history::MeasuredSeries rdma = path("a", "b", 100, 60, 50);
+  rdma.series.metric = "rdma_mbps";
+  const auto found = lately({path("a", "b", 100, 60, 50), rdma});
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found.front().changes, SizeIs(2));
+  EXPECT_THAT(headline_of(found.front()), Not(HasSubstr("the path from a to b")));
+}
+
 TEST(Lately, WhatBecameWorseComesFirst) {
   const auto found = lately({path("a", "b", 100, 180, 50), path("c", "d", 100, 80, 60)});
   ASSERT_THAT(found, SizeIs(2));

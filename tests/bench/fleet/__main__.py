@@ -1,4 +1,5 @@
 """usage: fleet --seed N [--plays N] [--only GLOB] [--lanes N] [--out DIR] CHOKEPOINT
+       fleet --judge-only --out DIR CHOKEPOINT
 
 Since when, where and why: plays fleets of eight hosts (playing.py) that are measured round by round,
 in each of which one thing changes at a moment that the seed draws (changes.py), and judges what
@@ -6,7 +7,8 @@ in each of which one thing changes at a moment that the seed draws (changes.py),
 true moment or misses it by one measurement at most; if the host is named; if the setting that was
 changed is the first that is named, or none is where none is known; and if nothing else is told.
 Fleets in which nothing changes, or something harmless, have no finding. DIR gets a line of JSON for
-each play in plays.json, the histories, and the table in fleet.md. Nothing fails by what is measured.
+each play in plays.json, the histories, and the table in fleet.md; --judge-only asks CHOKEPOINT about
+the histories that are there. Nothing fails by what is measured.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import os
 import pathlib
 import random
 import shutil
+import subprocess
 import sys
 import time
 
@@ -37,7 +40,8 @@ ROUNDS_AFTER = 7
 def arguments():
     parser = argparse.ArgumentParser(prog="fleet", description=__doc__, usage=argparse.SUPPRESS,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--judge-only", action="store_true")
     parser.add_argument("--plays", type=int, default=len(changes.KINDS))
     parser.add_argument("--only", default="*", help="kinds of such names, more than one with ','")
     parser.add_argument("--lanes", type=int, default=2)
@@ -81,13 +85,24 @@ def play(case, out, lab_programs):
         fleet = Fleet(lab, closing, draw, kind)
         truth, change = kind.make(fleet)
         moment = rounds(fleet, change, draw)
-        findings, rows = fleet.findings()
-        shutil.copy(fleet.history, out / f"{case['number']}-{case['kind']}.db")
+        shutil.copy(fleet.history, history_of(case, out))
         slack = max(each.ended - each.began for each in fleet.measured)
-    return {**case, "truth": vars(truth), "moment": moment, "slack_s": slack, "rows": rows,
-            "ranks": fleet.ranks, "measured": [vars(each) for each in fleet.measured],
-            "seconds": time.monotonic() - began, "findings": findings,
-            "complaints": judging.complaints(findings, truth, kind.is_harmless, moment, slack)}
+    return judged({**case, "truth": vars(truth), "moment": moment, "slack_s": slack,
+                   "ranks": fleet.ranks, "measured": [vars(each) for each in fleet.measured],
+                   "seconds": time.monotonic() - began}, out)
+
+
+def history_of(case, out):
+    return out / f"{case['number']}-{case['kind']}.db"
+
+
+def judged(case, out):
+    told = subprocess.run(["chokepoint", "history", "--json", "--history", history_of(case, out)],
+                          capture_output=True, check=True)
+    findings = json.loads(told.stdout)["findings"]
+    return {**case, "findings": findings, "complaints": judging.complaints(
+        findings, changes.Truth(**case["truth"]), changes.KINDS[case["kind"]].is_harmless,
+        case["moment"], case["slack_s"])}
 
 
 def say(row):
@@ -116,6 +131,19 @@ def main():
     asked = arguments()
     asked.out.mkdir(parents=True, exist_ok=True)
     os.environ["PATH"] = f"{asked.chokepoint.resolve().parent}:{os.environ['PATH']}"
+    if asked.judge_only:
+        rows = [json.loads(line) for line in (asked.out / "plays.json").read_text().splitlines()]
+        rows = [judged(row, asked.out) if "moment" in row else row for row in rows]
+        for row in rows:
+            say(row)
+    else:
+        rows = play_all(asked)
+    text = table(rows)
+    (asked.out / "fleet.md").write_text(text)
+    print(text)
+
+
+def play_all(asked):
     programs = [asked.chokepoint.resolve().parent]
 
     def work(_):
@@ -127,10 +155,7 @@ def main():
             out.write(json.dumps(found[-1]) + "\n")
             out.flush()
 
-        rows = Lanes(asked.lanes, [asked.chokepoint.resolve()], work).play(drawn(asked), progress)
-    text = table(rows)
-    (asked.out / "fleet.md").write_text(text)
-    print(text)
+        return Lanes(asked.lanes, [asked.chokepoint.resolve()], work).play(drawn(asked), progress)
 
 
 if __name__ == "__main__":

@@ -31,18 +31,31 @@ def wire(fleet):
         receiving_mbps=playing.RATE_MBPS * share)
 
 
-def shaper(fleet):
+def on_hosts(is_everywhere, setting, draw, change):
+    """On one host, or on all: what `change` does with a host and what was drawn."""
+    def make(fleet):
+        name, drawn = fleet.random.choice(fleet.names), draw(fleet.random)
+        names = fleet.names if is_everywhere else [name]
+
+        def bring_about():
+            for each in names:
+                change(fleet, each, drawn)
+        return Truth("" if is_everywhere else name, setting, str(drawn)), bring_about
+    return make
+
+
+def shaper(is_everywhere):
     """Somebody shapes what a host sends, on the host itself."""
-    name, share = fleet.random.choice(fleet.names), fleet.random.uniform(0.4, 0.7)
-    return (Truth(name, "nic eth0 qdisc", f"{share:.0%} of the rate"),
-            lambda: fleet.cluster.cables[name].limit(sending_mbps=playing.RATE_MBPS * share))
+    return on_hosts(is_everywhere, "nic eth0 qdisc",
+                    lambda random: f"{random.uniform(0.4, 0.7) * playing.RATE_MBPS:.1f} Mb/s",
+                    lambda fleet, name, rate: fleet.cluster.cables[name].limit(
+                        sending_mbps=float(rate.split()[0])))
 
 
-def mtu(fleet):
-    """An interface gets a smaller one than its neighbours have."""
-    name = fleet.random.choice(fleet.names)
-    return (Truth(name, "nic eth0 mtu", "1500 to 600"),
-            lambda: fleet.host(name).ip("link", "set", "eth0", "mtu", 600))
+def mtu(is_everywhere):
+    """An interface gets a smaller one; where it is one host's, its neighbours have a larger one."""
+    return on_hosts(is_everywhere, "nic eth0 mtu", lambda random: random.choice((600, 1000)),
+                    lambda fleet, name, size: fleet.host(name).ip("link", "set", "eth0", "mtu", size))
 
 
 def disk(fleet):
@@ -64,15 +77,8 @@ def interface(fleet):
 
 
 def sysctl(name, value, is_everywhere):
-    def make(fleet):
-        host = fleet.random.choice(fleet.names)
-        hosts = fleet.names if is_everywhere else [host]
-
-        def change():
-            for each in hosts:
-                fleet.host(each).sysctls({name: value})
-        return Truth("" if is_everywhere else host, f"sysctl {name}", value), change
-    return make
+    return on_hosts(is_everywhere, f"sysctl {name}", lambda _: value,
+                    lambda fleet, host, drawn: fleet.host(host).sysctls({name: drawn}))
 
 
 def harmless(is_everywhere):
@@ -85,15 +91,15 @@ def nothing(fleet):
 
 KINDS = {
     "wire": Kind(wire),
-    "shaper": Kind(shaper),
-    "mtu": Kind(mtu),
+    "shaper": Kind(shaper(False)),
+    "shapers": Kind(shaper(True)),
+    "mtu": Kind(mtu(False)),
+    "mtus": Kind(mtu(True)),
     "disk": Kind(disk),
     "processor": Kind(processor, spins=True),
     "interface": Kind(interface, has_second=True),
-    "window-scaling": Kind(sysctl("net.ipv4.tcp_window_scaling", "0", False), playing.FAR),
-    "receive-buffer": Kind(sysctl("net.ipv4.tcp_rmem", SMALL, False), playing.FAR),
     "receive-buffers": Kind(sysctl("net.ipv4.tcp_rmem", SMALL, True), playing.FAR),
     "nothing": Kind(nothing, is_harmless=True),
     "harmless": Kind(harmless(False), is_harmless=True),
-    "harmless-everywhere": Kind(harmless(True), playing.FAR, is_harmless=True),
+    "harmless-everywhere": Kind(harmless(True), is_harmless=True),
 }

@@ -32,10 +32,11 @@ RANKS = 3
 STEPS = 20
 COMPUTE_MS = 40
 STEP_BYTES = 400_000
+FAR_STEP_BYTES = 200_000
 PERIOD_MS = 20
 RUN_SECONDS = 120
-NEAR = {}
-FAR = {"groups": 2, "uplink_mbps": 4 * RATE_MBPS, "rtt_ms": 20}
+NEAR = {"rate_mbps": RATE_MBPS}
+FAR = {"groups": 2, "rate_mbps": RATE_MBPS, "uplink_mbps": 4 * RATE_MBPS, "rtt_ms": 20}
 
 
 @dataclasses.dataclass
@@ -50,8 +51,9 @@ class Timed:
 class Fleet:
     def __init__(self, lab, closing, random, kind):
         self.lab, self.random, self.kind = lab, random, kind
-        self.cluster = Cluster(lab, HOSTS, rate_mbps=RATE_MBPS, mtu=1500, **kind.topology)
+        self.cluster = Cluster(lab, HOSTS, mtu=1500, **kind.topology)
         self.names = self.cluster.names
+        self.step_bytes = FAR_STEP_BYTES if "rtt_ms" in kind.topology else STEP_BYTES
         self.history = lab.folder / "history.db"
         self.measured = []
         self.environment = {}  # of the job
@@ -128,7 +130,7 @@ class Fleet:
         folder.mkdir()
         options = folder / "options"
         options.write_text("\n".join(
-            ["--pattern", "dp", "--bytes", str(STEP_BYTES), "--compute-ms", str(COMPUTE_MS),
+            ["--pattern", "dp", "--bytes", str(self.step_bytes), "--compute-ms", str(COMPUTE_MS),
              "--steps", str(STEPS), "--meet", str(folder / "meet"),
              *(["--spin"] if self.kind.spins else []), ""]))
         (folder / "meet").mkdir()
@@ -164,10 +166,6 @@ class Fleet:
         for process in processes:
             if process.wait(RUN_SECONDS) != 0:
                 raise Failed(process.told())
-
-    def findings(self):
-        told = self.cluster.head.json(["chokepoint", "history", "--json", "--history", self.history])
-        return told["findings"], told["rows"]
 
 
 class Renamed:
