@@ -18,6 +18,7 @@
 
 #include "base/control/service.h"
 #include "base/host/network.h"
+#include "base/host/settings.h"
 #include "base/net/deadline.h"
 #include "base/sys/clock.h"
 #include "base/sys/error.h"
