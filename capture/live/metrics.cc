@@ -15,11 +15,11 @@
 #include "base/math/units.h"
 #include "base/metrics/series_metric.h"
 #include "base/net/address.h"
+#include "base/net/page_server.h"
 #include "base/net/resolver.h"
 #include "base/net/socket.h"
 #include "base/sys/number.h"
 #include "capture/live/line.h"
-#include "capture/live/page_server.h"
 
 namespace chokepoint::capture::live {
 namespace {
@@ -324,7 +324,7 @@ constexpr const char* kStartPage =
     "for Prometheus\n";
 
 // For all paths, of GET and HEAD.
-Page page_of(const NewestFigures& figures, std::string_view method, std::string_view path) {
+net::Page page_of(const NewestFigures& figures, std::string_view method, std::string_view path) {
   if (method != "GET" && method != "HEAD") {
     return {"405 Method Not Allowed", kText, "GET and HEAD are served\n"};
   }
@@ -341,9 +341,9 @@ class ServedMetrics final : public Metrics {
  public:
   Result<> start(const net::Endpoint& endpoint) {
     endpoint_ = endpoint;
-    TRY(server_,
-        PageServer::start(endpoint, [this](std::string_view method, std::string_view path) {
-          return page_of(newest_, method, path);
+    TRY(server_, net::PageServer::start(endpoint, [this](const net::PageRequest& request,
+                                                         const net::PageReply& reply) {
+          reply(page_of(newest_, request.method, request.path));
         }));
     endpoint_.port = static_cast<std::uint16_t>(server_->port());
     return {};
@@ -359,7 +359,7 @@ class ServedMetrics final : public Metrics {
   net::Endpoint endpoint_;
   bool is_chosen_ = false;
   NewestFigures newest_;
-  std::unique_ptr<PageServer> server_;
+  std::unique_ptr<net::PageServer> server_;
 };
 
 }  // namespace

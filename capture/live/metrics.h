@@ -1,4 +1,4 @@
-// Figures for Prometheus while a job runs, served over HTTP (page_server.h): --metrics
+// Figures for Prometheus while a job runs, served over HTTP (base/net/page_server.h): --metrics
 // ADDRESS:PORT, GET /metrics. update() by one thread. Nothing secret is served: counters, the names
 // of node, devices, mounts and cgroups, the run's labels; neither the command nor addresses.
 #pragma once
