@@ -61,6 +61,7 @@ cli::Registry after_a_job() {
       analysis::mcp_command(probe::doctor_command()),
   };
   std::ranges::copy(analysis::history_commands(), std::back_inserter(commands));
+  commands.push_back(analysis::web_command());
   return commands;
 }
 

@@ -26,6 +26,7 @@ cli::CommandFactory record_send_command();
 cli::CommandFactory record_show_command();
 cli::CommandFactory report_command();
 cli::CommandFactory runs_command();
+cli::CommandFactory web_command();
 
 // Runs that these commands take by name here, the newest first, and "latest"; none with a letter
 // that a line or a terminal does not take as it is.

@@ -24,7 +24,7 @@ std::vector<std::string> inherited_variables() {
 std::pair<std::string, std::string> history_for(const std::vector<std::string>& words,
                                                 const std::string& place) {
   auto variable = history::nothing();
-  if (!words.empty() && words.front() == "history") {
+  if (!words.empty() && (words.front() == "history" || words.front() == "web")) {
     variable.second = place;
   }
   return variable;

@@ -144,7 +144,9 @@ const Flag* flag_named(const Flags& flags, std::string_view name) {
 const std::vector<Default>& defaults() {
   static const std::vector<Default> all{
       {"key-file", "serve probe rdma preflight ask", {"insecure-open", "leash", "launch"}},
-      {"history", "probe rdma doctor preflight run history diagnose compare report", {"no-history"}},
+      {"history",
+       "probe rdma doctor preflight run history web diagnose compare report",
+       {"no-history"}},
       {"metrics", "run", {}},
       {"port", "serve probe rdma preflight ask", {}},
   };

@@ -33,6 +33,7 @@
 #include "analysis/live/live_run.h"
 #include "analysis/load/run_summary.h"
 #include "analysis/report/report_document.h"
+#include "analysis/web/documents.h"
 #include "base/checks/check.h"
 #include "base/checks/traps.h"
 #include "base/documents/collective.h"
@@ -308,6 +309,8 @@ std::vector<Schema> described_documents() {
           document_schema<analysis::confirm::SavedDocument>(),
           document_schema<analysis::RunList>(),
           document_schema<analysis::ShownHistory>(),
+          document_schema<analysis::web::Fleet>(),
+          document_schema<analysis::web::SubjectOverTime>(),
           document_schema<analysis::Explanation>(),
           document_schema<analysis::CollectOutcome>(),
           document_schema<analysis::ExportDocument>(),
@@ -349,7 +352,8 @@ int run(const std::filesystem::path& tree, bool is_check) {
       {"docs/internals/thresholds.md", thresholds_page()},
       {folder + "fields.md", fields_page(schemas)},
       {"web/src/document/documents.ts",
-       types_page(schemas, {"chokepoint.report/1", "chokepoint.preflight/1"})}};
+       types_page(schemas, {"chokepoint.report/1", "chokepoint.preflight/1", "chokepoint.web.fleet/1",
+                            "chokepoint.web.subject/1"})}};
   for (const Schema& each : schemas) {
     pages.emplace_back(folder + each.file, each.content.dump(2) + "\n");
   }

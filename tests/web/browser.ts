@@ -33,6 +33,7 @@ export interface Opened {
   readonly complaints: string[]; // errors, on the console or thrown, and dialogs
 }
 
+// `file`: or the address of a page that is served; it may ask its server.
 export async function open(browser: Browser, file: string, view: View = {}): Promise<Opened> {
   const context = await browser.newContext({
     viewport: { width: view.width ?? 1280, height: view.height ?? 900 },
@@ -43,11 +44,13 @@ export async function open(browser: Browser, file: string, view: View = {}): Pro
   if (view.init) {
     await page.addInitScript(view.init);
   }
-  const url = pathToFileURL(file).href;
+  const isServed = file.startsWith("http://");
+  const url = isServed ? file : pathToFileURL(file).href;
+  const own = isServed ? new URL(url).origin : null;
   const opened: Opened = { page, requests: [], complaints: [] };
   await context.route("**", (route) => {
     const asked = route.request().url();
-    if (asked === url) {
+    if (asked === url || (own && new URL(asked).origin === own)) {
       return route.continue();
     }
     opened.requests.push(asked);

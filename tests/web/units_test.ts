@@ -13,6 +13,9 @@ import { looksOf } from "../../web/src/timeline/colours";
 import { lanesOf, spanAt } from "../../web/src/timeline/lane_data";
 import { grouped, panelsOf, trackOf } from "../../web/src/timeline/panels";
 import { TimeRange } from "../../web/src/timeline/time_range";
+import { parse, toReport, toSubject } from "../../web/src/fleet/address";
+import { gradeOf } from "../../web/src/fleet/map";
+import { compareCommand, percentText, shellWord, shortDate } from "../../web/src/fleet/words";
 
 test("numbers read as people say them", () => {
   const read: [number, string, string][] = [
@@ -216,4 +219,42 @@ test("rows of a comparison are grouped by the last key that differs", () => {
   );
   const one = new Ref({ by: ["setup"], groups: [row("a", "x"), row("b", "x")] });
   assert.deepEqual(clusterOf(one, groupsOf(one)).categories, ["a x", "b x"]);
+});
+
+test("an address of the page names a place and a subject, whatever it is called", () => {
+  const subject = "gpu1 > gpu2 & #?=%é";
+  assert.deepEqual(parse(toSubject(subject, "rtt_ms")), { place: "subject", subject, metric: "rtt_ms" });
+  assert.equal(parse("")?.place, "hosts");
+  assert.equal(parse("#main"), null);
+  assert.equal(toReport("runs/a b&c"), "/report?run=runs%2Fa+b%26c");
+});
+
+test("a command to copy holds nothing that a shell or a terminal would run", () => {
+  assert.equal(compareCommand("runs/a", "runs/b c"), "chokepoint compare runs/a 'runs/b c'");
+  assert.equal(shellWord("a'$(b)`c`"), "'a'\\''$(b)`c`'");
+  assert.equal(shellWord("-rf"), "./'-rf'");
+  for (const text of ["", "a\nb", "a\u001b[31m", "a\u202eb"]) {
+    assert.equal(shellWord(text), null);
+  }
+  assert.equal(compareCommand(null, "runs/b"), null);
+  assert.equal(compareCommand("runs/b", "runs/b"), null);
+});
+
+test("a change reads short", () => {
+  assert.equal(percentText(-36.2), "−36 %");
+  assert.equal(percentText(1.234), "+1.23 %");
+  const now = new Date("2026-06-01T00:00:00Z");
+  assert.equal(shortDate("2026-05-03T14:10:22.000Z", now), "05-03 14:10");
+  assert.equal(shortDate("2025-05-03T14:10:22.000Z", now), "2025-05-03");
+});
+
+test("a cell is coloured where it became worse or its host is worse than others", () => {
+  const grade = (cell: object) => gradeOf(new Ref(cell), "more");
+  assert.equal(grade({ percent: -60, worse: true }), 4);
+  assert.equal(grade({ percent: -5, worse: true }), 2);
+  assert.equal(grade({ percent: null, worse: true }), 4);
+  assert.equal(grade({ percent: 60, worse: false }), 0);
+  assert.equal(grade({ percent: null, worse: null, others: 2, times: 0.5 }), 2);
+  assert.equal(grade({ percent: null, worse: null, others: 2, times: 1.5 }), 0);
+  assert.equal(grade({ percent: null, worse: null, others: null, times: null }), 0);
 });

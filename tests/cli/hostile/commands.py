@@ -101,6 +101,7 @@ def _keys():
                     "serve --bind 203.0.113.1",
                     "probe collective --hosts 127.0.0.1:1,127.0.0.2:1"):
         yield given(f"{command} --key-file files/key", "files/key")
+    yield given("web --listen 203.0.113.1 --token-file files/key", "files/key")
     for command in ("probe tcp 127.0.0.1:1", "serve --bind 203.0.113.1"):
         yield given(f"{command} --key-file keys", "keys", is_folder=True)
         yield given(f"{command} --key-file keys", "keys/127.0.0.1")
