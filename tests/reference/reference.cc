@@ -352,8 +352,8 @@ int run(const std::filesystem::path& tree, bool is_check) {
       {"docs/internals/thresholds.md", thresholds_page()},
       {folder + "fields.md", fields_page(schemas)},
       {"web/src/document/documents.ts",
-       types_page(schemas, {"chokepoint.report/1", "chokepoint.preflight/1", "chokepoint.web.fleet/1",
-                            "chokepoint.web.subject/1"})}};
+       types_page(schemas, {"chokepoint.report/1", "chokepoint.preflight/1",
+                            "chokepoint.web.fleet/1", "chokepoint.web.subject/1"})}};
   for (const Schema& each : schemas) {
     pages.emplace_back(folder + each.file, each.content.dump(2) + "\n");
   }
