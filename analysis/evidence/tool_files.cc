@@ -1,16 +1,14 @@
 #include "analysis/evidence/tool_files.h"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 
-#include "base/sys/thread.h"
+#include "base/sys/parallel.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -71,26 +69,16 @@ bool has_rank_at_two_times(const std::vector<const ToolFile*>& dumps) {
 
 std::vector<Result<ToolFile>> read_tool_files(const std::vector<std::string>& paths) {
   std::vector<Result<ToolFile>> files(paths.size());
-  std::atomic<std::size_t> next = 0;
   Room room;
-  const auto work = [&] {
-    for (std::size_t at = next++; at < paths.size(); at = next++) {
-      const std::uintmax_t bytes = size_of(paths[at]);
-      room.take(bytes);
-      files[at] = read_tool_file(paths[at]);
-      room.give(bytes);
-    }
-  };
-  const std::size_t wanted =
-      std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMaxThreads);
-  std::vector<std::thread> threads;
-  for (std::size_t other = 1; other < std::min(wanted, paths.size()); ++other) {
-    if (Result<std::thread> started = sys::start_thread("read", work)) {
-      threads.push_back(*std::move(started));
-    }
-  }
-  work();
-  std::ranges::for_each(threads, &std::thread::join);
+  sys::for_each_in_parallel(
+      "read", paths.size(),
+      [&](std::size_t at) {
+        const std::uintmax_t bytes = size_of(paths[at]);
+        room.take(bytes);
+        files[at] = read_tool_file(paths[at]);
+        room.give(bytes);
+      },
+      kMaxThreads);
   return files;
 }
 

@@ -1,15 +1,12 @@
 #include "analysis/load/node_loader.h"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
-#include <thread>
 #include <vector>
 
 #include "base/math/saturating.h"
 #include "base/record/runs.h"
 #include "base/sys/number.h"
-#include "base/sys/thread.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -370,23 +367,5 @@ const record::Session* main_session(const std::vector<record::Session>& sessions
 }
 
 NodeData load_node(record::Reader& reader) { return NodeLoader(reader).load(); }
-
-void for_each_node(std::size_t nodes, const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next = 0;
-  const auto take_turns = [&] {
-    for (std::size_t node = next++; node < nodes; node = next++) {
-      work(node);
-    }
-  };
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::thread> others;
-  for (std::size_t count = 1; count < std::min(cores, nodes); ++count) {
-    if (Result<std::thread> other = sys::start_thread("load", take_turns)) {
-      others.push_back(*std::move(other));
-    }
-  }
-  take_turns();
-  std::ranges::for_each(others, &std::thread::join);
-}
 
 }  // namespace chokepoint::analysis

@@ -1,11 +1,10 @@
 // One node's record into memory: first all but its samples, then the samples that a SamplePlan
-// names. A node is loaded on one thread with its own Reader; for_each_node() loads several at once.
+// names. A node is loaded on one thread with its own Reader, several nodes at once.
 #pragma once
 
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -13,10 +12,6 @@
 #include "analysis/load/sample_plan.h"
 
 namespace chokepoint::analysis {
-
-// Does something for each node of a run, on as many threads as there are cores: each takes the next
-// node that no thread has taken. Returns when all are done.
-void for_each_node(std::size_t nodes, const std::function<void(std::size_t)>& work);
 
 // Of a record's sessions the last that watched a job, else the last; null if there is none.
 // Borrowed.

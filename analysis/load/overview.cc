@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "analysis/load/node_loader.h"
+#include "base/sys/parallel.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -100,7 +101,7 @@ class OverviewOfNode {
 }  // namespace
 
 void add_overview(record::Run& records, RunData& run, const OverviewLimits& limits) {
-  for_each_node(run.nodes.size(), [&](std::size_t node) {
+  sys::for_each_in_parallel("load", run.nodes.size(), [&](std::size_t node) {
     const bool has_end = run.nodes[node].span.end_ns < kEndlessNs;
     if (!run.nodes[node].windows.empty() && has_end) {
       OverviewOfNode(records.nodes[node], run.nodes[node], limits).add();

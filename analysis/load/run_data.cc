@@ -15,6 +15,7 @@
 #include "analysis/load/node_loader.h"
 #include "analysis/load/sample_plan.h"
 #include "base/record/names.h"
+#include "base/sys/parallel.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -292,10 +293,11 @@ RunData load_run(record::Run& run, const LoadLimits& limits) {
   for (record::Reader& reader : run.nodes) {
     still.push_back(reader.snapshot());
   }
-  for_each_node(run.nodes.size(),
-                [&](std::size_t node) { data.nodes[node] = load_node(run.nodes[node]); });
+  sys::for_each_in_parallel("load", run.nodes.size(), [&](std::size_t node) {
+    data.nodes[node] = load_node(run.nodes[node]);
+  });
   const std::vector<SamplePlan> plans = plan_samples(run, limits, data.nodes);
-  for_each_node(run.nodes.size(), [&](std::size_t node) {
+  sys::for_each_in_parallel("load", run.nodes.size(), [&](std::size_t node) {
     load_samples(run.nodes[node], plans[node], data.nodes[node]);
   });
   separate_captured_hosts(data);

@@ -11,6 +11,7 @@
 #include "base/math/saturating.h"
 #include "base/record/names.h"
 #include "base/record/runs.h"
+#include "base/sys/parallel.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -247,7 +248,7 @@ std::optional<double> network_mbps(const RunSummary& run) {
 RunSummary summarize(record::Run& run, const SummaryOptions& options) {
   RunSummary summary{.unreadable = run.unreadable};
   summary.nodes.resize(run.nodes.size());
-  for_each_node(run.nodes.size(), [&](std::size_t node) {
+  sys::for_each_in_parallel("load", run.nodes.size(), [&](std::size_t node) {
     summary.nodes[node] = summarize_node(run.nodes[node], options);
   });
   for (std::size_t node = 0; node < run.nodes.size(); ++node) {

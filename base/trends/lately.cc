@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <tuple>
 
 #include "base/documents/main_figures.h"
 #include "base/history/job.h"
+#include "base/sys/parallel.h"
 
 namespace chokepoint::trends {
 namespace {
@@ -21,23 +23,37 @@ bool is_worse(const history::Series& series, const LevelChange& change) {
   return series.better == Better::Neither || (more > 0) == (series.better == Better::Less);
 }
 
+std::vector<SeriesChange> changes_in(const history::MeasuredSeries& series, std::int64_t since_ns,
+                                     std::int64_t now_ns) {
+  std::vector<SeriesChange> found;
+  const auto changes = find_changes(points_of(series, now_ns));
+  if (!changes) {
+    return found;
+  }
+  for (const LevelChange& change : changes->changes) {
+    if (change.first_bad_ns >= since_ns) {
+      found.push_back({.series = series.series,
+                       .change = change,
+                       .source_before = series.points[change.last_good].source,
+                       .source_after = series.points[change.first_bad].source,
+                       .is_worse = is_worse(series.series, change)});
+    }
+  }
+  return found;
+}
+
+// In the order of the series, each of which is examined on a thread of its own.
 std::vector<SeriesChange> changes_in(std::span<const history::MeasuredSeries> all,
                                      std::int64_t since_ns, std::int64_t now_ns) {
+  std::vector<std::vector<SeriesChange>> of_series(all.size());
+  sys::for_each_in_parallel("history", all.size(), [&](std::size_t at) {
+    if (!all[at].points.empty() && all[at].points.back().wall_ns >= since_ns) {
+      of_series[at] = changes_in(all[at], since_ns, now_ns);
+    }
+  });
   std::vector<SeriesChange> found;
-  for (const history::MeasuredSeries& series : all) {
-    const auto changes = find_changes(points_of(series, now_ns));
-    if (!changes) {
-      continue;
-    }
-    for (const LevelChange& change : changes->changes) {
-      if (change.first_bad_ns >= since_ns) {
-        found.push_back({.series = series.series,
-                         .change = change,
-                         .source_before = series.points[change.last_good].source,
-                         .source_after = series.points[change.first_bad].source,
-                         .is_worse = is_worse(series.series, change)});
-      }
-    }
+  for (std::vector<SeriesChange>& each : of_series) {
+    std::ranges::move(each, std::back_inserter(found));
   }
   return found;
 }
