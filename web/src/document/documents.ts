@@ -554,6 +554,86 @@ export interface Preflight {
   })[];
 }
 
+export interface WebFleet {
+  readonly schema: "chokepoint.web.fleet/1";
+  readonly host: string;
+  readonly started_at: string;
+  readonly history: string;
+  readonly since: string;
+  readonly searched: boolean;
+  readonly series: number;
+  readonly rows: number;
+  readonly findings: readonly {
+    readonly sentence: string;
+    readonly worse: boolean;
+    readonly subject: string;
+    readonly metric: string;
+  }[];
+  readonly columns: readonly ({
+    readonly metric: string;
+    readonly title: string;
+    readonly setting: string | null;
+    readonly unit: string | null;
+    readonly better: "more" | "less" | "neither";
+  })[];
+  readonly subjects: readonly ({
+    readonly subject: string;
+    readonly kind: string;
+    readonly cells: readonly ({
+      readonly column: number;
+      readonly value: number;
+      readonly at: string;
+      readonly series: number;
+      readonly before: number | null;
+      readonly percent: number | null;
+      readonly since: string | null;
+      readonly worse: boolean | null;
+      readonly others: number | null;
+      readonly times: number | null;
+    })[];
+  })[];
+  readonly left_out: number;
+}
+
+export interface WebSubject {
+  readonly schema: "chokepoint.web.subject/1";
+  readonly host: string;
+  readonly started_at: string;
+  readonly history: string;
+  readonly subject: string;
+  readonly series: readonly ({
+    readonly subject: string;
+    readonly metric: string;
+    readonly title: string;
+    readonly setting: string | null;
+    readonly unit: string | null;
+    readonly better: "more" | "less" | "neither";
+    readonly points: number;
+    readonly times_s: readonly number[];
+    readonly values: readonly number[];
+    readonly changes: readonly ({
+      readonly last_good: string;
+      readonly first_bad: string;
+      readonly before: number;
+      readonly after: number;
+      readonly percent: number | null;
+      readonly p: number;
+      readonly worse: boolean;
+      readonly source_before: string | null;
+      readonly source_after: string | null;
+    })[];
+  })[];
+  readonly settings: readonly {
+    readonly host: string;
+    readonly name: string;
+    readonly before: string;
+    readonly after: string;
+    readonly last_seen: string;
+    readonly first_seen: string;
+  }[];
+  readonly left_out: number;
+}
+
 export interface Run {
   readonly schema: "chokepoint.run/1";
   readonly host: string;
@@ -825,84 +905,4 @@ export interface Diagnosis {
   } | null;
   readonly pause: string | null;
   readonly missing: readonly string[];
-}
-
-export interface WebFleet {
-  readonly schema: "chokepoint.web.fleet/1";
-  readonly host: string;
-  readonly started_at: string;
-  readonly history: string;
-  readonly since: string;
-  readonly searched: boolean;
-  readonly series: number;
-  readonly rows: number;
-  readonly findings: readonly ({
-    readonly sentence: string;
-    readonly worse: boolean;
-    readonly subject: string;
-    readonly metric: string;
-  })[];
-  readonly columns: readonly ({
-    readonly metric: string;
-    readonly title: string;
-    readonly setting: string | null;
-    readonly unit: string | null;
-    readonly better: "more" | "less" | "neither";
-  })[];
-  readonly subjects: readonly ({
-    readonly subject: string;
-    readonly kind: string;
-    readonly cells: readonly ({
-      readonly column: number;
-      readonly value: number;
-      readonly at: string;
-      readonly series: number;
-      readonly before: number | null;
-      readonly percent: number | null;
-      readonly since: string | null;
-      readonly worse: boolean | null;
-      readonly others: number | null;
-      readonly times: number | null;
-    })[];
-  })[];
-  readonly left_out: number;
-}
-
-export interface WebSubject {
-  readonly schema: "chokepoint.web.subject/1";
-  readonly host: string;
-  readonly started_at: string;
-  readonly history: string;
-  readonly subject: string;
-  readonly series: readonly ({
-    readonly subject: string;
-    readonly metric: string;
-    readonly title: string;
-    readonly setting: string | null;
-    readonly unit: string | null;
-    readonly better: "more" | "less" | "neither";
-    readonly points: number;
-    readonly times_s: readonly number[];
-    readonly values: readonly number[];
-    readonly changes: readonly ({
-      readonly last_good: string;
-      readonly first_bad: string;
-      readonly before: number;
-      readonly after: number;
-      readonly percent: number | null;
-      readonly p: number;
-      readonly worse: boolean;
-      readonly source_before: string | null;
-      readonly source_after: string | null;
-    })[];
-  })[];
-  readonly settings: readonly {
-    readonly host: string;
-    readonly name: string;
-    readonly before: string;
-    readonly after: string;
-    readonly last_seen: string;
-    readonly first_seen: string;
-  }[];
-  readonly left_out: number;
 }
