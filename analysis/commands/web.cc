@@ -161,11 +161,16 @@ Result<cli::Json> WebCommand::fleet(const cli::Context& context) const {
   const std::int64_t since_ns = now_ns - flags_.since.count();
   TRY(const Read read, this->read(context, {.since_ns = is_newest_ ? since_ns : 0}));
   std::vector<trends::HistoryFinding> findings;
+  std::vector<trends::UnusualHost> hosts;
   if (!is_newest_) {
     findings = trends::changed_since(read.series, read.states, since_ns, now_ns);
+    hosts = trends::unusual_hosts(read.series, read.states, now_ns);
   }
-  web::Fleet fleet = web::fleet_of(
-      {.series = read.series, .findings = findings, .since_ns = since_ns, .now_ns = now_ns});
+  web::Fleet fleet = web::fleet_of({.series = read.series,
+                                    .findings = findings,
+                                    .hosts = hosts,
+                                    .since_ns = since_ns,
+                                    .now_ns = now_ns});
   fleet.history = read.place;
   fleet.is_searched = !is_newest_;
   cli::Json document = cli::document(context, Fields<web::Fleet>::kSchema);

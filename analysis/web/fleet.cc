@@ -1,17 +1,13 @@
 #include "analysis/web/fleet.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
 #include <set>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "analysis/web/peers.h"
-#include "base/documents/main_figures.h"
 #include "base/math/statistics.h"
 #include "base/math/units.h"
 #include "base/trends/finding_text.h"
@@ -59,10 +55,7 @@ class FleetMap {
     for (const trends::HistoryFinding& finding : input.findings) {
       std::ranges::for_each(finding.changes, [this](const auto& each) { mark(each); });
     }
-    for (const HostUnlikePeers& each :
-         hosts_unlike_peers(input.series, input.since_ns, input.now_ns)) {
-      mark(each);
-    }
+    std::ranges::for_each(input.hosts, [this](const auto& each) { mark(each); });
   }
 
   void add_to(Fleet& fleet) {
@@ -73,7 +66,7 @@ class FleetMap {
       const history::Series& series = *columns_.at(key).series;
       places[key] = fleet.columns.size();
       fleet.columns.push_back({.metric = series.metric,
-                               .title = title_of(series.metric),
+                               .title = trends::metric_name(series.metric),
                                .setting = series.setting,
                                .unit = series.unit,
                                .better = series.better});
@@ -142,13 +135,14 @@ class FleetMap {
     cell.is_worse = change.is_worse;
   }
 
-  void mark(const HostUnlikePeers& each) {
+  void mark(const trends::UnusualHost& each) {
     Gathered* const found =
         find({false, each.host, SubjectKind::Host}, {each.metric, each.setting});
-    if (found != nullptr) {
-      found->cell.others = each.unusual.others;
-      found->cell.times = each.unusual.times;
+    if (found == nullptr || each.what == trends::kPathsToIt) {
+      return;
     }
+    found->cell.others = each.others;
+    found->cell.times = each.relative ? std::optional(1 + *each.relative) : std::nullopt;
   }
 
   // What most rows have comes first, of these what was measured last.
@@ -171,26 +165,6 @@ class FleetMap {
 };
 
 }  // namespace
-
-std::string title_of(const std::string& metric) {
-  static constexpr std::array<std::string_view, 6> kUnits{"_mbps", "_ms",    "_us",
-                                                          "_s",    "_bytes", "_percent"};
-  const auto* const main = std::ranges::find_if(
-      documents::kMainFigures,
-      [&](const documents::MainFigure& figure) { return metric == figure.key; });
-  if (main != documents::kMainFigures.end()) {
-    return main->name;
-  }
-  std::string title = metric;
-  for (const std::string_view unit : kUnits) {
-    if (title.ends_with(unit)) {
-      title.resize(title.size() - unit.size());
-      break;
-    }
-  }
-  std::ranges::replace(title, '_', ' ');
-  return title;
-}
 
 Fleet fleet_of(const FleetInput& input) {
   Fleet fleet{.since = {.ns = input.since_ns}, .series = input.series.size()};

@@ -9,6 +9,7 @@
 #include "analysis/web/documents.h"
 #include "base/history/store.h"
 #include "base/trends/lately.h"
+#include "base/trends/unusual_hosts.h"
 
 namespace chokepoint::analysis::web {
 
@@ -19,6 +20,7 @@ inline constexpr std::size_t kMaxFleetFindings = 100;
 struct FleetInput {
   std::span<const history::MeasuredSeries> series = {};
   std::span<const trends::HistoryFinding> findings = {};
+  std::span<const trends::UnusualHost> hosts = {};
   std::int64_t since_ns = 0;
   std::int64_t now_ns = 0;
 };
@@ -26,8 +28,5 @@ struct FleetInput {
 // Without the history's name. Hosts first, then what is on no single host: jobs. A path counts for
 // the host that sends.
 Fleet fleet_of(const FleetInput& input);
-
-// Of a metric, for people: "throughput".
-std::string title_of(const std::string& metric);
 
 }  // namespace chokepoint::analysis::web

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/web/fleet.h"
 #include "base/math/units.h"
 #include "base/trends/change_points.h"
+#include "base/trends/finding_text.h"
 #include "base/trends/lately.h"
 
 namespace chokepoint::analysis::web {
@@ -78,7 +78,7 @@ std::vector<TimedChange> changes_of(const history::MeasuredSeries& series) {
 TimedSeries timed_of(const history::MeasuredSeries& series) {
   TimedSeries timed{.subject = history::text_of(series.series.subject),
                     .metric = series.series.metric,
-                    .title = title_of(series.series.metric),
+                    .title = trends::metric_name(series.series.metric),
                     .setting = series.series.setting,
                     .unit = series.series.unit,
                     .better = series.series.better,

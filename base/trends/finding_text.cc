@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 #include "base/documents/main_figures.h"
 #include "base/math/quantity.h"
@@ -41,13 +44,44 @@ std::string settings_text(const HistoryFinding& finding) {
                      more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
+// "some_figure_mbps" is "some figure".
+std::string without_unit(std::string metric) {
+  static constexpr std::array<std::string_view, 6> kUnits{"_mbps", "_ms",    "_us",
+                                                          "_s",    "_bytes", "_percent"};
+  const auto* const unit =
+      std::ranges::find_if(kUnits, [&](std::string_view each) { return metric.ends_with(each); });
+  if (unit != kUnits.end()) {
+    metric.resize(metric.size() - unit->size());
+  }
+  std::ranges::replace(metric, '_', ' ');
+  return metric;
+}
+
 }  // namespace
 
 std::string metric_name(const std::string& metric) {
-  const auto* const found = std::ranges::find_if(
+  // Of rows that are of no test's document.
+  constexpr std::array<std::pair<std::string_view, const char*>, 11> kOthers{
+      {{"step_ms", "time of a step"},
+       {"p99_step_ms", "99th percentile of the steps"},
+       {"lost_ms", "time lost in a step"},
+       {"computing_ms", "computing in a step"},
+       {"alone_mbps", "throughput of a single test"},
+       {"retransmitted_percent", "retransmissions"},
+       {"loss_percent", "loss"},
+       {"path_mtu_bytes", "path MTU"},
+       {"rdma_mbps", "RDMA throughput"},
+       {"checks_critical", "critical checks"},
+       {"checks_warning", "checks with a warning"}}};
+  const auto* const of_test = std::ranges::find_if(
       documents::kMainFigures,
       [&](const documents::MainFigure& figure) { return metric == figure.key; });
-  return found == documents::kMainFigures.end() ? metric : found->name;
+  if (of_test != documents::kMainFigures.end()) {
+    return of_test->name;
+  }
+  const auto* const other =
+      std::ranges::find(kOthers, metric, &std::pair<std::string_view, const char*>::first);
+  return other == kOthers.end() ? without_unit(metric) : other->second;
 }
 
 std::string minute_text(std::int64_t wall_ns) {

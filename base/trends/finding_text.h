@@ -12,7 +12,7 @@ namespace chokepoint::trends {
 // gpu3, none elsewhere; on gpu3 meanwhile: gpu driver 550 → 570; p 0.0004"
 std::string headline_of(const HistoryFinding& finding);
 
-// "throughput"; of an unknown metric its own name.
+// "throughput"; of an unknown metric its key in words.
 std::string metric_name(const std::string& metric);
 
 // "2026-05-03 14:10", UTC.

@@ -21,8 +21,6 @@ namespace {
 
 constexpr std::int64_t kRecentNs = std::int64_t{7} * 24 * 3600 * 1'000'000'000;
 constexpr std::size_t kLatest = 5;  // measurements of a series that say how it is now
-constexpr const char* kFromIt = "paths from it";
-constexpr const char* kToIt = "paths to it";
 
 // What hosts must have in common to be compared: models of processors and GPUs.
 using Hardware = std::string;
@@ -85,8 +83,8 @@ class Comparison {
       return;
     }
     if (subject.kind == history::SubjectKind::Path) {
-      of(subject.host, kFromIt, series.series).push_back(*median);
-      of(subject.to, kToIt, series.series).push_back(*median);
+      of(subject.host, kPathsFromIt, series.series).push_back(*median);
+      of(subject.to, kPathsToIt, series.series).push_back(*median);
       return;
     }
     std::vector<double>& known = of(subject.host, subject.name, series.series);

@@ -14,9 +14,12 @@
 
 namespace chokepoint::trends {
 
+inline constexpr const char* kPathsFromIt = "paths from it";
+inline constexpr const char* kPathsToIt = "paths to it";
+
 struct UnusualHost {
   std::string host = {};
-  std::string what = {};  // "paths from it"; a device or folder; empty: the host itself
+  std::string what = {};  // kPathsFromIt, kPathsToIt; a device or folder; empty: the host itself
   std::string metric = {};
   std::string setting = {};
   std::string unit = {};

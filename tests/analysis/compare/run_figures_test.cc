@@ -4,6 +4,7 @@
 
 #include "analysis/commands/compare.h"
 #include "tests/analysis/compare/made_records.h"
+#include "tests/fakes/page.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -11,7 +12,11 @@ namespace {
 using Names = std::vector<std::string>;
 
 ComparedRun read(const std::string& folder, const std::string& label = "samples_per_step") {
-  return *read_run({.path = folder, .folder = folder}, label, {});
+  std::optional<ComparedRun> run;
+  fakes::page_of([&](const cli::Context& context) {
+    run = *read_run({.path = folder, .folder = folder}, {.samples_label = label}, context);
+  });
+  return *std::move(run);
 }
 
 ComparedRun read(RunMaker& run) {

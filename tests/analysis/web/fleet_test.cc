@@ -4,15 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "analysis/web/over_time.h"
-#include "analysis/web/peers.h"
 #include "base/json/codec.h"
 
 namespace chokepoint::analysis::web {
 namespace {
 
 using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -51,7 +48,12 @@ history::MeasuredSeries path(const std::string& from, const std::string& to,
 
 Fleet shown(const std::vector<history::MeasuredSeries>& series) {
   const auto findings = trends::changed_since(series, {}, kBegin, kNow);
-  return fleet_of({.series = series, .findings = findings, .since_ns = kBegin, .now_ns = kNow});
+  const auto hosts = trends::unusual_hosts(series, {}, kNow);
+  return fleet_of({.series = series,
+                   .findings = findings,
+                   .hosts = hosts,
+                   .since_ns = kBegin,
+                   .now_ns = kNow});
 }
 
 std::vector<history::MeasuredSeries> mesh(double after_of_c) {
@@ -111,17 +113,6 @@ TEST(Fleet, IsBounded) {
   EXPECT_THAT(fleet.columns, SizeIs(kMaxColumns));
   EXPECT_THAT(fleet.subjects, SizeIs(kMaxFleetRows));
   EXPECT_EQ(fleet.left_out, 4U + 100U);
-}
-
-TEST(HostsUnlikePeers, TakesFourOfTheSameTest) {
-  EXPECT_THAT(hosts_unlike_peers(mesh(94'000), kBegin, kNow), IsEmpty());
-  EXPECT_THAT(hosts_unlike_peers(mesh(60'000), kBegin, kNow),
-              ElementsAre(Field(&HostUnlikePeers::host, "c")));
-  // What was measured long ago says nothing of now.
-  EXPECT_THAT(hosts_unlike_peers(mesh(60'000), kNow, kNow), IsEmpty());
-  const std::vector<history::MeasuredSeries> three{path("a", "b"), path("b", "a"),
-                                                   path("c", "a", 6'000)};
-  EXPECT_THAT(hosts_unlike_peers(three, kBegin, kNow), IsEmpty());
 }
 
 history::StateSpan state(int first, int last, const std::string& driver) {

@@ -127,10 +127,27 @@ function letTabIn(table: HTMLElement): void {
   });
 }
 
+interface UsedColumn {
+  readonly column: Column;
+  readonly index: number;
+  readonly grade: number;
+}
+
+// Those with a cell, the worst first.
+function columnsIn(rows: readonly Row[], columns: readonly Column[]): UsedColumn[] {
+  const cells = rows.flatMap((row) => row.at("cells").items);
+  return columns
+    .map((column, index) => {
+      const own = cells.filter((cell) => columnOf(cell) === index);
+      const better = column.at("better").text;
+      return { column, index, grade: Math.max(-1, ...own.map((cell) => gradeOf(cell, better))) };
+    })
+    .filter(({ grade }) => grade >= 0)
+    .sort((one, other) => other.grade - one.grade);
+}
+
 export function mapOf(rows: readonly Row[], columns: readonly Column[], label: string): HTMLElement {
-  const used = columns
-    .map((column, index) => ({ column, index }))
-    .filter(({ index }) => rows.some((row) => row.at("cells").items.some((cell) => columnOf(cell) === index)));
+  const used = columnsIn(rows, columns);
   const lines = rows.map((row) => {
     const cells = new Map(row.at("cells").items.map((cell) => [columnOf(cell), cell]));
     const subject = row.at("subject").text ?? "";

@@ -16,6 +16,16 @@ export type Setting = Ref<WebSubject["settings"][number]>;
 const height = 190;
 const secondsOf = (moment: Ref): number => Date.parse(moment.text ?? "") / 1e3;
 
+// uPlot's form: from how many seconds between ticks on, the label, and what is added to it where a
+// year, a month, a day, an hour, a minute or a second begins.
+const timeLabels: uPlot.Axis.Values = [
+  [31536000, "{YYYY}", null, null, null, null, null, null, 1],
+  [2419200, "{YYYY}-{MM}", null, null, null, null, null, null, 1],
+  [86400, "{MM}-{DD}", "\n{YYYY}", null, null, null, null, null, 1],
+  [60, "{HH}:{mm}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
+  [1, "{HH}:{mm}:{ss}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
+];
+
 interface Level {
   readonly from: number;
   readonly to: number;
@@ -120,6 +130,7 @@ export function seriesChart(series: Series, settings: readonly Setting[]): HTMLE
             font,
             size: 40,
             space: 74,
+            values: timeLabels,
             grid: { stroke: () => colourOf("--grid"), width: 1 },
             ticks: { show: false },
           },
