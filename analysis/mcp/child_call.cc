@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "base/cli/command.h"
@@ -23,8 +26,10 @@ std::vector<std::string> inherited_variables() {
 // As a variable, since a server's URL may have a password.
 std::pair<std::string, std::string> history_for(const std::vector<std::string>& words,
                                                 const std::string& place) {
+  static constexpr std::array<std::string_view, 5> kReaders{"history", "web", "diagnose", "compare",
+                                                            "report"};
   auto variable = history::nothing();
-  if (!words.empty() && (words.front() == "history" || words.front() == "web")) {
+  if (!words.empty() && std::ranges::find(kReaders, words.front()) != kReaders.end()) {
     variable.second = place;
   }
   return variable;

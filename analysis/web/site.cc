@@ -73,6 +73,9 @@ std::optional<std::string> run_below(const std::string& folder,
       return std::nullopt;
     }
     rest.remove_prefix(1);
+    if (rest.empty()) {
+      return std::nullopt;
+    }
   }
   while (!rest.empty()) {
     const std::string_view part = rest.substr(0, rest.find('/'));

@@ -145,7 +145,7 @@ const std::vector<Default>& defaults() {
   static const std::vector<Default> all{
       {"key-file", "serve probe rdma preflight ask", {"insecure-open", "leash", "launch"}},
       {"history",
-       "probe rdma doctor preflight run history web diagnose compare report",
+       "probe rdma doctor preflight run history web mcp diagnose compare report",
        {"no-history"}},
       {"metrics", "run", {}},
       {"port", "serve probe rdma preflight ask", {}},

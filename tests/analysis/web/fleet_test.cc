@@ -49,11 +49,8 @@ history::MeasuredSeries path(const std::string& from, const std::string& to,
 Fleet shown(const std::vector<history::MeasuredSeries>& series) {
   const auto findings = trends::changed_since(series, {}, kBegin, kNow);
   const auto hosts = trends::unusual_hosts(series, {}, kNow);
-  return fleet_of({.series = series,
-                   .findings = findings,
-                   .hosts = hosts,
-                   .since_ns = kBegin,
-                   .now_ns = kNow});
+  return fleet_of(
+      {.series = series, .findings = findings, .hosts = hosts, .since_ns = kBegin, .now_ns = kNow});
 }
 
 std::vector<history::MeasuredSeries> mesh(double after_of_c) {
