@@ -86,6 +86,19 @@ std::vector<Place> places_of(const Subject& subject) {
   return places;
 }
 
+// What was not measured often enough before or since says nothing.
+std::vector<const WatchedFigure*> watched_then(const Moment& moment,
+                                               std::span<const WatchedFigure> all) {
+  std::vector<const WatchedFigure*> watched;
+  for (const WatchedFigure& figure : all) {
+    if (figure.time.after_ns < moment.time.until_ns &&
+        moment.time.after_ns < figure.time.until_ns) {
+      watched.push_back(&figure);
+    }
+  }
+  return watched;
+}
+
 struct Counted {
   Place place;
   std::vector<std::size_t> findings;
@@ -94,19 +107,22 @@ struct Counted {
 };
 
 Counted counted(const Place& place, std::span<const std::size_t> left,
-                std::span<const ChangeFinding> findings, std::span<const Subject> watched) {
+                std::span<const ChangeFinding> findings,
+                std::span<const WatchedFigure* const> watched) {
   Counted result{.place = place, .findings = {}};
   SubjectSet affected;
   SubjectSet all;
+  std::set<std::string_view> metrics;
   for (const std::size_t i : left) {
     if (holds_subject(place, findings[i].subject)) {
       result.findings.push_back(i);
       affected.insert(key_of(findings[i].subject));
+      metrics.insert(findings[i].metric);
     }
   }
-  for (const Subject& subject : watched) {
-    if (holds_subject(place, subject)) {
-      all.insert(key_of(subject));
+  for (const WatchedFigure* figure : watched) {
+    if (holds_subject(place, figure->subject) && metrics.contains(figure->metric)) {
+      all.insert(key_of(figure->subject));
     }
   }
   all.insert(affected.begin(), affected.end());
@@ -131,7 +147,7 @@ bool is_joint(const Counted& counted, std::span<const ChangeFinding> findings) {
 // subjects without a finding and is listed first.
 std::optional<Counted> best_place(std::span<const std::size_t> left,
                                   std::span<const ChangeFinding> findings,
-                                  std::span<const Subject> watched) {
+                                  std::span<const WatchedFigure* const> watched) {
   std::set<Place> places;
   for (const std::size_t i : left) {
     for (const Place& place : places_of(findings[i].subject)) {
@@ -214,9 +230,10 @@ std::string name_of_subject(const Subject& subject) {
 }  // namespace
 
 std::vector<JoinedFindings> join_findings(std::span<const ChangeFinding> findings,
-                                          std::span<const Subject> watched) {
+                                          std::span<const WatchedFigure> all) {
   std::vector<JoinedFindings> result;
   for (const Moment& moment : moments_of_findings(findings)) {
+    const std::vector<const WatchedFigure*> watched = watched_then(moment, all);
     std::vector<std::size_t> left = moment.findings;
     while (!left.empty()) {
       const Counted found =

@@ -24,6 +24,14 @@ struct ChangeFinding {
   double relative = 0;
 };
 
+// A figure of a subject that could have a finding of that time: it was measured often enough before
+// and since.
+struct WatchedFigure {
+  Subject subject;
+  std::string metric;
+  TimeBetween time;
+};
+
 enum class SharedPlace {
   One,         // a single subject
   FromHost,    // paths that begin at a host
@@ -40,15 +48,15 @@ struct JoinedFindings {
   TimeBetween time;                   // what all have in common
   std::vector<std::size_t> findings;  // indexes; several of one subject are several metrics
   std::size_t affected = 0;           // subjects in this place with a finding
-  std::size_t watched = 0;            // subjects in this place
+  std::size_t watched = 0;  // subjects in this place that could have one of the same figures
   std::size_t elsewhere =
       0;  // other subjects of these kinds with a finding of that time and direction
 };
 
-// `watched` are all subjects that could have a finding. Each finding is in one group; groups with
-// the most findings come first.
+// `watched` is all that could have a finding. Each finding is in one group; groups with the most
+// findings come first.
 std::vector<JoinedFindings> join_findings(std::span<const ChangeFinding> findings,
-                                          std::span<const Subject> watched);
+                                          std::span<const WatchedFigure> watched);
 
 // "6 of 6 paths from gpu3, none elsewhere"; of a single subject its name.
 std::string sentence_of(const JoinedFindings& joined, std::span<const ChangeFinding> findings);

@@ -144,14 +144,20 @@ std::vector<ChangeFinding> findings_of(std::span<const SeriesChange> changes) {
   return findings;
 }
 
-std::vector<history::Subject> subjects_of(std::span<const history::MeasuredSeries> all) {
-  std::vector<history::Subject> subjects;
+// A change is found between so many points on either side.
+std::vector<WatchedFigure> watched_in(std::span<const history::MeasuredSeries> all) {
+  constexpr std::size_t kMinPoints = ChangeRules().min_points;
+  std::vector<WatchedFigure> watched;
   for (const history::MeasuredSeries& series : all) {
-    subjects.push_back(series.series.subject);
+    const std::size_t count = series.points.size();
+    if (count >= 2 * kMinPoints) {
+      watched.push_back({.subject = series.series.subject,
+                         .metric = series.series.metric,
+                         .time = {.after_ns = series.points[kMinPoints - 1].wall_ns,
+                                  .until_ns = series.points[count - kMinPoints].wall_ns}});
+    }
   }
-  std::ranges::sort(subjects);
-  subjects.erase(std::ranges::unique(subjects).begin(), subjects.end());
-  return subjects;
+  return watched;
 }
 
 // By host and setting, each value with when it was first and last seen.
@@ -219,7 +225,7 @@ std::vector<HistoryFinding> changed_since(std::span<const history::MeasuredSerie
   const std::vector<ChangeFinding> findings = findings_of(changes);
   const std::vector<SettingChange> settings = setting_changes(states);
   std::vector<HistoryFinding> found;
-  for (const JoinedFindings& joined : join_findings(findings, subjects_of(all))) {
+  for (const JoinedFindings& joined : join_findings(findings, watched_in(all))) {
     HistoryFinding finding{.sentence = sentence_of(joined, findings),
                            .time = joined.time,
                            .is_worse = joined.is_worse};

@@ -55,14 +55,14 @@ std::vector<ChangeFinding> findings_of(std::span<const Standing> unusual) {
   return findings;
 }
 
-std::vector<history::Subject> subjects_of(std::span<const Standing> standings) {
-  std::vector<history::Subject> subjects;
+std::vector<WatchedFigure> watched_in(std::span<const Standing> standings) {
+  std::vector<WatchedFigure> watched;
   for (const Standing& standing : standings) {
-    subjects.push_back(standing.series.subject);
+    watched.push_back({.subject = standing.series.subject,
+                       .metric = standing.series.metric,
+                       .time = {.after_ns = 0, .until_ns = 1}});
   }
-  std::ranges::sort(subjects);
-  subjects.erase(std::ranges::unique(subjects).begin(), subjects.end());
-  return subjects;
+  return watched;
 }
 
 std::string sentence_of_place(const UnusualPlace& place, const std::string& joined,
@@ -97,7 +97,7 @@ std::vector<UnusualPlace> unusual_places(std::span<const Standing> standings,
   std::ranges::copy_if(standings, std::back_inserter(unusual), &Standing::is_unusual);
   const std::vector<ChangeFinding> findings = findings_of(unusual);
   std::vector<UnusualPlace> places;
-  for (const JoinedFindings& joined : join_findings(findings, subjects_of(standings))) {
+  for (const JoinedFindings& joined : join_findings(findings, watched_in(standings))) {
     UnusualPlace place{.is_worse = joined.is_worse};
     for (const std::size_t at : joined.findings) {
       place.standings.push_back(unusual[at]);
