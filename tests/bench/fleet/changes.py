@@ -21,6 +21,7 @@ class Kind:
     topology: dict = dataclasses.field(default_factory=lambda: playing.NEAR)
     is_harmless: bool = False
     has_second: bool = False  # each host has a second interface
+    seconds: int = 12         # of a preflight: with 12 a sample of the pairs, with 30 all of them
     spins: bool = False       # the job computes; else it sleeps, which others on the machine do not disturb
 
 
@@ -93,12 +94,12 @@ KINDS = {
     "wire": Kind(wire),
     "shaper": Kind(shaper(False)),
     "shapers": Kind(shaper(True)),
-    "mtu": Kind(mtu(False)),
+    "mtu": Kind(mtu(False), seconds=30),
     "mtus": Kind(mtu(True)),
     "disk": Kind(disk),
     "processor": Kind(processor, spins=True),
     "interface": Kind(interface, has_second=True),
-    "receive-buffers": Kind(sysctl("net.ipv4.tcp_rmem", SMALL, True), playing.FAR),
+    "receive-buffers": Kind(sysctl("net.ipv4.tcp_rmem", SMALL, True), playing.FAR, seconds=30),
     "nothing": Kind(nothing, is_harmless=True),
     "harmless": Kind(harmless(False), is_harmless=True),
     "harmless-everywhere": Kind(harmless(True), is_harmless=True),

@@ -113,7 +113,7 @@ class Fleet:
         self.measured.append(Timed(part.__name__, began, time.time()))
 
     def preflight(self):
-        words = preflights.words(self.cluster, "--quick", "--seed", "1", "--time", "12",
+        words = preflights.words(self.cluster, "--quick", "--seed", "1", "--time", self.kind.seconds,
                                  "--history", self.history)
         process = self.cluster.head.start(words)
         if process.wait(RUN_SECONDS) not in (0, 3):
@@ -121,7 +121,7 @@ class Fleet:
 
     def storage(self):
         self.finish([self.start(name, [self.slow[name]],
-                                ["chokepoint", "probe", "storage", "--bytes", "4M", "--time", "0.3",
+                                ["chokepoint", "probe", "storage", "--bytes", "4M", "--time", "0.6",
                                  "--quiet", "--history", self.history, self.disks[name]])
                      for name in self.names])
 
