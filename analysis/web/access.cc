@@ -73,13 +73,14 @@ std::optional<net::Page> Access::intercept(const net::PageRequest& request) cons
   return rules_.token.empty() || has_cookie(request) ? std::nullopt : ask_for_token(request);
 }
 
-// An address is no name that somebody else can make lead here.
+// An address is no name that somebody else can make lead here. This host's name in some domain may
+// be one, so it is enough only where a token is asked for, too.
 bool Access::is_own_name(std::string_view host) const {
   const std::string_view own = rules_.host_name;
+  const bool is_in_a_domain = host.size() > own.size() && host[own.size()] == '.' && !own.empty() &&
+                              is_same_name(host.substr(0, own.size()), own);
   return net::Address::parse(host).has_value() || is_same_name(host, "localhost") ||
-         is_same_name(host, own) ||
-         (host.size() > own.size() && host[own.size()] == '.' && !own.empty() &&
-          is_same_name(host.substr(0, own.size()), own));
+         is_same_name(host, own) || (is_in_a_domain && !rules_.token.empty());
 }
 
 bool Access::is_right(std::string_view text, std::string_view right) const {

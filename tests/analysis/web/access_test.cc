@@ -44,13 +44,20 @@ TEST(Access, OnlyReadsAreServed) {
   EXPECT_EQ(status(open_to_all(), {.path = "http://127.0.0.1/"}), "400");
 }
 
+// Anybody can own a domain with this host's name in it; the token is what he lacks.
+TEST(Access, ThisHostInADomainNeedsAToken) {
+  const Access access({.token = "0123456789abcdef", .host_name = "gpu1", .port = 9480});
+  EXPECT_EQ(status(access, {.host = "gpu1.example.org:9480"}), "401");
+  EXPECT_EQ(status(access, {.host = "gpu2.example.org:9480"}), "421");
+}
+
 TEST(Access, AForeignHostIsRefused) {
-  for (const char* host : {"localhost", "LOCALHOST:80", "127.0.0.1", "[::1]:9480", "gpu1",
-                           "GPU1:9480", "gpu1.example.org:9480", "192.0.2.7"}) {
+  for (const char* host :
+       {"localhost", "LOCALHOST:80", "127.0.0.1", "[::1]:9480", "gpu1", "GPU1:9480", "192.0.2.7"}) {
     EXPECT_EQ(status(open_to_all(), {.host = host}), "") << host;
   }
-  for (const char* host : {"evil.example", "localhost.evil.example", "gpu12", "gpu1evil.example",
-                           "127.0.0.1.evil.example:9480"}) {
+  for (const char* host : {"evil.example", "localhost.evil.example", "gpu1.evil.example", "gpu12",
+                           "gpu1evil.example", "127.0.0.1.evil.example:9480"}) {
     EXPECT_EQ(status(open_to_all(), {.host = host}), "421") << host;
   }
   for (const char* host : {"", "localhost:port", "a b", "gpu1/x", "user@gpu1"}) {
