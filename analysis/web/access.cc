@@ -1,7 +1,6 @@
 #include "analysis/web/access.h"
 
 #include <fmt/format.h>
-#include <strings.h>
 
 #include <algorithm>
 
@@ -12,10 +11,6 @@ namespace chokepoint::analysis::web {
 namespace {
 
 constexpr std::string_view kToken = "token";
-
-bool is_same_name(std::string_view one, std::string_view other) {
-  return one.size() == other.size() && strncasecmp(one.data(), other.data(), one.size()) == 0;
-}
 
 // "localhost:8080" and "[::1]:8080" without the port: a tunnel has one of its own.
 std::optional<std::string> name_in(std::string_view host) {
@@ -78,9 +73,9 @@ std::optional<net::Page> Access::intercept(const net::PageRequest& request) cons
 bool Access::is_own_name(std::string_view host) const {
   const std::string_view own = rules_.host_name;
   const bool is_in_a_domain = host.size() > own.size() && host[own.size()] == '.' && !own.empty() &&
-                              is_same_name(host.substr(0, own.size()), own);
-  return net::Address::parse(host).has_value() || is_same_name(host, "localhost") ||
-         is_same_name(host, own) || (is_in_a_domain && !rules_.token.empty());
+                              net::is_same_name(host.substr(0, own.size()), own);
+  return net::Address::parse(host).has_value() || net::is_same_name(host, "localhost") ||
+         net::is_same_name(host, own) || (is_in_a_domain && !rules_.token.empty());
 }
 
 bool Access::is_right(std::string_view text, std::string_view right) const {

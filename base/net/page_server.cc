@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
@@ -283,6 +282,13 @@ class Serving {
 
 }  // namespace
 
+bool is_same_name(std::string_view one, std::string_view other) {
+  const auto lower = [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  };
+  return std::ranges::equal(one, other, {}, lower, lower);
+}
+
 std::optional<std::string_view> PageRequest::header(std::string_view name) const {
   constexpr std::string_view kSpace = " \t";
   std::optional<std::string_view> found;
@@ -291,7 +297,7 @@ std::optional<std::string_view> PageRequest::header(std::string_view name) const
     const std::string_view line = lines.substr(at, end - at);
     at = end + kEndOfLine.size();
     if (line.size() <= name.size() || line[name.size()] != ':' ||
-        strncasecmp(line.data(), name.data(), name.size()) != 0) {
+        !is_same_name(line.substr(0, name.size()), name)) {
       continue;
     }
     if (found) {

@@ -33,6 +33,9 @@ struct Page {
   std::string headers = {};  // further ones, each with its line end
 };
 
+// Names of headers and of hosts, in which upper and lower case are one.
+bool is_same_name(std::string_view one, std::string_view other);
+
 // As it came: nothing in it is decoded, or trusted. Valid while it is being responded to.
 struct PageRequest {
   std::string_view method = {};
