@@ -18,11 +18,6 @@ namespace {
 
 using documents::Better;
 
-bool is_worse(const history::Series& series, const LevelChange& change) {
-  const double more = change.after.median - change.before.median;
-  return series.better == Better::Neither || (more > 0) == (series.better == Better::Less);
-}
-
 std::vector<SeriesChange> changes_in(const history::MeasuredSeries& series, std::int64_t since_ns,
                                      std::int64_t now_ns) {
   std::vector<SeriesChange> found;
@@ -32,11 +27,12 @@ std::vector<SeriesChange> changes_in(const history::MeasuredSeries& series, std:
   }
   for (const LevelChange& change : changes->changes) {
     if (change.first_bad_ns >= since_ns) {
-      found.push_back({.series = series.series,
-                       .change = change,
-                       .source_before = series.points[change.last_good].source,
-                       .source_after = series.points[change.first_bad].source,
-                       .is_worse = is_worse(series.series, change)});
+      found.push_back(
+          {.series = series.series,
+           .change = change,
+           .source_before = series.points[change.last_good].source,
+           .source_after = series.points[change.first_bad].source,
+           .is_worse = is_worse(series.series, change.after.median, change.before.median)});
     }
   }
   return found;
@@ -182,6 +178,10 @@ SeenSettings seen_in(std::span<const history::StateSpan> states) {
 }
 
 }  // namespace
+
+bool is_worse(const history::Series& series, double now, double before) {
+  return series.better == Better::Neither || (now > before) == (series.better == Better::Less);
+}
 
 std::vector<HistoryPoint> points_of(const history::MeasuredSeries& series, std::int64_t until_ns) {
   std::vector<HistoryPoint> points;

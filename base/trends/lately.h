@@ -42,6 +42,9 @@ std::vector<HistoryFinding> changed_since(std::span<const history::MeasuredSerie
                                           std::span<const history::StateSpan> states,
                                           std::int64_t since_ns, std::int64_t now_ns);
 
+// Of two values that differ. True also where neither more nor less is better.
+bool is_worse(const history::Series& series, double now, double before);
+
 // A series for change_points.h: its measurements up to that moment.
 std::vector<HistoryPoint> points_of(const history::MeasuredSeries& series, std::int64_t until_ns);
 

@@ -55,11 +55,6 @@ double p_of_next(std::vector<double> values, double value) {
   return 2 * boost::math::cdf(boost::math::complement(distribution, away));
 }
 
-bool is_worse_than(const history::Series& series, double value, double usual) {
-  return series.better == documents::Better::Neither ||
-         (value > usual) == (series.better == documents::Better::Less);
-}
-
 void compare_with(double usual, const StandingRules& rules, Standing& standing) {
   standing.usual = usual;
   if (usual != 0) {
@@ -67,7 +62,7 @@ void compare_with(double usual, const StandingRules& rules, Standing& standing) 
   }
   standing.is_unusual =
       standing.p <= rules.max_p && std::abs(standing.relative.value_or(1)) >= rules.min_relative;
-  standing.is_worse = standing.is_unusual && is_worse_than(standing.series, standing.value, usual);
+  standing.is_worse = standing.is_unusual && is_worse(standing.series, standing.value, usual);
 }
 
 // Measurements before the one at hand.

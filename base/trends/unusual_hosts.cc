@@ -14,6 +14,7 @@
 #include "base/math/statistics.h"
 #include "base/math/units.h"
 #include "base/trends/finding_text.h"
+#include "base/trends/lately.h"
 #include "base/trends/peers.h"
 
 namespace chokepoint::trends {
@@ -47,13 +48,9 @@ std::map<std::string, Hardware> hardware_of(std::span<const history::StateSpan> 
 // Series of several hosts that measure one thing.
 using Kind = std::tuple<std::string, std::string, std::string, std::string>;
 
-struct OfHost {
-  std::vector<double> values = {};
-};
-
 struct Compared {
   const history::Series* series = nullptr;
-  std::map<std::string, OfHost> hosts = {};
+  std::map<std::string, std::vector<double>> hosts = {};
 };
 
 std::vector<double> latest(const history::MeasuredSeries& series, std::int64_t now_ns) {
@@ -106,7 +103,7 @@ class Comparison {
     Compared& compared = compared_[{known == hardware_.end() ? "" : known->second, what,
                                     series.metric, series.setting}];
     compared.series = &series;
-    return compared.hosts[host].values;
+    return compared.hosts[host];
   }
 
   static PeerValue peer_value(const std::vector<double>& values) {
@@ -121,13 +118,11 @@ class Comparison {
     std::vector<PeerValue> values;
     for (const auto& [host, of_host] : compared.hosts) {
       names.push_back(host);
-      values.push_back(peer_value(of_host.values));
+      values.push_back(peer_value(of_host));
     }
     const history::Series& series = *compared.series;
     for (const UnusualPeer& each : unusual_peers(values)) {
       const double value = values[each.peer].value;
-      const bool is_worse = series.better == documents::Better::Neither ||
-                            (value > each.others) == (series.better == documents::Better::Less);
       found.push_back({.host = names[each.peer],
                        .what = what,
                        .metric = series.metric,
@@ -138,7 +133,7 @@ class Comparison {
                        .peers = names.size() - 1,
                        .relative = each.times ? std::optional(*each.times - 1) : std::nullopt,
                        .p = each.p,
-                       .is_worse = is_worse});
+                       .is_worse = is_worse(series, value, each.others)});
     }
   }
 

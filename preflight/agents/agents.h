@@ -4,8 +4,8 @@
 //
 //   coordinator                                        agent: the `preflight` service of serve
 //     Request {kind preflight, parameters {…}} ─────────►
-//     ◄──────────────────────────────────── Ready {facts, settings}  or Failed: another preflight
-//     is on here Begin {task, kind, …} ────────────────────────────►     one at a time
+//     ◄──────────────────────── Ready {facts, settings}       or Failed: another preflight is on
+//     Begin {task, kind, …} ────────────────────────────►     one at a time
 //     ◄─────────────────────── Report {task, document}        or Report {task, error {…}}
 //     Note {task} ──────────────────────────────────────►     give this task up; a Report says that
 //                                                             it has, where it had not answered
