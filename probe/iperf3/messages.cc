@@ -19,9 +19,9 @@ struct Fields<probe::iperf3::Parameters> {
   static constexpr double kMaxAmount = 0x1p60;
   static constexpr double kMaxBitsPerS = 1e13;
   static constexpr FieldList kList{
-      field("udp", &P::udp, "over UDP").or_default(),
+      field("udp", &P::udp, "whether the test runs over UDP").or_default(),
       computed<P>(
-          "tcp", [](const P& p) { return !p.udp; }, "over TCP"),
+          "tcp", [](const P& p) { return !p.udp; }, "whether the test runs over TCP"),
       computed<P>(
           "reverse", [](const P& p) { return p.direction == control::Direction::Receive; },
           "the server sends"),
@@ -31,7 +31,7 @@ struct Fields<probe::iperf3::Parameters> {
       field("omit", &P::omit_s, "seconds at the start that do not count")
           .between(0, 600)
           .or_default(),
-      field("time", &P::time_s, "seconds; 0 if an amount ends the test")
+      field("time", &P::time_s, "seconds that the test runs; 0 if an amount ends it")
           .between(0, 86400)
           .or_default(),
       field("num", &P::bytes, "bytes that end the test; 0 for none")
@@ -49,7 +49,8 @@ struct Fields<probe::iperf3::Parameters> {
       field("bandwidth", &P::rate_bits_per_s, "of one stream; 0 for as fast as it goes")
           .at_most(kMaxBitsPerS)
           .or_default(),
-      field("fqrate", &P::socket_pacing_bits_per_s, "what the kernel paces a socket to, bit/s")
+      field("fqrate", &P::socket_pacing_bits_per_s,
+            "rate to which the kernel paces a socket, bit/s")
           .at_most(kMaxBitsPerS),
       field("MSS", &P::mss, "TCP's maximum segment size in bytes").between(0, 32767),
       field("window", &P::window_bytes, "socket buffers in bytes").between(0, 512 << 20),
@@ -57,12 +58,16 @@ struct Fields<probe::iperf3::Parameters> {
       field("congestion", &P::congestion, "TCP's congestion control")
           .up_to_bytes(15)
           .null_if_empty(),
-      field("nodelay", &P::no_delay, "without Nagle's algorithm").or_default(),
-      field("udp_counters_64bit", &P::wide_counters, "64-bit sequence numbers in datagrams")
+      field("nodelay", &P::no_delay, "whether Nagle's algorithm is off").or_default(),
+      field("udp_counters_64bit", &P::wide_counters,
+            "whether datagrams have sequence numbers of 64 bits")
           .or_default(),
       computed<P>(
-          "pacing_timer", [](const P&) { return 1000; }, "microseconds; the default"),
-      field("client_version", &P::client_version, "of iperf3").up_to_bytes(64).or_default()};
+          "pacing_timer", [](const P&) { return 1000; },
+          "iperf3's pacing interval in microseconds"),
+      field("client_version", &P::client_version, "version of iperf3")
+          .up_to_bytes(64)
+          .or_default()};
 };
 
 template <>
@@ -71,25 +76,26 @@ struct Fields<probe::iperf3::StreamResult> {
   static constexpr double kMaxCount = 0x1p60;
   static constexpr double kMaxSeconds = 1e6;
   static constexpr FieldList kList{
-      field("id", &S::id, "see stream_id()").between(1, 1 << 20),
-      field("bytes", &S::bytes, "sent or received").at_most(kMaxCount),
-      field("retransmits", &S::retransmits, "segments; -1 where not counted")
+      field("id", &S::id, "number of the stream, as stream_id() gives it").between(1, 1 << 20),
+      field("bytes", &S::bytes, "bytes sent or received").at_most(kMaxCount),
+      field("retransmits", &S::retransmits, "segments sent again; -1 where not counted")
           .between(-1, kMaxCount),
-      field("jitter", &S::jitter_s, "seconds, as RFC 1889 smooths it").between(0, kMaxSeconds),
-      field("errors", &S::lost, "datagrams; a duplicate makes it smaller")
+      field("jitter", &S::jitter_s, "jitter in seconds, smoothed as RFC 1889 says")
+          .between(0, kMaxSeconds),
+      field("errors", &S::lost, "datagrams lost; a duplicate makes it smaller")
           .between(-kMaxCount, kMaxCount),
       field("packets", &S::packets, "datagrams sent, or the highest sequence number received")
           .between(0, kMaxCount),
-      field("omitted_errors", &S::omitted_lost, "of the errors, those of the omitted start")
+      field("omitted_errors", &S::omitted_lost, "datagrams lost in the omitted start")
           .between(-kMaxCount, kMaxCount)
           .or_default(),
-      field("omitted_packets", &S::omitted_packets, "of the packets, those of the omitted start")
+      field("omitted_packets", &S::omitted_packets, "datagrams of the omitted start")
           .between(0, kMaxCount)
           .or_default(),
-      field("start_time", &S::start_s, "seconds since the test began")
+      field("start_time", &S::start_s, "begin of the interval, seconds since the test began")
           .between(0, kMaxSeconds)
           .or_default(),
-      field("end_time", &S::end_s, "seconds since the test began")
+      field("end_time", &S::end_s, "end of the interval, seconds since the test began")
           .between(0, kMaxSeconds)
           .or_default()};
 };
@@ -98,9 +104,10 @@ template <>
 struct Fields<probe::iperf3::EndResults> {
   using E = probe::iperf3::EndResults;
   static constexpr FieldList kList{
-      field("cpu_util_total", &E::cpu_percent, "percent of one CPU")
+      field("cpu_util_total", &E::cpu_percent, "processor time of the test, percent of one CPU")
           .between(0, documents::kMaxPercent),
-      field("cpu_util_user", &E::cpu_user_percent, "percent of one CPU")
+      field("cpu_util_user", &E::cpu_user_percent,
+            "processor time outside the kernel, percent of one CPU")
           .between(0, documents::kMaxPercent),
       field("cpu_util_system", &E::cpu_system_percent, "percent of one CPU")
           .between(0, documents::kMaxPercent),

@@ -19,26 +19,28 @@ template <>
 struct Fields<probe::path::Hop> {
   using H = probe::path::Hop;
   static constexpr FieldList kList{
-      field("ttl", &H::ttl).between(1, 64),
-      field("addresses", &H::addresses, "the most frequent first").up_to_items(16),
-      field("rtt_ms", &H::rtt_ms).up_to_items(40),
-      field("sent", &H::sent).between(0, 1000),
-      field("answered", &H::answered).between(0, 1000),
-      field("unreachable", &H::unreachable, "as traceroute marks it")};
+      field("ttl", &H::ttl, "time to live of the probes").between(1, 64),
+      field("addresses", &H::addresses, "who answered, the most frequent address first")
+          .up_to_items(16),
+      field("rtt_ms", &H::rtt_ms, "round-trip time of each answer").up_to_items(40),
+      field("sent", &H::sent, "probes sent with this time to live").between(0, 1000),
+      field("answered", &H::answered, "probes that were answered").between(0, 1000),
+      field("unreachable", &H::unreachable,
+            "reason of an answer \"unreachable\", as traceroute marks it")};
 };
 
 template <>
 struct Fields<probe::path::Trace> {
   using T = probe::path::Trace;
   static constexpr FieldList kList{
-      field("protocol", &T::protocol),
-      within(&T::source, field("source", &net::Endpoint::address)),
-      within(&T::target, field("target", &net::Endpoint::address)),
-      within(&T::target, field("port", &net::Endpoint::port)),
-      field("reached", &T::reached),
-      field("complete", &T::complete, "false: time ran out before every probe was sent"),
-      field("probed_to", &T::probed_to, "the highest TTL that was tried").between(0, 64),
-      field("hops", &T::hops, "from TTL 1, without gaps").up_to_items(64)};
+      field("protocol", &T::protocol, "of the probes"),
+      within(&T::source, field("source", &net::Endpoint::address, "address that sent the probes")),
+      within(&T::target, field("target", &net::Endpoint::address, "address that was traced")),
+      within(&T::target, field("port", &net::Endpoint::port, "destination port of the probes")),
+      field("reached", &T::reached, "whether the target answered"),
+      field("complete", &T::complete, "whether every probe was sent before time ran out"),
+      field("probed_to", &T::probed_to, "highest time to live that was tried").between(0, 64),
+      field("hops", &T::hops, "one for each time to live from 1 on, without gaps").up_to_items(64)};
   static const char* wrong(const T& trace) {
     int ttl = 0;
     const bool gapless =
@@ -51,49 +53,59 @@ template <>
 struct Fields<probe::path::MtuFinding> {
   using M = probe::path::MtuFinding;
   static constexpr FieldList kList{
-      field("path_mtu_bytes", &M::path_mtu_bytes).between(0, 65536),
-      field("interface_mtu_bytes", &M::interface_mtu_bytes).between(0, 65536),
-      field("limited_by", &M::limited_by, "the router that answered \"too big\" last"),
-      field("announced_bytes", &M::announced_bytes, "in its answer").between(0, 65536),
-      field("black_hole_from_bytes", &M::black_hole_from_bytes).between(0, 65536),
-      field("confirmed", &M::confirmed, "at least a small packet"),
-      field("complete", &M::complete, "false: time ran out first"),
-      field("tries", &M::tries).between(0, 1000)};
+      field("path_mtu_bytes", &M::path_mtu_bytes, "largest packet that arrived").between(0, 65536),
+      field("interface_mtu_bytes", &M::interface_mtu_bytes,
+            "largest packet that this host's interface sends")
+          .between(0, 65536),
+      field("limited_by", &M::limited_by, "address of the router that answered \"too big\" last"),
+      field("announced_bytes", &M::announced_bytes, "packet size that its answer allows")
+          .between(0, 65536),
+      field("black_hole_from_bytes", &M::black_hole_from_bytes,
+            "smallest packet that vanished without an answer")
+          .between(0, 65536),
+      field("confirmed", &M::confirmed, "whether at least a small packet arrived"),
+      field("complete", &M::complete, "whether the search ended before time ran out"),
+      field("tries", &M::tries, "packets sent for the search").between(0, 1000)};
 };
 
 template <>
 struct Fields<probe::path::BlackHole> {
   using B = probe::path::BlackHole;
   static constexpr FieldList kList{
-      field("packet_bytes", &B::packet_bytes).between(0, 65536),
-      field("last_before", &B::last_before, "null: right behind this host"),
-      field("first_behind", &B::first_behind)};
+      field("packet_bytes", &B::packet_bytes, "size of the packets that vanish").between(0, 65536),
+      field("last_before", &B::last_before,
+            "last hop that they reach; null: right behind this host"),
+      field("first_behind", &B::first_behind, "first hop that they do not reach")};
 };
 
 template <>
 struct Fields<probe::path::Survey> {
   using S = probe::path::Survey;
-  static constexpr FieldList kList{field("trace", &S::trace), field("mtu", &S::mtu),
-                                   field("black_hole", &S::black_hole)};
+  static constexpr FieldList kList{
+      field("trace", &S::trace, "the hops"), field("mtu", &S::mtu, "search for the largest packet"),
+      field("black_hole", &S::black_hole, "where large packets vanish")};
 };
 
 template <>
 struct Fields<probe::path::Parameters> {
   using P = probe::path::Parameters;
   static constexpr FieldList kList{
-      field("protocol", &P::protocol),
-      field("port", &P::port, "to which the server tries to connect, with tcp").at_least(1),
-      field("max_hops", &P::max_hops).between(1, 64),
-      field("probes", &P::probes).between(1, 10),
-      field("time_s", &P::time).between(0.1, 600).in_seconds(),
-      field("search_mtu", &P::search_mtu)};
+      field("protocol", &P::protocol, "of the probes"),
+      field("port", &P::port, "the client's port, to which the server connects, with tcp")
+          .at_least(1),
+      field("max_hops", &P::max_hops, "largest time to live that is tried").between(1, 64),
+      field("probes", &P::probes, "sent with each time to live").between(1, 10),
+      field("time_s", &P::time, "after which the probe ends").between(0.1, 600).in_seconds(),
+      field("search_mtu", &P::search_mtu, "whether the largest packet is searched")};
 };
 
 template <>
 struct Fields<probe::path::GreetingTarget> {
   using I = probe::path::GreetingTarget;
-  static constexpr FieldList kList{field("udp_port", &I::udp_port).at_least(1),
-                                   field("token", &I::token).up_to_bytes(64)};
+  static constexpr FieldList kList{
+      field("udp_port", &I::udp_port, "the server's, for the search of the largest packet")
+          .at_least(1),
+      field("token", &I::token, "that the search's packets carry").up_to_bytes(64)};
 };
 
 }  // namespace chokepoint

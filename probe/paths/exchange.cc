@@ -22,13 +22,14 @@ template <>
 struct Fields<probe::paths::Parameters> {
   using P = probe::paths::Parameters;
   static constexpr FieldList kList{
-      field("flows", &P::flows).between(probe::paths::kMinFlows, probe::paths::kMaxFlows),
-      field("packets", &P::packets, "of each flow")
+      field("flows", &P::flows, "number of flows, each with its own source port")
+          .between(probe::paths::kMinFlows, probe::paths::kMaxFlows),
+      field("packets", &P::packets, "packets that each flow sends")
           .between(probe::paths::kMinPackets, probe::paths::kMaxPackets),
       field("time_ns", &P::time, "after which the server gives up").between(1, 86'400e9),
-      field("bits_per_s", &P::bits_per_s, "of all flows together").between(0, 1e12),
-      field("port", &P::port, "of the server's socket; 0: any"),
-      field("tcp", &P::tcp, "a connection a flow, one after the other")};
+      field("bits_per_s", &P::bits_per_s, "rate of all flows together").between(0, 1e12),
+      field("port", &P::port, "port of the server's socket; 0: any"),
+      field("tcp", &P::tcp, "whether each flow is a connection, one after the other")};
   static const char* wrong(const P& parameters) {
     if (!parameters.tcp && parameters.bits_per_s < 1) {
       return "a rate";
@@ -45,21 +46,22 @@ struct Fields<probe::paths::Parameters> {
 template <>
 struct Fields<probe::paths::ServerReady> {
   using R = probe::paths::ServerReady;
-  static constexpr FieldList kList{field("test", &R::test).at_most(kMaxCount),
-                                   field("udp_port", &R::udp_port).at_least(1)};
+  static constexpr FieldList kList{
+      field("test", &R::test, "number that the packets carry").at_most(kMaxCount),
+      field("udp_port", &R::udp_port, "where the server receives").at_least(1)};
 };
 
 template <>
 struct Fields<probe::paths::ServerCounts> {
   using C = probe::paths::ServerCounts;
   static constexpr FieldList kList{
-      field("received", &C::received, "of each flow, each packet once")
+      field("received", &C::received, "packets that arrived of each flow, each counted once")
           .at_most(probe::paths::kMaxPackets)
           .up_to_items(probe::paths::kMaxFlows),
-      field("answered", &C::answered, "of each flow")
+      field("answered", &C::answered, "packets of each flow that the server answered")
           .at_most(probe::paths::kMaxPackets)
           .up_to_items(probe::paths::kMaxFlows),
-      field("dropped", &C::dropped, "by the server's socket").at_most(kMaxCount)};
+      field("dropped", &C::dropped, "packets that the server's socket dropped").at_most(kMaxCount)};
 };
 
 }  // namespace chokepoint

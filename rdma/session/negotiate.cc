@@ -15,18 +15,19 @@ struct Fields<rdma::perf::Plan> {
       field("operation", &P::operation, "what each request does"),
       field("metric", &P::metric, "bandwidth or latency"),
       field("transport", &P::transport, "how queue pairs are connected"),
-      field("message_bytes", &P::message_bytes, "of each message"),
-      field("queue_pairs", &P::queue_pairs, "connections"),
+      field("message_bytes", &P::message_bytes, "bytes of each message"),
+      field("queue_pairs", &P::queue_pairs, "number of connections"),
       field("depth", &P::depth, "requests under way on a queue pair"),
       field("moderation", &P::moderation, "requests per signaled completion"),
       field("post_list", &P::post_list, "requests of one post"),
       field("receive_depth", &P::receive_depth, "receives posted on a queue pair"),
-      field("both_ways", &P::both_ways, "both directions at once"),
-      field("events", &P::events, "sleep for completions instead of polling"),
-      field("check", &P::check, "compare what arrives with what was sent"),
-      field("iterations", &P::iterations, "of each queue pair; null: the time ends the round"),
-      field("time_ns", &P::time, "of the round; null: the iterations end it"),
-      field("warm_up", &P::warm_up, "iterations that are not measured")};
+      field("both_ways", &P::both_ways, "whether both directions run at once"),
+      field("events", &P::events, "whether threads sleep until a completion, instead of polling"),
+      field("check", &P::check, "whether what arrives is compared with what was sent"),
+      field("iterations", &P::iterations,
+            "requests of each queue pair; null: the time ends the round"),
+      field("time_ns", &P::time, "length of the round; null: the iterations end it"),
+      field("warm_up", &P::warm_up, "first iterations, which are not measured")};
 };
 
 }  // namespace chokepoint

@@ -54,11 +54,13 @@ template <>
 struct Fields<rdma::session::PortRequest> {
   using W = rdma::session::PortRequest;
   static constexpr FieldList kList{
-      field("device", &W::device, "empty: chosen").up_to_bytes(rdma::session::kMaxNameLength),
-      field("port", &W::port, "of the device; null: chosen").between(1, 255),
-      field("gid_index", &W::gid_index, "of the port; null: chosen").between(0, 65535),
-      field("family", &W::family, "of the GID; empty: either"),
-      field("gid_type", &W::type, "of the GID; empty: any")};
+      field("device", &W::device, "name of the device; empty: chosen")
+          .up_to_bytes(rdma::session::kMaxNameLength),
+      field("port", &W::port, "port of the device; null: chosen").between(1, 255),
+      field("gid_index", &W::gid_index, "index in the port's GID table; null: chosen")
+          .between(0, 65535),
+      field("family", &W::family, "IPv4 or IPv6, of the GID; empty: either"),
+      field("gid_type", &W::type, "type of the GID; empty: any")};
 };
 
 template <>
@@ -73,7 +75,7 @@ struct Fields<rdma::session::Parameters> {
       field("sizes", &P::sizes, "bytes of a message; one round each")
           .between(rdma::session::kSmallestMessage, rdma::session::kLargestMessage)
           .up_to_items(64),
-      field("queue_pairs", &P::queue_pairs, "connections")
+      field("queue_pairs", &P::queue_pairs, "number of connections")
           .between(1, rdma::session::kMaxQueuePairs),
       field("depth", &P::depth, "requests under way on a queue pair; null: chosen")
           .between(1, kMaxDepth),
@@ -84,27 +86,31 @@ struct Fields<rdma::session::Parameters> {
       field("post_list", &P::post_list, "requests of one post").between(1, kMaxDepth),
       field("inline_bytes", &P::inline_bytes, "largest message sent inline; null: chosen")
           .between(0, 4096),
-      field("mtu_bytes", &P::mtu_bytes, "of a packet; null: the lower of both ports")
+      field("mtu_bytes", &P::mtu_bytes, "largest packet; null: the lower of both ports")
           .between(256, 4096),
-      field("both_ways", &P::both_ways, "both directions at once"),
-      field("events", &P::events, "sleep for completions instead of polling"),
-      field("check", &P::check, "compare what arrives with what was sent"),
-      field("iterations", &P::iterations, "of each queue pair; null: the time ends the test")
+      field("both_ways", &P::both_ways, "whether both directions run at once"),
+      field("events", &P::events, "whether threads sleep until a completion, instead of polling"),
+      field("check", &P::check, "whether what arrives is compared with what was sent"),
+      field("iterations", &P::iterations,
+            "requests of each queue pair; null: the time ends the test")
           .between(1, kMaxIterations),
-      field("time_ns", &P::time, "of each round; null: the iterations end the test")
+      field("time_ns", &P::time, "length of each round; null: the iterations end the test")
           .between(1, control::kMaxTestNs),
-      field("warm_up", &P::warm_up, "iterations that are not measured").at_most(kMaxIterations),
-      field("rate_bits_per_s", &P::rate_bits_per_s, "of all queue pairs together; null: no limit")
+      field("warm_up", &P::warm_up, "first iterations, which are not measured")
+          .at_most(kMaxIterations),
+      field("rate_bits_per_s", &P::rate_bits_per_s, "limit of all queue pairs together; null: none")
           .between(control::kMinPaceBitsPerS, control::kMaxBitsPerS),
       field("traffic_class", &P::traffic_class, "DSCP and ECN bits of each packet").between(0, 255),
-      field("flow_label", &P::flow_label, "of each packet, by both sides")
+      field("flow_label", &P::flow_label, "IPv6 flow label of each packet of both sides")
           .at_most(rdma::session::kMaxFlowLabel)
           .or_default(),
       field("service_level", &P::service_level, "priority of each packet").between(0, 15),
-      field("timeout", &P::timeout, "of an acknowledgement: 4.096 µs × 2^timeout").between(1, 31),
+      field("timeout", &P::timeout, "wait for an acknowledgement: 4.096 µs × 2^timeout")
+          .between(1, 31),
       field("retries", &P::retries, "retransmissions before a request fails").between(0, 7),
-      field("relaxed_ordering", &P::relaxed_ordering, "of writes over PCIe"),
-      field("by_cm", &P::by_cm, "rdma_cm makes the connections"),
+      field("relaxed_ordering", &P::relaxed_ordering,
+            "whether writes over PCIe may overtake each other"),
+      field("by_cm", &P::by_cm, "whether rdma_cm makes the connections"),
       field("client_memory", &P::client_memory, "where the client's buffer lies"),
       field("server_memory", &P::server_memory, "where the server's buffer lies"),
       field("server_port", &P::server_port, "which port the server should use")};

@@ -18,16 +18,19 @@ struct Fields<rdma::session::SideResult> {
   using R = rdma::session::SideResult;
   static constexpr double kMaxFigure = 1e18;
   static constexpr FieldList kList{
-      field("messages", &R::messages, "that this side sent or received").at_most(kMaxCount),
-      field("bytes", &R::bytes, "of the messages").at_most(kMaxCount),
+      field("messages", &R::messages, "messages that this side sent or received")
+          .at_most(kMaxCount),
+      field("bytes", &R::bytes, "payload of these messages").at_most(kMaxCount),
       field("duration_s", &R::duration_s, "from the first message to the last")
           .between(0, kMaxFigure),
-      field("average_mbps", &R::average_mbps, "10^6 bit/s of messages").between(0, kMaxFigure),
-      field("peak_mbps", &R::peak_mbps, "the fastest interval, 10^6 bit/s").between(0, kMaxFigure),
-      field("messages_per_s", &R::messages_per_s, "on average").between(0, kMaxFigure),
+      field("average_mbps", &R::average_mbps, "payload, mean of the round, 10^6 bit/s")
+          .between(0, kMaxFigure),
+      field("peak_mbps", &R::peak_mbps, "payload of the fastest interval, 10^6 bit/s")
+          .between(0, kMaxFigure),
+      field("messages_per_s", &R::messages_per_s, "mean of the round").between(0, kMaxFigure),
       field("mismatches", &R::mismatches, "messages that differ from what was sent; null: no check")
           .at_most(kMaxCount),
-      field("cpu_percent", &R::cpu_percent, "of one processor, by the test's thread")
+      field("cpu_percent", &R::cpu_percent, "share of one processor that the test's thread took")
           .between(0, kMaxFigure)};
 };
 

@@ -79,16 +79,16 @@ template <>
 struct Fields<rdma::verbs::DeviceLimits> {
   using L = rdma::verbs::DeviceLimits;
   static constexpr FieldList kList{
-      field("queue_pairs", &L::queue_pairs, "of the device").at_least(0),
-      field("depth", &L::depth, "requests of one queue").at_least(0),
-      field("completions", &L::completions, "of one completion queue").at_least(0),
+      field("queue_pairs", &L::queue_pairs, "most queue pairs of the device").at_least(0),
+      field("depth", &L::depth, "most requests of one queue").at_least(0),
+      field("completions", &L::completions, "most completions of one queue").at_least(0),
       field("reads_as_target", &L::reads_as_target,
-            "reads and atomics that one queue pair answers at once")
+            "most reads and atomics that one queue pair answers at once")
           .at_least(0),
       field("reads_as_source", &L::reads_as_source,
-            "reads and atomics that one queue pair requests at once")
+            "most reads and atomics that one queue pair requests at once")
           .at_least(0),
-      field("atomics", &L::atomics, "whether it has atomic operations")};
+      field("atomics", &L::atomics, "whether the device has atomic operations")};
 };
 
 template <>
@@ -96,34 +96,36 @@ struct Fields<rdma::session::SideFacts> {
   using S = rdma::session::SideFacts;
   static constexpr std::size_t kMaxName = rdma::session::kMaxNameLength;
   static constexpr FieldList kList{
-      field("device", &S::device, "its name").up_to_bytes(kMaxName),
-      field("port", &S::port, "of the device").between(1, 255),
+      field("device", &S::device, "name of the device").up_to_bytes(kMaxName),
+      field("port", &S::port, "port of the device").between(1, 255),
       field("netdev", &S::netdev, "the port's interface; empty: none is known")
           .up_to_bytes(kMaxName),
-      field("rate", &S::rate, "of the port, as the kernel writes it; empty: unknown")
+      field("rate", &S::rate, "rate of the port, as the kernel writes it; empty: unknown")
           .up_to_bytes(kMaxName),
-      field("ethernet", &S::ethernet, "RoCE; else InfiniBand"),
-      field("gid_index", &S::gid_index, "of the port").between(0, 65535),
-      field("gid", &S::gid, "as an IP address").up_to_bytes(kMaxName),
-      field("gid_type", &S::gid_type, "of the GID"),
-      field("lid", &S::lid, "of InfiniBand; else 0"),
-      field("active_mtu_bytes", &S::active_mtu_bytes, "of the port").between(0, 65536),
-      field("max_mtu_bytes", &S::max_mtu_bytes, "of the port").between(0, 65536),
-      field("limits", &S::limits, "of the device")};
+      field("ethernet", &S::ethernet, "whether the port is RoCE, else InfiniBand"),
+      field("gid_index", &S::gid_index, "index in the port's GID table").between(0, 65535),
+      field("gid", &S::gid, "the port's GID, as an IP address").up_to_bytes(kMaxName),
+      field("gid_type", &S::gid_type, "type of the GID"),
+      field("lid", &S::lid, "local identifier of an InfiniBand port; else 0"),
+      field("active_mtu_bytes", &S::active_mtu_bytes, "MTU that the port uses").between(0, 65536),
+      field("max_mtu_bytes", &S::max_mtu_bytes, "largest MTU that the port offers")
+          .between(0, 65536),
+      field("limits", &S::limits, "most that the device allows")};
 };
 
 template <>
 struct Fields<rdma::session::AddressesBody> {
   using A = rdma::session::AddressesBody;
   static constexpr FieldList kList{
-      field("lid", &A::lid, "of InfiniBand; else 0"),
-      field("gid", &A::gid, "as an IP address").up_to_bytes(rdma::session::kMaxNameLength),
+      field("lid", &A::lid, "local identifier of an InfiniBand port; else 0"),
+      field("gid", &A::gid, "the port's GID, as an IP address")
+          .up_to_bytes(rdma::session::kMaxNameLength),
       field("queues", &A::queues, "number and first packet number of each queue pair")
           .between(0, (1U << 24U) - 1)
           .up_to_items(rdma::session::kMaxQueuePairs),
-      field("address", &A::address, "of the buffer, hexadecimal"),
-      field("bytes", &A::bytes, "of the buffer").at_most(kMaxCount),
-      field("key", &A::key, "that a request names to reach the buffer")};
+      field("address", &A::address, "address of the buffer, hexadecimal"),
+      field("bytes", &A::bytes, "size of the buffer").at_most(kMaxCount),
+      field("key", &A::key, "key that a request names to reach the buffer")};
 
   static const char* wrong(const A& addresses) {
     const bool are_pairs =
@@ -136,9 +138,11 @@ template <>
 struct Fields<rdma::verbs::CmPeer> {
   using P = rdma::verbs::CmPeer;
   static constexpr FieldList kList{
-      within(&P::address, field("address", &net::Endpoint::address, "where the side listens")),
-      within(&P::address, field("port", &net::Endpoint::port, "that it listens on").at_least(1)),
-      field("token", &P::token, "that a request for a connection shows")};
+      within(&P::address,
+             field("address", &net::Endpoint::address, "address where the side listens")),
+      within(&P::address,
+             field("port", &net::Endpoint::port, "port where the side listens").at_least(1)),
+      field("token", &P::token, "secret that a request for a connection shows")};
 };
 
 }  // namespace chokepoint
