@@ -56,7 +56,7 @@ class HistoryExportCommand final : public cli::Command {
                        cli::csv_text(series.metric), cli::csv_text(series.setting), point.value,
                        cli::csv_text(series.unit),
                        point.spread ? fmt::format("{}", *point.spread) : "", point.count,
-                       cli::csv_text(point.source), cli::csv_text(point.program));
+                       cli::csv_text(point.source.view()), cli::csv_text(point.program.view()));
   }
 
   history::Wanted wanted_;

@@ -274,6 +274,32 @@ Result<PostgresStore::FoundSeries> PostgresStore::find(const Wanted& wanted) {
   return found;
 }
 
+namespace {
+
+// Whence rows are, in columns 5 to 7. Rows of one document are of one origin.
+class Origins {
+ public:
+  void read(const PostgresRow& row, Measured& point) {
+    std::int64_t id = 0;
+    row.read(5, id);
+    const auto [known, is_new] = known_.try_emplace(id);
+    if (is_new) {
+      std::string source;
+      std::string program;
+      row.read(6, source);
+      row.read(7, program);
+      known->second = {std::move(source), std::move(program)};
+    }
+    point.source = known->second.first;
+    point.program = known->second.second;
+  }
+
+ private:
+  std::unordered_map<std::int64_t, std::pair<SharedText, SharedText>> known_;
+};
+
+}  // namespace
+
 Result<std::vector<MeasuredSeries>> PostgresStore::read(const Wanted& wanted) {
   TRY(FoundSeries found, find(wanted));
   const bool is_part = !(wanted.subject + wanted.metric).empty();
@@ -282,10 +308,11 @@ Result<std::vector<MeasuredSeries>> PostgresStore::read(const Wanted& wanted) {
     values.push_back(std::move(found.ids).text());
   }
   const std::string sql = fmt::format(
-      "SELECT series, wall_ns, value, spread, count, source, program FROM "
+      "SELECT series, wall_ns, value, spread, count, origin, source, program FROM "
       "chokepoint.measured JOIN chokepoint.origin ON origin.id = measured.origin WHERE "
       "wall_ns >= $1{}",
       is_part ? " AND series = ANY($2::integer[])" : "");
+  Origins origins;
   TRY(connection_.run(sql.c_str(), values, kMaxReading, [&](const PostgresRow& row) {
     std::int64_t id = 0;
     row.read(0, id);
@@ -296,11 +323,10 @@ Result<std::vector<MeasuredSeries>> PostgresStore::read(const Wanted& wanted) {
     row.read(2, point.value);
     row.read(3, spread);
     row.read(4, point.count);
-    row.read(5, point.source);
-    row.read(6, point.program);
     if (place == found.places.end() || !std::isfinite(point.value)) {
       return;
     }
+    origins.read(row, point);
     point.spread = std::isfinite(spread) ? std::optional(spread) : std::nullopt;
     found.all[place->second].points.push_back(std::move(point));
   }));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/documents/main_figures.h"
+#include "base/history/shared_text.h"
 #include "base/host/settings.h"
 
 namespace chokepoint::history {
@@ -52,8 +53,8 @@ struct Measured {
   double value = 0;
   std::optional<double> spread = {};  // the standard deviation of what the value is the mean of
   std::int64_t count = 1;             // of these
-  std::string source = {};            // a run's folder, a document
-  std::string program = {};           // that measured, with its version
+  SharedText source = {};             // a run's folder, a document
+  SharedText program = {};            // that measured, with its version
 };
 
 struct Row {

@@ -77,13 +77,15 @@ class Sources {
   }
 
   // Empty where there is none.
-  const std::string& name(std::int64_t id) {
+  const SharedText& name(std::int64_t id) {
     const auto [known, is_new] = names_.try_emplace(id);
     if (is_new) {
       one_.reset();
       one_.bind(1, id);
       if (const auto row = one_.step(); row && *row) {
-        one_.read(0, known->second);
+        std::string name;
+        one_.read(0, name);
+        known->second = std::move(name);
       }
     }
     return known->second;
@@ -93,25 +95,40 @@ class Sources {
   explicit Sources(record::Statement one) : one_(std::move(one)) {}
 
   record::Statement one_;
-  std::unordered_map<std::int64_t, std::string> names_;
+  std::unordered_map<std::int64_t, SharedText> names_;
 };
 
-Measured measured_in(const record::Statement& row, Sources& sources) {
-  Measured measured;
-  double spread = 0;
-  row.read(0, measured.wall_ns);
-  row.read(1, measured.value);
-  row.read(2, spread);
-  row.read(3, measured.count);
-  std::int64_t source = 0;
-  row.read(4, source);
-  measured.source = sources.name(source);
-  row.read(5, measured.program);
-  if (std::isfinite(spread)) {
-    measured.spread = spread;
+// Rows of the statement in SqliteStore::read().
+class RowReader {
+ public:
+  explicit RowReader(Sources sources) : sources_(std::move(sources)) {}
+
+  Measured measured_in(const record::Statement& row) {
+    Measured measured;
+    double spread = 0;
+    std::int64_t source = 0;
+    row.read(0, measured.wall_ns);
+    row.read(1, measured.value);
+    row.read(2, spread);
+    row.read(3, measured.count);
+    row.read(4, source);
+    row.read(5, read_);
+    measured.source = sources_.name(source);
+    if (program_ != read_) {
+      program_ = read_;
+    }
+    measured.program = program_;
+    if (std::isfinite(spread)) {
+      measured.spread = spread;
+    }
+    return measured;
   }
-  return measured;
-}
+
+ private:
+  Sources sources_;
+  SharedText program_;  // most rows have that of the row before
+  std::string read_;
+};
 
 }  // namespace
 
@@ -336,6 +353,7 @@ Result<std::vector<MeasuredSeries>> SqliteStore::read(const Wanted& wanted) {
       database_.prepare("SELECT wall_ns, value, spread, count, source, program FROM row WHERE "
                         "series = ?1 AND wall_ns >= ?2 ORDER BY wall_ns"));
   TRY(Sources sources, Sources::of(database_));
+  RowReader reader(std::move(sources));
   std::vector<MeasuredSeries> found;
   while (true) {
     TRY(const bool is_row, all.step());
@@ -353,7 +371,7 @@ Result<std::vector<MeasuredSeries>> SqliteStore::read(const Wanted& wanted) {
     rows.bind(1, id);
     rows.bind(2, wanted.since_ns);
     TRY(rows.each([&] {
-      Measured point = measured_in(rows, sources);
+      Measured point = reader.measured_in(rows);
       if (std::isfinite(point.value)) {
         measured.points.push_back(std::move(point));
       }
