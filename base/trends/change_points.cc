@@ -15,11 +15,9 @@
 namespace chokepoint::trends {
 namespace {
 
-constexpr std::size_t kRefined = 24;      // points of a new level during which its start may move
-constexpr double kSpikeDeviations = 4;    // from the median of five neighbours
-constexpr double kOutlierDeviations = 6;  // from the median of sixteen
-constexpr double kRounding = 1e-3;        // equal values may have been rounded by so much
-constexpr double kScreenDeviations = 4;   // of a difference that is worth a look
+constexpr std::size_t kRefined = 24;    // points of a new level during which its start may move
+constexpr double kSpikeDeviations = 4;  // from the median of five neighbours
+constexpr std::size_t kErasedAtOnce = 128;
 
 // Values as they are compared: logarithms, so that differences are ratios; where one is not
 // positive, shares of the largest.
@@ -49,12 +47,18 @@ Scaled scaled(std::span<const HistoryPoint> points) {
   return result;
 }
 
+// NaN where the point does not state it.
+double standard_error(const HistoryPoint& point) {
+  return point.count > 0 && point.spread > 0
+             ? point.spread / std::sqrt(static_cast<double>(point.count))
+             : std::numeric_limits<double>::quiet_NaN();
+}
+
 // What the points say themselves of their noise: the median of their standard errors.
 double own_deviation(std::span<const HistoryPoint> points, const Scaled& scale) {
   std::vector<double> errors;
   for (const HistoryPoint& point : points) {
-    if (point.count > 0 && point.spread > 0) {
-      const double error = point.spread / std::sqrt(static_cast<double>(point.count));
+    if (const double error = standard_error(point); !std::isnan(error)) {
       errors.push_back(error / (scale.is_logarithmic ? point.value : scale.unit));
     }
   }
@@ -73,36 +77,12 @@ std::vector<std::int64_t> times_of(std::span<const HistoryPoint> points) {
   return times;
 }
 
-// Is the end of the series anywhere off the rest by more than independent noise would be? Cheap,
-// and true of all that a thorough look finds.
-bool may_have_changed(std::span<const double> values, double deviation, const ChangeRules& rules) {
-  constexpr double kReach = 8;
-  const double center = *math::median(values);
-  std::vector<double> sums{0};
-  for (const double value : values) {
-    sums.push_back(sums.back() +
-                   std::clamp(value - center, -kReach * deviation, kReach * deviation));
-  }
-  const std::size_t count = values.size();
-  for (std::size_t after = rules.min_points;
-       after <= rules.max_after && after + rules.min_points <= count; after += 1 + after / 4) {
-    const auto second = static_cast<double>(after);
-    const auto first = static_cast<double>(count - after);
-    const double later = (sums[count] - sums[count - after]) / second;
-    const double earlier = sums[count - after] / first;
-    if (std::abs(later - earlier) >
-        kScreenDeviations * deviation * std::sqrt(1 / first + 1 / second)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // By the largest energy, among all splits and among those near the end.
 std::vector<std::size_t> split_candidates(std::span<const std::int64_t> times_ns,
                                           std::span<const double> values, std::size_t min_points,
                                           std::size_t max_after) {
-  const std::vector<double> energies = split_energies(values);
+  const std::size_t latest = values.size() - std::min(values.size(), max_after);
+  const std::vector<double> energies = split_energies(values, latest);
   // Earlier splits had their looks before; few points that are left of a level prove little.
   const std::size_t least_before = std::max(min_points, values.size() / 5);
   std::vector<std::size_t> result;
@@ -133,6 +113,20 @@ bool holds(std::span<const double> values, std::size_t k, const SplitFit& fit) {
   const double latest = *math::median(values.last(std::max<std::size_t>(2, after / 3)));
   const double size = fit.after - fit.before;
   return (latest - fit.before) / size >= kLeastShare && (fit.after - before) / size >= kLeastShare;
+}
+
+// Is the step far larger than all that the values of either level are apart? Neighbours that
+// resemble each other leave a short series no small p, however large its step is.
+bool stands_apart(std::span<const double> values, std::size_t k) {
+  constexpr std::size_t kLeastBefore = 8;
+  constexpr double kRanges = 2;
+  if (k < kLeastBefore) {
+    return false;
+  }
+  const auto [low, high] = std::ranges::minmax(values.first(k));
+  const auto [later_low, later_high] = std::ranges::minmax(values.subspan(k));
+  const double range = std::max(high - low, later_high - later_low);
+  return std::max(later_low - high, low - later_high) > kRanges * range;
 }
 
 // By a power of the number of points between `few` and a full window.
@@ -191,6 +185,7 @@ Result<> ChangeTracker::add(const HistoryPoint& point) {
                 "it is older than the last one");
   }
   points_.push_back(point);
+  quick_.add({.value = point.value, .error = standard_error(point)});
   drop_old();
   refine();
   look();
@@ -199,17 +194,31 @@ Result<> ChangeTracker::add(const HistoryPoint& point) {
 }
 
 void ChangeTracker::drop_old() {
-  const std::size_t level_points = points_.size() - level_from_;
-  if (level_points > rules_.window) {
-    level_from_ += level_points - rules_.window;
+  while (points_.size() - level_from_ > rules_.window) {
+    ++level_from_;
+    quick_.drop_oldest();
     earlier_.reset();
   }
   const std::size_t kept_from = earlier_.value_or(level_from_);
+  if (kept_from < kErasedAtOnce) {
+    return;
+  }
   points_.erase(points_.begin(), points_.begin() + static_cast<std::ptrdiff_t>(kept_from));
   first_ += kept_from;
   level_from_ -= kept_from;
   if (earlier_) {
     earlier_ = 0;
+  }
+}
+
+void ChangeTracker::set_level_from(std::size_t from) {
+  if (from == level_from_) {
+    return;
+  }
+  level_from_ = from;
+  quick_.clear();
+  for (const HistoryPoint& point : std::span(points_).subspan(from)) {
+    quick_.add({.value = point.value, .error = standard_error(point)});
   }
 }
 
@@ -245,12 +254,12 @@ std::optional<ChangeTracker::Candidate> ChangeTracker::judge(const Window& windo
     return window.scale.is_logarithmic ? std::log1p(share) : share * std::abs(fit.before);
   };
   const double max_p = max_p_of(window.values.size(), rules_);
-  const bool is_change = candidate.p <= max_p && size >= relative(rules_.min_relative) &&
-                         size >= rules_.min_deviations * fit.deviation &&
-                         holds(window.smooth, k, fit) &&
-                         !is_drift(window.times_ns, window.values, k, fit) &&
-                         !may_be_rhythm(window.times_ns, window.values, fit, k, rules_,
-                                        relative(rules_.min_relative_first_day));
+  const bool is_change =
+      (candidate.p <= max_p || stands_apart(window.values, k)) &&
+      size >= relative(rules_.min_relative) && size >= rules_.min_deviations * fit.deviation &&
+      holds(window.smooth, k, fit) && !is_drift(window.times_ns, window.values, k, fit) &&
+      !may_be_rhythm(window.times_ns, window.values, fit, k, rules_,
+                     relative(rules_.min_relative_first_day));
   return is_change ? std::optional(candidate) : std::nullopt;
 }
 
@@ -307,7 +316,7 @@ void ChangeTracker::refine() {
   }
   refined.certain_at = last.certain_at;
   last = refined;
-  level_from_ = refined.index - first_;
+  set_level_from(refined.index - first_);
   if (points_.size() - level_from_ >= kRefined) {
     earlier_.reset();
   }
@@ -317,16 +326,13 @@ void ChangeTracker::look() {
   if (points_.size() - level_from_ < 2 * rules_.min_points) {
     return;
   }
-  const auto level_points = std::span(points_).subspan(level_from_);
-  const Scaled scale = scaled(level_points);
-  const double quick =
-      std::max(deviation_by_differences(scale.values), min_deviation_of(level_points, scale));
-  if (!may_have_changed(scale.values, quick, rules_)) {
+  if (!quick_.may_have_changed(rules_.min_points, rules_.max_after)) {
     return;
   }
   const Window now = window(level_from_);
   const double quiet = std::max(deviation_by_differences(now.values), now.min_deviation);
-  if (!may_have_changed(now.smooth, quiet, rules_)) {
+  if (!may_have_changed(now.smooth, *math::median(now.smooth), quiet, rules_.min_points,
+                        rules_.max_after)) {
     return;
   }
   const auto candidate = best_candidate(now);
@@ -353,27 +359,15 @@ bool ChangeTracker::has_both_levels(const Window& window, std::size_t k) const {
 void ChangeTracker::begin_level(const LevelChange& change) {
   found_.changes.push_back(change);
   earlier_ = level_from_;
-  level_from_ = change.index - first_;
+  set_level_from(change.index - first_);
   std::erase_if(found_.outliers, [&](std::size_t index) { return index >= change.index; });
 }
 
 // The last point that has enough after it for a change: it is either at the level or an outlier.
 void ChangeTracker::mark_outlier() {
-  constexpr std::size_t kBefore = 12;
   const std::size_t after = rules_.min_points - 1;
-  if (points_.size() < level_from_ + after + 1 + rules_.min_points) {
-    return;
-  }
-  const std::size_t at = points_.size() - 1 - after;
-  const std::size_t from = std::max(level_from_, at - std::min(at, kBefore));
-  const Scaled level = scaled(std::span(points_).subspan(level_from_));
-  const auto near = std::span(level.values).subspan(from - level_from_);
-  const double center = *math::median(near);
-  const double by_median =
-      *math::median_absolute_deviation(near) * math::kDeviationsPerMedianDeviation;
-  const double deviation = std::max({by_median, deviation_by_differences(level.values), kRounding});
-  if (std::abs(level.values[at - level_from_] - center) > kOutlierDeviations * deviation) {
-    found_.outliers.push_back(first_ + at);
+  if (quick_.size() >= after + 1 + rules_.min_points && quick_.is_outlier(after)) {
+    found_.outliers.push_back(first_ + points_.size() - 1 - after);
   }
 }
 

@@ -1,6 +1,7 @@
 // Since when is something slower? Level changes in one series of points, found as the points come:
 //
 //   add(point) -> [ window: what came since the last change, 256 points at most ]
+//                    | off the rest at all?                       (quick_look.h)
 //                    | the split with the largest energy distance (energy_split.h)
 //                    | two levels and the noise around them       (split_fit.h)
 //                    | significant, larger than the noise, and no drift?
@@ -19,6 +20,7 @@
 
 #include "base/math/significance.h"
 #include "base/sys/error.h"
+#include "base/trends/quick_look.h"
 
 namespace chokepoint::trends {
 
@@ -91,12 +93,14 @@ class ChangeTracker {
   LevelChange change_at(const Window& window, const Candidate& candidate) const;
   bool has_both_levels(const Window& window, std::size_t k) const;
   void begin_level(const LevelChange& change);
+  void set_level_from(std::size_t from);
 
   ChangeRules rules_;
   SeriesChanges found_;
   std::vector<HistoryPoint> points_;
   std::size_t first_ = 0;
   std::size_t level_from_ = 0;  // where the present level begins
+  QuickLook quick_;             // from there on
   std::optional<std::size_t>
       earlier_;  // where the level before began; only while its end is refined
 };

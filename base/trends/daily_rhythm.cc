@@ -27,26 +27,23 @@ std::size_t slot_of(std::int64_t t_ns) {
 std::vector<double> off_the_day(std::span<const std::int64_t> times_ns,
                                 std::span<const double> values) {
   std::vector<double> result(values.size());
-  std::vector<double> near;
+  // Near the ends a whole day, too: half of one holds half of the rhythm.
+  const std::int64_t earliest_ns = times_ns.front() + kDayNs / 2;
+  const std::int64_t latest_ns = std::max(earliest_ns, times_ns.back() - kDayNs / 2);
+  std::vector<double> near;  // sorted: the values of [from, to)
   std::size_t from = 0;
   std::size_t to = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    // Near the ends a whole day, too: half of one holds half of the rhythm.
-    const std::int64_t latest_ns =
-        std::max(times_ns.front() + kDayNs / 2, times_ns.back() - kDayNs / 2);
-    const std::int64_t middle_ns =
-        std::clamp(times_ns[i], times_ns.front() + kDayNs / 2, latest_ns);
-    while (times_ns[from] < middle_ns - kDayNs / 2) {
-      ++from;
-    }
+    const std::int64_t middle_ns = std::clamp(times_ns[i], earliest_ns, latest_ns);
     while (to < values.size() && times_ns[to] < middle_ns + kDayNs / 2) {
+      near.insert(std::ranges::upper_bound(near, values[to]), values[to]);
       ++to;
     }
-    near.assign(values.begin() + static_cast<std::ptrdiff_t>(from),
-                values.begin() + static_cast<std::ptrdiff_t>(std::max(to, from + 1)));
-    const auto middle = near.begin() + static_cast<std::ptrdiff_t>(near.size() / 2);
-    std::ranges::nth_element(near, middle);
-    result[i] = values[i] - *middle;
+    while (from < to && times_ns[from] < middle_ns - kDayNs / 2) {
+      near.erase(std::ranges::lower_bound(near, values[from]));
+      ++from;
+    }
+    result[i] = values[i] - (near.empty() ? values[from] : near[near.size() / 2]);
   }
   return result;
 }

@@ -36,6 +36,16 @@ TEST(EnergySplitTest, IsWhatItsDefinitionSays) {
   }
 }
 
+TEST(EnergySplitTest, LeavesEarlierSplitsOut) {
+  const std::vector<double> values{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
+  const std::vector<double> all = split_energies(values);
+  const std::vector<double> energies = split_energies(values, 5);
+  EXPECT_EQ(energies[4], 0);
+  for (std::size_t k = 5; k + 2 <= values.size(); ++k) {
+    EXPECT_NEAR(energies[k], all[k], 1e-9) << k;
+  }
+}
+
 TEST(EnergySplitTest, IsLargestWhereTheLevelChanges) {
   const std::vector<double> values{1, 2, 1, 2, 1, 2, 8, 9, 8, 9};
   const std::vector<double> energies = split_energies(values);
