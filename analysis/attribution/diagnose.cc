@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "analysis/attribution/ceilings.h"
 #include "analysis/attribution/findings.h"
@@ -23,6 +24,7 @@
 #include "analysis/attribution/step_accounts.h"
 #include "analysis/attribution/what_if.h"
 #include "base/math/statistics.h"
+#include "base/math/units.h"
 
 namespace chokepoint::analysis {
 namespace {
@@ -40,6 +42,23 @@ StepTimes times_of(const StepLine& steps) {
           .p99_ms = math::quantile(ms, 0.99)};
 }
 
+RoundTimes times_of(const SyncRounds& rounds) {
+  std::vector<double> ms;
+  std::vector<double> bytes;
+  for (const SyncSteps& sync : rounds.syncs) {
+    ms.push_back(std::max(0.0, sync.extra_ns / 1e6));
+    bytes.push_back(sync.bytes);
+  }
+  RoundTimes times{.every_steps = rounds.every,
+                   .syncs = static_cast<std::int64_t>(rounds.syncs.size()),
+                   .inner_ms = rounds.inner_ns / 1e6,
+                   .sync_ms = math::distribution(ms),
+                   .sync_bytes = *math::median(bytes)};
+  const double computing_ms = static_cast<double>(times.every_steps) * times.inner_ms;
+  times.utilisation_percent = math::kPercent * computing_ms / (computing_ms + times.sync_ms.mean);
+  return times;
+}
+
 void describe_run(const RunData& run, Diagnosis& diagnosis) {
   diagnosis.missing = run.missing;
   diagnosis.is_complete = !run.nodes.empty();
@@ -51,13 +70,18 @@ void describe_run(const RunData& run, Diagnosis& diagnosis) {
   }
 }
 
-void add_ranks(const DiagnosisInput& input, Diagnosis& diagnosis) {
+void add_ranks(const DiagnosisInput& input, std::span<const StarvedHost> starved,
+               Diagnosis& diagnosis) {
   const auto add = [&](std::int64_t rank, std::size_t place, double late_ms) {
+    double waited_ms = 0;
+    for (const StarvedHost& host : starved) {
+      waited_ms += host.node == place ? 0 : host.ms;
+    }
     diagnosis.ranks.push_back(
         {.rank = rank,
          .node = input.run.nodes[place].name,
-         .computing_ms = input.phases.computing_ms + late_ms,
-         .waiting_ms = input.phases.waiting_ms() - late_ms,
+         .computing_ms = input.phases.computing_ms + late_ms - waited_ms,
+         .waiting_ms = input.phases.waiting_ms() - late_ms + waited_ms,
          .communicating_ms = input.phases.exposed_ms + input.phases.unattributed.ms});
   };
   for (std::size_t place = 0; place < input.run.nodes.size(); ++place) {
@@ -136,6 +160,9 @@ Inquiry examined(const RunData& run, const DiagnoseOptions& options) {
   std::ranges::copy(inquiry.clocks.missing, std::back_inserter(diagnosis.missing));
   inquiry.steps = choose_steps(run, inquiry.clocks);
   diagnosis.steps = times_of(inquiry.steps);
+  if (inquiry.steps.rounds) {
+    diagnosis.rounds = times_of(*inquiry.steps.rounds);
+  }
   inquiry.phases = phases_of(run, inquiry.clocks, inquiry.steps);
   const bool is_rdma = goes_by_rdma(run, inquiry.clocks, inquiry.steps);
   if (inquiry.phases.step_ms <= 0 || (inquiry.phases.source == PhaseSource::None && !is_rdma)) {
@@ -181,9 +208,10 @@ Inquiry examined(const RunData& run, const DiagnoseOptions& options) {
                                                    .phases = inquiry.phases,
                                                    .path = path_of(run, *inquiry.limit_timeline)});
   measure_gains(input, replay, findings);
+  const std::vector<StarvedHost> starved = findings.starved;
   judge(input, std::move(findings), diagnosis);
   if (replay) foretell(*replay, diagnosis.verdict);
-  add_ranks(input, diagnosis);
+  add_ranks(input, starved, diagnosis);
   const std::vector<StepAccounts> accounts = step_accounts(run, options, inquiry);
   diagnosis.uncertainty = uncertainty_of(accounts);
   diagnosis.what_ifs = what_ifs_of(replay, inquiry, accounts);

@@ -13,6 +13,7 @@
 #include "analysis/attribution/confirmation.h"
 #include "analysis/load/run_summary.h"
 #include "analysis/replay/critical_path.h"
+#include "base/math/statistics.h"
 #include "base/record/samples.h"
 #include "base/trends/standing_text.h"
 
@@ -150,12 +151,23 @@ struct RankFigures {
   double communicating_ms = 0;
 };
 
+// Of a job that exchanges in every so many of its steps only, as with local SGD.
+struct RoundTimes {
+  std::int64_t every_steps = 0;
+  std::int64_t syncs = 0;           // exchanges that were seen
+  double inner_ms = 0;              // a step without exchange
+  math::Distribution sync_ms = {};  // what an exchange adds to its step
+  double sync_bytes = 0;            // of the ranks of one node, the median
+  double utilisation_percent = 0;   // of a mean round, the part of its steps without exchange
+};
+
 struct Diagnosis {
   std::string run = {};
   std::string command = {};
   std::map<std::string, std::string> labels = {};
   std::vector<std::string> nodes = {};
   StepTimes steps = {};
+  std::optional<RoundTimes> rounds = {};  // empty: steps exchange all alike, or none does
   // Against earlier runs of this job; empty where a history has none.
   std::optional<trends::ShownStanding> standing = {};
   std::optional<Accounting> accounting = {};  // empty without steps

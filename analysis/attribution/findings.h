@@ -51,11 +51,18 @@ inline constexpr double kContradictedFactor = 0.6;
 // Of what a line or a card's slot carries, by payload: from here on it is full. A judgement.
 inline constexpr double kMinFullShare = 0.7;
 
+// A host without processor time for its rank, which the others waited for.
+struct StarvedHost {
+  std::size_t node = 0;
+  double ms = 0;  // a step, of what looked like computing
+};
+
 // What took time of each step: into which account it goes, and verdicts without a share yet.
 struct Findings {
   Accounting accounting = {};
   std::vector<Verdict> verdicts = {};
-  double of_computing_ms = 0;        // of the accounts, what looked like computing
+  double of_computing_ms = 0;  // of the accounts, what looked like computing
+  std::vector<StarvedHost> starved = {};
   std::vector<Evidence> hints = {};  // shown where no verdict can be given
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -46,25 +47,61 @@ double more_than_others_ms(const Phases& phases, const RankLateness& own) {
   return others < 1 ? own.late_ms : own.late_ms - (phases.waiting_ms() - own.late_ms) / others;
 }
 
-// A rank that is late in few steps and not at all in the others: it saves a checkpoint, evaluates,
-// writes a log.
+// A rank that is late in few of the steps in which ranks exchange, and not at all in others: it
+// saves a checkpoint, evaluates, writes a log.
 struct Pauses {
   double every_steps = 0;
   double ms = 0;
 };
 
-std::vector<double> late_by_step_ms(const DiagnosisInput& input, const RankLateness& rank) {
+// The settled step in which the others waited.
+std::optional<std::size_t> step_of(const Late& late, const std::vector<Span>& steps) {
+  const auto after = std::ranges::upper_bound(steps, late.waited.end_ns, {}, &Span::start_ns);
+  // Between two settled steps there may be others.
+  return after != steps.begin() && late.waited.end_ns <= std::prev(after)->end_ns
+             ? std::optional(static_cast<std::size_t>(after - steps.begin()) - 1)
+             : std::nullopt;
+}
+
+bool is_of(const RankLateness& rank, const Late& late) {
+  return late.node == rank.node &&
+         (late.rank == rank.rank || std::ranges::count(rank.similar, late.rank) > 0);
+}
+
+// A step in which ranks exchange: in others none can be late.
+struct MeetingStep {
+  std::size_t step = 0;  // of the settled ones
+  double late_ms = 0;    // of the rank
+  double others_ms = 0;  // of all others together
+};
+
+std::vector<MeetingStep> meeting_steps(const DiagnosisInput& input, const RankLateness& rank) {
   const std::vector<Span>& steps = input.steps.settled;
-  std::vector<double> late_ms(steps.size(), 0);
+  std::vector<MeetingStep> all(steps.size());
   for (const Late& late : input.phases.late) {
-    const auto after = std::ranges::upper_bound(steps, late.waited.end_ns, {}, &Span::start_ns);
-    const bool is_own = late.node == rank.node &&
-                        (late.rank == rank.rank || std::ranges::count(rank.similar, late.rank) > 0);
-    // Between two settled steps there may be others.
-    if (is_own && after != steps.begin() && late.waited.end_ns <= std::prev(after)->end_ns) {
-      late_ms[static_cast<std::size_t>(after - steps.begin()) - 1] += late.lost_ns / 1e6;
+    if (const auto step = step_of(late, steps)) {
+      MeetingStep& meeting = all[*step];
+      (is_of(rank, late) ? meeting.late_ms : meeting.others_ms) += late.lost_ns / 1e6;
     }
   }
+  std::vector<MeetingStep> meetings;
+  for (std::size_t step = 0; step < all.size(); ++step) {
+    all[step].step = step;
+    if (all[step].late_ms > 0 || covered_ns(input.phases.communicating, steps[step]) > 0) {
+      meetings.push_back(all[step]);
+    }
+  }
+  return meetings;
+}
+
+// As with local SGD: steps without any exchange, and every so many one with.
+bool meets_seldom(const DiagnosisInput& input, const std::vector<MeetingStep>& meetings) {
+  return 2 * meetings.size() < input.steps.settled.size();
+}
+
+std::vector<double> late_in(const std::vector<MeetingStep>& meetings) {
+  std::vector<double> late_ms(meetings.size());
+  std::ranges::transform(meetings, late_ms.begin(), &MeetingStep::late_ms);
   return late_ms;
 }
 
@@ -72,18 +109,21 @@ std::optional<Pauses> pauses_of(const DiagnosisInput& input, const RankLateness&
   constexpr double kMaxShareOfSteps = 0.34;    // pauses fall into no more of the steps than this,
   constexpr double kMinShareOfLateTime = 0.8;  // and have this share of the rank's lateness
   constexpr double kMinOfLongestPause = 0.5;   // to the longest one: it counts as a pause
-  const std::vector<double> late_ms = late_by_step_ms(input, rank);
+  constexpr std::size_t kMinPauses = 3;        // where ranks seldom meet, and as far apart
+  constexpr double kMaxUnevenness = 0.25;
+  const std::vector<MeetingStep> meetings = meeting_steps(input, rank);
+  const std::vector<double> late_ms = late_in(meetings);
   const double longest_ms = late_ms.empty() ? 0 : std::ranges::max(late_ms);
   std::vector<double> pauses;
   std::vector<double> apart;
   std::optional<std::size_t> before;
-  for (std::size_t step = 0; step < late_ms.size(); ++step) {
-    if (late_ms[step] > kMinOfLongestPause * longest_ms) {
-      pauses.push_back(late_ms[step]);
+  for (const MeetingStep& meeting : meetings) {
+    if (meeting.late_ms > kMinOfLongestPause * longest_ms) {
+      pauses.push_back(meeting.late_ms);
       if (before) {
-        apart.push_back(static_cast<double>(step - *before));
+        apart.push_back(static_cast<double>(meeting.step - *before));
       }
-      before = step;
+      before = meeting.step;
     }
   }
   const auto few = kMaxShareOfSteps * static_cast<double>(late_ms.size());
@@ -92,7 +132,13 @@ std::optional<Pauses> pauses_of(const DiagnosisInput& input, const RankLateness&
       std::reduce(pauses.begin(), pauses.end()) < kMinShareOfLateTime * all_ms) {
     return std::nullopt;
   }
-  return Pauses{.every_steps = *math::median(apart), .ms = *math::median(pauses)};
+  const double every_steps = *math::median(apart);
+  if (meets_seldom(input, meetings) &&
+      (pauses.size() < kMinPauses ||
+       *math::median_absolute_deviation(apart) > kMaxUnevenness * every_steps)) {
+    return std::nullopt;
+  }
+  return Pauses{.every_steps = every_steps, .ms = *math::median(pauses)};
 }
 
 std::string joined(const std::vector<std::int64_t>& ranks) {
@@ -115,6 +161,25 @@ bool is_uneven(const std::vector<double>& late_ms) {
   constexpr double kMinUnevenDeviation = 0.35;  // median deviation to the median
   return late_ms.size() >= kMinStepsForLateness && late_ms.size() < kMaxStepsForUnevenness &&
          *math::median_absolute_deviation(late_ms) > kMinUnevenDeviation * *math::median(late_ms);
+}
+
+// Ranks that seldom meet have computed for long before, and differ by more than those that meet in
+// each step: who is late by chance is late by as little over many meetings as the others.
+bool is_late_by_turns(const DiagnosisInput& input, const std::vector<MeetingStep>& meetings) {
+  constexpr double kMinErrors = 3;  // standard errors of the mean
+  const auto others = static_cast<double>(std::max<std::size_t>(input.phases.ranks.size(), 2)) - 1;
+  std::vector<double> more_ms;
+  for (const MeetingStep& meeting : meetings) {
+    more_ms.push_back(meeting.late_ms - meeting.others_ms / others);
+  }
+  if (!meets_seldom(input, meetings) || more_ms.size() < 2) {
+    return false;
+  }
+  const auto count = static_cast<double>(more_ms.size());
+  const double mean = *math::mean(more_ms);
+  const double squares =
+      math::sum_by(more_ms, [&](double ms) { return (ms - mean) * (ms - mean); });
+  return mean < kMinErrors * std::sqrt(squares / (count - 1) / count);
 }
 
 // Processors that tasks wait for make ranks late by turns.
@@ -205,7 +270,9 @@ bool is_chance(const DiagnosisInput& input, const Verdict& verdict) {
   if (verdict.cause != Cause::LateRank && verdict.cause != Cause::LateGroup) {
     return false;
   }
-  return is_uneven(late_by_step_ms(input, latest_of(input.phases))) || is_by_crowd(input, verdict);
+  const std::vector<MeetingStep> meetings = meeting_steps(input, latest_of(input.phases));
+  return is_uneven(late_in(meetings)) || is_late_by_turns(input, meetings) ||
+         is_by_crowd(input, verdict);
 }
 
 bool is_undecided(const DiagnosisInput& input, const Verdict& verdict) {
@@ -262,6 +329,7 @@ void add_starvation(const DiagnosisInput& input, Findings& findings) {
     verdict.lost_ms_per_step += more_ms;
     findings.accounting[Account::SenderHost] += more_ms;
     findings.of_computing_ms += more_ms;
+    findings.starved.push_back({.node = place, .ms = more_ms});
   }
 }
 

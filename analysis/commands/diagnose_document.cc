@@ -190,6 +190,23 @@ struct Fields<analysis::Verdict> {
 };
 
 template <>
+struct Fields<analysis::RoundTimes> {
+  using R = analysis::RoundTimes;
+  static constexpr FieldList kList{
+      field("every_steps", &R::every_steps, "steps from one exchange to the next").at_least(2),
+      field("syncs", &R::syncs, "number of exchanges").at_least(0),
+      field("inner_ms", &R::inner_ms, "median time of a step without exchange").at_least(0),
+      field("sync_ms", &R::sync_ms, "time that an exchange adds to its step"),
+      field("sync_bytes", &R::sync_bytes,
+            "data of an exchange at the ranks of one node, as the library or packets count them; "
+            "median")
+          .at_least(0),
+      field("utilisation_percent", &R::utilisation_percent,
+            "share of the time that steps take without their exchanges")
+          .between(0, 100)};
+};
+
+template <>
 struct Fields<analysis::Diagnosis> {
   using D = analysis::Diagnosis;
   static constexpr FieldList kList{
@@ -199,6 +216,10 @@ struct Fields<analysis::Diagnosis> {
       field("nodes", &D::nodes, "names of the nodes with a record"),
       field("complete", &D::is_complete, "every record has an end"),
       field("steps", &D::steps, "number of all steps recorded"),
+      field(
+          "rounds", &D::rounds,
+          "exchanges of a job that exchanges in every so many steps only, as with local SGD; null: "
+          "its steps are all alike"),
       field(
           "standing", &D::standing,
           "the time of a step compared with earlier runs of this job; null: the history has none"),

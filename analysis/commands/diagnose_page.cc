@@ -338,6 +338,14 @@ std::string share_bar(double share, double letters) {
   return bar;
 }
 
+std::string round_text(const RoundTimes& rounds) {
+  return fmt::format(
+      "every {} steps, {} more each time; a step without takes {}; steps take {:.1f} % "
+      "of all time, exchanges the rest",
+      rounds.every_steps, whole_text(rounds.sync_ms.median), whole_text(rounds.inner_ms),
+      rounds.utilisation_percent);
+}
+
 std::string headline_of(const Diagnosis& diagnosis) {
   return fmt::format("{}: {}{}", name_of(diagnosis.verdict.verdict), sentence_of(diagnosis),
                      loss_text(diagnosis));
@@ -352,6 +360,9 @@ void print_page(std::ostream& out, const cli::Terminal& terminal, const Diagnosi
     print_line(out, terminal, "now", diagnosis.pause);
   }
   print_line(out, terminal, "step", step_text(diagnosis));
+  if (diagnosis.rounds) {
+    print_line(out, terminal, "exchange", round_text(*diagnosis.rounds));
+  }
   if (diagnosis.standing) {
     print_line(out, terminal, "before", diagnosis.standing->sentence);
   }

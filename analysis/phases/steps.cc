@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/phases/step_bytes.h"
 #include "base/math/saturating.h"
 
 namespace chokepoint::analysis {
@@ -264,12 +265,66 @@ std::vector<bool> follows_settled(const StepLine& steps) {
   return follows;
 }
 
+namespace {
+
+std::vector<StepUnit> units_of(const Choice& choice, const Clocks& clocks) {
+  std::vector<StepUnit> units;
+  if (choice.node == nullptr || choice.count > kMaxSteps) {
+    return units;
+  }
+  std::int64_t first = 0;
+  for (const record::Step& step : choice.node->steps) {
+    if (step.source == choice.source && step.rank.value_or(-1) == choice.rank &&
+        step.end_ns > step.start_ns) {
+      units.push_back({.first = first,
+                       .steps = times(step),
+                       .span = {clocks.common_ns(choice.place, step.start_ns),
+                                clocks.common_ns(choice.place, step.end_ns)}});
+      first += times(step);
+    }
+  }
+  return units;
+}
+
+std::optional<SyncRounds> rounds_of(const RunData& run, const Clocks& clocks,
+                                    const Choice& choice) {
+  std::vector<StepUnit> units = units_of(choice, clocks);
+  if (!std::ranges::is_sorted(units, {}, [](const StepUnit& unit) { return unit.span.start_ns; })) {
+    return std::nullopt;
+  }
+  fill_in_bytes(run, clocks, units);
+  return find_rounds(units);
+}
+
+// A part of a round would have too many steps without exchange, or too few. Unchanged where two
+// exchanges or fewer would be left.
+void keep_whole_rounds(const SyncRounds& rounds, std::vector<Span>& settled) {
+  constexpr std::size_t kLeastWholeRounds = 3;
+  std::vector<std::int64_t> ends;
+  for (const SyncSteps& sync : rounds.syncs) {
+    if (!settled.empty() && sync.span.end_ns >= settled.front().start_ns &&
+        sync.span.end_ns <= settled.back().end_ns) {
+      ends.push_back(sync.span.end_ns);
+    }
+  }
+  if (ends.size() > kLeastWholeRounds) {
+    std::erase_if(settled, [&](const Span& step) {
+      return step.start_ns < ends.front() || step.end_ns > ends.back();
+    });
+  }
+}
+
+}  // namespace
+
 StepLine choose_steps(const RunData& run, const Clocks& clocks) {
-  StepLine line = line_of(best_of(run), clocks);
+  const Choice choice = best_of(run);
+  StepLine line = line_of(choice, clocks);
   if (line.source.value_or(StepSource::Traffic) == StepSource::Traffic) {
     if (std::vector<Span> steps = steps_of_messages(run, clocks); !steps.empty()) {
       line = {.source = StepSource::Collectives, .all = std::move(steps)};
     }
+  } else {
+    line.rounds = rounds_of(run, clocks, choice);
   }
   if (line.all.empty()) {
     return {};
@@ -281,6 +336,9 @@ StepLine choose_steps(const RunData& run, const Clocks& clocks) {
   std::erase_if(line.settled, [&](const Span& step) { return step.end_ns > until_ns; });
   line.settled = only_read(std::move(line.settled), run, clocks);
   line.settled = only_reported(line.settled, run, clocks);
+  if (line.rounds) {
+    keep_whole_rounds(*line.rounds, line.settled);
+  }
   return line;
 }
 

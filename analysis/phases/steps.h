@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/load/run_data.h"
+#include "analysis/phases/rounds.h"
 #include "analysis/timeline/clocks.h"
 #include "analysis/timeline/spans.h"
 
@@ -19,6 +20,9 @@ struct StepLine {
   // Without the first ones, in which connections are made, and those of which no samples were read,
   // not all is written yet, or NCCL did not report who arrived when.
   std::vector<Span> settled = {};
+  // Where the job exchanges in every so many steps only. The settled steps are then whole rounds:
+  // from the end of one exchange to the end of a later one.
+  std::optional<SyncRounds> rounds = {};
 };
 
 // How many lie between the first of them and the last, with those of which no samples were read.

@@ -413,7 +413,14 @@ TEST_F(Diagnosed, AStarvedSendersComputingIsNotAllComputing) {
   MadeTraffic way = full_link();
   way.busy_ms = 20;
   send(way);
+  for (std::int64_t rank = 0; rank < 2; ++rank) {
+    made_.data.nodes[static_cast<std::size_t>(rank)].processes.push_back({.pid = 1, .rank = rank});
+  }
   const Diagnosis found = diagnosis();
+  ASSERT_EQ(found.ranks.size(), 2U);
+  EXPECT_GT(found.ranks[0].computing_ms, found.ranks[1].computing_ms + 20);
+  EXPECT_NEAR(found.ranks[1].waiting_ms, found.ranks[0].computing_ms - found.ranks[1].computing_ms,
+              0.01);
   EXPECT_EQ(found.verdict.verdict, VerdictClass::SenderHost);
   EXPECT_GT(found.verdict.lost_ms_per_step, 40);
   EXPECT_NEAR((*found.accounting)[Account::SenderHost], found.verdict.lost_ms_per_step, 1);

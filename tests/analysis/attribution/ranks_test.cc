@@ -16,7 +16,7 @@ using record::Direction;
 // Four hosts in a ring that exchange for 20 of every 100 ms.
 class Ranks : public testing::Test {
  protected:
-  Ranks() {
+  explicit Ranks(std::int64_t steps = 30) : made_({.steps = steps}) {
     for (const char* name : {"a", "b", "c", "d"}) {
       made_.host(name);
     }
@@ -33,7 +33,37 @@ class Ranks : public testing::Test {
     return found;
   }
 
-  MadeRun made_{{.steps = 30}};
+  MadeRun made_;
+};
+
+// As with local SGD: in every third step they exchange, in others not.
+class RanksThatSeldomMeet : public Ranks {
+ protected:
+  static constexpr std::int64_t kSteps = 120;
+  static constexpr std::size_t kEvery = 3;
+  RanksThatSeldomMeet() : Ranks(kSteps) {}
+
+  // `late_ms` of a rank at a meeting, by their numbers.
+  template <class LateMs>
+  Diagnosis late_at(const LateMs& late_ms) {
+    made_.collectives(20, {0, 0, 0, 0});
+    for (std::size_t place = 0; place < made_.data.nodes.size(); ++place) {
+      auto& rows = made_.data.nodes[place].collectives;
+      std::vector<record::Collective> kept;
+      for (std::size_t step = 0; step < rows.size(); step += kEvery) {
+        // Who is not late came earlier.
+        const auto early_ns =
+            static_cast<std::int64_t>((90 - late_ms(place, step / kEvery)) * 1'000'000);
+        rows[step].own_ready_ns = rows[step].own_ready_ns.value() - early_ns;
+        rows[step].start_ns -= early_ns;
+        kept.push_back(rows[step]);
+      }
+      rows = std::move(kept);
+    }
+    Diagnosis found = diagnose(made_.data);
+    expect_sound(found);
+    return found;
+  }
 };
 
 TEST_F(Ranks, TheOneThatAllWaitForIsNamed) {
@@ -182,6 +212,34 @@ TEST_F(Ranks, OneThatPausesNowAndThenIsToldEveryHowManySteps) {
   ASSERT_GE(found.verdict.evidence.size(), 2U);
   EXPECT_EQ(found.verdict.evidence[0].value, 5);
   EXPECT_NEAR(*found.verdict.evidence[1].value, 75, 1);
+}
+
+TEST_F(RanksThatSeldomMeet, AreLateByTurns) {
+  const Diagnosis found = late_at([](std::size_t rank, std::size_t meeting) {
+    return (meeting * meeting * 7 + meeting) % 4 == rank ? static_cast<double>(meeting * 11 % 60)
+                                                         : 0.0;
+  });
+  EXPECT_NE(found.verdict.verdict, VerdictClass::Straggler);
+}
+
+TEST_F(RanksThatSeldomMeet, HaveALateOne) {
+  const Diagnosis found =
+      late_at([](std::size_t rank, std::size_t) { return rank == 2 ? 50.0 : 0.0; });
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::Straggler);
+  EXPECT_EQ(found.verdict.cause, Cause::LateRank);
+  EXPECT_EQ(found.verdict.where.rank, 2);
+  ASSERT_TRUE(found.rounds);
+  EXPECT_EQ(found.rounds->every_steps, static_cast<std::int64_t>(kEvery));
+  EXPECT_NEAR(found.rounds->inner_ms, 100, 1);
+}
+
+TEST_F(RanksThatSeldomMeet, HaveOneThatPausesEachThirdTime) {
+  const Diagnosis found = late_at([](std::size_t rank, std::size_t meeting) {
+    return rank == 2 && meeting % 3 == 0 ? 90.0 : 0.0;
+  });
+  EXPECT_EQ(found.verdict.cause, Cause::PeriodicPause);
+  ASSERT_FALSE(found.verdict.evidence.empty());
+  EXPECT_EQ(found.verdict.evidence[0].value, 9);
 }
 
 TEST_F(Ranks, ThatGetNoProcessorAreLateForThat) {
