@@ -59,12 +59,23 @@ std::string labels_of(const Diagnosis& diagnosis) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+// As its processes say; what was seen of them may differ from run to run.
+std::int64_t ranks_of(const RunData& run, const Diagnosis& diagnosis) {
+  std::int64_t ranks = 0;
+  for (const NodeData& node : run.nodes) {
+    for (const record::Process& process : node.processes) {
+      ranks = std::max(ranks, process.world_size.value_or(0));
+    }
+  }
+  return ranks > 0 ? ranks : static_cast<std::int64_t>(diagnosis.ranks.size());
+}
+
 class RunRows {
  public:
   explicit RunRows(const RunToRemember& remembered)
       : remembered_(remembered),
         diagnosis_(remembered.diagnosis),
-        job_{.kind = history::SubjectKind::Job, .name = job_name_of(diagnosis_)},
+        job_{.kind = history::SubjectKind::Job, .name = job_name_of(remembered.run, diagnosis_)},
         labels_(labels_of(diagnosis_)) {}
 
   history::Batch all() {
@@ -136,9 +147,9 @@ class RunRows {
 
 }  // namespace
 
-std::string job_name_of(const Diagnosis& diagnosis) {
-  const std::string ranks =
-      diagnosis.ranks.empty() ? "" : fmt::format("{} ranks, ", diagnosis.ranks.size());
+std::string job_name_of(const RunData& run, const Diagnosis& diagnosis) {
+  const std::int64_t count = ranks_of(run, diagnosis);
+  const std::string ranks = count == 0 ? "" : fmt::format("{} ranks, ", count);
   return fmt::format("{} ({}{} hosts)", command_of(diagnosis), ranks, diagnosis.nodes.size());
 }
 

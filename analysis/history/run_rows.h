@@ -20,7 +20,7 @@ struct RunToRemember {
 
 // What is the same of every repetition of a job: its command without folders and numbers that
 // differ from run to run, and how many ranks it has on how many hosts.
-std::string job_name_of(const Diagnosis& diagnosis);
+std::string job_name_of(const RunData& run, const Diagnosis& diagnosis);
 
 // The job's own row comes of the node of rank 0, so that each of its nodes may add what it knows.
 history::Batch rows_of(const RunToRemember& remembered);

@@ -56,11 +56,17 @@ TEST(RunRows, AJobHasOneNameEachTime) {
   Diagnosis diagnosis = full_link();
   const auto name_of = [&](const std::string& command) {
     diagnosis.command = command;
-    return job_name_of(diagnosis);
+    return job_name_of({}, diagnosis);
   };
   EXPECT_EQ(name_of("/usr/bin/python3 train.py --batch 16 --out=/scratch/20260503/run-812345"),
             name_of("/opt/venv/bin/python3 train.py --batch 16 --out=/other/run-999999"));
   EXPECT_NE(name_of("train.py --batch 16"), name_of("train.py --batch 32"));
+
+  RunData run;
+  run.nodes.emplace_back().processes.push_back({.world_size = 2});
+  const std::string seen = job_name_of(run, diagnosis);
+  diagnosis.ranks.clear();
+  EXPECT_EQ(job_name_of(run, diagnosis), seen);
 }
 
 }  // namespace
