@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -40,6 +41,8 @@
 
 namespace chokepoint::analysis {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::int64_t kDefaultPort = 9480;
 constexpr std::int64_t kMaxPort = 65'535;
@@ -89,6 +92,7 @@ class WebCommand final : public cli::Command {
   Result<cli::ExitCode> serve(cli::Context& context) const;
   std::string address_of_page(const web::Access::Rules& rules, const net::Endpoint& bound) const;
   std::vector<std::string> options_of_children() const;
+  std::string run_of(const std::string& source) const;
 
   LookFlags flags_;
   std::string runs_ = record::kRunsFolder;
@@ -187,9 +191,26 @@ Result<cli::Json> WebCommand::over_time(const cli::Context& context) const {
   web::SubjectOverTime subject = web::over_time(read.series, read.states, context.clock.wall_ns());
   subject.history = read.place;
   subject.subject = flags_.wanted.subject;
+  for (web::TimedSeries& series : subject.series) {
+    for (web::TimedChange& change : series.changes) {
+      change.run_before = run_of(change.source_before);
+      change.run_after = run_of(change.source_after);
+    }
+  }
   cli::Json document = cli::document(context, Fields<web::SubjectOverTime>::kSchema);
   document.update(json::to_json(subject));
   return document;
+}
+
+// As the list of runs names it; empty where no run in the folder is the source.
+std::string WebCommand::run_of(const std::string& source) const {
+  const std::string folder = name_of_folder(runs_);
+  std::error_code ignored;
+  const fs::path name =
+      fs::path(source).lexically_relative(fs::absolute(folder, ignored).lexically_normal());
+  const bool is_inside = !name.empty() && name != "." && *name.begin() != "..";
+  return is_inside && fs::is_directory(source, ignored) ? (fs::path(folder) / name).string()
+                                                        : std::string();
 }
 
 Result<web::Access::Rules> WebCommand::rules(const cli::Context& context,

@@ -76,6 +76,8 @@ struct TimedChange {
   bool is_worse = true;
   std::string source_before = {};
   std::string source_after = {};
+  std::string run_before = {};
+  std::string run_after = {};
 };
 
 struct TimedSeries {
@@ -199,6 +201,11 @@ struct Fields<analysis::web::TimedChange> {
       field("source_before", &C::source_before, "document or record of the last good measurement")
           .null_if_empty(),
       field("source_after", &C::source_after, "document or record of the first bad measurement")
+          .null_if_empty(),
+      field("run_before", &C::run_before,
+            "run of the last good measurement; null: it is none in the folder of runs")
+          .null_if_empty(),
+      field("run_after", &C::run_after, "run of the first bad measurement; null: as before")
           .null_if_empty()};
 };
 

@@ -108,6 +108,7 @@ std::optional<Site::Asked> Site::asked_of_history(const net::PageRequest& reques
   if (const auto metric = parameter(request.query, "metric"); metric && !metric->empty()) {
     question.words.push_back("--metric=" + *metric);
   }
+  question.words.push_back("--runs=" + places_.runs);
   question.words.insert(question.words.end(), {"--", *subject});
   question.fresh = seconds(30);
   question.usable = seconds(30);

@@ -9,7 +9,7 @@ import { said, shown } from "../element/shown";
 import { grouped } from "../format/scaled";
 import { date } from "../format/times";
 import { Table } from "../table/table";
-import { toSubject, type Where } from "./address";
+import { toReport, toSubject, type Where } from "./address";
 import { seriesChart, type Series, type Setting } from "./series_chart";
 import { compareCommand, percentText } from "./words";
 
@@ -33,7 +33,17 @@ function change(each: Change, unit: string): HTMLElement {
       probability(each.at("p").number ?? 1),
     ),
     compare === null ? null : command(compare),
+    reports(each),
   );
+}
+
+// Those that this server can make.
+function reports(each: Change): Child {
+  const link = (run: string | null, label: string): Child =>
+    run === null ? null : h("a", { attributes: { href: toReport(run), target: "_blank", rel: "noopener" } }, label);
+  const before = link(each.at("run_before").text, "Report of the run before");
+  const after = link(each.at("run_after").text, "Report of the run after");
+  return before === null && after === null ? null : h("p", "faint", before, before && after ? " · " : null, after);
 }
 
 function isOn(setting: Setting, series: Series): boolean {
