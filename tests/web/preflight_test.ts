@@ -49,6 +49,18 @@ test("the verdict stands first, then what was found with its commands", async ()
   assert.deepEqual(complaints, []);
 });
 
+test("what is unlike earlier preflights stands below the verdict", async () => {
+  const html = made("four", "html");
+  const unusual = [{ sentence: "<b>paths</b> from gpu2: throughput 940 → 600 Mb/s", worse: true, standings: [] }];
+  const filled = html.replace(/"unusual":\s*\[\]/, () => `"unusual":${JSON.stringify(unusual).replaceAll("<", "\\u003c")}`);
+  assert.notEqual(filled, html);
+  const { page } = await open(browser, files.path("unlike.html", filled));
+  assert.match(
+    await page.locator("#verdict").innerText(),
+    /Unlike earlier preflights[^]*worse[^]*<b>paths<\/b> from gpu2/,
+  );
+});
+
 test("every number is the document's", async () => {
   for (const kind of ["four", "eight", "full"]) {
     const document = JSON.parse(made(kind, "json")) as object;

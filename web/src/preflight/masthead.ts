@@ -42,7 +42,25 @@ export function verdictSection({ document, findings }: Scene): HTMLElement {
       h("p", "sentence", said(document.at("sentence"), "nothing is known")),
       counted.length > 0 ? h("p", "faint", counted.join(", ")) : null,
     ),
+    ...unlikeEarlier(document),
   );
+}
+
+// Of a history; without one there is nothing to compare with.
+function unlikeEarlier(document: Ref<Preflight>): HTMLElement[] {
+  const places = document.at("unusual").items;
+  const mark = (isWorse: boolean) =>
+    h("span", isWorse ? "mark worse" : "mark better", isWorse ? "worse" : "better");
+  return places.length === 0
+    ? []
+    : [
+        h("h3", {}, "Unlike earlier preflights"),
+        list(
+          "ul",
+          places.map((each) => [mark(each.at("worse").isTrue), " ", said(each.at("sentence"))]),
+          "remarks",
+        ),
+      ];
 }
 
 export function remarksSection({ document, mesh }: Scene): HTMLElement {
