@@ -340,6 +340,9 @@ Result<MeasuredJob> measured_job_of(const RunData& run) {
                 "give the job in figures, like --parameters or --parallelism rpc --request, and "
                 "--compute");
   }
+  if (steps.rounds) {
+    profile.outer = OuterSteps{.every = static_cast<double>(steps.rounds->every)};
+  }
   profile.power_w = rank_power_w(run, static_cast<double>(profile.ranks));
   const MeasuredPath path = path_of(run, limit_timeline_of(run, clocks, phases.communicating));
   profile.path = path.path;

@@ -10,6 +10,7 @@
 #include "analysis/commands/commands.h"
 #include "analysis/commands/predict_document.h"
 #include "analysis/predict/grid.h"
+#include "analysis/predict/outer_steps.h"
 #include "base/json/codec.h"
 
 namespace chokepoint::analysis {
@@ -127,6 +128,8 @@ std::vector<std::string> assumptions_of(const JobProfile& profile, const Target&
             "the caller computes nothing, and waits for each answer before the next call "
             "(--outstanding)");
       }
+    } else if (profile.outer) {
+      lines.emplace_back("what an outer optimizer computes after an exchange takes no time");
     } else if (profile.overlap == 0) {
       lines.emplace_back(
           "computing hides no communication; the lower bound assumes that it does (--overlap)");
@@ -323,6 +326,20 @@ void add_alternatives(Predicted& predicted, const Money& money) {
   }
 }
 
+// How seldom ranks must exchange for --utilisation; without --outer-every they are to.
+Result<> choose_outer_steps(Predicted& predicted, const PredictFlags& given) {
+  TRY(const std::optional<double> utilisation, utilisation_of(given));
+  if (!utilisation) return {};
+  JobProfile& job = predicted.target.job ? *predicted.target.job : predicted.profile;
+  const OuterTimes times = times_of(*job.outer, predict_on(predicted, predicted.target));
+  predicted.least_every = least_every(*job.outer, times, *utilisation);
+  if (given.outer_every.empty()) {
+    exchange_seldom(job, job.exchanges.front().bytes,
+                    {.every = *predicted.least_every, .beside_steps = job.outer->beside_steps});
+  }
+  return {};
+}
+
 class PredictCommand final : public cli::Command {
  public:
   cli::Summary summary() const override;
@@ -375,6 +392,9 @@ cli::Summary PredictCommand::summary() const {
           {"chokepoint predict --parameters 124M --ranks 4 --nodes 2 --compute 554ms --link 1G "
            "--intra-link 32GB/s --nics 2",
            "two hosts of two GPUs on PCIe, with a NIC for each GPU"},
+          {"chokepoint predict --parameters 10B --ranks 14 --compute 22.8s --link 200M "
+           "--outer-type int8 --utilisation 90%",
+           "how seldom sites must exchange parameters"},
           {"chokepoint predict --check runs/a runs/b", "predicted beside measured, of two runs"}}};
 }
 
@@ -470,6 +490,7 @@ Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   TRY(choose_link(predicted));
   TRY(predicted.epochs, epochs_of(flags_));
   TRY(add_memory(predicted, flags_));
+  TRY(choose_outer_steps(predicted, flags_));
   TRY(add_prediction(predicted));
   TRY(check_upgrades(predicted, money));
   add_alternatives(predicted, money);

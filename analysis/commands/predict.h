@@ -39,6 +39,10 @@ struct PredictFlags {
   std::string backend = {};
   std::string overlap = {};
   std::string bucket = {};
+  std::string outer_every = {};
+  std::string outer_type = {};
+  std::string outer_overlap = {};
+  std::string utilisation = {};
   std::string layers = {};
   std::string hidden = {};
   std::string batch = {};
@@ -94,6 +98,10 @@ Result<> refuse_figures(const PredictFlags& given);
 bool has_figures(const PredictFlags& given);
 // Whether --parallelism names kinds and their ranks.
 bool has_grid(const PredictFlags& given);
+// Whether the ranks exchange seldom.
+bool has_outer_steps(const PredictFlags& given);
+// The share of --utilisation.
+Result<std::optional<double>> utilisation_of(const PredictFlags& given);
 // An Error for a flag that would say nothing beside the others; with --check, and without.
 Result<> refuse_unused(const PredictFlags& given);
 Result<> refuse_unchecked(const PredictFlags& given);
@@ -153,6 +161,8 @@ struct Predicted {
   std::vector<Alternative> alternatives = {};
   Load sent = {};  // a step, of payload
   std::optional<double> epochs = {};
+  // The least number of steps between exchanges for --utilisation.
+  std::optional<double> least_every = {};
   // Of figures alone.
   std::optional<Memory> memory = {};
   std::optional<double> memory_limit_bytes = {};

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "analysis/predict/grid.h"
+#include "analysis/predict/outer_steps.h"
 #include "base/math/tcp_rate.h"
 
 namespace chokepoint::analysis {
@@ -56,6 +57,7 @@ PredictionInputs inputs_of(const PredictFlags& given, const Predicted& predicted
   }
   if (!given.late.empty()) inputs.late = predicted.change.late_times;
   if (!given.rank_order.empty()) inputs.rank_order = predicted.change.rank_order;
+  if (predicted.job().outer) inputs.outer_overlap_steps = predicted.job().outer->beside_steps;
   return inputs;
 }
 
@@ -177,6 +179,18 @@ PredictedUpgrade upgrade_of(const Alternative& alternative, PredictedLink link) 
   return upgrade;
 }
 
+std::optional<PredictedOuterSteps> outer_of(const Predicted& predicted) {
+  const auto& outer = predicted.job().outer;
+  if (!outer) return std::nullopt;
+  const OuterTimes times = times_of(*outer, predicted.prediction);
+  return PredictedOuterSteps{.every_steps = times.every,
+                             .sync_ms = times.sync_ms,
+                             .exposed_ms = times.exposed_ms,
+                             .round_ms = times.round_ms,
+                             .utilisation_percent = times.utilisation * math::kPercent,
+                             .least_every_steps = predicted.least_every};
+}
+
 }  // namespace
 
 std::optional<double> in_run(const Predicted& predicted, std::optional<double> of_step) {
@@ -188,6 +202,7 @@ std::optional<double> in_run(const Predicted& predicted, std::optional<double> o
 ShownPrediction document_of(const PredictFlags& given, const Predicted& predicted) {
   ShownPrediction document{.inputs = inputs_of(given, predicted),
                            .step = step_of(predicted.prediction),
+                           .outer = outer_of(predicted),
                            .sent_bytes_per_step = predicted.sent.rank,
                            .volume = volumes_of(predicted),
                            .groups = groups_of(predicted),

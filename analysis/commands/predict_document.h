@@ -59,6 +59,7 @@ struct PredictionInputs {
   std::string curve = {};
   std::optional<double> late = {};
   std::optional<std::vector<std::int64_t>> rank_order = {};
+  std::optional<double> outer_overlap_steps = {};
 };
 
 struct PredictedParts {
@@ -153,9 +154,19 @@ struct PredictedUpgrade {
   std::optional<double> paid_back_after_runs = {};
 };
 
+struct PredictedOuterSteps {
+  double every_steps = 0;
+  double sync_ms = 0;
+  double exposed_ms = 0;
+  double round_ms = 0;
+  double utilisation_percent = 0;
+  std::optional<double> least_every_steps = {};
+};
+
 struct ShownPrediction {
   PredictionInputs inputs = {};
   PredictedStep step = {};
+  std::optional<PredictedOuterSteps> outer = {};
   double sent_bytes_per_step = 0;
   PredictedVolumes volume = {};
   std::vector<PredictedGroup> groups = {};
@@ -255,6 +266,9 @@ struct Fields<analysis::PredictionInputs> {
       field("curve", &I::curve, "file with a measured curve").null_if_empty(),
       field("late", &I::late, "share of the lateness of late ranks that remains").between(0, 1),
       field("rank_order", &I::rank_order, "for each rank, the rank whose place it takes")
+          .at_least(0),
+      field("outer_overlap_steps", &I::outer_overlap_steps,
+            "steps that go on beside an exchange; null: each step exchanges")
           .at_least(0)};
 };
 
@@ -413,6 +427,24 @@ struct Fields<analysis::PredictedUpgrade> {
 };
 
 template <>
+struct Fields<analysis::PredictedOuterSteps> {
+  using O = analysis::PredictedOuterSteps;
+  static constexpr FieldList kList{
+      field("every_steps", &O::every_steps, "steps from one exchange to the next").at_least(1),
+      field("sync_ms", &O::sync_ms, "milliseconds of an exchange").at_least(0),
+      field("exposed_ms", &O::exposed_ms, "milliseconds of an exchange for which no step goes on")
+          .at_least(0),
+      field("round_ms", &O::round_ms, "milliseconds of these steps with their exchange")
+          .at_least(0),
+      field("utilisation_percent", &O::utilisation_percent,
+            "share of a round that its steps take without the exchange")
+          .between(0, 100),
+      field("least_every_steps", &O::least_every_steps,
+            "fewest steps between exchanges for --utilisation; null without it")
+          .at_least(1)};
+};
+
+template <>
 struct Fields<analysis::ShownPrediction> {
   using P = analysis::ShownPrediction;
   static constexpr std::string_view kSchema = "chokepoint.prediction/1";
@@ -420,6 +452,8 @@ struct Fields<analysis::ShownPrediction> {
   static constexpr FieldList kList{
       field("inputs", &P::inputs, "what was given, or taken from a run"),
       spread(&P::step),
+      field("outer", &P::outer,
+            "where ranks exchange in some steps only (--outer-every, --utilisation); else null"),
       field("sent_bytes_per_step", &P::sent_bytes_per_step, "bytes that a rank sends per step")
           .at_least(0),
       field("volume", &P::volume,

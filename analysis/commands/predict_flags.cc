@@ -41,6 +41,16 @@ void define_job(cli::Flags& flags, PredictFlags& given) {
               "share of the backward pass that can hide communication, from 0 (none) to 1 (all "
               "that DDP's buckets allow); default: 0")
       .option("bucket", &given.bucket, "SIZE", "size of DDP's gradient buckets; default: 25 MiB")
+      .group("Local SGD and DiLoCo")
+      .option("outer-every", &given.outer_every, "N",
+              "ranks train alone and exchange their parameters in every Nth step, after it")
+      .option("outer-type", &given.outer_type, "TYPE",
+              "data type of these parameters: float32, float16, int8, int4 …; default: as --type")
+      .option("outer-overlap", &given.outer_overlap, "N",
+              "steps that go on beside an exchange; default: 0, all wait for its end")
+      .option("utilisation", &given.utilisation, "SHARE",
+              "says how many steps must lie between exchanges so that steps take this share of the "
+              "time: 90%; without --outer-every this is what is predicted")
       .group("A transformer, for tp and pp")
       .option("layers", &given.layers, "N", "number of layers")
       .option("hidden", &given.hidden, "N", "hidden size, the width of a layer")
@@ -203,6 +213,26 @@ Result<> refuse_of_kind(const PredictFlags& given) {
   return {};
 }
 
+Result<> refuse_of_outer_steps(const PredictFlags& given) {
+  if (!has_outer_steps(given)) {
+    return refuse({{"--outer-type", !given.outer_type.empty()},
+                   {"--outer-overlap", !given.outer_overlap.empty()}},
+                  "is of ranks that exchange in some steps only", "give --outer-every N, too");
+  }
+  if (!given.from.empty()) {
+    TRY(refuse({{"--outer-type", !given.outer_type.empty()}}, "a run's parameters are of one type",
+               "give --type"));
+  }
+  return refuse({{"--parallelism", !given.parallelism.empty() && !is_kind(given, {"dp"})},
+                 {"--bucket", !given.bucket.empty()},
+                 {"--overlap", !given.overlap.empty()},
+                 {"--measured-time", given.measured_time.count() > 0},
+                 {"--late", !given.late.empty()},
+                 {"--rank-order", !given.rank_order.empty()}},
+                "is not of ranks that exchange all parameters at once, in some steps only",
+                "leave it out, or --outer-every and --utilisation");
+}
+
 Result<> refuse_of_cost(const PredictFlags& given) {
   if (!given.upgrades.empty()) return {};
   return refuse({{"--runs", !given.runs.empty()}, {"--hour-price", !given.hour_price.empty()}},
@@ -210,6 +240,10 @@ Result<> refuse_of_cost(const PredictFlags& given) {
 }
 
 }  // namespace
+
+bool has_outer_steps(const PredictFlags& given) {
+  return !given.outer_every.empty() || !given.utilisation.empty();
+}
 
 bool has_figures(const PredictFlags& given) { return first_figure(given) != nullptr; }
 
@@ -237,6 +271,7 @@ Result<> refuse_unused(const PredictFlags& given) {
                 "--from RUN predicts from a run, --check RUN holds a prediction against it");
   }
   TRY(refuse_of_cost(given));
+  TRY(refuse_of_outer_steps(given));
   return refuse_of_kind(given);
 }
 
@@ -248,6 +283,10 @@ Result<> refuse_unchecked(const PredictFlags& given) {
               {"--epochs", !given.epochs.empty()},
               {"--late", !given.late.empty()},
               {"--rank-order", !given.rank_order.empty()},
+              {"--outer-every", !given.outer_every.empty()},
+              {"--outer-type", !given.outer_type.empty()},
+              {"--outer-overlap", !given.outer_overlap.empty()},
+              {"--utilisation", !given.utilisation.empty()},
               {"--gpu-memory", given.gpu_memory.count > 0},
               {"--optimizer", !given.optimizer.empty()},
               {"--recompute", given.is_recomputed},

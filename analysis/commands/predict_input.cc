@@ -62,7 +62,7 @@ Result<> read_type(std::string_view flag, const std::string& type, double* bytes
   const std::optional<double> found = element_bytes(type);
   if (!found) {
     return fail(ErrorKind::Usage, flag, type, "unknown type",
-                "give float32, bf16, float16, fp8, int8 or float64");
+                "give float32, bf16, float16, fp8, int8, int4 or float64");
   }
   *bytes = *found;
   return {};
@@ -127,6 +127,20 @@ Result<> read_bucket(const PredictFlags& given, std::optional<double>* bytes) {
   }
   *bytes = static_cast<double>(bucket.count);
   return {};
+}
+
+// Of --utilisation alone it is found later.
+Result<std::optional<OuterSteps>> outer_steps_of(const PredictFlags& given) {
+  if (!has_outer_steps(given)) return std::optional<OuterSteps>();
+  OuterSteps outer;
+  TRY(read_count("--outer-every", given.outer_every, &outer.every));
+  TRY(read_count("--outer-overlap", given.outer_overlap, &outer.beside_steps, 0));
+  if (!given.outer_every.empty() && outer.beside_steps > outer.every) {
+    return fail(ErrorKind::Usage, "", "--outer-overlap",
+                "an exchange would go on when the next one begins",
+                "give at most as many steps as --outer-every");
+  }
+  return std::optional(outer);
 }
 
 using Labels = std::map<std::string, std::string>;
@@ -321,6 +335,9 @@ Result<Figures> figures_of(const PredictFlags& given) {
   TRY(read_calls(figures.calls, given));
   TRY(read_ranks(figures, given));
   TRY(read_power(given.power, &figures.power_w));
+  TRY(figures.outer, outer_steps_of(given));
+  TRY(read_type("--outer-type", given.outer_type.empty() ? type_of(given) : given.outer_type,
+                &figures.outer_bytes));
   if (figures.measured_time_s && steps < 1) {
     return fail(ErrorKind::Usage, "", "--measured-time", "is of all steps", "give --steps N, too");
   }
@@ -376,6 +393,7 @@ Result<> change(Target& target, const PredictFlags& given, const JobProfile& pro
   TRY(read_precision(wanted, given, labels));
   TRY(read_batch(wanted, given, labels));
   TRY(read_share("--overlap", given.overlap, 1, &wanted.overlap));
+  TRY(wanted.outer, outer_steps_of(given));
   TRY(target.job, changed(profile, wanted));
   double steps = 0;
   TRY(read_count("--steps", given.steps, &steps));
@@ -383,11 +401,18 @@ Result<> change(Target& target, const PredictFlags& given, const JobProfile& pro
   return read_power(given.power, &target.job->power_w);
 }
 
+Result<std::optional<double>> utilisation_of(const PredictFlags& given) {
+  constexpr double kMost = 0.9999;
+  std::optional<double> share;
+  TRY(read_share("--utilisation", given.utilisation, kMost, &share));
+  return share;
+}
+
 Result<std::optional<ReplayChange>> replay_change_of(const PredictFlags& given,
                                                      const Target& target) {
   const bool is_other_job = !given.parallelism.empty() || !given.type.empty() ||
                             !given.batch.empty() || !given.backend.empty() ||
-                            !given.ranks.empty() || !given.nodes.empty();
+                            !given.ranks.empty() || !given.nodes.empty() || has_outer_steps(given);
   const bool is_other_path = target.curve || target.inside_mbps || target.nics > 1 ||
                              target.path.payload_mbps || target.path.window_bytes ||
                              target.transport != Transport::Unknown ||

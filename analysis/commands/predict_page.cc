@@ -6,6 +6,7 @@
 
 #include "analysis/commands/predict.h"
 #include "analysis/commands/predict_document.h"
+#include "analysis/predict/outer_steps.h"
 #include "base/cli/table.h"
 #include "base/cli/text.h"
 #include "base/math/units.h"
@@ -164,6 +165,21 @@ void print_groups(const cli::Context& context, const std::vector<PredictedGroup>
   table.print(context.out, context.out_terminal);
 }
 
+void print_outer_steps(const cli::Context& context, const Predicted& predicted) {
+  const auto& outer = predicted.job().outer;
+  if (!outer) return;
+  const OuterTimes times = times_of(*outer, predicted.prediction);
+  fmt::print(context.out,
+             "exchange every {:.0f} steps, {} each, {} exposed; steps take {:.1f} % of the time\n",
+             times.every, shown_ms(times.sync_ms), shown_ms(times.exposed_ms),
+             times.utilisation * math::kPercent);
+  if (predicted.least_every && *predicted.least_every != times.every) {
+    fmt::print(context.out,
+               "         the share of --utilisation is reached with every {:.0f} steps\n",
+               *predicted.least_every);
+  }
+}
+
 void print_head(const cli::Context& context, const Predicted& predicted) {
   const Prediction& found = predicted.prediction;
   fmt::print(context.out, "step     {}, between {} and {}\n", shown_ms(found.step_ms),
@@ -178,6 +194,7 @@ void print_head(const cli::Context& context, const Predicted& predicted) {
     fmt::print(context.out, ", {} other", shown_ms(found.other_ms));
   }
   fmt::print(context.out, "\n");
+  print_outer_steps(context, predicted);
   if (found.total_s) {
     const double each_ms = *found.total_s / found.step_ms;
     fmt::print(context.out, "total    {}, between {} and {}\n", shown_s(found.total_s),

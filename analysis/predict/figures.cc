@@ -12,6 +12,7 @@
 
 #include "analysis/predict/grid.h"
 #include "analysis/predict/memory.h"
+#include "analysis/predict/outer_steps.h"
 #include "analysis/predict/tiers.h"
 #include "analysis/predict/wire.h"
 #include "base/math/training_pass.h"
@@ -171,6 +172,10 @@ void add_exchanges(JobProfile& profile, const Figures& figures) {
                                          profile.compute_ms, forward_ms);
       return;
     default:
+      if (figures.outer) {
+        exchange_seldom(profile, figures.parameters * figures.outer_bytes, *figures.outer);
+        return;
+      }
       profile.exchanges =
           bucket_exchanges(Collective::AllReduce, buckets_of(bytes, figures.bucket_bytes),
                            forward_ms, profile.compute_ms);
@@ -339,16 +344,20 @@ Result<JobProfile> changed(const JobProfile& job, const JobChange& change) {
   const Parallelism wanted = change.parallelism.value_or(job.parallelism);
   const bool spreads_anew =
       wanted != job.parallelism || wanted == Parallelism::Zero || change.bucket_bytes;
-  if ((change.parallelism || change.bucket_bytes) && spreads_anew) {
+  if (((change.parallelism || change.bucket_bytes) && spreads_anew) || change.outer) {
     const double gradients = gradient_bytes(job);
-    const bool is_known = wanted == Parallelism::Data || wanted == Parallelism::Zero;
+    const bool is_known =
+        wanted == Parallelism::Data || (wanted == Parallelism::Zero && !change.outer);
     if (!is_known || gradients <= 0) {
       return fail(ErrorKind::Usage, "", "--from",
                   "what the job would exchange does not follow from what it exchanged",
                   "give the job in figures: --parallelism, --compute and the model's sizes");
     }
     then.parallelism = wanted;
-    spread_gradients(then, gradients, change);
+    // Those of a mean step; a job may exchange seldom already.
+    const double every = job.outer ? job.outer->every : 1;
+    change.outer ? exchange_seldom(then, gradients * every, *change.outer)
+                 : spread_gradients(then, gradients, change);
   }
   if (change.bytes_times) multiply_bytes(then, *change.bytes_times);
   if (change.batch_times) multiply_computing(then, *change.batch_times);
@@ -391,8 +400,9 @@ Parallelism parallelism_named(std::string_view name) {
 
 std::optional<double> element_bytes(const std::string& type) {
   static const std::map<std::string_view, double> types{
-      {"float64", 8}, {"fp64", 8}, {"float32", 4},  {"fp32", 4}, {"tf32", 4}, {"float16", 2},
-      {"fp16", 2},    {"bf16", 2}, {"bfloat16", 2}, {"fp8", 1},  {"int8", 1}, {"fp4", 0.5}};
+      {"float64", 8}, {"fp64", 8},  {"float32", 4}, {"fp32", 4},     {"tf32", 4},
+      {"float16", 2}, {"fp16", 2},  {"bf16", 2},    {"bfloat16", 2}, {"fp8", 1},
+      {"int8", 1},    {"fp4", 0.5}, {"int4", 0.5}};
   const auto found = types.find(type);
   return found == types.end() ? std::nullopt : std::optional(found->second);
 }

@@ -59,6 +59,9 @@ struct Figures {
   Shape shape = {};
   CallProfile calls = {};
   std::optional<double> power_w = {};  // of one rank's processor
+  // Of data parallelism whose ranks exchange parameters seldom, and not gradients in each step.
+  std::optional<OuterSteps> outer = {};
+  double outer_bytes = 4;  // of one parameter, as it is then exchanged
 };
 
 Result<JobProfile> profile_from(const Figures& figures);
@@ -72,6 +75,7 @@ struct JobChange {
   std::optional<std::string> backend = {};
   std::optional<double> overlap = {};
   std::optional<double> bucket_bytes = {};  // of data parallelism and ZeRO
+  std::optional<OuterSteps> outer = {};     // of data parallelism
 };
 
 // An Error where what the job would exchange does not follow from what it exchanged: between data

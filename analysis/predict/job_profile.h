@@ -38,10 +38,11 @@ struct Placement {
 // What the ranks send each other in a step: one collective, or many alike that follow one another.
 struct PlannedExchange {
   Collective collective = Collective::AllReduce;
-  double bytes = 0;     // of the whole tensor, as algorithm bandwidths count it
-  double ready_ms = 0;  // of the step's computing, when there is something to send
-  double times = 1;     // one after the other
-  double ranks = 0;     // that take part; 0: all of the job
+  double bytes = 0;      // of the whole tensor, as algorithm bandwidths count it
+  double ready_ms = 0;   // of the step's computing, when there is something to send
+  double times = 1;      // one after the other
+  double ranks = 0;      // that take part; 0: all of the job
+  double beside_ms = 0;  // of later steps' computing, that each may go on beside
   // Of a grid: whose groups exchange it, all of them at the same time, and where they are.
   Parallelism of = Parallelism::Unknown;
   std::optional<Placement> at = {};
@@ -94,6 +95,12 @@ struct CallProfile {
   std::optional<double> empty_ms = {};  // that one takes without data or computing, as measured
 };
 
+// Of a job whose ranks train alone for several steps before they exchange (outer_steps.h).
+struct OuterSteps {
+  double every = 1;         // steps from one exchange to the next
+  double beside_steps = 0;  // that may go on beside an exchange
+};
+
 struct JobProfile {
   Parallelism parallelism = Parallelism::Unknown;
   std::string backend = {};  // "gloo", "nccl"; empty: unknown
@@ -119,6 +126,7 @@ struct JobProfile {
   std::optional<PipelineProfile> pipeline = {};
   std::optional<Grid> grid = {};
   std::optional<CallProfile> calls = {};
+  std::optional<OuterSteps> outer = {};
   // The path's figures were measured under this library. Otherwise what the library makes of a link
   // is assumed.
   bool is_library_measured = true;

@@ -346,9 +346,12 @@ void set_range(Prediction& prediction, const JobProfile& profile) {
   prediction.high_ms = prediction.step_ms + margin_ms;
 }
 
+double every_of(const JobProfile& job) { return job.outer ? job.outer->every : 1; }
+
 Prediction from_run(const JobProfile& profile, const Target& target) {
-  const Correction correction = correction_of(profile, target);
+  Correction correction = correction_of(profile, target);
   const JobProfile& job = job_of(profile, target);
+  correction.exposed_ms *= every_of(profile) / every_of(job);
   const ModelledStep step =
       modelled(job, target, {.overlap = job.overlap, .communication_times = correction.times});
   Prediction prediction;
@@ -456,9 +459,10 @@ Outcome schedule(const std::vector<PlannedExchange>& exchanges, double compute_m
   double finish_ms = 0;
   for (const PlannedExchange& exchange : exchanges) {
     const double left_ms = compute_ms - std::min(exchange.ready_ms, compute_ms);
-    const double length_ms = time_ms(exchange) * exchange.times;
-    finish_ms = std::max(finish_ms, compute_ms - overlap * left_ms) + length_ms;
-    outcome.communication_ms += length_ms;
+    const double each_ms = time_ms(exchange);
+    const double waited_ms = std::max(0.0, each_ms - exchange.beside_ms) * exchange.times;
+    finish_ms = std::max(finish_ms, compute_ms - overlap * left_ms) + waited_ms;
+    outcome.communication_ms += each_ms * exchange.times;
   }
   outcome.exposed_ms = std::max(0.0, finish_ms - compute_ms);
   return outcome;

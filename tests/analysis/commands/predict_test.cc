@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -41,6 +42,37 @@ TEST(PredictCommand, PictureOfItsPage) {
       kJob, {"--link", "10G", "--upgrade", "100GbE=9000", "--runs", "20", "--hour-price", "30"}));
   EXPECT_EQ(run.err, "");
   EXPECT_GOLDEN("predict", run.out);
+}
+
+const std::vector<std::string> kSites{"--parameters", "10B",   "--ranks",      "14",
+                                      "--compute",    "22.8s", "--outer-type", "int8",
+                                      "--link",       "200M"};
+
+TEST(PredictCommand, HowSeldomSitesMustExchange) {
+  const json told = predict_json(with(kSites, {"--utilisation", "90%"}));
+  const double every = told["outer"]["every_steps"];
+  EXPECT_EQ(told["outer"]["least_every_steps"], every);
+  EXPECT_GE(told["outer"]["utilisation_percent"], 90.0);
+  EXPECT_NEAR(told["outer"]["round_ms"].get<double>(), told["step_ms"].get<double>() * every, 1);
+  const json less = predict_json(with(
+      kSites, {"--utilisation", "90%", "--outer-every", std::to_string(std::lround(every) - 1)}));
+  EXPECT_LT(less["outer"]["utilisation_percent"], 90.0);
+  EXPECT_EQ(less["outer"]["least_every_steps"], every);
+}
+
+TEST(PredictCommand, RefusesOuterStepsThatChangeNothing) {
+  const std::vector<std::vector<std::string>> cases{
+      {"--outer-overlap", "4"},
+      {"--outer-every", "4", "--outer-overlap", "5"},
+      {"--outer-every", "4", "--parallelism", "tp", "--hidden", "8"},
+      {"--outer-every", "4", "--bucket", "1M"},
+      {"--outer-every", "0"},
+      {"--utilisation", "1"},
+      {"--outer-every", "4", "--outer-type", "float3"}};
+  for (const auto& words : cases) {
+    const fakes::CliRun run = predict_with(with(kSites, words));
+    EXPECT_EQ(run.code, cli::ExitCode::Usage) << words[0];
+  }
 }
 
 TEST(PredictCommand, PricesUpgrades) {
