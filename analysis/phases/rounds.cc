@@ -10,7 +10,7 @@ namespace chokepoint::analysis {
 namespace {
 
 constexpr double kLeastOfUsual = 0.1;    // of a usual exchange's bytes; a loss average has less
-constexpr double kMostBusyUnits = 0.5;   // otherwise most steps exchange
+constexpr double kMostBusyUnits = 0.6;   // otherwise most steps exchange
 constexpr double kLeastRegular = 0.8;    // of intervals, and of exchanges by their bytes
 constexpr double kBytesApart = 0.25;     // the same tensors are exchanged each time
 constexpr std::size_t kLeastSyncs = 3;   // as far apart each

@@ -621,6 +621,8 @@ export interface WebSubject {
       readonly worse: boolean;
       readonly source_before: string | null;
       readonly source_after: string | null;
+      readonly run_before: string | null;
+      readonly run_after: string | null;
     })[];
   })[];
   readonly settings: readonly {
@@ -714,6 +716,21 @@ export interface Diagnosis {
     readonly p99_ms: number | null;
     readonly source: "marks" | "output" | "collectives" | "traffic" | null;
   };
+  readonly rounds: {
+    readonly every_steps: number;
+    readonly syncs: number;
+    readonly inner_ms: number;
+    readonly sync_ms: {
+      readonly min: number;
+      readonly median: number;
+      readonly p99: number;
+      readonly max: number;
+      readonly mean: number;
+      readonly count: number;
+    };
+    readonly sync_bytes: number;
+    readonly utilisation_percent: number;
+  } | null;
   readonly standing: {
     readonly sentence: string;
     readonly subject: string;
