@@ -54,6 +54,9 @@ std::string share_bar(double share, double letters);
 std::string part_text(double ms, double whole_ms);  // "143.0"
 std::string whole_text(double whole_ms);            // "205.5 ms"
 
+// "every 4 steps, 186.3 ms more each time; …"
+std::string sentence_of(const RoundTimes& rounds);
+
 // "throughput from a to b 197 Mb/s"; without a source.
 std::string evidence_text(const Evidence& evidence);
 // Several, each with its source but where the next has the same: "x 1 ms, y 2 ms (packets of a)".

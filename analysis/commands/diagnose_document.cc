@@ -193,6 +193,8 @@ template <>
 struct Fields<analysis::RoundTimes> {
   using R = analysis::RoundTimes;
   static constexpr FieldList kList{
+      computed<R>(
+          "sentence", [](const R& rounds) { return analysis::sentence_of(rounds); }, "for people"),
       field("every_steps", &R::every_steps, "steps from one exchange to the next").at_least(2),
       field("syncs", &R::syncs, "number of exchanges").at_least(0),
       field("inner_ms", &R::inner_ms, "median time of a step without exchange").at_least(0),

@@ -338,14 +338,6 @@ std::string share_bar(double share, double letters) {
   return bar;
 }
 
-std::string round_text(const RoundTimes& rounds) {
-  return fmt::format(
-      "every {} steps, {} more each time; a step without takes {}; steps take {:.1f} % "
-      "of all time, exchanges the rest",
-      rounds.every_steps, whole_text(rounds.sync_ms.median), whole_text(rounds.inner_ms),
-      rounds.utilisation_percent);
-}
-
 std::string headline_of(const Diagnosis& diagnosis) {
   return fmt::format("{}: {}{}", name_of(diagnosis.verdict.verdict), sentence_of(diagnosis),
                      loss_text(diagnosis));
@@ -361,7 +353,7 @@ void print_page(std::ostream& out, const cli::Terminal& terminal, const Diagnosi
   }
   print_line(out, terminal, "step", step_text(diagnosis));
   if (diagnosis.rounds) {
-    print_line(out, terminal, "exchange", round_text(*diagnosis.rounds));
+    print_line(out, terminal, "exchange", sentence_of(*diagnosis.rounds));
   }
   if (diagnosis.standing) {
     print_line(out, terminal, "before", diagnosis.standing->sentence);
@@ -393,6 +385,14 @@ std::string part_text(double ms, double whole_ms) {
 
 std::string whole_text(double whole_ms) {
   return part_text(whole_ms, whole_ms) + (whole_ms >= kShownInSecondsMs ? " s" : " ms");
+}
+
+std::string sentence_of(const RoundTimes& rounds) {
+  return fmt::format(
+      "every {} steps, {} more each time; a step without takes {}; steps take {:.1f} % "
+      "of all time, exchanges the rest",
+      rounds.every_steps, whole_text(rounds.sync_ms.median), whole_text(rounds.inner_ms),
+      rounds.utilisation_percent);
 }
 
 std::string evidence_text(const Evidence& evidence) {

@@ -75,7 +75,8 @@ class HistoryCommand final : public cli::Command {
   void define(cli::Flags& flags) override {
     flags.positional("SUBJECT", &flags_.wanted.subject, "a host, a path, a device or a job", false);
     flags_.define(flags);
-    flags.group("What to show").toggle("list", &is_listed_, "all series, with their newest value");
+    flags.group("What to show")
+        .toggle("list", &flags_.is_whole, "all series, with their newest value");
   }
 
   Result<cli::ExitCode> run(cli::Context& context) override {
@@ -84,7 +85,7 @@ class HistoryCommand final : public cli::Command {
       cli::print(context, full_document(context, looked));
       return cli::ExitCode::Done;
     }
-    if (is_listed_ || !flags_.wanted.subject.empty()) {
+    if (flags_.is_whole || !flags_.wanted.subject.empty()) {
       print_series(context, looked.series);
       fmt::print(context.out, "{}", looked.findings.empty() ? "" : "\n");
     }
@@ -104,7 +105,6 @@ class HistoryCommand final : public cli::Command {
 
  private:
   LookFlags flags_;
-  bool is_listed_ = false;
 };
 
 }  // namespace

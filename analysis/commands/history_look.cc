@@ -97,13 +97,13 @@ Result<Looked> look(const LookFlags& flags, const cli::Context& context) {
   Looked looked;
   TRY(looked.place, wanted_place(flags.history, context));
   TRY(const std::unique_ptr<history::Store> store, history::open_to_read(looked.place));
-  TRY(looked.series, store->read(flags.wanted));
+  const std::int64_t now_ns = context.clock.wall_ns();
+  TRY(looked.series, store->read(flags.read_from(now_ns)));
   if (looked.series.empty() && !(flags.wanted.subject + flags.wanted.metric).empty()) {
     return fail(ErrorKind::NotFound, "", flags.wanted.subject + flags.wanted.metric,
                 "nothing is remembered of it", "'chokepoint history --list' shows what is");
   }
   TRY(const std::vector<history::StateSpan> states, store->states());
-  const std::int64_t now_ns = context.clock.wall_ns();
   looked.since_ns = now_ns - flags.since.count();
   looked.findings = trends::changed_since(looked.series, states, looked.since_ns, now_ns);
   looked.hosts = trends::unusual_hosts(looked.series, states, now_ns);

@@ -83,6 +83,7 @@ Section run_of(const Report& report) {
     add("steps", fmt::format("{} by {}, median {}", steps.count, name_of(*steps.source),
                              math::format_ms(*steps.median_ms)));
   }
+  add("exchange", report.diagnosis.rounds ? sentence_of(*report.diagnosis.rounds) : "");
   add("sent", or_unknown(run.volume.sent_bytes, "bytes"));
   add("network of the busiest node, both directions", or_unknown(network_mbps(run), "mbps"));
   return section;

@@ -163,7 +163,8 @@ Result<WebCommand::Read> WebCommand::read(const cli::Context& context,
 Result<cli::Json> WebCommand::fleet(const cli::Context& context) const {
   const std::int64_t now_ns = context.clock.wall_ns();
   const std::int64_t since_ns = now_ns - flags_.since.count();
-  TRY(const Read read, this->read(context, {.since_ns = is_newest_ ? since_ns : 0}));
+  TRY(const Read read, this->read(context, is_newest_ ? history::Wanted{.since_ns = since_ns}
+                                                      : flags_.read_from(now_ns)));
   std::vector<trends::HistoryFinding> findings;
   std::vector<trends::UnusualHost> hosts;
   if (!is_newest_) {

@@ -190,6 +190,11 @@ test("the first key leads past the contents, and every place can be reached by k
   assert.fail("no header of the flows was reached");
 });
 
+test("a job that exchanges seldom says how seldom", async () => {
+  const { page } = await opened("small");
+  assert.match(await page.locator("#verdict").innerText(), /Ranks exchange every 4 steps/);
+});
+
 test("text can be selected", async () => {
   const { page } = await opened("small");
   const sentence = page.locator(".verdict .sentence");

@@ -110,7 +110,7 @@ TEST(Site, AsksCommands) {
   EXPECT_THAT(served.get("/report?run=runs/812"), HasSubstr("sandbox allow-scripts"));
   EXPECT_THAT(served.called(),
               ElementsAre(Words{"web", "--json"}, Words{"web", "--json", "--newest"},
-                          Words{"web", "--json", "--metric=rtt_ms", "--", "--help"},
+                          Words{"web", "--json", "--metric=rtt_ms", "--runs=runs", "--", "--help"},
                           Words{"runs", "--json", "--limit", "200", "--", "runs"},
                           Words{"live", "--once", "--json", "--", "runs/812"},
                           Words{"report", "--quiet", "-o", "-", "--", "runs/812"}));

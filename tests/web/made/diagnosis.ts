@@ -131,6 +131,7 @@ export function diagnosis(shape: Shape, head: object): object {
       p99_ms: shape.stepMs * 1.1,
       source: "output",
     },
+    rounds: { sentence: shape.text("every 4 steps, 12.0 ms more each time") },
     accounting_ms_per_step: Object.fromEntries(
       accountIds.map((id, index) => [id, accountMs(shape)[index]]),
     ),

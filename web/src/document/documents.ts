@@ -717,6 +717,7 @@ export interface Diagnosis {
     readonly source: "marks" | "output" | "collectives" | "traffic" | null;
   };
   readonly rounds: {
+    readonly sentence: string;
     readonly every_steps: number;
     readonly syncs: number;
     readonly inner_ms: number;

@@ -87,6 +87,14 @@ function tested(diagnosis: Ref<Diagnosis>): Child {
     : h("p", "disproof", h("b", {}, "Tested after the job: "), said(sentence), ".");
 }
 
+// Of a job that exchanges in every so many steps only.
+function rounds(diagnosis: Ref<Diagnosis>): Child {
+  const sentence = diagnosis.at("rounds", "sentence");
+  return sentence.text === null
+    ? null
+    : h("p", "disproof", h("b", {}, "Ranks exchange "), said(sentence), ".");
+}
+
 // How a step's time stands against earlier runs of the job.
 function before(diagnosis: Ref<Diagnosis>): Child {
   const sentence = diagnosis.at("standing", "sentence");
@@ -137,6 +145,7 @@ export function verdictSection(report: Ref<Report>): HTMLElement {
         confidence.number === null ? null : meter("confidence", confidence, "share", confidence.number),
       ),
     ),
+    rounds(diagnosis),
     before(diagnosis),
     tested(diagnosis),
     ...details(verdict),
