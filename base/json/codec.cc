@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -20,6 +21,8 @@ std::string path_of(const detail::Place& place) {
   }
   return above.empty() ? std::string(place.field) : fmt::format("{}.{}", above, place.field);
 }
+
+constexpr int kMaxKeys = 4096;  // of an object: each is searched for among those before it
 
 bool is_bounded(double bound) { return std::isfinite(bound); }
 
@@ -44,16 +47,28 @@ Result<Json> parse_object(std::string_view text, std::size_t most_bytes, std::st
                 fmt::format("{} bytes where at most {} make sense", text.size(), most_bytes));
   }
   bool is_too_deep = false;
+  bool has_too_many_keys = false;
+  std::array<int, kMaxDepth + 1> keys{};  // so far, of the object at each depth
   const auto look = [&](int depth, Json::parse_event_t event, Json&) {
     using enum Json::parse_event_t;
     is_too_deep =
         is_too_deep || (depth >= kMaxDepth && (event == object_start || event == array_start));
-    return !is_too_deep;
+    if (is_too_deep) {
+      return false;
+    }
+    if (event == object_start) {
+      keys.at(static_cast<std::size_t>(depth) + 1) = 0;
+    } else if (event == key) {
+      has_too_many_keys =
+          has_too_many_keys || ++keys.at(static_cast<std::size_t>(depth)) > kMaxKeys;
+    }
+    return !has_too_many_keys;
   };
   Json parsed = Json::parse(text, look, false);
-  if (is_too_deep) {
+  if (is_too_deep || has_too_many_keys) {
     return fail(ErrorKind::Malformed, "read", what,
-                fmt::format("it is nested deeper than {}", kMaxDepth));
+                is_too_deep ? fmt::format("it is nested deeper than {}", kMaxDepth)
+                            : fmt::format("an object in it has more than {} keys", kMaxKeys));
   }
   if (!parsed.is_object()) {
     return fail(ErrorKind::Malformed, "read", what, "it is no JSON object");

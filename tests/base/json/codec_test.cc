@@ -306,6 +306,16 @@ TEST(ParseObject, RefusesWhatIsLongDeepOrNoObject) {
   EXPECT_FALSE(json::parse_object(R"({"a": 1})", 4, "text"));
   EXPECT_FALSE(json::parse_object("[1]", 100, "text"));
   EXPECT_FALSE(json::parse_object("{", 100, "text"));
+  const auto object_of = [](int keys) {
+    std::string text = "{";
+    for (int key = 0; key < keys; ++key) {
+      text += (key > 0 ? ", \"" : "\"") + std::to_string(key) + "\": 1";
+    }
+    return text + "}";
+  };
+  const std::string large = object_of(4096);
+  EXPECT_TRUE(json::parse_object("{\"a\": " + large + ", \"b\": " + large + "}", 1 << 20, "text"));
+  EXPECT_FALSE(json::parse_object("{\"a\": [" + object_of(4097) + "]}", 1 << 20, "text"));
   EXPECT_FALSE(json::parse_object(std::string(100, '[') + std::string(100, ']'), 1000, "text"));
 }
 
