@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <thread>
 #include <tuple>
@@ -73,8 +73,10 @@ bool is_anyone_writing(const std::string& folder) {
   return records && std::ranges::any_of(*records, record::is_being_written);
 }
 
-std::string command_line(const char* command, const std::string& folder) {
-  const std::array words{std::string(kOwnName), std::string(command), folder};
+std::string command_line(std::initializer_list<std::string> command, const std::string& folder) {
+  std::vector<std::string> words{kOwnName};
+  words.insert(words.end(), command);
+  words.push_back(folder);
   return record::shell_line(words);
 }
 
@@ -123,8 +125,19 @@ void print_verdict(const cli::Context& context, const std::string& folder,
   } else if (verdict && !verdict->empty()) {
     print_line(context, "verdict", verdict->substr(0, verdict->find('\n')));
   }
-  print_line(context, "next", command_line("diagnose", folder));
+  print_line(context, "next", command_line({"diagnose"}, folder));
   context.err.flush();
+}
+
+void remember(const cli::Context& context, const std::string& folder, const std::string& history,
+              const Deadline& deadline) {
+  // Not as an argument, which every user of the host may read: a URL may hold a password.
+  const auto added = response_of({"history", "add", folder, "--quiet"}, deadline,
+                                 {{"CHOKEPOINT_HISTORY", history}});
+  if (!added && !context.quiet && !sys::is_readable(deadline.interrupt)) {
+    print_line(context, "history", "not added: " + command_line({"history", "add"}, folder));
+    context.err.flush();
+  }
 }
 
 }  // namespace
@@ -140,10 +153,7 @@ void follow_up(const cli::Context& context, const std::string& folder, const Fol
     shown(context, {"report", folder}, wanted.out, deadline.interrupt);
   }
   if (!wanted.history.empty() && !sys::is_readable(deadline.interrupt)) {
-    // Not as an argument, which every user of the host may read: a URL may hold a password.
-    std::ignore =
-        response_of({"history", "add", folder, "--quiet"}, deadline.at_most(kMostToRemember),
-                    {{"CHOKEPOINT_HISTORY", wanted.history}});
+    remember(context, folder, wanted.history, deadline.at_most(kMostToRemember));
   }
 }
 
