@@ -282,8 +282,23 @@ Result<> add_memory(Predicted& predicted, const PredictFlags& given) {
   return {};
 }
 
+// How seldom ranks must exchange for --utilisation; without --outer-every they are to.
+Result<> choose_outer_steps(Predicted& predicted, const PredictFlags& given) {
+  TRY(const std::optional<double> utilisation, utilisation_of(given));
+  if (!utilisation) return {};
+  JobProfile& job = predicted.target.job ? *predicted.target.job : predicted.profile;
+  const OuterTimes times = times_of(*job.outer, predict_on(predicted, predicted.target));
+  predicted.least_every = least_every(*job.outer, times, *utilisation);
+  if (given.outer_every.empty()) {
+    exchange_seldom(job, job.exchanges.front().bytes,
+                    {.every = *predicted.least_every, .beside_steps = job.outer->beside_steps});
+  }
+  return {};
+}
+
 // And what it assumes.
-Result<> add_prediction(Predicted& predicted) {
+Result<> add_prediction(Predicted& predicted, const PredictFlags& given) {
+  TRY(choose_outer_steps(predicted, given));
   TRY(const std::vector<std::string> of_curve, judge_curve_of(predicted.job(), predicted.target));
   predicted.prediction = predict_on(predicted, predicted.target);
   predicted.sent = load_of(predicted.job(), predicted.target.algorithm, predicted.ranks());
@@ -324,20 +339,6 @@ void add_alternatives(Predicted& predicted, const Money& money) {
     }
     predicted.alternatives.push_back(std::move(row));
   }
-}
-
-// How seldom ranks must exchange for --utilisation; without --outer-every they are to.
-Result<> choose_outer_steps(Predicted& predicted, const PredictFlags& given) {
-  TRY(const std::optional<double> utilisation, utilisation_of(given));
-  if (!utilisation) return {};
-  JobProfile& job = predicted.target.job ? *predicted.target.job : predicted.profile;
-  const OuterTimes times = times_of(*job.outer, predict_on(predicted, predicted.target));
-  predicted.least_every = least_every(*job.outer, times, *utilisation);
-  if (given.outer_every.empty()) {
-    exchange_seldom(job, job.exchanges.front().bytes,
-                    {.every = *predicted.least_every, .beside_steps = job.outer->beside_steps});
-  }
-  return {};
 }
 
 class PredictCommand final : public cli::Command {
@@ -490,8 +491,7 @@ Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   TRY(choose_link(predicted));
   TRY(predicted.epochs, epochs_of(flags_));
   TRY(add_memory(predicted, flags_));
-  TRY(choose_outer_steps(predicted, flags_));
-  TRY(add_prediction(predicted));
+  TRY(add_prediction(predicted, flags_));
   TRY(check_upgrades(predicted, money));
   add_alternatives(predicted, money);
   print_prediction(context, flags_, predicted);

@@ -298,6 +298,23 @@ struct OfReplay {
   bool is_given;
 };
 
+// What computing hides of communication.
+Result<> read_hiding(Figures& figures, const PredictFlags& given) {
+  std::optional<double> overlap;
+  std::optional<double> bucket_bytes;
+  TRY(read_share("--overlap", given.overlap, 1, &overlap));
+  TRY(read_bucket(given, &bucket_bytes));
+  figures.overlap = overlap.value_or(0);
+  figures.bucket_bytes = bucket_bytes.value_or(kBucketBytes);
+  return {};
+}
+
+Result<> read_outer_steps(Figures& figures, const PredictFlags& given) {
+  TRY(figures.outer, outer_steps_of(given));
+  return read_type("--outer-type", given.outer_type.empty() ? type_of(given) : given.outer_type,
+                   &figures.outer_bytes);
+}
+
 }  // namespace
 
 Result<std::optional<double>> epochs_of(const PredictFlags& given) {
@@ -324,26 +341,19 @@ Result<Figures> figures_of(const PredictFlags& given) {
                   .compute_ms = given_in(math::kNsPerMs, given.compute),
                   .measured_time_s = given_in(math::kNsPerSecond, given.measured_time)};
   double steps = 0;
-  std::optional<double> overlap;
-  std::optional<double> bucket_bytes;
   TRY(read_count("--parameters", given.parameters, &figures.parameters));
   TRY(read_type("--type", type_of(given), &figures.parameter_bytes));
   TRY(read_count("--steps", given.steps, &steps));
-  TRY(read_share("--overlap", given.overlap, 1, &overlap));
-  TRY(read_bucket(given, &bucket_bytes));
+  TRY(read_hiding(figures, given));
   TRY(read_shape(figures.shape, given));
   TRY(read_calls(figures.calls, given));
   TRY(read_ranks(figures, given));
   TRY(read_power(given.power, &figures.power_w));
-  TRY(figures.outer, outer_steps_of(given));
-  TRY(read_type("--outer-type", given.outer_type.empty() ? type_of(given) : given.outer_type,
-                &figures.outer_bytes));
+  TRY(read_outer_steps(figures, given));
   if (figures.measured_time_s && steps < 1) {
     return fail(ErrorKind::Usage, "", "--measured-time", "is of all steps", "give --steps N, too");
   }
   if (steps > 0) figures.steps = static_cast<std::int64_t>(steps);
-  figures.overlap = overlap.value_or(0);
-  figures.bucket_bytes = bucket_bytes.value_or(kBucketBytes);
   return figures;
 }
 
