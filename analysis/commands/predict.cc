@@ -228,6 +228,12 @@ Result<> check_tiers(const Predicted& predicted) {
                 "what ranks of a host pass each other by is not known",
                 "give it, like 32GB/s for PCIe 4.0 x16; 'chokepoint probe pcie' measures it");
   }
+  if (predicted.ring && ranks.hosts() != static_cast<double>(predicted.ring->sites.size())) {
+    return fail(ErrorKind::Usage, "", "--between",
+                fmt::format("names {} sites, and the ranks are on {:.0f} hosts",
+                            predicted.ring->sites.size(), ranks.hosts()),
+                "name as many sites, or give --ranks and --nodes");
+  }
   if (target.nics <= 1) return {};
   if (job.backend != "nccl") {
     return fail(ErrorKind::Usage, "", "--nics", "only NCCL spreads a collective over several NICs",
@@ -321,9 +327,22 @@ Result<> check_upgrades(const Predicted& predicted, const Money& money) {
   return {};
 }
 
+// What the order of sites is worth.
+void add_orders(Predicted& predicted) {
+  if (!predicted.ring) return;
+  const auto add = [&](const char* name, const Ring& ring) {
+    if (ring.slowest_mbps < predicted.ring->best.slowest_mbps) {
+      predicted.alternatives.push_back(alternative(predicted, name, ring.slowest_mbps));
+    }
+  };
+  if (predicted.ring->given) add("order as named", *predicted.ring->given);
+  add("worst order", predicted.ring->worst);
+}
+
 // Nothing of a job that no network would make faster.
 void add_alternatives(Predicted& predicted, const Money& money) {
   if (is_inside_one_host(predicted)) return;
+  add_orders(predicted);
   for (const UsualLink& link : kUsualLinks) {
     if (link.mbps != predicted.target.path.rate_mbps) {
       predicted.alternatives.push_back(alternative(predicted, link.name, link.mbps));
@@ -348,6 +367,7 @@ class PredictCommand final : public cli::Command {
   Result<cli::ExitCode> run(cli::Context& context) override;
 
  private:
+  Result<> take_network(Predicted& predicted) const;
   Result<> take_run(Predicted& predicted) const;
   Result<> check_rank_order(const Predicted& predicted) const;
   Result<> take_figures(Predicted& predicted) const;
@@ -396,10 +416,19 @@ cli::Summary PredictCommand::summary() const {
           {"chokepoint predict --parameters 10B --ranks 14 --compute 22.8s --link 200M "
            "--outer-type int8 --utilisation 90%",
            "how seldom sites must exchange parameters"},
+          {"chokepoint predict --parameters 1B --outer-every 100 --compute 2s --between a,b=1G "
+           "--between b,c=200M/30ms --between a,c=500M/10ms",
+           "three sites, in the order in which their ring is fastest"},
           {"chokepoint predict --check runs/a runs/b", "predicted beside measured, of two runs"}}};
 }
 
 void PredictCommand::define(cli::Flags& flags) { analysis::define(flags, flags_); }
+
+Result<> PredictCommand::take_network(Predicted& predicted) const {
+  TRY(predicted.target, target_of(flags_));
+  TRY(predicted.ring, ring_of(flags_, predicted.target));
+  return {};
+}
 
 Result<> PredictCommand::take_run(Predicted& predicted) const {
   TRY(refuse_figures(flags_));
@@ -439,7 +468,10 @@ Result<> PredictCommand::check_rank_order(const Predicted& predicted) const {
 
 Result<> PredictCommand::take_figures(Predicted& predicted) const {
   TRY(replay_change_of(flags_, predicted.target));
-  TRY(const Figures figures, figures_of(flags_));
+  TRY(Figures figures, figures_of(flags_));
+  if (predicted.ring && flags_.ranks.empty() && flags_.nodes.empty()) {
+    figures.ranks = static_cast<std::int64_t>(predicted.ring->sites.size());
+  }
   TRY(predicted.profile, profile_from(figures));
   if (predicted.profile.step_ms > 0 && predicted.profile.exposed_ms < 0) {
     return fail(ErrorKind::Usage, "", "--measured-time", "is less than computing alone takes",
@@ -485,7 +517,7 @@ Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   TRY(refuse_unused(flags_));
   TRY(const Money money, money_of(flags_));
   Predicted predicted;
-  TRY(predicted.target, target_of(flags_));
+  TRY(take_network(predicted));
   TRY(flags_.from.empty() ? take_figures(predicted) : take_run(predicted));
   TRY(check_tiers(predicted));
   TRY(choose_link(predicted));

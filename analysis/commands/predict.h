@@ -14,6 +14,7 @@
 #include "analysis/predict/figures.h"
 #include "analysis/predict/memory.h"
 #include "analysis/predict/predict.h"
+#include "analysis/predict/ring_order.h"
 #include "analysis/replay/replay.h"
 #include "base/cli/command.h"
 #include "base/cli/context.h"
@@ -77,6 +78,7 @@ struct PredictFlags {
   std::string curve = {};
   std::string late = {};
   std::string rank_order = {};
+  std::vector<std::string> between = {};
   // Money.
   std::vector<std::string> upgrades = {};
   std::string runs = {};
@@ -92,6 +94,8 @@ void define(cli::Flags& flags, PredictFlags& given);
 
 Result<Figures> figures_of(const PredictFlags& given);
 Result<Target> target_of(const PredictFlags& given);  // without ranks and nodes
+// Of --between, whose best ring is the target's path.
+Result<std::optional<RingChoice>> ring_of(const PredictFlags& given, Target& target);
 // With --from: an Error if a figure of the job is given, too.
 Result<> refuse_figures(const PredictFlags& given);
 // Whether any is.
@@ -163,6 +167,7 @@ struct Predicted {
   std::optional<double> epochs = {};
   // The least number of steps between exchanges for --utilisation.
   std::optional<double> least_every = {};
+  std::optional<RingChoice> ring = {};  // of --between
   // Of figures alone.
   std::optional<Memory> memory = {};
   std::optional<double> memory_limit_bytes = {};

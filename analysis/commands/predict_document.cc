@@ -191,6 +191,17 @@ std::optional<PredictedOuterSteps> outer_of(const Predicted& predicted) {
                              .least_every_steps = predicted.least_every};
 }
 
+std::optional<PredictedRing> ring_of(const Predicted& predicted) {
+  if (!predicted.ring) return std::nullopt;
+  const RingChoice& choice = *predicted.ring;
+  PredictedRing ring{.slowest_mbps = choice.best.slowest_mbps,
+                     .worst_slowest_mbps = choice.worst.slowest_mbps,
+                     .is_exact = choice.is_exact};
+  if (choice.given) ring.named_slowest_mbps = choice.given->slowest_mbps;
+  for (const std::size_t site : choice.best.order) ring.order.push_back(choice.sites[site]);
+  return ring;
+}
+
 }  // namespace
 
 std::optional<double> in_run(const Predicted& predicted, std::optional<double> of_step) {
@@ -202,6 +213,7 @@ std::optional<double> in_run(const Predicted& predicted, std::optional<double> o
 ShownPrediction document_of(const PredictFlags& given, const Predicted& predicted) {
   ShownPrediction document{.inputs = inputs_of(given, predicted),
                            .step = step_of(predicted.prediction),
+                           .ring = ring_of(predicted),
                            .outer = outer_of(predicted),
                            .sent_bytes_per_step = predicted.sent.rank,
                            .volume = volumes_of(predicted),

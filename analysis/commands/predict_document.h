@@ -163,9 +163,18 @@ struct PredictedOuterSteps {
   std::optional<double> least_every_steps = {};
 };
 
+struct PredictedRing {
+  std::vector<std::string> order = {};
+  double slowest_mbps = 0;
+  std::optional<double> named_slowest_mbps = {};
+  double worst_slowest_mbps = 0;
+  bool is_exact = true;
+};
+
 struct ShownPrediction {
   PredictionInputs inputs = {};
   PredictedStep step = {};
+  std::optional<PredictedRing> ring = {};
   std::optional<PredictedOuterSteps> outer = {};
   double sent_bytes_per_step = 0;
   PredictedVolumes volume = {};
@@ -427,6 +436,23 @@ struct Fields<analysis::PredictedUpgrade> {
 };
 
 template <>
+struct Fields<analysis::PredictedRing> {
+  using R = analysis::PredictedRing;
+  static constexpr FieldList kList{
+      field("order", &R::order, "sites in the order whose slowest path is the fastest"),
+      field("slowest_mbps", &R::slowest_mbps, "rate of that path, 10^6 bit/s").at_least(0),
+      field(
+          "named_slowest_mbps", &R::named_slowest_mbps,
+          "rate of the slowest path in the order in which sites were named; null: a path of it is "
+          "not known")
+          .at_least(0),
+      field("worst_slowest_mbps", &R::worst_slowest_mbps,
+            "rate of the slowest path in the worst order")
+          .at_least(0),
+      field("exact", &R::is_exact, "whether all orders were tried")};
+};
+
+template <>
 struct Fields<analysis::PredictedOuterSteps> {
   using O = analysis::PredictedOuterSteps;
   static constexpr FieldList kList{
@@ -452,6 +478,7 @@ struct Fields<analysis::ShownPrediction> {
   static constexpr FieldList kList{
       field("inputs", &P::inputs, "what was given, or taken from a run"),
       spread(&P::step),
+      field("ring", &P::ring, "the ring of sites (--between); else null"),
       field("outer", &P::outer,
             "where ranks exchange in some steps only (--outer-every, --utilisation); else null"),
       field("sent_bytes_per_step", &P::sent_bytes_per_step, "bytes that a rank sends per step")

@@ -98,6 +98,9 @@ void define_network(cli::Flags& flags, PredictFlags& given) {
               "instead: what 'probe tcp' or another test measured over one connection")
       .option("throughput-back", &given.throughput_back, "RATE",
               "rpc: likewise, from the workers back; default: the same")
+      .option("between", &given.between, "A,B=RATE[/RTT]",
+              "instead: from site A to site B, and back unless that is given, too. The sites' ring "
+              "takes the order whose slowest path is the fastest")
       .option("rtt", &given.rtt, "TIME", "round-trip time of the idle path: 20ms")
       .option("loss", &given.loss, "SHARE", "share of packets lost: 0.001 or 0.1%")
       .option("window", &given.buffer, "SIZE", "smallest of the sockets' buffers and windows")
@@ -233,6 +236,19 @@ Result<> refuse_of_outer_steps(const PredictFlags& given) {
                 "leave it out, or --outer-every and --utilisation");
 }
 
+Result<> refuse_of_sites(const PredictFlags& given) {
+  if (given.between.empty()) return {};
+  return refuse({{"--link", !given.link.empty()},
+                 {"--throughput", !given.throughput.empty()},
+                 {"--curve", !given.curve.empty()},
+                 {"--algorithm", given.algorithm != "ring"},
+                 {"--nics", !given.nics.empty()},
+                 {"--rank-order", !given.rank_order.empty()},
+                 {"--measured-time", given.measured_time.count() > 0},
+                 {"--parallelism", has_grid(given) || is_kind(given, {"tp", "pp", "rpc"})}},
+                "is not of sites that pass data on in a ring", "leave it out, or --between");
+}
+
 Result<> refuse_of_cost(const PredictFlags& given) {
   if (!given.upgrades.empty()) return {};
   return refuse({{"--runs", !given.runs.empty()}, {"--hour-price", !given.hour_price.empty()}},
@@ -272,6 +288,7 @@ Result<> refuse_unused(const PredictFlags& given) {
   }
   TRY(refuse_of_cost(given));
   TRY(refuse_of_outer_steps(given));
+  TRY(refuse_of_sites(given));
   return refuse_of_kind(given);
 }
 
@@ -283,6 +300,7 @@ Result<> refuse_unchecked(const PredictFlags& given) {
               {"--epochs", !given.epochs.empty()},
               {"--late", !given.late.empty()},
               {"--rank-order", !given.rank_order.empty()},
+              {"--between", !given.between.empty()},
               {"--outer-every", !given.outer_every.empty()},
               {"--outer-type", !given.outer_type.empty()},
               {"--outer-overlap", !given.outer_overlap.empty()},

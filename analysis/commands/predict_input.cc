@@ -386,6 +386,18 @@ Result<Target> target_of(const PredictFlags& given) {
   return target;
 }
 
+Result<std::optional<RingChoice>> ring_of(const PredictFlags& given, Target& target) {
+  if (given.between.empty()) return std::optional<RingChoice>();
+  std::vector<SitePath> paths;
+  for (const std::string& text : given.between) {
+    TRY(paths.emplace_back(), parse_site_path(text));
+  }
+  TRY(RingChoice choice, choose_ring(paths));
+  target.path.rate_mbps = choice.best.slowest_mbps;
+  if (!target.path.rtt_ms && choice.best.rtt_ms > 0) target.path.rtt_ms = choice.best.rtt_ms;
+  return std::optional(std::move(choice));
+}
+
 Result<> change(Target& target, const PredictFlags& given, const JobProfile& profile,
                 const Labels& labels) {
   TRY(spread(target, given, profile));

@@ -165,6 +165,17 @@ void print_groups(const cli::Context& context, const std::vector<PredictedGroup>
   table.print(context.out, context.out_terminal);
 }
 
+void print_ring(const cli::Context& context, const Predicted& predicted) {
+  if (!predicted.ring) return;
+  const RingChoice& choice = *predicted.ring;
+  std::string order;
+  for (const std::size_t site : choice.best.order) order += choice.sites[site] + " → ";
+  fmt::print(context.out, "ring     {}: {} at its slowest path{}\n",
+             cli::printable(order + choice.sites[choice.best.order.front()]),
+             shown_link(choice.best.slowest_mbps),
+             choice.is_exact ? "" : "; not all orders were tried");
+}
+
 void print_outer_steps(const cli::Context& context, const Predicted& predicted) {
   const auto& outer = predicted.job().outer;
   if (!outer) return;
@@ -195,6 +206,7 @@ void print_head(const cli::Context& context, const Predicted& predicted) {
   }
   fmt::print(context.out, "\n");
   print_outer_steps(context, predicted);
+  print_ring(context, predicted);
   if (found.total_s) {
     const double each_ms = *found.total_s / found.step_ms;
     fmt::print(context.out, "total    {}, between {} and {}\n", shown_s(found.total_s),

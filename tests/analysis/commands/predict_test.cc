@@ -60,6 +60,25 @@ TEST(PredictCommand, HowSeldomSitesMustExchange) {
   EXPECT_EQ(less["outer"]["least_every_steps"], every);
 }
 
+TEST(PredictCommand, SitesTakeTheirFastestOrder) {
+  const std::vector<std::string> job{"--parameters", "1B",        "--outer-every",
+                                     "100",          "--compute", "2s"};
+  const std::vector<std::string> sites{"--between", "a,b=1G",        "--between", "b,c=100M/30ms",
+                                       "--between", "a,c=500M",      "--between", "c,d=1G",
+                                       "--between", "b,d=500M/10ms", "--between", "a,d=50M"};
+  const json told = predict_json(with(job, sites));
+  EXPECT_EQ(told["ring"]["order"], (json{"a", "b", "d", "c"}));
+  EXPECT_EQ(told["ring"]["named_slowest_mbps"], 50.0);
+  EXPECT_EQ(told["inputs"]["ranks"], 4);
+  EXPECT_EQ(told["inputs"]["link_mbps"], 500.0);
+  EXPECT_EQ(told["inputs"]["rtt_ms"], 10.0);
+  EXPECT_GT(told["alternatives"][0]["step_ms"], told["step_ms"]);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--link", "1G"}, {"--ranks", "3"}, {"--between", "e"}}) {
+    EXPECT_EQ(predict_with(with(with(job, sites), words)).code, cli::ExitCode::Usage) << words[0];
+  }
+}
+
 TEST(PredictCommand, RefusesOuterStepsThatChangeNothing) {
   const std::vector<std::vector<std::string>> cases{
       {"--outer-overlap", "4"},
