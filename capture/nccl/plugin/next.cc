@@ -12,6 +12,8 @@ namespace chokepoint::capture::nccl::plugin {
 namespace {
 
 constexpr const char* kDefault = "libnccl-profiler.so";
+// As NCCL logs it. __FILE__ would differ by the folder of the build.
+constexpr const char* kFile = "capture/nccl/plugin/next.cc";
 
 void* open(const char* name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
 
@@ -142,7 +144,7 @@ NextTable* Next::table(int version) {
 void Next::complain(int version, Logger log) {
   if (is_wanted_ && log != nullptr && table(version) == nullptr &&
       !has_complained_.exchange(true, std::memory_order_relaxed)) {
-    log(LogLevel::Warn, kLogInit, __FILE__, __LINE__,
+    log(LogLevel::Warn, kLogInit, kFile, __LINE__,
         "chokepoint: the profiler that this job has set could not be opened%s, or has no "
         "ncclProfiler_v%d: it will see nothing",
         why_.data(), version);
