@@ -390,7 +390,7 @@ std::string whole_text(double whole_ms) {
 std::string sentence_of(const RoundTimes& rounds) {
   return fmt::format(
       "every {} steps, {} more each time; a step without takes {}; steps take {:.1f} % "
-      "of all time, exchanges the rest",
+      "of the time, exchanges the rest",
       rounds.every_steps, whole_text(rounds.sync_ms.median), whole_text(rounds.inner_ms),
       rounds.utilisation_percent);
 }

@@ -328,21 +328,26 @@ Result<> check_upgrades(const Predicted& predicted, const Money& money) {
 }
 
 // What the order of sites is worth.
-void add_orders(Predicted& predicted) {
+void add_orders(Predicted& predicted, const PredictFlags& given) {
   if (!predicted.ring) return;
+  const Ring& best = predicted.ring->best;
   const auto add = [&](const char* name, const Ring& ring) {
-    if (ring.slowest_mbps < predicted.ring->best.slowest_mbps) {
-      predicted.alternatives.push_back(alternative(predicted, name, ring.slowest_mbps));
-    }
+    if (ring.slowest_mbps == best.slowest_mbps && ring.rtt_ms == best.rtt_ms) return;
+    Target target = predicted.target;
+    target.path.rate_mbps = ring.slowest_mbps;
+    if (given.rtt.empty() && ring.rtt_ms > 0) target.path.rtt_ms = ring.rtt_ms;
+    predicted.alternatives.push_back({.name = name,
+                                      .link_mbps = ring.slowest_mbps,
+                                      .prediction = predict_on(predicted, target)});
   };
   if (predicted.ring->given) add("order as named", *predicted.ring->given);
   add("worst order", predicted.ring->worst);
 }
 
 // Nothing of a job that no network would make faster.
-void add_alternatives(Predicted& predicted, const Money& money) {
+void add_alternatives(Predicted& predicted, const Money& money, const PredictFlags& given) {
   if (is_inside_one_host(predicted)) return;
-  add_orders(predicted);
+  add_orders(predicted, given);
   for (const UsualLink& link : kUsualLinks) {
     if (link.mbps != predicted.target.path.rate_mbps) {
       predicted.alternatives.push_back(alternative(predicted, link.name, link.mbps));
@@ -525,7 +530,7 @@ Result<cli::ExitCode> PredictCommand::run(cli::Context& context) {
   TRY(add_memory(predicted, flags_));
   TRY(add_prediction(predicted, flags_));
   TRY(check_upgrades(predicted, money));
-  add_alternatives(predicted, money);
+  add_alternatives(predicted, money, flags_);
   print_prediction(context, flags_, predicted);
   return cli::ExitCode::Done;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/math/statistics.h"
+
 namespace chokepoint::analysis {
 namespace {
 
@@ -11,26 +13,26 @@ struct Moved {
   double bytes = 0;
 };
 
-// Of the ranks of one node: all of a run have about as much.
+double bytes_of(const NodeData& node) {
+  return math::sum_by(node.collectives,
+                      [](const record::Collective& row) { return row.bytes.value_or(0); });
+}
+
+// Of the ranks of the node that has most: all of a run have about as much.
 std::vector<Moved> by_messages(const RunData& run, const Clocks& clocks) {
-  std::vector<Moved> most;
-  double most_bytes = 0;
-  for (std::size_t place = 0; place < run.nodes.size(); ++place) {
-    std::vector<Moved> moved;
-    double bytes = 0;
-    for (const record::Collective& row : run.nodes[place].collectives) {
-      const std::int64_t start_ns = row.first_data_ns.value_or(row.start_ns);
-      moved.push_back({.span = {clocks.common_ns(place, start_ns),
-                                clocks.common_ns(place, std::max(start_ns, row.end_ns))},
-                       .bytes = static_cast<double>(row.bytes.value_or(0))});
-      bytes += moved.back().bytes;
-    }
-    if (bytes > most_bytes) {
-      most = std::move(moved);
-      most_bytes = bytes;
-    }
+  std::vector<Moved> moved;
+  const NodeData* const most = math::most_by(run.nodes, bytes_of);
+  if (most == nullptr || bytes_of(*most) <= 0) {
+    return moved;
   }
-  return most;
+  const auto place = static_cast<std::size_t>(most - run.nodes.data());
+  for (const record::Collective& row : most->collectives) {
+    const std::int64_t start_ns = row.first_data_ns.value_or(row.start_ns);
+    moved.push_back({.span = {clocks.common_ns(place, start_ns),
+                              clocks.common_ns(place, std::max(start_ns, row.end_ns))},
+                     .bytes = static_cast<double>(row.bytes.value_or(0))});
+  }
+  return moved;
 }
 
 std::vector<Moved> by_packets(const RunData& run, const Clocks& clocks) {
@@ -92,15 +94,10 @@ class MovedUntil {
 
 void note_unread(const RunData& run, const Clocks& clocks, std::span<StepUnit> units) {
   for (std::size_t place = 0; place < run.nodes.size(); ++place) {
-    if (run.nodes[place].windows.empty()) {
+    const Spans windows = read_windows(run, clocks, place);
+    if (windows.empty()) {
       continue;
     }
-    Spans windows;
-    for (const Span& window : run.nodes[place].windows) {
-      windows.push_back(
-          {clocks.common_ns(place, window.start_ns), clocks.common_ns(place, window.end_ns)});
-    }
-    windows = united(std::move(windows));
     for (StepUnit& unit : units) {
       unit.is_read = unit.is_read && covered_ns(windows, unit.span) == unit.span.length_ns();
     }
@@ -108,6 +105,15 @@ void note_unread(const RunData& run, const Clocks& clocks, std::span<StepUnit> u
 }
 
 }  // namespace
+
+Spans read_windows(const RunData& run, const Clocks& clocks, std::size_t node) {
+  Spans windows;
+  for (const Span& window : run.nodes[node].windows) {
+    windows.push_back(
+        {clocks.common_ns(node, window.start_ns), clocks.common_ns(node, window.end_ns)});
+  }
+  return united(std::move(windows));
+}
 
 void fill_in_bytes(const RunData& run, const Clocks& clocks, std::span<StepUnit> units) {
   std::vector<Moved> moved = by_messages(run, clocks);

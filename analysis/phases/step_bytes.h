@@ -11,6 +11,9 @@
 
 namespace chokepoint::analysis {
 
+// When a node's samples were read, on the common clock; empty where all were.
+Spans read_windows(const RunData& run, const Clocks& clocks, std::size_t node);
+
 // Fills in bytes and is_read of units that are in order, on the common clock.
 void fill_in_bytes(const RunData& run, const Clocks& clocks, std::span<StepUnit> units);
 

@@ -164,15 +164,10 @@ StepLine line_of(const Choice& choice, const Clocks& clocks) {
 // If samples were read of windows only, a step between these would look as if nothing went on.
 std::vector<Span> only_read(std::vector<Span> steps, const RunData& run, const Clocks& clocks) {
   for (std::size_t place = 0; place < run.nodes.size(); ++place) {
-    if (run.nodes[place].windows.empty()) {
+    const Spans windows = read_windows(run, clocks, place);
+    if (windows.empty()) {
       continue;
     }
-    Spans windows;
-    for (const Span& window : run.nodes[place].windows) {
-      windows.push_back(
-          {clocks.common_ns(place, window.start_ns), clocks.common_ns(place, window.end_ns)});
-    }
-    windows = united(std::move(windows));
     std::vector<Span> inside = steps;
     std::erase_if(inside,
                   [&](const Span& step) { return covered_ns(windows, step) < step.length_ns(); });
@@ -209,6 +204,53 @@ std::set<RankIn> reporting_ranks(const NodeData& node) {
     }
   }
   return reported;
+}
+
+std::vector<StepUnit> units_of(const Choice& choice, const Clocks& clocks) {
+  std::vector<StepUnit> units;
+  if (choice.node == nullptr || choice.count > kMaxSteps) {
+    return units;
+  }
+  std::int64_t first = 0;
+  for (const record::Step& step : choice.node->steps) {
+    if (step.source == choice.source && step.rank.value_or(-1) == choice.rank &&
+        step.end_ns > step.start_ns) {
+      units.push_back({.first = first,
+                       .steps = times(step),
+                       .span = {clocks.common_ns(choice.place, step.start_ns),
+                                clocks.common_ns(choice.place, step.end_ns)}});
+      first += times(step);
+    }
+  }
+  return units;
+}
+
+std::optional<SyncRounds> rounds_of(const RunData& run, const Clocks& clocks,
+                                    const Choice& choice) {
+  std::vector<StepUnit> units = units_of(choice, clocks);
+  if (!std::ranges::is_sorted(units, {}, [](const StepUnit& unit) { return unit.span.start_ns; })) {
+    return std::nullopt;
+  }
+  fill_in_bytes(run, clocks, units);
+  return find_rounds(units);
+}
+
+// A part of a round would have too many steps without exchange, or too few. Unchanged where two
+// exchanges or fewer would be left.
+void keep_whole_rounds(const SyncRounds& rounds, std::vector<Span>& settled) {
+  constexpr std::size_t kLeastWholeRounds = 3;
+  std::vector<std::int64_t> ends;
+  for (const SyncSteps& sync : rounds.syncs) {
+    if (!settled.empty() && sync.span.end_ns >= settled.front().start_ns &&
+        sync.span.end_ns <= settled.back().end_ns) {
+      ends.push_back(sync.span.end_ns);
+    }
+  }
+  if (ends.size() > kLeastWholeRounds) {
+    std::erase_if(settled, [&](const Span& step) {
+      return step.start_ns < ends.front() || step.end_ns > ends.back();
+    });
+  }
 }
 
 }  // namespace
@@ -264,57 +306,6 @@ std::vector<bool> follows_settled(const StepLine& steps) {
   }
   return follows;
 }
-
-namespace {
-
-std::vector<StepUnit> units_of(const Choice& choice, const Clocks& clocks) {
-  std::vector<StepUnit> units;
-  if (choice.node == nullptr || choice.count > kMaxSteps) {
-    return units;
-  }
-  std::int64_t first = 0;
-  for (const record::Step& step : choice.node->steps) {
-    if (step.source == choice.source && step.rank.value_or(-1) == choice.rank &&
-        step.end_ns > step.start_ns) {
-      units.push_back({.first = first,
-                       .steps = times(step),
-                       .span = {clocks.common_ns(choice.place, step.start_ns),
-                                clocks.common_ns(choice.place, step.end_ns)}});
-      first += times(step);
-    }
-  }
-  return units;
-}
-
-std::optional<SyncRounds> rounds_of(const RunData& run, const Clocks& clocks,
-                                    const Choice& choice) {
-  std::vector<StepUnit> units = units_of(choice, clocks);
-  if (!std::ranges::is_sorted(units, {}, [](const StepUnit& unit) { return unit.span.start_ns; })) {
-    return std::nullopt;
-  }
-  fill_in_bytes(run, clocks, units);
-  return find_rounds(units);
-}
-
-// A part of a round would have too many steps without exchange, or too few. Unchanged where two
-// exchanges or fewer would be left.
-void keep_whole_rounds(const SyncRounds& rounds, std::vector<Span>& settled) {
-  constexpr std::size_t kLeastWholeRounds = 3;
-  std::vector<std::int64_t> ends;
-  for (const SyncSteps& sync : rounds.syncs) {
-    if (!settled.empty() && sync.span.end_ns >= settled.front().start_ns &&
-        sync.span.end_ns <= settled.back().end_ns) {
-      ends.push_back(sync.span.end_ns);
-    }
-  }
-  if (ends.size() > kLeastWholeRounds) {
-    std::erase_if(settled, [&](const Span& step) {
-      return step.start_ns < ends.front() || step.end_ns > ends.back();
-    });
-  }
-}
-
-}  // namespace
 
 StepLine choose_steps(const RunData& run, const Clocks& clocks) {
   const Choice choice = best_of(run);

@@ -28,7 +28,6 @@ class Paths {
   }
   std::size_t sites() const { return sites_; }
   double rate(std::size_t from, std::size_t to) const { return rates_[from * sites_ + to]; }
-  bool has(std::size_t from, std::size_t to) const { return rate(from, to) > 0; }
 
   // With a rate of 0 where a path is missing.
   Ring ring_of(std::vector<std::size_t> order) const {

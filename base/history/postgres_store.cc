@@ -129,6 +129,28 @@ std::string clean(const std::string& text) {
   return all;
 }
 
+// Document and program of a row, in columns 5 to 7. Many rows have the same.
+class Origins {
+ public:
+  void read(const PostgresRow& row, Measured& point) {
+    std::int64_t id = 0;
+    row.read(5, id);
+    const auto [known, is_new] = known_.try_emplace(id);
+    if (is_new) {
+      std::string source;
+      std::string program;
+      row.read(6, source);
+      row.read(7, program);
+      known->second = {std::move(source), std::move(program)};
+    }
+    point.source = known->second.first;
+    point.program = known->second.second;
+  }
+
+ private:
+  std::unordered_map<std::int64_t, std::pair<SharedText, SharedText>> known_;
+};
+
 }  // namespace
 
 struct PostgresStore::Found {
@@ -273,32 +295,6 @@ Result<PostgresStore::FoundSeries> PostgresStore::find(const Wanted& wanted) {
   }));
   return found;
 }
-
-namespace {
-
-// Whence rows are, in columns 5 to 7. Rows of one document are of one origin.
-class Origins {
- public:
-  void read(const PostgresRow& row, Measured& point) {
-    std::int64_t id = 0;
-    row.read(5, id);
-    const auto [known, is_new] = known_.try_emplace(id);
-    if (is_new) {
-      std::string source;
-      std::string program;
-      row.read(6, source);
-      row.read(7, program);
-      known->second = {std::move(source), std::move(program)};
-    }
-    point.source = known->second.first;
-    point.program = known->second.second;
-  }
-
- private:
-  std::unordered_map<std::int64_t, std::pair<SharedText, SharedText>> known_;
-};
-
-}  // namespace
 
 Result<std::vector<MeasuredSeries>> PostgresStore::read(const Wanted& wanted) {
   TRY(FoundSeries found, find(wanted));
