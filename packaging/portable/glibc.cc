@@ -73,7 +73,8 @@ int _dl_find_object(void* /*address*/, void* /*result*/) noexcept { return -1; }
 extern void* __dso_handle;
 int __cxa_atexit(void (*function)(void*), void* argument, void* module) noexcept;
 int atexit(void (*function)()) noexcept {
-  return __cxa_atexit(reinterpret_cast<void (*)(void*)>(function), nullptr, &__dso_handle);
+  return __cxa_atexit(reinterpret_cast<void (*)(void*)>(function), nullptr,
+                      static_cast<void*>(&__dso_handle));
 }
 
 }  // extern "C"

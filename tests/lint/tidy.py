@@ -7,7 +7,7 @@ usage: tidy.py BUILD [product | tests | FILE…]
 The product's units (default), those below tests/, or those of the product that a FILE is part of.
 
 A unit that was clean costs nothing until a file of this tree changes that it includes, or its flags,
-or .clang-tidy, or the tool: a stamp in BUILD/lint holds the hash of all these.
+or a .clang-tidy, or the tool: a stamp in BUILD/lint holds the hash of all these.
 """
 import concurrent.futures
 import hashlib
@@ -73,7 +73,8 @@ class Unit:
 def units(build, tests, stamps):
     version = subprocess.run([TOOL, "--version"], check=True, text=True,
                              stdout=subprocess.PIPE).stdout
-    common = version + (ROOT / ".clang-tidy").read_text()
+    configured = [ROOT / ".clang-tidy", ROOT / "packaging" / "portable" / ".clang-tidy"]
+    common = version + "".join(path.read_text() for path in configured)
     known = files_of_objects(build)
     commands = [without_precompiled(command)
                 for command in json.loads((build / "compile_commands.json").read_text())]
