@@ -17,7 +17,6 @@
 namespace chokepoint::analysis {
 
 inline constexpr std::chrono::hours kLately{24 * 30};
-inline constexpr std::chrono::hours kBefore{24 * 90};  // older than that is not read
 
 // An Error where the user has switched the history off, or has no home.
 Result<std::string> wanted_place(const history::Flags& flags, const cli::Context& context);
@@ -37,12 +36,11 @@ struct LookFlags {
   std::chrono::nanoseconds since = kLately;
   bool is_whole = false;  // with all that is older than a change needs to be seen
 
-  // What is read. The level before a change is that of at most 256 measurements, and mostly of far
-  // fewer; a year of a whole fleet is a hundred times as much.
   history::Wanted read_from(std::int64_t now_ns) const {
     history::Wanted read = wanted;
     if (!is_whole && wanted.subject.empty()) {
-      read.since_ns = std::max(read.since_ns, now_ns - (since + kBefore).count());
+      read.since_ns = now_ns - since.count();
+      read.before = trends::level_before(read.since_ns);
     }
     return read;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/cli/text.h"
@@ -129,27 +130,19 @@ std::string clean(const std::string& text) {
   return all;
 }
 
-// Document and program of a row, in columns 5 to 7. Many rows have the same.
-class Origins {
- public:
-  void read(const PostgresRow& row, Measured& point) {
-    std::int64_t id = 0;
-    row.read(5, id);
-    const auto [known, is_new] = known_.try_emplace(id);
-    if (is_new) {
-      std::string source;
-      std::string program;
-      row.read(6, source);
-      row.read(7, program);
-      known->second = {std::move(source), std::move(program)};
-    }
-    point.source = known->second.first;
-    point.program = known->second.second;
-  }
-
- private:
-  std::unordered_map<std::int64_t, std::pair<SharedText, SharedText>> known_;
-};
+// Of all series or of those in $4: what is since $1, and of each the newest $3 rows before, none
+// older than $2.
+std::string sql_of_rows(bool is_part) {
+  return fmt::format(
+      "SELECT series, wall_ns, value, spread, count, origin FROM chokepoint.measured WHERE "
+      "wall_ns >= $1{} UNION ALL "
+      "SELECT earlier.* FROM chokepoint.series AS known CROSS JOIN LATERAL ("
+      "SELECT series, wall_ns, value, spread, count, origin FROM chokepoint.measured WHERE "
+      "series = known.id AND wall_ns < $1 AND wall_ns >= $2 ORDER BY wall_ns DESC LIMIT $3"
+      ") AS earlier WHERE $3 > 0{}",
+      is_part ? " AND series = ANY($4::integer[])" : "",
+      is_part ? " AND known.id = ANY($4::integer[])" : "");
+}
 
 }  // namespace
 
@@ -254,11 +247,33 @@ Result<std::int64_t> PostgresStore::add(const Batch& batch) {
       std::move(arrays).values(), max_adding(batch.rows.size()));
 }
 
-// The wanted series without their points, and where each is by its identifier.
+// The wanted series, and where each is by its identifier.
 struct PostgresStore::FoundSeries {
   std::vector<MeasuredSeries> all = {};
+  std::vector<std::vector<std::int64_t>> origins = {};  // of each one's points
   std::unordered_map<std::int64_t, std::size_t> places = {};
   ArrayText ids = {};
+
+  // A row of sql_of_rows().
+  void add_row(const PostgresRow& row) {
+    std::int64_t id = 0;
+    row.read(0, id);
+    const auto place = places.find(id);
+    Measured point;
+    double spread = 0;
+    std::int64_t origin = 0;
+    row.read(1, point.wall_ns);
+    row.read(2, point.value);
+    row.read(3, spread);
+    row.read(4, point.count);
+    row.read(5, origin);
+    if (place == places.end() || !std::isfinite(point.value)) {
+      return;
+    }
+    point.spread = std::isfinite(spread) ? std::optional(spread) : std::nullopt;
+    all[place->second].points.push_back(std::move(point));
+    origins[place->second].push_back(origin);
+  }
 };
 
 Result<PostgresStore::FoundSeries> PostgresStore::find(const Wanted& wanted) {
@@ -293,39 +308,53 @@ Result<PostgresStore::FoundSeries> PostgresStore::find(const Wanted& wanted) {
       found.all.push_back({.series = *std::move(series)});
     }
   }));
+  found.origins.resize(found.all.size());
   return found;
+}
+
+// Document and program of each row: many rows have the same, which is sent once.
+Result<> PostgresStore::add_origins(FoundSeries& found) {
+  std::unordered_map<std::int64_t, std::pair<SharedText, SharedText>> known;
+  ArrayText ids;
+  for (const std::vector<std::int64_t>& of_series : found.origins) {
+    for (const std::int64_t id : of_series) {
+      if (known.try_emplace(id).second) {
+        ids.add(id);
+      }
+    }
+  }
+  TRY(connection_.run("SELECT id, source, program FROM chokepoint.origin WHERE id = "
+                      "ANY($1::integer[])",
+                      {std::move(ids).text()}, kMaxReading, [&](const PostgresRow& row) {
+                        std::int64_t id = 0;
+                        std::string source;
+                        std::string program;
+                        row.read(0, id);
+                        row.read(1, source);
+                        row.read(2, program);
+                        known[id] = {std::move(source), std::move(program)};
+                      }));
+  for (std::size_t at = 0; at < found.all.size(); ++at) {
+    for (std::size_t row = 0; row < found.origins[at].size(); ++row) {
+      Measured& point = found.all[at].points[row];
+      std::tie(point.source, point.program) = known[found.origins[at][row]];
+    }
+  }
+  return {};
 }
 
 Result<std::vector<MeasuredSeries>> PostgresStore::read(const Wanted& wanted) {
   TRY(FoundSeries found, find(wanted));
   const bool is_part = !(wanted.subject + wanted.metric).empty();
-  PostgresConnection::Values values{fmt::format("{}", wanted.since_ns)};
+  PostgresConnection::Values values{fmt::format("{}", wanted.since_ns),
+                                    fmt::format("{}", wanted.before.since_ns),
+                                    fmt::format("{}", wanted.before.most)};
   if (is_part) {
     values.push_back(std::move(found.ids).text());
   }
-  const std::string sql = fmt::format(
-      "SELECT series, wall_ns, value, spread, count, origin, source, program FROM "
-      "chokepoint.measured JOIN chokepoint.origin ON origin.id = measured.origin WHERE "
-      "wall_ns >= $1{}",
-      is_part ? " AND series = ANY($2::integer[])" : "");
-  Origins origins;
-  TRY(connection_.run(sql.c_str(), values, kMaxReading, [&](const PostgresRow& row) {
-    std::int64_t id = 0;
-    row.read(0, id);
-    const auto place = found.places.find(id);
-    Measured point;
-    double spread = 0;
-    row.read(1, point.wall_ns);
-    row.read(2, point.value);
-    row.read(3, spread);
-    row.read(4, point.count);
-    if (place == found.places.end() || !std::isfinite(point.value)) {
-      return;
-    }
-    origins.read(row, point);
-    point.spread = std::isfinite(spread) ? std::optional(spread) : std::nullopt;
-    found.all[place->second].points.push_back(std::move(point));
-  }));
+  TRY(connection_.run(sql_of_rows(is_part).c_str(), values, kMaxReading,
+                      [&](const PostgresRow& row) { found.add_row(row); }));
+  TRY(add_origins(found));
   std::erase_if(found.all, [](const MeasuredSeries& each) { return each.points.empty(); });
   for (MeasuredSeries& each : found.all) {
     std::ranges::sort(each.points, {}, &Measured::wall_ns);

@@ -33,6 +33,7 @@ class PostgresStore final : public Store {
   Result<> make(const Found& found);
   struct FoundSeries;
   Result<FoundSeries> find(const Wanted& wanted);
+  Result<> add_origins(FoundSeries& found);
   Result<std::int64_t> number(const char* sql, const PostgresConnection::Values& values,
                               std::chrono::milliseconds wait);
 

@@ -130,6 +130,22 @@ class RowReader {
   std::string read_;
 };
 
+// By times of a series' earlier rows, the newest first.
+Result<std::int64_t> first_wanted(record::Statement& earlier, std::int64_t series,
+                                  const Wanted& wanted) {
+  std::int64_t from_ns = wanted.since_ns;
+  if (wanted.before.most == 0) {
+    return from_ns;
+  }
+  earlier.reset();
+  earlier.bind(1, series);
+  earlier.bind(2, wanted.since_ns);
+  earlier.bind(3, wanted.before.since_ns);
+  earlier.bind(4, wanted.before.most);
+  TRY(earlier.each([&] { earlier.read(0, from_ns); }));
+  return from_ns;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::filesystem::path& file) {
@@ -352,6 +368,9 @@ Result<std::vector<MeasuredSeries>> SqliteStore::read(const Wanted& wanted) {
   TRY(record::Statement rows,
       database_.prepare("SELECT wall_ns, value, spread, count, source, program FROM row WHERE "
                         "series = ?1 AND wall_ns >= ?2 ORDER BY wall_ns"));
+  TRY(record::Statement earlier,
+      database_.prepare("SELECT wall_ns FROM row WHERE series = ?1 AND wall_ns < ?2 AND wall_ns >= "
+                        "?3 ORDER BY wall_ns DESC LIMIT ?4"));
   TRY(Sources sources, Sources::of(database_));
   RowReader reader(std::move(sources));
   std::vector<MeasuredSeries> found;
@@ -369,7 +388,8 @@ Result<std::vector<MeasuredSeries>> SqliteStore::read(const Wanted& wanted) {
     MeasuredSeries measured{.series = *series};
     rows.reset();
     rows.bind(1, id);
-    rows.bind(2, wanted.since_ns);
+    TRY(const std::int64_t from_ns, first_wanted(earlier, id, wanted));
+    rows.bind(2, from_ns);
     TRY(rows.each([&] {
       Measured point = reader.measured_in(rows);
       if (std::isfinite(point.value)) {

@@ -15,10 +15,17 @@
 
 namespace chokepoint::history {
 
+// Rows of each series before those that are wanted: the newest of them.
+struct Before {
+  std::int64_t since_ns = 0;
+  std::int64_t most = 0;
+};
+
 struct Wanted {
   std::string subject = {};  // as text_of() has it, or the beginning of it; empty: all
   std::string metric = {};   // empty: all
   std::int64_t since_ns = 0;
+  Before before = {};  // what a change after since_ns is compared with
 };
 
 // Points of a series, the oldest first.

@@ -1,13 +1,12 @@
 #include "base/trends/earlier.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
+
+#include "base/trends/lately.h"
 
 namespace chokepoint::trends {
 namespace {
-
-constexpr std::chrono::hours kLookBack{24 * 90};
 
 // What of all rows is to be read: that which they have in common.
 history::Wanted wanted_for(std::span<const history::Row> rows) {
@@ -23,7 +22,8 @@ history::Wanted wanted_for(std::span<const history::Row> rows) {
     }
     first_ns = std::min(first_ns, row.measured.wall_ns);
   }
-  wanted.since_ns = first_ns - std::chrono::nanoseconds(kLookBack).count();
+  wanted.since_ns = first_ns;
+  wanted.before = level_before(first_ns);
   return wanted;
 }
 

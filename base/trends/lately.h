@@ -5,6 +5,7 @@
 //   states ─▶ settings that changed ────┴▶ which_fact ─▶ what changed just before
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -41,6 +42,14 @@ struct HistoryFinding {
 std::vector<HistoryFinding> changed_since(std::span<const history::MeasuredSeries> all,
                                           std::span<const history::StateSpan> states,
                                           std::int64_t since_ns, std::int64_t now_ns);
+
+// What of a series has to be read to see its changes after a moment: the level before them. A
+// tracker of changes compares 256 points at most; a few more hold what it refines.
+inline history::Before level_before(std::int64_t since_ns) {
+  constexpr std::chrono::nanoseconds kDays = std::chrono::hours(24 * 90);
+  constexpr std::int64_t kMost = 300;
+  return {.since_ns = since_ns - kDays.count(), .most = kMost};
+}
 
 // Of two values that differ. True also where neither more nor less is better.
 bool is_worse(const history::Series& series, double now, double before);

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "base/history/postgres_store.h"
 #include "base/history/sqlite_store.h"
@@ -22,6 +23,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::SizeIs;
 
 // Where a store of each kind is.
@@ -124,6 +126,34 @@ TEST_P(History, ReadsWhatIsWanted) {
   EXPECT_THAT(*store->read({.metric = "rtt_ms"}), SizeIs(1));
   EXPECT_THAT(*store->read({.since_ns = 3 * kMinute}), SizeIs(1));
   EXPECT_THAT(*store->read({.subject = "b"}), IsEmpty());
+}
+
+TEST_P(History, ReadsTheNewestRowsBefore) {
+  const auto store = open();
+  Batch batch;
+  for (int minute = 1; minute <= 8; ++minute) {
+    batch.rows.push_back(row("throughput_mbps", minute, minute));
+  }
+  batch.rows.push_back(row("rtt_ms", 1, 1));
+  batch.rows.push_back(row("rtt_ms", 7, 7));
+  ASSERT_TRUE(store->add(batch));
+  const auto values = [&](const Wanted& wanted) {
+    std::map<std::string, std::vector<double>> found;
+    for (const MeasuredSeries& series : *store->read(wanted)) {
+      for (const Measured& point : series.points) {
+        found[series.series.metric].push_back(point.value);
+      }
+    }
+    return found;
+  };
+  const Wanted wanted{.since_ns = 6 * kMinute, .before = {.since_ns = 2 * kMinute, .most = 3}};
+  EXPECT_THAT(values(wanted), ElementsAre(Pair("rtt_ms", ElementsAre(7)),
+                                          Pair("throughput_mbps", ElementsAre(3, 4, 5, 6, 7, 8))));
+  // None older than asked for, however few there are.
+  EXPECT_THAT(values({.metric = "throughput_mbps",
+                      .since_ns = 6 * kMinute,
+                      .before = {.since_ns = 5 * kMinute, .most = 3}}),
+              ElementsAre(Pair("throughput_mbps", ElementsAre(5, 6, 7, 8))));
 }
 
 TEST_P(History, AStateLastsAsLongAsItIsSeen) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "base/trends/split_fit.h"
 
@@ -217,6 +218,29 @@ TEST(ChangePointsTest, TheNewestPointChangesNothingLongPast) {
   ASSERT_THAT(some->changes, SizeIs(1));
   EXPECT_EQ(all->changes[0].index, some->changes[0].index);
   EXPECT_EQ(all->changes[0].p, some->changes[0].p);
+}
+
+// As much as level_before() has: the rest of a long history need not be read.
+TEST(ChangePointsTest, WhatCameLongBeforeChangesNothing) {
+  constexpr std::size_t kRead = 300;
+  for (const auto& parts : {std::vector<LevelPart>{{900, 100}, {60, 90}},
+                            {{500, 100}, {350, 80}, {60, 90}},
+                            {{800, 100}, {100, 80}, {60, 90}},
+                            {{960, 100}}}) {
+    const std::vector<HistoryPoint> whole = hourly(parts, 0.04);
+    const std::size_t since = 880;
+    const auto late = [&](std::size_t from) {
+      std::vector<std::tuple<std::size_t, std::int64_t, std::int64_t, double, double>> found;
+      for (const LevelChange& each : find_changes(std::span(whole).subspan(from))->changes) {
+        if (from + each.index >= since) {
+          found.emplace_back(from + each.index, each.last_good_ns, each.first_bad_ns,
+                             each.before.median, each.after.median);
+        }
+      }
+      return found;
+    };
+    EXPECT_EQ(late(since - kRead), late(0));
+  }
 }
 
 TEST(SplitFitTest, NoiseOfMeansIsLargerWhereNeighboursResembleEachOther) {
