@@ -323,7 +323,8 @@ Result<> PostgresStore::add_origins(FoundSeries& found) {
       }
     }
   }
-  TRY(connection_.run("SELECT id, source, program FROM chokepoint.origin WHERE id = "
+  TRY(
+      connection_.run("SELECT id, source, program FROM chokepoint.origin WHERE id = "
                       "ANY($1::integer[])",
                       {std::move(ids).text()}, kMaxReading, [&](const PostgresRow& row) {
                         std::int64_t id = 0;
@@ -389,6 +390,32 @@ Result<std::vector<StateSpan>> PostgresStore::states() {
 
 Result<std::int64_t> PostgresStore::prune(std::int64_t before_ns) {
   return number("SELECT chokepoint.prune($1)", {fmt::format("{}", before_ns)}, kMaxPruning);
+}
+
+// Month by month: of many rows each takes minutes. What is left of a month is written anew, for its
+// pages would be read on.
+Result<std::int64_t> PostgresStore::thin(std::int64_t before_ns) {
+  const std::int64_t until_ns = before_ns / kDayNs * kDayNs;
+  std::vector<std::string> partitions;
+  TRY(
+      connection_.run("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = "
+                      "'chokepoint.measured'::regclass ORDER BY 1",
+                      {}, kMaxReading, [&](const PostgresRow& row) {
+                        std::string name;
+                        row.read(0, name);
+                        partitions.push_back(std::move(name));
+                      }));
+  std::int64_t gone = 0;
+  for (const std::string& partition : partitions) {
+    const std::string sql = fmt::format("WITH gone AS ({} RETURNING 1) SELECT count(*) FROM gone",
+                                        sql_that_thins(partition, 0, until_ns));
+    TRY(const std::int64_t part, number(sql.c_str(), {}, kMaxPruning));
+    if (part > 0) {
+      TRY(connection_.run_script("VACUUM FULL " + partition, kMaxPruning));
+    }
+    gone += part;
+  }
+  return gone;
 }
 
 }  // namespace chokepoint::history

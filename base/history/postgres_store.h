@@ -23,6 +23,7 @@ class PostgresStore final : public Store {
   Result<std::vector<MeasuredSeries>> read(const Wanted& wanted) override;
   Result<std::vector<StateSpan>> states() override;
   Result<std::int64_t> prune(std::int64_t before_ns) override;
+  Result<std::int64_t> thin(std::int64_t before_ns) override;
 
  private:
   struct Found;  // what a database holds of a history

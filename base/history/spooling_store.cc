@@ -95,4 +95,9 @@ Result<std::int64_t> SpoolingStore::prune(std::int64_t before_ns) {
   return store->prune(before_ns);
 }
 
+Result<std::int64_t> SpoolingStore::thin(std::int64_t before_ns) {
+  TRY(Store * store, connected());
+  return store->thin(before_ns);
+}
+
 }  // namespace chokepoint::history

@@ -38,6 +38,7 @@ class SpoolingStore final : public Store {
   Result<std::vector<MeasuredSeries>> read(const Wanted& wanted) override;
   Result<std::vector<StateSpan>> states() override;
   Result<std::int64_t> prune(std::int64_t before_ns) override;
+  Result<std::int64_t> thin(std::int64_t before_ns) override;
 
  private:
   Result<Store*> connected();

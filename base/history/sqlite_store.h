@@ -28,6 +28,7 @@ class SqliteStore final : public Store {
   Result<std::vector<MeasuredSeries>> read(const Wanted& wanted) override;
   Result<std::vector<StateSpan>> states() override;
   Result<std::int64_t> prune(std::int64_t before_ns) override;
+  Result<std::int64_t> thin(std::int64_t before_ns) override;
 
  private:
   explicit SqliteStore(record::Database database) : database_(std::move(database)) {}

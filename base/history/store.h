@@ -56,6 +56,8 @@ class Store {
   virtual Result<std::vector<StateSpan>> states() = 0;
   // Rows of before that; how many went.
   virtual Result<std::int64_t> prune(std::int64_t before_ns) = 0;
+  // Likewise, but each series keeps one of each day (UTC).
+  virtual Result<std::int64_t> thin(std::int64_t before_ns) = 0;
 };
 
 }  // namespace chokepoint::history

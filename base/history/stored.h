@@ -48,6 +48,14 @@ class StateReader {
   std::vector<StateSpan> spans_ = {};
 };
 
+// The statement that removes of each series all rows of a day but one, for days that begin in
+// [`from_ns`, `until_ns`), which are borders of days. Which one stays depends on its time alone,
+// and may be of any hour: rows that stay vary as all did, so that the border to denser rows does
+// not look like a change, as it would beside medians.
+std::string sql_that_thins(std::string_view table, std::int64_t from_ns, std::int64_t until_ns);
+
+inline constexpr std::int64_t kDayNs = 86'400'000'000'000;
+
 // A history of a newer program may have other tables: it is left alone.
 Error newer_history(std::int64_t version, std::int64_t known);
 

@@ -21,6 +21,7 @@
 namespace chokepoint::history {
 namespace {
 
+using testing::_;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
@@ -139,7 +140,8 @@ TEST_P(History, ReadsTheNewestRowsBefore) {
   ASSERT_TRUE(store->add(batch));
   const auto values = [&](const Wanted& wanted) {
     std::map<std::string, std::vector<double>> found;
-    for (const MeasuredSeries& series : *store->read(wanted)) {
+    const auto read = *store->read(wanted);
+    for (const MeasuredSeries& series : read) {
       for (const Measured& point : series.points) {
         found[series.series.metric].push_back(point.value);
       }
@@ -180,6 +182,39 @@ TEST_P(History, PruningLeavesNoNames) {
   EXPECT_THAT(*store->read({}), SizeIs(1));
   EXPECT_THAT(*store->states(), SizeIs(1));
   EXPECT_THAT(*(*place_->open_to_read())->read({}), SizeIs(1));
+}
+
+TEST_P(History, ThinningKeepsARowOfEachDay) {
+  const auto store = open();
+  constexpr int kDay = 24 * 60;
+  Batch batch;
+  for (const int day : {1, 2, 4}) {
+    for (int hour = 0; hour < 24; hour += 6) {
+      batch.rows.push_back(row("throughput_mbps", day * kDay + hour * 60, day));
+    }
+  }
+  batch.rows.push_back(row("rtt_ms", kDay, 8));
+  ASSERT_EQ(store->add(batch), 13);
+  const auto points = [&] {
+    std::vector<std::pair<std::int64_t, double>> all;
+    const auto read = *store->read({});
+    for (const MeasuredSeries& series : read) {
+      for (const Measured& point : series.points) {
+        all.emplace_back(point.wall_ns, point.value);
+      }
+    }
+    return all;
+  };
+  // Of the day on which the limit lies nothing is removed.
+  EXPECT_EQ(store->thin((4 * kDay + 1000) * kMinute), 6);
+  const auto thinned = points();
+  EXPECT_THAT(thinned, ElementsAre(Pair(_, 8), Pair(_, 1), Pair(_, 2), Pair(_, 4), Pair(_, 4),
+                                   Pair(_, 4), Pair(_, 4)));
+  EXPECT_EQ(store->thin((4 * kDay + 1000) * kMinute), 0);
+  // What was removed may be added again, and goes again.
+  EXPECT_EQ(store->add(batch), 6);
+  EXPECT_EQ(store->thin((4 * kDay + 1000) * kMinute), 6);
+  EXPECT_EQ(points(), thinned);
 }
 
 TEST_P(History, AHostileTextIsATextAndNoMore) {

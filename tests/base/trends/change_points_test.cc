@@ -220,6 +220,22 @@ TEST(ChangePointsTest, TheNewestPointChangesNothingLongPast) {
   EXPECT_EQ(all->changes[0].p, some->changes[0].p);
 }
 
+// Of old rows one a day may be left.
+TEST(ChangePointsTest, RareRowsBeforeFrequentOnesAreNoChange) {
+  for (std::size_t series = 0; series < 200; ++series) {
+    std::vector<HistoryPoint> points;
+    std::size_t draws = series * 1000;
+    for (std::int64_t day = 0; day < 90; ++day) {
+      points.push_back(
+          {.t_ns = (day * 24 + 12) * kHourNs, .value = 100 * (1 + 0.05 * made_noise(draws++))});
+    }
+    for (std::int64_t hour = 90 * 24; hour < 97 * 24; ++hour) {
+      points.push_back({.t_ns = hour * kHourNs, .value = 100 * (1 + 0.05 * made_noise(draws++))});
+    }
+    EXPECT_THAT(places_of_changes(points), IsEmpty()) << series;
+  }
+}
+
 // As much as level_before() has: the rest of a long history need not be read.
 TEST(ChangePointsTest, WhatCameLongBeforeChangesNothing) {
   constexpr std::size_t kRead = 300;
@@ -231,7 +247,8 @@ TEST(ChangePointsTest, WhatCameLongBeforeChangesNothing) {
     const std::size_t since = 880;
     const auto late = [&](std::size_t from) {
       std::vector<std::tuple<std::size_t, std::int64_t, std::int64_t, double, double>> found;
-      for (const LevelChange& each : find_changes(std::span(whole).subspan(from))->changes) {
+      const auto changes = find_changes(std::span(whole).subspan(from));
+      for (const LevelChange& each : changes->changes) {
         if (from + each.index >= since) {
           found.emplace_back(from + each.index, each.last_good_ns, each.first_bad_ns,
                              each.before.median, each.after.median);
