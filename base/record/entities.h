@@ -93,6 +93,8 @@ struct Flow {
   Figure start_ns = {};
   Figure end_ns = {};
   Figure handshake_seen = {};  // 1: seen, so the window scale is known
+  std::string content = {};    // as its first bytes show it: "gloo", "http"; empty: unknown
+  Figure job = {};             // 1: the job's, as its sockets show
 };
 
 // What a flow came to, a direction; the summary that needs every packet.

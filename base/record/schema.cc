@@ -103,10 +103,17 @@ ALTER TABLE collective ADD COLUMN peer_wait_ns INTEGER;
 ALTER TABLE collective ADD COLUMN flush_wait_ns INTEGER;
 )sql";
 
+// What a connection carries, and whether it is the job's.
+constexpr const char* kSchema4 = R"sql(
+ALTER TABLE flow ADD COLUMN content TEXT;
+ALTER TABLE flow ADD COLUMN job INTEGER;
+)sql";
+
 }  // namespace
 
 Migrations migrations() {
-  static const std::array<std::string, kSchemaVersion> steps{kSchema1, kSchema2, kSchema3};
+  static const std::array<std::string, kSchemaVersion> steps{kSchema1, kSchema2, kSchema3,
+                                                             kSchema4};
   return steps;
 }
 

@@ -17,7 +17,7 @@ namespace chokepoint::record {
 
 // "CHKP": marks a record among SQLite files (PRAGMA application_id).
 constexpr std::int64_t kApplicationId = 0x43484b50;
-constexpr std::int64_t kSchemaVersion = 3;
+constexpr std::int64_t kSchemaVersion = 4;
 
 // steps[n] leads from schema n to schema n + 1; schema 0 is an empty database. A step that has been
 // released is never changed.

@@ -352,7 +352,10 @@ struct Fields<record::Flow> {
       record::kStart<Row>,
       record::kEnd<Row>,
       field("handshake_seen", &Row::handshake_seen,
-            "1: its handshake was seen, so the window scale is known")};
+            "1: its handshake was seen, so the window scale is known"),
+      field("content", &Row::content,
+            "protocol that its first bytes show: gloo, nccl, http …; empty: unknown"),
+      field("job", &Row::job, "1: a connection of the job, as its sockets show")};
 };
 
 template <>

@@ -267,6 +267,10 @@ class RecordListener final : public observer::FlowListener {
     analyser.traffic_bins().mark(slot, true);
     recorder_.on_gloo(analyser, slot, connection);
   }
+  void on_content(observer::Analyser& analyser, std::uint32_t slot,
+                  traffic::Content content) override {
+    recorder_.on_content(analyser, slot, content);
+  }
   void after_batch(observer::Analyser& analyser) override {
     analyser.traffic_bins().count_all();
     pass_on(analyser);

@@ -11,6 +11,11 @@ Analyser::Analyser(const flow::Limits& limits, const CaptureProgress& progress, 
                 listener_->on_gloo(*this, slot, connection);
               }
             }),
+      contents_([this](std::uint32_t slot, traffic::Content content) {
+        if (engine_.facts(slot).handshake_seen) {
+          listener_->on_content(*this, slot, content);
+        }
+      }),
       progress_(progress),
       listener_(listener) {
   if (listener_ != nullptr) {

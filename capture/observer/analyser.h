@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
+#include "base/traffic/content.h"
 #include "capture/flow/engine.h"
+#include "capture/observer/content_watch.h"
 #include "capture/observer/flow_timing.h"
 #include "capture/observer/gloo.h"
 #include "capture/observer/handover.h"
@@ -28,6 +30,9 @@ class FlowListener {
   // The flow carries Gloo, and has this number in the ledger.
   virtual void on_gloo(Analyser& analyser, std::uint32_t slot,
                        const GlooLedger::Connection& connection) = 0;
+  // The first bytes of the flow, or of one of its directions, show it. Called before the flow gets
+  // a row, unless the capture began later than it.
+  virtual void on_content(Analyser& analyser, std::uint32_t slot, traffic::Content content) = 0;
   // Between two batches.
   virtual void after_batch(Analyser& analyser) = 0;
 };
@@ -52,6 +57,7 @@ class Analyser {
       if (packet.kind == packet::Kind::Tcp && packet.payload_bytes > 0) {
         if (listener_ != nullptr) {
           marks_.take(packet, seen);
+          contents_.take(packet, seen);
         }
         if (packet.payload_bytes > seen.new_from) {
           gloo_.take(packet, seen);
@@ -91,6 +97,7 @@ class Analyser {
   Others others_;
   TrafficBins traffic_bins_;
   FlowMarks marks_;
+  ContentWatch contents_;
   ThreadTasks tasks_;
   const CaptureProgress& progress_;
   FlowListener* listener_;

@@ -138,8 +138,14 @@ void Recorder::on_gloo(Analyser& analyser, std::uint32_t slot,
                        const GlooLedger::Connection& connection) {
   Entry& entry = entries_[slot];
   entry.connection = connection;
+  entry.content = traffic::Content::Gloo;
   has_row(analyser, slot, entry);
   report_flow(entry);
+}
+
+void Recorder::on_content(Analyser& /*analyser*/, std::uint32_t slot, traffic::Content content) {
+  traffic::Content& known = entries_[slot].content;
+  known = known == traffic::Content::Unknown ? content : known;
 }
 
 void Recorder::after_batch(Analyser& analyser) {
@@ -163,7 +169,8 @@ std::int64_t Recorder::monotonic(std::int64_t wall_ns) const {
   return wall_ns + options_.wall_to_monotonic_ns;
 }
 
-record::Flow Recorder::row_of(const flow::FlowFacts& facts, std::string interface) const {
+record::Flow Recorder::row_of(const Analyser& analyser, const Entry& entry,
+                              const flow::FlowFacts& facts) const {
   const packet::Ends& ends = facts.ends;
   record::Flow row;
   row.protocol = name_of(facts.kind);
@@ -172,7 +179,8 @@ record::Flow Recorder::row_of(const flow::FlowFacts& facts, std::string interfac
   row.b_address = packet::text_of(ends.destination, ends.is_ipv6);
   row.b_port = ends.destination_port;
   row.local_end = local_end(ends);
-  row.interface = std::move(interface);
+  row.interface = analyser.progress().interface_name(facts.interface);
+  row.content = name_of(entry.content);
   row.start_ns = monotonic(facts.start_ns);
   if (facts.kind == packet::Kind::Tcp) {
     row.handshake_seen = facts.handshake_seen ? 1 : 0;
@@ -239,7 +247,7 @@ void Recorder::give_row(Entry& entry, const flow::FlowFacts& facts, record::Flow
 bool Recorder::has_row(Analyser& analyser, std::uint32_t slot, Entry& entry) {
   if (entry.flow == 0 && may_get_row(entry)) {
     const flow::FlowFacts facts = analyser.engine().facts(slot);
-    give_row(entry, facts, row_of(facts, analyser.progress().interface_name(facts.interface)));
+    give_row(entry, facts, row_of(analyser, entry, facts));
     if (entry.flow != 0) {
       report_flow(entry);
       catch_up(analyser, slot);
@@ -267,7 +275,7 @@ void Recorder::report_flow(const Entry& entry) {
 
 void Recorder::keep_totals(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts) {
   Entry& entry = entries_[slot];
-  record::Flow row = row_of(facts, analyser.progress().interface_name(facts.interface));
+  record::Flow row = row_of(analyser, entry, facts);
   row.end_ns = monotonic(facts.end_ns);
   if (entry.connection.parts[0] != gloo::Collectives::kNoConnection) {
     row.process = 1;

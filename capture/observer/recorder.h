@@ -45,6 +45,7 @@ class Recorder final : public FlowListener {
   void on_fold(Analyser& analyser, std::uint32_t slot, const flow::FlowFacts& facts) override;
   void on_gloo(Analyser& analyser, std::uint32_t slot,
                const GlooLedger::Connection& connection) override;
+  void on_content(Analyser& analyser, std::uint32_t slot, traffic::Content content) override;
   void after_batch(Analyser& analyser) override;
 
   void finish(Analyser& analyser);
@@ -52,6 +53,7 @@ class Recorder final : public FlowListener {
  private:
   struct Entry {
     std::int64_t flow = 0;  // record::Flow::id; 0: it has no row, or none yet
+    traffic::Content content = traffic::Content::Unknown;
     GlooLedger::Connection connection = {};
     std::array<std::int64_t, 2> kept_ns{};  // bins that end until then are in the record
     // Of the job's membership: when it was asked whether the flow gets a row.
@@ -60,7 +62,8 @@ class Recorder final : public FlowListener {
   };
 
   std::int64_t monotonic(std::int64_t wall_ns) const;
-  record::Flow row_of(const flow::FlowFacts& facts, std::string interface) const;
+  record::Flow row_of(const Analyser& analyser, const Entry& entry,
+                      const flow::FlowFacts& facts) const;
   record::Figure local_end(const packet::Ends& ends) const;
   bool may_get_row(Entry& entry) const;
   void give_row(Entry& entry, const flow::FlowFacts& facts, record::Flow row);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -87,6 +88,12 @@ constexpr std::size_t kMaxFilterHosts = 64;
 // the byte offsets.
 constexpr std::string_view kHandshakes =
     "tcp[tcpflags] & tcp-syn != 0 or (ip6[6] == 6 and ip6[53] & 2 != 0)";
+// What a server is asked first: by then its connection is not yet known to be the job's. Over IPv4:
+// pcap-filter finds the payload of no other.
+constexpr std::array<std::string_view, 6> kFirstWords{"GET ", "PUT ", "POST",
+                                                      "HEAD", "PRI ", "SSH-"};
+constexpr std::string_view kFirstWord = "tcp[((tcp[12] & 0xf0) >> 2):4]";
+constexpr std::string_view kTlsHello = "tcp[((tcp[12] & 0xf0) >> 2):2] = 0x1603";
 
 constexpr std::uint64_t kAllRingsBytes = std::uint64_t{32} << 20;  // of all interfaces together
 constexpr std::uint64_t kMinRingBytes = std::uint64_t{2} << 20;
@@ -116,6 +123,18 @@ std::vector<Host> hosts_of(const std::set<socket::Peer>& peers, std::uint64_t ne
   return {hosts.begin(), hosts.end()};
 }
 
+std::string greetings() {
+  std::string all(kTlsHello);
+  for (const std::string_view word : kFirstWords) {
+    std::uint32_t number = 0;
+    for (const char letter : word) {
+      number = number << 8U | static_cast<unsigned char>(letter);
+    }
+    all += fmt::format(" or {} = {:#x}", kFirstWord, number);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string filter_for(const std::vector<Host>& peers) {
@@ -127,7 +146,7 @@ std::string filter_for(const std::vector<Host>& peers) {
     hosts += fmt::format("{}host {}", hosts.empty() ? "" : " or ",
                          packet::text_of(peer.address, peer.is_ipv6));
   }
-  return fmt::format("{} or (({}) and ({}))", kHandshakes, kAnyJob, hosts);
+  return fmt::format("{} or {} or (({}) and ({}))", kHandshakes, greetings(), kAnyJob, hosts);
 }
 
 Packets::Packets(PacketOptions options, socket::FlowRegistry& registry, record::Writer& writer,

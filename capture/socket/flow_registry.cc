@@ -36,7 +36,7 @@ record::Flow row_between(const packet::Ends& ends) {
 
 auto findings(const record::Flow& row) {
   return std::tie(row.process, row.interface, row.local_end, row.start_ns, row.end_ns,
-                  row.handshake_seen);
+                  row.handshake_seen, row.content, row.job);
 }
 
 }  // namespace
@@ -84,6 +84,7 @@ record::Figure Entry::left_ns() const {
 void Entry::learn_of_packets(record::Flow row) {
   row.start_ns = earlier(by_packets_.start_ns, row.start_ns);
   row.end_ns = row.end_ns.known() ? row.end_ns : by_packets_.end_ns;
+  row.content = row.content.empty() ? by_packets_.content : row.content;
   by_packets_ = std::move(row);
 }
 
@@ -124,6 +125,8 @@ record::Flow Entry::row() const {
   row.start_ns = earlier(by_packets_.start_ns, socket_start_ns_);
   row.end_ns = by_packets_.end_ns.known() ? by_packets_.end_ns : socket_end_ns_;
   row.handshake_seen = by_packets_.handshake_seen;
+  row.content = by_packets_.content;
+  row.job = is_job() ? record::Figure(1) : record::Figure();
   return row;
 }
 

@@ -55,8 +55,8 @@ struct Owner {
 
 // One connection: its row in the run record, and what each side has found. The row takes
 //
-//   from the sockets   process, interface, local end
-//   from the packets   handshake, end time, and what the sockets do not know
+//   from the sockets   process, interface, local end, whether it is the job's
+//   from the packets   handshake, content, end time, and what the sockets do not know
 //   from both          the earlier start time
 //
 // Guarded by the registry's lock, except flow() and is_job(), which any thread reads without it.

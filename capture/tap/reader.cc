@@ -289,6 +289,11 @@ class Reader final : private observer::FlowListener {
     recorder_->on_gloo(analyser, slot, connection);
   }
 
+  void on_content(observer::Analyser& analyser, std::uint32_t slot,
+                  traffic::Content content) override {
+    recorder_->on_content(analyser, slot, content);
+  }
+
   void after_batch(observer::Analyser& analyser) override {
     recorder_->after_batch(analyser);
     if (const std::int64_t now = now_ns(); now - measured_ns_ >= kMeasureNs) {

@@ -15,7 +15,7 @@ import sqlite3
 import stat
 import tempfile
 
-SCHEMA = 3
+SCHEMA = 4
 APPLICATION = 0x43484B50  # "CHKP"
 
 MAX_FILES = 10_000
@@ -34,8 +34,10 @@ _TABLES = {
     "clock_anchor": {1: "session t_ns wall_ns"},
     "process": {1: """id session pid parent_pid command:text rank local_rank world_size start_ns
         end_ns exit_status"""},
-    "flow": {1: """id session protocol:text a_address:text a_port b_address:text b_port local_end
-        process interface:text start_ns end_ns handshake_seen"""},
+    "flow": {
+        1: """id session protocol:text a_address:text a_port b_address:text b_port local_end
+            process interface:text start_ns end_ns handshake_seen""",
+        4: "content:text job"},
     "flow_total": {1: """flow direction packets bytes payload_bytes retransmitted_packets
         retransmitted_bytes fast_retransmissions timeout_retransmissions spurious_retransmissions
         out_of_order duplicate_acks zero_windows window_full congestion_marks max_in_flight_bytes

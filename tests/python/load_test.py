@@ -21,7 +21,7 @@ START = 1_000_000_000
 WALL = 1_700_000_000_000_000_000
 
 
-def make(path, schema=3, number=None, application=record.APPLICATION, wal=False):
+def make(path, schema=record.SCHEMA, number=None, application=record.APPLICATION, wal=False):
     """An empty record."""
     database = sqlite3.connect(path, isolation_level=None)
     database.execute("PRAGMA synchronous=OFF")
@@ -145,17 +145,19 @@ class WhatIsThere(Records):
         self.assertEqual(chokepoint.load(self.folder / "a.db").nodes, ["a"])
 
     def test_older_schemas(self):
-        for schema in (1, 2):
+        older = range(1, record.SCHEMA)
+        for schema in older:
             with make(self.folder / f"{schema}.db", schema) as database:
                 fill(database, str(schema))
             database.close()
         both = chokepoint.load(self.folder)
         self.assertEqual(both.troubles, [])
-        self.assertEqual(len(both.steps), 6)
+        self.assertEqual(len(both.steps), 3 * len(older))
         self.assertIn("algorithm", both.collectives)
+        self.assertIn("content", both.flows)
 
     def test_columns_are_those_of_the_sources(self):
-        for schema in (1, 2, 3):
+        for schema in range(1, record.SCHEMA + 1):
             database = make(":memory:", schema)
             for table in record.tables():
                 found = [(row[1], row[2].lower()) for row in
@@ -218,8 +220,8 @@ class WhatIsRefused(Records):
         self.refused("holds no run record")
 
     def test_a_newer_schema(self):
-        self.filled(number=4).close()
-        self.refused("schema 4", "knows up to 3")
+        self.filled(number=record.SCHEMA + 1).close()
+        self.refused(f"schema {record.SCHEMA + 1}", f"knows up to {record.SCHEMA}")
 
     def test_an_empty_file(self):
         (self.folder / "a.db").touch()

@@ -201,6 +201,7 @@ class Memory final : public FlowListener {
     folded_ports.push_back(facts.ends.source_port);
   }
   void on_gloo(Analyser&, std::uint32_t, const GlooLedger::Connection&) override {}
+  void on_content(Analyser&, std::uint32_t, traffic::Content) override {}
   void after_batch(Analyser& analyser) override {
     ++batches;
     flows = analyser.engine().flows();

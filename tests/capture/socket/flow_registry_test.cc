@@ -140,6 +140,19 @@ TEST_F(FlowRegistryTest, NeitherSideOverwritesTheOther) {
   EXPECT_EQ(flows[0].handshake_seen, 1);
 }
 
+TEST_F(FlowRegistryTest, WhatAConnectionCarriesAndWhetherItIsTheJobsStays) {
+  const Sighting seen = by_packets(kNear);
+  record::Flow row = packets_row(kNear);
+  row.content = "gloo";
+  registry_.update_by_packets(*seen.entry, row);
+  by_sockets(kNear);
+  registry_.update_by_packets(*seen.entry, packets_row(kNear));
+  const std::vector<record::Flow> rows = written();
+  ASSERT_THAT(rows, testing::SizeIs(1));
+  EXPECT_EQ(rows.front().content, "gloo");
+  EXPECT_EQ(rows.front().job, record::Figure(1));
+}
+
 TEST_F(FlowRegistryTest, EachSideAloneTellsWhatItKnows) {
   record::Flow row = packets_row(kNear);
   row.local_end = 1;

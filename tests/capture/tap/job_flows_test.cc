@@ -64,6 +64,10 @@ class Watching final : public observer::FlowListener {
   }
   void on_gloo(observer::Analyser&, std::uint32_t,
                const observer::GlooLedger::Connection&) override {}
+  void on_content(observer::Analyser& analyser, std::uint32_t slot,
+                  traffic::Content content) override {
+    recorder_.on_content(analyser, slot, content);
+  }
   void after_batch(observer::Analyser& analyser) override {
     volume_.measure(analyser, analyser.time_ns());
     recorder_.after_batch(analyser);
