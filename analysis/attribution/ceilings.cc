@@ -274,7 +274,8 @@ bool is_at_device(const Ceiling& ceiling, const Where& where) {
 // What a full link goes with: all that a probe carried. Where others fill it, the job's part shows
 // nothing.
 Support of_full_link(const Verdict& verdict, double share) {
-  if (verdict.cause == Cause::CompetingTraffic || verdict.cause == Cause::StorageTraffic) {
+  if (verdict.cause == Cause::CompetingTraffic || verdict.cause == Cause::StorageTraffic ||
+      verdict.cause == Cause::JobTraffic) {
     return Support::Nothing;
   }
   return share < kMaxIdlePercent    ? Support::Against

@@ -27,21 +27,26 @@ bool is_far_below_its_cards(const Route& route) {
   return !route.is_wan && line_mbps && route.rate_mbps < kMaxShareOfCards * *line_mbps;
 }
 
+Cause cause_of_sharing(const Route& route) {
+  return route.is_shared_with_job()   ? Cause::JobTraffic
+         : route.storage() != nullptr ? Cause::StorageTraffic
+                                      : Cause::CompetingTraffic;
+}
+
 void judge_link(const DiagnosisInput& input, Charge& charge) {
   const Route& route = charge.route;
   charge.account = Account::Link;
   charge.verdict = route.is_wan ? VerdictClass::WanBandwidth : VerdictClass::LanBandwidth;
-  charge.cause = route.is_shared() && route.storage() != nullptr ? Cause::StorageTraffic
-                 : route.is_shared()                             ? Cause::CompetingTraffic
-                 : is_far_below_its_cards(route)                 ? Cause::Shaper
-                                                                 : Cause::LineRate;
+  charge.cause = route.is_shared()               ? cause_of_sharing(route)
+                 : is_far_below_its_cards(route) ? Cause::Shaper
+                                                 : Cause::LineRate;
   if (const Card* card = route.narrow_slot()) {
     charge.account = Account::Pcie;
     charge.verdict = VerdictClass::PcieNic;
     charge.cause = card->is_slot_slow ? Cause::PcieSpeed : Cause::PcieWidth;
     return;
   }
-  charge.removable = route.is_shared() ? route.others_share() : beyond_line(route);
+  charge.removable = route.is_shared() ? route.shared_share() : beyond_line(route);
   if (const auto better = better_route(input, *charge.direction, route)) {
     charge.verdict = VerdictClass::WrongPath;
     charge.cause = better->cause;
@@ -234,7 +239,7 @@ class Routes {
            is_queued_in_host(other.direction->facts);
   }
 
-  static double all_mbps(const Route& route) { return route.rate_mbps + route.others_mbps(); }
+  static double all_mbps(const Route& route) { return route.rate_mbps + route.shared_mbps(); }
 
   std::vector<RoutedDirection> routed_;
 };

@@ -160,6 +160,8 @@ Inquiry examined(const RunData& run, const DiagnoseOptions& options) {
   std::ranges::copy(inquiry.clocks.missing, std::back_inserter(diagnosis.missing));
   inquiry.steps = choose_steps(run, inquiry.clocks);
   diagnosis.steps = times_of(inquiry.steps);
+  diagnosis.purposes = purposes_of(run);
+  diagnosis.goodput = goodput_of(run, inquiry.clocks, inquiry.steps);
   if (inquiry.steps.rounds) {
     diagnosis.rounds = times_of(*inquiry.steps.rounds);
   }

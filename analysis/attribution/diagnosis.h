@@ -12,6 +12,7 @@
 
 #include "analysis/attribution/confirmation.h"
 #include "analysis/load/run_summary.h"
+#include "analysis/phases/goodput.h"
 #include "analysis/replay/critical_path.h"
 #include "base/math/statistics.h"
 #include "base/record/samples.h"
@@ -167,7 +168,9 @@ struct Diagnosis {
   std::map<std::string, std::string> labels = {};
   std::vector<std::string> nodes = {};
   StepTimes steps = {};
-  std::optional<RoundTimes> rounds = {};  // empty: steps exchange all alike, or none does
+  std::optional<RoundTimes> rounds = {};     // empty: steps exchange all alike, or none does
+  std::vector<PurposeVolume> purposes = {};  // what its bytes were for; empty: not known
+  std::optional<Goodput> goodput = {};       // empty without steps
   // Against earlier runs of this job; empty where a history has none.
   std::optional<trends::ShownStanding> standing = {};
   std::optional<Accounting> accounting = {};  // empty without steps

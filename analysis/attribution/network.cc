@@ -30,6 +30,10 @@ std::string round_trips_of(const DirectionLimits& direction, const std::string& 
 void add_link(const Route& route, Verdict& verdict) {
   verdict.evidence.push_back({"payload while data were under way", route.rate_mbps, "Mb/s",
                               "flow samples of " + route.from});
+  if (verdict.cause == Cause::JobTraffic) {
+    verdict.evidence.push_back({"the job's own data, checkpoints and weights on the same interface",
+                                route.beside_mbps(), "Mb/s", "flows and socket samples"});
+  }
   if (const auto line = route.line_mbps()) {
     verdict.evidence.push_back(
         {"the interface's own speed", line, "Mb/s",

@@ -12,6 +12,7 @@
 #include "analysis/attribution/hosts.h"
 #include "analysis/attribution/input.h"
 #include "analysis/attribution/route.h"
+#include "analysis/attribution/transfers.h"
 #include "base/math/statistics.h"
 
 namespace chokepoint::analysis {
@@ -251,7 +252,8 @@ void add_late(const DiagnosisInput& input, Findings& findings) {
   const auto pauses = load.is_starved ? std::nullopt : pauses_of(input, latest);
   if (load.is_starved) {
     add_starvation(node, input.span_of(place), load, verdict.evidence);
-  } else if (!explain_by_input(input, place, latest.rank, pauses.has_value(), verdict)) {
+  } else if (!explain_by_input(input, place, latest.rank, pauses.has_value(), verdict) &&
+             !explain_by_transfers(input, latest, verdict)) {
     if (pauses) {
       verdict.cause = Cause::PeriodicPause;
     } else {

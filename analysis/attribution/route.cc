@@ -25,7 +25,7 @@ constexpr double kMinWiderLine = 2;       // times the job's rate
 // the same moments.
 constexpr double kMinStorageShare = 0.5;  // NFS's part of the others' traffic, to be its cause
 constexpr double kMaxStorageShare = 1.3;
-constexpr double kMinOthersShare = 0.2;  // of what passes the card
+constexpr double kMinSharedShare = 0.2;  // of what passes the card
 // The usual round trip to the least: most of it is a queue.
 constexpr double kMinQueuedRttRatio = 2.5;
 
@@ -49,16 +49,16 @@ double grown_in(const std::vector<record::SocketSample>& samples,
              : figure((*inside(span.end_ns)).*member) - figure((*inside(span.start_ns)).*member);
 }
 
-// By the sockets of the job on this interface: payload, and a little more for the headers.
-std::optional<double> socket_bytes(const NodeData& node, const std::string& interface,
-                                   bool is_sender, Span span) {
+// By sockets of the job: payload, and a little more for the headers.
+std::optional<double> socket_bytes(const NodeData& node, bool is_sender, Span span,
+                                   const auto& is_wanted) {
   constexpr double kWireBytesPerPayload = 1.05;
   const auto member =
       is_sender ? &record::SocketSample::bytes_sent : &record::SocketSample::bytes_received;
   std::optional<double> bytes;
   for (const FlowData& flow : node.flows) {
     for (const auto& samples : flow.sockets) {
-      if (flow.row.interface == interface && !samples.empty()) {
+      if (!samples.empty() && is_wanted(flow.row)) {
         bytes = bytes.value_or(0) + kWireBytesPerPayload * grown_in(samples, member, span);
       }
     }
@@ -72,7 +72,9 @@ std::optional<double> own_bytes(const NodeData& node, const std::string& interfa
   const SeriesData* counted =
       node.find(is_sender ? record::kJobSentBytes : record::kJobReceivedBytes, interface);
   return counted != nullptr ? growth(*counted, span)
-                            : socket_bytes(node, interface, is_sender, span);
+                            : socket_bytes(node, is_sender, span, [&](const record::Flow& flow) {
+                                return flow.interface == interface;
+                              });
 }
 
 Card card_of(const DiagnosisInput& input, std::size_t place, const FlowData& flow, bool is_sender) {
@@ -84,6 +86,13 @@ Card card_of(const DiagnosisInput& input, std::size_t place, const FlowData& flo
   const auto own = own_bytes(node, card.interface, is_sender, span);
   if (span.length_ns() > 0 && own) {
     card.others_mbps = std::max(0.0, all - *own) * 8e3 / static_cast<double>(span.length_ns());
+  }
+  const auto beside = socket_bytes(node, is_sender, span, [&](const record::Flow& row) {
+    return row.interface == card.interface && is_of_job(row) &&
+           traffic::is_beside_exchange(input.run.ranks.purpose_of(row));
+  });
+  if (span.length_ns() > 0) {
+    card.beside_mbps = beside.value_or(0) * 8e3 / static_cast<double>(span.length_ns());
   }
   for (const SeriesData* mount :
        node.find(is_sender ? record::kNfsWrittenBytes : record::kNfsReadBytes)) {
@@ -279,13 +288,22 @@ const Card* Route::narrow_slot() const {
   return nullptr;
 }
 
-bool Route::is_shared() const { return others_share() > kMinOthersShare; }
+bool Route::is_shared() const { return shared_share() > kMinSharedShare; }
+
+bool Route::is_shared_with_job() const { return beside_mbps() > shared_mbps() / 2; }
 
 double Route::others_mbps() const { return std::max(sender.others_mbps, receiver.others_mbps); }
 
-double Route::others_share() const {
-  const double others = others_mbps();
-  return others > 0 ? others / (others + rate_mbps) : 0;
+double Route::beside_mbps() const { return std::max(sender.beside_mbps, receiver.beside_mbps); }
+
+double Route::shared_mbps() const {
+  return std::max(sender.others_mbps + sender.beside_mbps,
+                  receiver.others_mbps + receiver.beside_mbps);
+}
+
+double Route::shared_share() const {
+  const double shared = shared_mbps();
+  return shared > 0 ? shared / (shared + rate_mbps) : 0;
 }
 
 const Card* Route::storage() const {

@@ -16,6 +16,7 @@ struct Card {
   std::optional<double> slot_mbps = {};  // what its PCIe path carries
   bool is_slot_slow = false;             // for its speed, rather than for its few lanes
   double others_mbps = 0;                // traffic that is not the job's, in this direction
+  double beside_mbps = 0;                // of the job's own data, checkpoints and weights
   double nfs_mbps = 0;                   // of the node's busiest mount of NFS, in this direction
   std::string nfs_mount = {};
 };
@@ -33,9 +34,13 @@ struct Route {
   double rate_mbps = 0;  // of payload, while it had something under way
 
   double others_mbps() const;
-  // Of what passes the line, the part that is not the job's; and whether it is a good part.
-  double others_share() const;
+  double beside_mbps() const;
+  // What passes the line beside the exchange; its share of all, and whether it is a good part.
+  double shared_mbps() const;
+  double shared_share() const;
   bool is_shared() const;
+  // Whether most of it is the job's own.
+  bool is_shared_with_job() const;
   // Whose mount of NFS most of the others' traffic is; nullptr of none.
   const Card* storage() const;
   // What the narrower card's line carries.

@@ -56,6 +56,8 @@ std::string whole_text(double whole_ms);            // "205.5 ms"
 
 // "every 4 steps, 186.3 ms more each time; …"
 std::string sentence_of(const RoundTimes& rounds);
+// "steps take 83.2 % of the run's 120 s; start 12.1 s, 3 pauses 7.2 s, end 0.9 s"
+std::string sentence_of(const Goodput& goodput);
 
 // "throughput from a to b 197 Mb/s"; without a source.
 std::string evidence_text(const Evidence& evidence);

@@ -209,6 +209,39 @@ struct Fields<analysis::RoundTimes> {
 };
 
 template <>
+struct Fields<analysis::RunPause> {
+  using P = analysis::RunPause;
+  static constexpr FieldList kList{
+      field("at_s", &P::at_s, "when it began, since the run began"),
+      field("s", &P::s, "how long it lasted").at_least(0),
+      field("does", &P::does, "what the job did meanwhile, by its counters")};
+};
+
+template <>
+struct Fields<analysis::Goodput> {
+  using G = analysis::Goodput;
+  static constexpr FieldList kList{
+      computed<G>(
+          "sentence", [](const G& goodput) { return analysis::sentence_of(goodput); },
+          "for people"),
+      computed<G>(
+          "percent", [](const G& goodput) { return goodput.percent(); },
+          "share of the run's time that its steps take, without pauses")
+          .between(0, 100),
+      field("run_s", &G::run_s, "the run").at_least(0),
+      field("start_s", &G::start_s, "before the first step").at_least(0),
+      field("steps_s", &G::steps_s, "steps without pauses").at_least(0),
+      field(
+          "pauses_s", &G::pauses_s,
+          "between steps, and what steps took beyond a usual one where that is more than three of "
+          "them and half a second")
+          .at_least(0),
+      field("end_s", &G::end_s, "after the last step").at_least(0),
+      field("pauses", &G::pauses, "number of pauses").at_least(0),
+      field("longest", &G::longest, "of them the longest, at most eight")};
+};
+
+template <>
 struct Fields<analysis::Diagnosis> {
   using D = analysis::Diagnosis;
   static constexpr FieldList kList{
@@ -222,6 +255,12 @@ struct Fields<analysis::Diagnosis> {
           "rounds", &D::rounds,
           "exchanges of a job that exchanges in every so many steps only, as with local SGD; null: "
           "its steps are all alike"),
+      field(
+          "goodput", &D::goodput,
+          "the share of the run's time that its steps take, and where the rest went; null without "
+          "steps"),
+      field("purposes", &D::purposes,
+            "what the job's bytes between hosts were for; empty where packets were not captured"),
       field(
           "standing", &D::standing,
           "the time of a step compared with earlier runs of this job; null: the history has none"),

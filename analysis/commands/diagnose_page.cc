@@ -266,6 +266,34 @@ void print_ranks(std::ostream& out, const cli::Terminal& terminal,
   }
 }
 
+void print_goodput(std::ostream& out, const cli::Terminal& terminal, const Goodput& goodput) {
+  fmt::print(out, "\n{}", cli::wrapped(sentence_of(goodput), terminal.width, kListIndent));
+  if (goodput.longest.empty()) {
+    return;
+  }
+  cli::Table table({{"pause at"}, {"lasts", Align::Right}, {"meanwhile"}});
+  for (const RunPause& pause : goodput.longest) {
+    table.add({fmt::format("{:.1f} s", pause.at_s), fmt::format("{:.1f} s", pause.s),
+               std::string(name_of(pause.does))});
+  }
+  table.print(out, terminal);
+}
+
+void print_purposes(std::ostream& out, const cli::Terminal& terminal,
+                    const std::vector<PurposeVolume>& purposes) {
+  cli::Table table({{"bytes between hosts"},
+                    {"sent", Align::Right},
+                    {"received", Align::Right},
+                    {"share", Align::Right}});
+  for (const PurposeVolume& each : purposes) {
+    table.add({std::string(traffic::sentence_of(each.purpose)),
+               math::format_bytes(each.volume.sent_bytes.value_or(0)),
+               math::format_bytes(each.volume.received_bytes.value_or(0)),
+               fmt::format("{:.1f} %", 100 * share_of(each, purposes))});
+  }
+  print_below(out, terminal, table);
+}
+
 void print_list(std::ostream& out, const cli::Terminal& terminal, const char* title,
                 const std::vector<std::string>& lines) {
   if (lines.empty()) {
@@ -395,6 +423,16 @@ std::string sentence_of(const RoundTimes& rounds) {
       rounds.utilisation_percent);
 }
 
+std::string sentence_of(const Goodput& goodput) {
+  std::string text = fmt::format("steps take {:.1f} % of the run's {:.1f} s; start {:.1f} s",
+                                 goodput.percent(), goodput.run_s, goodput.start_s);
+  if (goodput.pauses > 0) {
+    text += fmt::format(", {} pause{} {:.1f} s", goodput.pauses, goodput.pauses == 1 ? "" : "s",
+                        goodput.pauses_s);
+  }
+  return text + fmt::format(", end {:.1f} s", goodput.end_s);
+}
+
 std::string evidence_text(const Evidence& evidence) {
   return evidence.value ? evidence.what + " " + math::quantity_text(*evidence.value, evidence.unit)
                         : evidence.what;
@@ -465,6 +503,12 @@ void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagn
   }
   if (!diagnosis.ranks.empty()) {
     print_ranks(out, terminal, diagnosis.ranks);
+  }
+  if (diagnosis.goodput) {
+    print_goodput(out, terminal, *diagnosis.goodput);
+  }
+  if (diagnosis.purposes.size() > 1) {
+    print_purposes(out, terminal, diagnosis.purposes);
   }
   print_list(out, terminal, "missing", diagnosis.missing);
 }

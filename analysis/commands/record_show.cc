@@ -68,6 +68,27 @@ void print_nodes(const cli::Context& context, const RunSummary& run) {
   table.print(context.out, context.out_terminal);
 }
 
+// Nothing where all was for one purpose.
+void print_purposes(const cli::Context& context, const RunSummary& run) {
+  if (run.purposes.size() < 2) {
+    return;
+  }
+  using cli::Align;
+  cli::Table table({{"traffic"},
+                    {"sent", Align::Right},
+                    {"received", Align::Right},
+                    {"share", Align::Right},
+                    {"connections", Align::Right}});
+  for (const PurposeVolume& each : run.purposes) {
+    table.add({std::string(traffic::sentence_of(each.purpose)),
+               shown(each.volume.sent_bytes, math::format_bytes),
+               shown(each.volume.received_bytes, math::format_bytes),
+               fmt::format("{:.1f} %", 100 * share_of(each, run.purposes)),
+               fmt::format("{}", each.connections)});
+  }
+  table.print(context.out, context.out_terminal);
+}
+
 void print_why_without_end(const cli::Context& context, const RunSummary& run) {
   for (const NodeSummary& node : run.nodes) {
     if (!node.is_complete && !node.damage) {
@@ -293,6 +314,7 @@ void print_page(const cli::Context& context, const RunSummary& run, const std::s
   print_head(context, run, folder);
   print_nodes(context, run);
   print_why_without_end(context, run);
+  print_purposes(context, run);
   fmt::print(context.out, "\n");
   print_rows(context, run);
   print_probes(context, run);

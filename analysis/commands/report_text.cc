@@ -1,6 +1,7 @@
 // A report as text: its sections, and how these look on a terminal and in Markdown.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -84,7 +85,14 @@ Section run_of(const Report& report) {
                              math::format_ms(*steps.median_ms)));
   }
   add("exchange", report.diagnosis.rounds ? sentence_of(*report.diagnosis.rounds) : "");
+  add("time in steps", report.diagnosis.goodput ? sentence_of(*report.diagnosis.goodput) : "");
   add("sent", or_unknown(run.volume.sent_bytes, "bytes"));
+  std::vector<std::string> purposes;
+  for (const PurposeVolume& each : run.purposes) {
+    purposes.push_back(fmt::format("{} {:.1f} %", traffic::sentence_of(each.purpose),
+                                   100 * share_of(each, run.purposes)));
+  }
+  add("for", fmt::format("{}", fmt::join(purposes, ", ")));
   add("network of the busiest node, both directions", or_unknown(network_mbps(run), "mbps"));
   return section;
 }

@@ -35,6 +35,9 @@ Exchanging::Exchanging(const RunData& run)
                  })) {}
 
 bool Exchanging::includes(const Connection& connection) const {
+  if (!connection.is_exchange) {
+    return false;
+  }
   return is_within_host(connection) ? !is_between_hosts_
                                     : !knows_all_ || is_between_nodes(connection);
 }

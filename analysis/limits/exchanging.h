@@ -1,7 +1,7 @@
 // Which connections the ranks' exchanges may wait for. Left out are copies through memory, if
 // other connections go between hosts; and connections to hosts without a rank, such as a store, if
-// the library's messages show who exchanges and each rank left a record. Borrows the run; any
-// thread.
+// the library's messages show who exchanges and each rank left a record; and what ranks send each
+// other beside their exchanges, such as weights. Borrows the run; any thread.
 #pragma once
 
 #include "analysis/load/run_data.h"

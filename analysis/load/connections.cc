@@ -70,6 +70,7 @@ class Joiner {
     for (auto& [key, places] : places()) {
       join_one(places);
     }
+    mark_exchanges();
     std::ranges::stable_sort(run_.connections, {}, [this](const Connection& connection) {
       const FlowPlace place = *(connection.ends[0] ? connection.ends[0] : connection.ends[1]);
       return std::pair(place.node, run_.nodes[place.node].flows[place.flow].row.id);
@@ -78,6 +79,18 @@ class Joiner {
 
  private:
   using Places = std::vector<FlowPlace>;
+
+  // Where none is known to carry collectives, what looks like a transfer may be what ranks
+  // exchange.
+  void mark_exchanges() {
+    if (std::ranges::count(run_.connections, traffic::Purpose::Collectives, &Connection::purpose) ==
+        0) {
+      return;
+    }
+    for (Connection& connection : run_.connections) {
+      connection.is_exchange = !traffic::is_beside_exchange(connection.purpose);
+    }
+  }
 
   // A port may be used again: then the first of one node is the first of the other.
   std::map<std::pair<FlowKey, std::size_t>, Places> places() const {
@@ -150,7 +163,7 @@ class Joiner {
   }
 
   void add(FlowPlace first, std::optional<FlowPlace> second) {
-    Connection connection{.row = at(first).row};
+    Connection connection{.purpose = run_.ranks.purpose_of(at(first).row), .row = at(first).row};
     if (is_within(first)) {
       connection.ends = {first, first};
     } else {
@@ -239,6 +252,12 @@ FlowKey key_of(const record::Flow& row) {
   return {row.protocol, std::move(first), std::move(second)};
 }
 
-void join_connections(RunData& run) { Joiner(run).join(); }
+void join_connections(RunData& run) {
+  for (const NodeData& node : run.nodes) {
+    std::ranges::for_each(node.flows, [&](const FlowData& flow) { run.ranks.add(flow.row); });
+    std::ranges::for_each(node.facts, [&](const record::Fact& fact) { run.ranks.add(fact); });
+  }
+  Joiner(run).join();
+}
 
 }  // namespace chokepoint::analysis

@@ -14,10 +14,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analysis/load/purposes.h"
 #include "base/record/reader.h"
 
 namespace chokepoint::analysis {
@@ -109,16 +111,21 @@ struct Connection {
   std::array<std::optional<FlowPlace>, 2> ends = {};  // at a's node, at b's; a and b as in `row`
   std::array<std::optional<std::int64_t>, 2> ranks = {};
   std::array<std::string, 2> names = {};  // node's name, or the address of one that left no record
-  record::Flow row = {};                  // as the end that has one recorded it
+  traffic::Purpose purpose = traffic::Purpose::Unknown;
+  bool is_exchange = true;  // false: data, checkpoints or weights, beside connections that are
+  record::Flow row = {};    // as the end that has one recorded it
 };
 
 struct RunData {
   std::vector<NodeData> nodes = {};          // by name
   std::vector<Connection> connections = {};  // that carried the job's data between hosts or ranks
+  RankPlaces ranks = {};
   std::vector<Error> unreadable = {};
   // What the data lack for a sure result, a line each for people: "no packets were captured on b".
   std::vector<std::string> missing = {};
 
+  // Connections by which ranks compute.
+  auto exchanging() const { return std::views::filter(connections, &Connection::is_exchange); }
   const FlowData& flow(const FlowPlace& place) const { return nodes[place.node].flows[place.flow]; }
 };
 

@@ -102,6 +102,29 @@ void take_counters(record::Reader& reader, NodeSummary& node) {
   }
 }
 
+// Of every flow that was counted to its end.
+std::vector<FlowTraffic> traffic_in(record::Reader& reader) {
+  const auto rows = reader.all<record::Flow>();
+  const auto totals = reader.all<record::FlowTotal>();
+  if (!rows || !totals) {
+    return {};
+  }
+  std::map<std::int64_t, std::array<double, 2>> counted;
+  for (const record::FlowTotal& total : *totals) {
+    std::array<double, 2>& bytes = counted[total.flow];
+    if (const auto side = static_cast<std::size_t>(total.direction); side < bytes.size()) {
+      bytes.at(side) = static_cast<double>(total.bytes.value_or(0));
+    }
+  }
+  std::vector<FlowTraffic> all;
+  for (const record::Flow& row : *rows) {
+    if (const auto bytes = counted.find(row.id); bytes != counted.end()) {
+      all.push_back({.row = row, .bytes = bytes->second});
+    }
+  }
+  return all;
+}
+
 void take_events(record::Reader& reader, NodeSummary& node) {
   auto events = reader.all<record::Event>();
   if (!events) {
@@ -170,7 +193,8 @@ void take_ranks(record::Reader& reader, NodeSummary& node) {
   node.ranks = ranks.size();
 }
 
-NodeSummary summarize_node(record::Reader& reader, const SummaryOptions& options) {
+NodeSummary summarize_node(record::Reader& reader, const SummaryOptions& options,
+                           std::vector<FlowTraffic>& traffic) {
   NodeSummary node{.name = reader.node(), .file = reader.path().string()};
   node.damage = reader.damage();
   node.sessions = reader.sessions().size();
@@ -184,6 +208,7 @@ NodeSummary summarize_node(record::Reader& reader, const SummaryOptions& options
     count_all(reader, node, static_cast<const record::Sample*>(nullptr));
   }
   take_counters(reader, node);
+  traffic = traffic_in(reader);
   take_probes(reader, node);
   take_events(reader, node);
   take_steps(reader, node);
@@ -212,11 +237,29 @@ void join(RunSummary& run, const NodeSummary& node) {
   if (node.exit_status && run.exit_status.value_or(0) == 0) {
     run.exit_status = node.exit_status;
   }
+  add_purposes(run.purposes, node.purposes);
   raise(run.duration_s, node.duration_s);
   raise(run.overhead_percent, node.overhead_percent);
   add(run.volume.sent_bytes, node.volume.sent_bytes);
   add(run.volume.received_bytes, node.volume.received_bytes);
   run.dropped = math::saturated_sum(run.dropped, node.dropped);
+}
+
+// Where ranks are is known only once all nodes are read.
+void take_purposes(record::Run& records, const std::vector<std::vector<FlowTraffic>>& traffic,
+                   RunSummary& run) {
+  RankPlaces ranks;
+  for (std::size_t node = 0; node < traffic.size(); ++node) {
+    for (const FlowTraffic& flow : traffic[node]) {
+      ranks.add(flow.row);
+    }
+    if (const auto facts = records.nodes[node].all<record::Fact>()) {
+      std::ranges::for_each(*facts, [&](const record::Fact& fact) { ranks.add(fact); });
+    }
+  }
+  for (std::size_t node = 0; node < traffic.size(); ++node) {
+    run.nodes[node].purposes = purposes_of(traffic[node], ranks, run.nodes[node].volume);
+  }
 }
 
 }  // namespace
@@ -248,9 +291,11 @@ std::optional<double> network_mbps(const RunSummary& run) {
 RunSummary summarize(record::Run& run, const SummaryOptions& options) {
   RunSummary summary{.unreadable = run.unreadable};
   summary.nodes.resize(run.nodes.size());
+  std::vector<std::vector<FlowTraffic>> traffic(run.nodes.size());
   sys::for_each_in_parallel("load", run.nodes.size(), [&](std::size_t node) {
-    summary.nodes[node] = summarize_node(run.nodes[node], options);
+    summary.nodes[node] = summarize_node(run.nodes[node], options, traffic[node]);
   });
+  take_purposes(run, traffic, summary);
   for (std::size_t node = 0; node < run.nodes.size(); ++node) {
     if (const auto labels = run.nodes[node].all<record::Label>()) {
       for (const record::Label& label : *labels) {

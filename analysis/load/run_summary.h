@@ -12,15 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/load/purposes.h"
 #include "base/documents/values.h"
 #include "base/record/reader.h"
 
 namespace chokepoint::analysis {
-
-struct Volume {
-  std::optional<double> sent_bytes = {};
-  std::optional<double> received_bytes = {};
-};
 
 // How much is missing by an event of record::kDropped; 0 where it has no number. Pure.
 std::int64_t dropped_rows(const record::Event& event);
@@ -72,6 +68,7 @@ struct NodeSummary {
   std::int64_t bytes = 0;  // of the file and its log
   std::map<std::string, std::int64_t> rows = {};
   Volume volume = {};
+  std::vector<PurposeVolume> purposes = {};  // what the volume was for; empty: not known
   Steps steps = {};
   std::optional<double> overhead_percent = {};  // of one core
   std::int64_t dropped = 0;
@@ -88,6 +85,7 @@ struct RunSummary {
   std::vector<Error> unreadable = {};
   std::optional<double> duration_s = {};  // the longest node's: hosts' clocks need not agree
   Volume volume = {};
+  std::vector<PurposeVolume> purposes = {};
   StepTimes steps = {};  // the diagnosis's; summarize() knows none
   std::optional<double> overhead_percent = {};
   std::int64_t dropped = 0;
@@ -106,6 +104,7 @@ std::optional<double> network_mbps(const RunSummary& run);
 
 struct ShownVolume {
   Volume volume = {};
+  std::vector<PurposeVolume> purposes = {};
   std::optional<double> full_duplex_mbps = {};
 };
 
@@ -160,12 +159,28 @@ struct Fields<analysis::Volume> {
 };
 
 template <>
+struct Fields<analysis::PurposeVolume> {
+  using P = analysis::PurposeVolume;
+  static constexpr FieldList kList{
+      field("purpose", &P::purpose, "what the connections are for"),
+      computed<P>(
+          "words", [](const P& each) { return std::string(traffic::sentence_of(each.purpose)); },
+          "the same for people"),
+      spread(&P::volume),
+      field("connections", &P::connections, "number of connections").at_least(0)};
+};
+
+template <>
 struct Fields<analysis::ShownVolume> {
   using V = analysis::ShownVolume;
-  static constexpr FieldList kList{spread(&V::volume),
-                                   field("network_mbps_full_duplex", &V::full_duplex_mbps,
-                                         "both directions together over the duration, 10^6 bit/s")
-                                       .at_least(0)};
+  static constexpr FieldList kList{
+      spread(&V::volume),
+      field("purposes", &V::purposes,
+            "what these bytes were for, by connection; they sum to it; empty where packets were "
+            "not captured"),
+      field("network_mbps_full_duplex", &V::full_duplex_mbps,
+            "both directions together over the duration, 10^6 bit/s")
+          .at_least(0)};
 };
 
 template <>
@@ -224,6 +239,7 @@ struct Fields<analysis::NodeSummary> {
           [](const N& node) {
             return analysis::ShownVolume{
                 .volume = node.volume,
+                .purposes = node.purposes,
                 .full_duplex_mbps = analysis::full_duplex_mbps(node.volume, node.duration_s)};
           },
           "data that the job sent and received"),
@@ -249,6 +265,7 @@ struct Fields<analysis::RunSummary> {
   }
   static analysis::ShownRunVolume volume(const R& run) {
     return {.volume = {.volume = run.volume,
+                       .purposes = run.purposes,
                        .full_duplex_mbps = analysis::full_duplex_mbps(run.volume, run.duration_s)},
             .network_mbps = analysis::network_mbps(run)};
   }

@@ -60,7 +60,7 @@ Spans on_common_clock(const Spans& spans, std::size_t node, const Clocks& clocks
 template <class Add>
 Spans of_all(const RunData& run, Add add) {
   Spans spans;
-  for (const Connection& connection : run.connections) {
+  for (const Connection& connection : run.exchanging()) {
     for (const auto& end : connection.ends) {
       if (end) {
         add(run.flow(*end), end->node, spans);
@@ -184,7 +184,7 @@ std::optional<std::int64_t> sender_rank(const RunData& run, const Connection& co
 SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t node,
                           std::int64_t rank) {
   SenderActivity activity;
-  for (const Connection& connection : run.connections) {
+  for (const Connection& connection : run.exchanging()) {
     for (const std::size_t side : {0U, 1U}) {
       const auto& end = connection.ends.at(side);
       if (!end || end->node != node || (rank >= 0 && sender_rank(run, connection, side) != rank)) {
@@ -209,7 +209,7 @@ SenderActivity senders_of(const RunData& run, const Clocks& clocks, std::size_t 
 
 Spans roce_activity(const RunData& run, const Clocks& clocks) {
   Spans spans;
-  for (const Connection& connection : run.connections) {
+  for (const Connection& connection : run.exchanging()) {
     const auto end = observed_end(run, connection, clocks.reference);
     if (!end || !is_roce(run.flow(*end))) {
       continue;

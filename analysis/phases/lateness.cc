@@ -239,7 +239,7 @@ struct Sendings {
 Sendings sendings_of(const RunData& run, const Clocks& clocks) {
   std::vector<Sending> sendings;
   std::map<std::pair<std::size_t, std::int64_t>, std::size_t> senders;
-  for (const Connection& connection : run.connections) {
+  for (const Connection& connection : run.exchanging()) {
     for (const std::size_t side : {0U, 1U}) {
       const auto& end = connection.ends.at(side);
       const std::optional<std::int64_t> rank = sender_rank(run, connection, side);

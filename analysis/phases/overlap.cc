@@ -323,7 +323,7 @@ double collectives_ms(const OverlapInput& input) {
 
 double sent_bytes(const RunData& run) {
   double most = 0;
-  for (const Connection& connection : run.connections) {
+  for (const Connection& connection : run.exchanging()) {
     for (const auto& end : connection.ends) {
       if (end) {
         for (const record::FlowTotal& total : run.flow(*end).totals) {

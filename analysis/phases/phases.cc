@@ -283,7 +283,7 @@ void add_late(const Late& late, double ms, std::vector<RankLateness>& ranks) {
 // Whose sending is seen, without the library's messages.
 std::vector<RankLateness> senders_seen(const RunData& run) {
   std::vector<RankLateness> ranks;
-  for (const Connection& connection : run.connections) {
+  for (const Connection& connection : run.exchanging()) {
     for (const std::size_t side : {0U, 1U}) {
       if (const auto rank = sender_rank(run, connection, side)) {
         add_late({.node = connection.ends.at(side)->node, .rank = *rank}, 0, ranks);
@@ -435,6 +435,33 @@ void fit_into(double most_ms, std::vector<RankLateness>& ranks) {
   }
 }
 
+double carried_bytes(const RunData& run, const Connection& connection) {
+  double most = 0;
+  for (const auto& end : connection.ends) {
+    double bytes = 0;
+    if (end) {
+      for (const record::FlowTotal& total : run.flow(*end).totals) {
+        bytes += static_cast<double>(total.payload_bytes.value_or(0));
+      }
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+// Ranks that call each other meet by collectives, too, when they begin and end: these say nothing
+// of the steps.
+bool is_by_calls(const RunData& run) {
+  constexpr double kMostOfCollectives = 0.1;  // of what the calls carry
+  std::map<traffic::Purpose, double> bytes;
+  for (const Connection& connection : run.exchanging()) {
+    if (connection.names[0] != connection.names[1]) {
+      bytes[connection.purpose] += carried_bytes(run, connection);
+    }
+  }
+  return bytes[traffic::Purpose::Collectives] < kMostOfCollectives * bytes[traffic::Purpose::Rpc];
+}
+
 }  // namespace
 
 double Phases::waiting_ms() const { return std::reduce(late_ms.begin(), late_ms.end()); }
@@ -449,6 +476,9 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
   Exchanges exchanges = exchanges_of(run, clocks);
   if (!common_to(unreported_arrivals(run, clocks), inside).empty()) {
     exchanges = Exchanges(run.nodes.size());  // their begin is not known: unreported
+  }
+  if (is_by_calls(run)) {
+    exchanges = Exchanges(run.nodes.size());
   }
   if (is_any(exchanges)) {
     phases.source = PhaseSource::Library;

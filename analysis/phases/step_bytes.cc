@@ -40,7 +40,7 @@ std::vector<Moved> by_packets(const RunData& run, const Clocks& clocks) {
   const auto is_a_node = [&](const std::string& name) {
     return std::ranges::count(run.nodes, name, &NodeData::name) > 0;
   };
-  for (const Connection& connection : run.connections) {
+  for (const Connection& connection : run.exchanging()) {
     const auto& end = connection.ends[0] ? connection.ends[0] : connection.ends[1];
     if (!end || !is_a_node(connection.names[0]) || !is_a_node(connection.names[1])) {
       continue;

@@ -338,6 +338,36 @@ TEST_F(Diagnosed, OthersTrafficThatIsStoragesIsNamedAsThat) {
   EXPECT_EQ(sentence_of(found).find("{"), std::string::npos) << sentence_of(found);
 }
 
+TEST_F(Diagnosed, TheJobsOwnCheckpointsShareTheLink) {
+  made_.counter(made_.node("a"), record::kNicSentBytes, "eth0", 180e6);
+  made_.counter(made_.node("a"), record::kJobSentBytes, "eth0", 180e6);
+  send(full_link());
+  NodeData& node = made_.node("a");
+  FlowData upload{.row = {.protocol = "tcp",
+                          .a_address = "10.0.0.1",
+                          .a_port = 50'000,
+                          .b_address = "10.9.0.1",
+                          .b_port = 9'000,
+                          .local_end = 0,
+                          .interface = "eth0",
+                          .content = "http",
+                          .job = 1}};
+  constexpr std::int64_t kReadings = 100;
+  for (std::int64_t at = 0; at <= kReadings; ++at) {
+    upload.sockets[0].push_back(
+        {.t_ns = made_.span().start_ns + made_.span().length_ns() * at / kReadings,
+         .bytes_sent = 1'000'000 * at});
+  }
+  node.flows.push_back(upload);
+  const Diagnosis found = diagnosis();
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::LanBandwidth);
+  EXPECT_EQ(found.verdict.cause, Cause::JobTraffic);
+  EXPECT_EQ(sentence_of(found.verdict).find("{"), std::string::npos) << sentence_of(found.verdict);
+  // The same connection for something else is none of that.
+  node.flows.back().row.content = "gloo";
+  EXPECT_NE(diagnosis().verdict.cause, Cause::JobTraffic);
+}
+
 TEST_F(Diagnosed, LongRoundTripsOfACrowdedHostAreNoFullLink) {
   MadeTraffic way = full_link();
   way.like.unsent_bytes = 0;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "analysis/attribution/causes.h"
 #include "analysis/attribution/diagnose.h"
 #include "base/record/names.h"
@@ -161,6 +163,47 @@ TEST_F(Ranks, OfWhichNotAllStepsWereSeenAreLateInThoseThatWere) {
     node.steps = seen;
   }
   EXPECT_EQ(late({0, 0, 31, 0}).verdict.verdict, VerdictClass::Straggler);
+}
+
+// In each step c puts something to a server for 5 ms, which answers 20 ms later.
+TEST_F(Ranks, AreLateForWhatTheyMoveBesideTheExchange) {
+  constexpr std::int64_t kMillisecond = 1'000'000;
+  NodeData& node = made_.node("c");
+  FlowData put{.row = {.protocol = "tcp",
+                       .a_address = "10.0.0.3",
+                       .a_port = 50'000,
+                       .b_address = "10.9.0.1",
+                       .b_port = 9'000,
+                       .local_end = 0,
+                       .interface = "eth0",
+                       .content = "http",
+                       .job = 1}};
+  for (std::int64_t step = 0; step < 30; ++step) {
+    const std::int64_t begin_ns = made_.span().start_ns + (step * 100 + 10) * kMillisecond;
+    put.packets[0].push_back({.t_ns = begin_ns + 5 * kMillisecond,
+                              .bin_ns = 5 * kMillisecond,
+                              .payload_bytes = 1'000'000});
+    put.packets[1].push_back(
+        {.t_ns = begin_ns + 26 * kMillisecond, .bin_ns = kMillisecond, .payload_bytes = 100});
+  }
+  node.flows.push_back(put);
+  const Diagnosis found = late({0, 0, 31, 0});
+  EXPECT_EQ(found.verdict.verdict, VerdictClass::Straggler);
+  EXPECT_EQ(found.verdict.cause, Cause::Transfer);
+  const auto moved = std::ranges::find_if(found.verdict.evidence, [](const Evidence& each) {
+    return each.what.starts_with("meanwhile it moves data and checkpoints to or from 10.9.0.1");
+  });
+  ASSERT_NE(moved, found.verdict.evidence.end());
+  EXPECT_NEAR(*moved->value, 26, 2);
+  // Of the same bytes spread over the whole step no step waits.
+  for (record::FlowSample& sample : node.flows.back().packets[0]) {
+    sample.t_ns += 80 * kMillisecond;
+    sample.bin_ns = 85 * kMillisecond;
+  }
+  for (NodeData& each : made_.data.nodes) {
+    each.collectives.clear();
+  }
+  EXPECT_EQ(late({0, 0, 31, 0}).verdict.cause, Cause::LateRank);
 }
 
 TEST_F(Ranks, ComputeAndWaitForOthers) {

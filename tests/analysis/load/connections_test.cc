@@ -1,3 +1,5 @@
+#include "analysis/load/connections.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,6 +100,42 @@ TEST(Connections, RanksOfOneHostAreTwoEndsOfOnePlace) {
   EXPECT_EQ(connection.ends[0]->flow, connection.ends[1]->flow);
   EXPECT_EQ(connection.ranks[0], 0);
   EXPECT_FALSE(connection.ranks[1]);
+}
+
+// Of two hosts with a connection for each content.
+RunData exchanged_by(const std::vector<std::string>& contents) {
+  RunData run;
+  run.nodes.push_back(
+      {.name = "a", .interfaces = {{.name = "eth0", .addresses = {"10.0.0.1/24"}}}});
+  run.nodes.push_back(
+      {.name = "b", .interfaces = {{.name = "eth0", .addresses = {"10.0.0.2/24"}}}});
+  for (std::size_t at = 0; at < contents.size(); ++at) {
+    for (const std::int64_t end : {0, 1}) {
+      FlowData flow{.row = {.protocol = "tcp",
+                            .a_address = "10.0.0.1",
+                            .a_port = 40'000 + static_cast<std::int64_t>(at),
+                            .b_address = "10.0.0.2",
+                            .b_port = 50'000,
+                            .local_end = end,
+                            .process = 1,
+                            .content = contents[at]}};
+      flow.totals[0].payload_bytes = 1'000;
+      run.nodes[static_cast<std::size_t>(end)].flows.push_back(flow);
+    }
+  }
+  join_connections(run);
+  return run;
+}
+
+TEST(Connections, WeightsBesideCollectivesAreNoExchange) {
+  const RunData run = exchanged_by({"gloo", "http"});
+  ASSERT_EQ(run.connections.size(), 2U);
+  EXPECT_EQ(run.connections[1].purpose, traffic::Purpose::Weights);
+  EXPECT_EQ(std::ranges::distance(run.exchanging()), 1);
+}
+
+TEST(Connections, WhereNoCollectivesAreKnownAllMayBeTheExchange) {
+  EXPECT_EQ(std::ranges::distance(exchanged_by({"", "http"}).exchanging()), 2);
 }
 
 TEST(Connections, TheSameAddressesOnLoopbackOfTwoHostsAreTwo) {

@@ -32,6 +32,7 @@ from torch.nn.parallel import DistributedDataParallel
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts/train"))
 
 import ddp  # noqa: E402
+import pushing  # noqa: E402
 
 LEARNING_RATE = 1e-3
 FORWARD = 1 / 3  # of a pass, the rest is backward
@@ -424,6 +425,10 @@ def arguments():
     words.add_argument("--every", type=int, default=4, help="local-sgd: steps to each average")
     words.add_argument("--prefetch", action="store_true", help="fsdp: a layer ahead")
     words.add_argument("--compute-ms", type=float, default=0, help="of a step, slept")
+    words.add_argument("--push-mb", type=float, default=0,
+                       help="that rank 0 sends the last rank besides, over HTTP")
+    words.add_argument("--push-every", type=int, default=0,
+                       help="steps, each of which waits for it; 0: again and again, beside all steps")
     return words.parse_args()
 
 
@@ -431,10 +436,12 @@ def main():
     asked = arguments()
     dist.init_process_group("gloo")
     torch.manual_seed(0)
+    push = pushing.pusher(asked.push_mb) if asked.push_mb > 0 else None
     passes = asked.micro if asked.shape in IN_PASSES else 1
     is_late = dist.get_rank() == asked.late_rank
     model = Model(asked, asked.compute_ms / 1000 / passes, asked.late_ms / 1000 if is_late else 0)
-    ddp.train(SHAPES[asked.shape](model, asked).step, asked,
+    step = pushing.with_pushes(SHAPES[asked.shape](model, asked).step, push, asked.push_every)
+    ddp.train(step, asked,
               asked.every if asked.shape == "local-sgd" else 1)
     dist.destroy_process_group()
 

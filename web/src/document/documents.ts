@@ -663,6 +663,13 @@ export interface Run {
     readonly volume: {
       readonly sent_bytes: number | null;
       readonly received_bytes: number | null;
+      readonly purposes: readonly ({
+        readonly purpose: "collectives" | "rendezvous" | "rpc" | "storage" | "weights" | "unknown";
+        readonly words: string;
+        readonly sent_bytes: number | null;
+        readonly received_bytes: number | null;
+        readonly connections: number;
+      })[];
       readonly network_mbps_full_duplex: number | null;
     };
     readonly overhead: {
@@ -690,6 +697,13 @@ export interface Run {
   readonly volume: {
     readonly sent_bytes: number | null;
     readonly received_bytes: number | null;
+    readonly purposes: readonly ({
+      readonly purpose: "collectives" | "rendezvous" | "rpc" | "storage" | "weights" | "unknown";
+      readonly words: string;
+      readonly sent_bytes: number | null;
+      readonly received_bytes: number | null;
+      readonly connections: number;
+    })[];
     readonly network_mbps_full_duplex: number | null;
     readonly network_mbps: number | null;
   };
@@ -732,6 +746,28 @@ export interface Diagnosis {
     readonly sync_bytes: number;
     readonly utilisation_percent: number;
   } | null;
+  readonly goodput: {
+    readonly sentence: string;
+    readonly percent: number;
+    readonly run_s: number;
+    readonly start_s: number;
+    readonly steps_s: number;
+    readonly pauses_s: number;
+    readonly end_s: number;
+    readonly pauses: number;
+    readonly longest: readonly ({
+      readonly at_s: number;
+      readonly s: number;
+      readonly does: "writes files" | "reads files" | "sends data" | "uses processors" | "nothing seen";
+    })[];
+  } | null;
+  readonly purposes: readonly ({
+    readonly purpose: "collectives" | "rendezvous" | "rpc" | "storage" | "weights" | "unknown";
+    readonly words: string;
+    readonly sent_bytes: number | null;
+    readonly received_bytes: number | null;
+    readonly connections: number;
+  })[];
   readonly standing: {
     readonly sentence: string;
     readonly subject: string;
@@ -799,7 +835,7 @@ export interface Diagnosis {
   } | null;
   readonly verdict: {
     readonly class: "compute" | "straggler" | "input" | "storage" | "stalled" | "lan-bandwidth" | "lan-loss" | "lan-latency" | "wan-bandwidth" | "wan-loss" | "wan-latency" | "receiver-host" | "sender-host" | "pcie-nic" | "pcie-gpu" | "rdma-congestion" | "rdma-loss" | "wrong-path" | "unknown";
-    readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "gpu-idle" | "exposed-communication" | "rank-gone" | "rank-missing" | "rank-reported" | "call-hung" | "call-order" | "call-mismatch" | "rank-failed" | "wrong-results" | "bandwidth-drop" | "benchmark" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "exposed-copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "nccl-sockets" | "nccl-interface" | "nccl-one-card" | "nccl-host-copies" | "nccl-mixed" | "meeting-family" | null;
+    readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "job-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "transfer" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "gpu-idle" | "exposed-communication" | "rank-gone" | "rank-missing" | "rank-reported" | "call-hung" | "call-order" | "call-mismatch" | "rank-failed" | "wrong-results" | "bandwidth-drop" | "benchmark" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "exposed-copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "nccl-sockets" | "nccl-interface" | "nccl-one-card" | "nccl-host-copies" | "nccl-mixed" | "meeting-family" | null;
     readonly sentence: string;
     readonly where: {
       readonly from: string | null;
@@ -831,7 +867,7 @@ export interface Diagnosis {
   };
   readonly others: readonly ({
     readonly class: "compute" | "straggler" | "input" | "storage" | "stalled" | "lan-bandwidth" | "lan-loss" | "lan-latency" | "wan-bandwidth" | "wan-loss" | "wan-latency" | "receiver-host" | "sender-host" | "pcie-nic" | "pcie-gpu" | "rdma-congestion" | "rdma-loss" | "wrong-path" | "unknown";
-    readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "gpu-idle" | "exposed-communication" | "rank-gone" | "rank-missing" | "rank-reported" | "call-hung" | "call-order" | "call-mismatch" | "rank-failed" | "wrong-results" | "bandwidth-drop" | "benchmark" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "exposed-copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "nccl-sockets" | "nccl-interface" | "nccl-one-card" | "nccl-host-copies" | "nccl-mixed" | "meeting-family" | null;
+    readonly cause: "line-rate" | "shaper" | "competing-traffic" | "storage-traffic" | "job-traffic" | "loss" | "link-cut" | "interface-flap" | "round-trips" | "gloo-credit" | "congestion-window" | "receive-window" | "send-buffer" | "softirq" | "process-cpu" | "periodic-pause" | "transfer" | "storage-read" | "remote-file-system" | "page-cache" | "loader-processor" | "loader-remote" | "loader-count" | "input" | "checkpoint" | "log" | "late-rank" | "late-group" | "gpu-throttled" | "gpu-idle" | "exposed-communication" | "rank-gone" | "rank-missing" | "rank-reported" | "call-hung" | "call-order" | "call-mismatch" | "rank-failed" | "wrong-results" | "bandwidth-drop" | "benchmark" | "rank-stopped" | "rank-blocked-io" | "rank-busy" | "path-dead" | "peer-gone" | "mismatch" | "host-gone" | "job-failed" | "pcie-width" | "pcie-speed" | "shared-link" | "gloo-copies" | "copies" | "exposed-copies" | "ecn" | "pauses" | "receiver-pauses" | "management-interface" | "address-family" | "nccl-sockets" | "nccl-interface" | "nccl-one-card" | "nccl-host-copies" | "nccl-mixed" | "meeting-family" | null;
     readonly sentence: string;
     readonly where: {
       readonly from: string | null;

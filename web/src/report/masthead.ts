@@ -37,6 +37,22 @@ function nodes(summary: Ref<Run>): Child {
   return names.length === 0 ? "not measured" : names.join(", ");
 }
 
+// What the job's bytes were for.
+function purposes(all: readonly Ref[]): Child {
+  return all.length === 0
+    ? "not measured"
+    : h(
+        "span",
+        {},
+        ...all.flatMap((each, at) => [
+          at > 0 ? ", " : "",
+          said(each.at("words")),
+          " ",
+          shown(each.at("sent_bytes"), "bytes"),
+        ]),
+      );
+}
+
 export function masthead(report: Ref<Report>): HTMLElement {
   const summary = report.at("summary");
   const steps = summary.at("steps");
@@ -53,7 +69,9 @@ export function masthead(report: Ref<Report>): HTMLElement {
       ["Nodes", nodes(summary)],
       ["Steps", shown(steps.at("count"), "count")],
       ["Median step", shown(steps.at("median_ms"), "ms")],
+      ["Time in steps", said(report.at("diagnosis", "goodput", "sentence"))],
       ["Sent", shown(volume.at("sent_bytes"), "bytes")],
+      ["Sent for", purposes(volume.at("purposes").items)],
       ["Network of the busiest node, both directions", shown(volume.at("network_mbps"), "mbps")],
     ]),
     line ? folded("Command", command(line)) : null,
