@@ -103,6 +103,16 @@ class RowReader {
  public:
   explicit RowReader(Sources sources) : sources_(std::move(sources)) {}
 
+  Result<> read(record::Statement& rows, std::vector<Measured>& points) {
+    return rows.each([&] {
+      Measured point = measured_in(rows);
+      if (std::isfinite(point.value)) {
+        points.push_back(std::move(point));
+      }
+    });
+  }
+
+ private:
   Measured measured_in(const record::Statement& row) {
     Measured measured;
     double spread = 0;
@@ -124,7 +134,6 @@ class RowReader {
     return measured;
   }
 
- private:
   Sources sources_;
   SharedText program_;  // most rows have that of the row before
   std::string read_;
@@ -386,16 +395,11 @@ Result<std::vector<MeasuredSeries>> SqliteStore::read(const Wanted& wanted) {
       continue;
     }
     MeasuredSeries measured{.series = *series};
+    TRY(const std::int64_t from_ns, first_wanted(earlier, id, wanted));
     rows.reset();
     rows.bind(1, id);
-    TRY(const std::int64_t from_ns, first_wanted(earlier, id, wanted));
     rows.bind(2, from_ns);
-    TRY(rows.each([&] {
-      Measured point = reader.measured_in(rows);
-      if (std::isfinite(point.value)) {
-        measured.points.push_back(std::move(point));
-      }
-    }));
+    TRY(reader.read(rows, measured.points));
     if (!measured.points.empty()) {
       found.push_back(std::move(measured));
     }

@@ -38,18 +38,21 @@ struct OfPort {
   Purpose purpose = Purpose::Unknown;
 };
 constexpr std::array kOfPorts{
-    OfPort{22, Purpose::Storage},                                        // SSH
-    OfPort{80, Purpose::Storage},                                        // HTTP
-    OfPort{443, Purpose::Storage},                                       // HTTPS
-    OfPort{445, Purpose::Storage},                                       // SMB
-    OfPort{873, Purpose::Storage},                                       // rsync
-    OfPort{988, Purpose::Storage},                                       // Lustre
-    OfPort{2049, Purpose::Storage},                                      // NFS
-    OfPort{2379, Purpose::Rendezvous},                                   // etcd
-    OfPort{2380, Purpose::Rendezvous},  OfPort{3300, Purpose::Storage},  // Ceph
-    OfPort{6789, Purpose::Storage},     OfPort{6379, Purpose::Rpc},      // Redis, Ray
-    OfPort{29400, Purpose::Rendezvous},                                  // torchrun
-    OfPort{29500, Purpose::Rendezvous}};                                 // init_process_group
+    OfPort{22, Purpose::Storage},        // SSH
+    OfPort{80, Purpose::Storage},        // HTTP
+    OfPort{443, Purpose::Storage},       // HTTPS
+    OfPort{445, Purpose::Storage},       // SMB
+    OfPort{873, Purpose::Storage},       // rsync
+    OfPort{988, Purpose::Storage},       // Lustre
+    OfPort{2049, Purpose::Storage},      // NFS
+    OfPort{2379, Purpose::Rendezvous},   // etcd
+    OfPort{2380, Purpose::Rendezvous},   // etcd, among its servers
+    OfPort{3300, Purpose::Storage},      // Ceph
+    OfPort{6789, Purpose::Storage},      // Ceph, its earlier protocol
+    OfPort{6379, Purpose::Rpc},          // Redis, Ray
+    OfPort{29400, Purpose::Rendezvous},  // torchrun
+    OfPort{29500, Purpose::Rendezvous},  // init_process_group
+};
 
 Purpose by_ports(const Evidence& evidence) {
   if (evidence.is_at_meeting_port) {

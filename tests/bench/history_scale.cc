@@ -119,8 +119,18 @@ void read_all_kinds(const char* name, Store& store) {
   read(name, store, "one host", {.subject = host});
   read(name, store, "one path, one figure",
        {.subject = host + " > " + host_name(4), .metric = "throughput_mbps"});
-  const std::int64_t now_ns = std::chrono::system_clock::now().time_since_epoch().count();
-  read(name, store, "30 days of all", {.since_ns = now_ns - kYearNs / 12});
+  const std::int64_t since_ns =
+      std::chrono::system_clock::now().time_since_epoch().count() - kYearNs / 12;
+  read(name, store, "30 days of all", {.since_ns = since_ns});
+  // As 'chokepoint history' reads it.
+  const Wanted lately{.since_ns = since_ns,
+                      .before = {.since_ns = since_ns - kYearNs / 4, .most = 300}};
+  read(name, store, "30 days of all and what is before", lately);
+  const auto began = Clock::now();
+  const std::int64_t gone = value_of(store.thin(since_ns));
+  fmt::print("{{\"store\": \"{}\", \"thinned\": {}, \"s\": {:.3f}}}\n", name, gone,
+             seconds_since(began));
+  read(name, store, "the same, once older rows are thinned", lately);
 }
 
 void measure_postgres(int preflights, int hosts) {
@@ -155,9 +165,9 @@ void measure_sqlite(int hosts) {
   }
   fmt::print("{{\"store\": \"sqlite\", \"bytes_per_row\": {:.0f}}}\n",
              static_cast<double>(std::filesystem::file_size(file)) / static_cast<double>(rows));
-  const auto store = value_of(SqliteStore::open_to_read(file));
-  read_all_kinds("sqlite", *store);
+  const auto store = value_of(SqliteStore::open(file));
   read("sqlite", *store, "all", {});
+  read_all_kinds("sqlite", *store);
 }
 
 }  // namespace
