@@ -32,7 +32,7 @@ void add_link(const Route& route, Verdict& verdict) {
                               "flow samples of " + route.from});
   if (verdict.cause == Cause::JobTraffic) {
     verdict.evidence.push_back({"the job's own data, checkpoints and weights on the same interface",
-                                route.beside_mbps(), "Mb/s", "flows and socket samples"});
+                                route.beside_mbps(), "Mb/s", "flow samples, while ranks exchange"});
   }
   if (const auto line = route.line_mbps()) {
     verdict.evidence.push_back(

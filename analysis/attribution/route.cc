@@ -49,21 +49,43 @@ double grown_in(const std::vector<record::SocketSample>& samples,
              : figure((*inside(span.end_ns)).*member) - figure((*inside(span.start_ns)).*member);
 }
 
-// By sockets of the job: payload, and a little more for the headers.
-std::optional<double> socket_bytes(const NodeData& node, bool is_sender, Span span,
-                                   const auto& is_wanted) {
+// By the sockets of the job on this interface: payload, and a little more for the headers.
+std::optional<double> socket_bytes(const NodeData& node, const std::string& interface,
+                                   bool is_sender, Span span) {
   constexpr double kWireBytesPerPayload = 1.05;
   const auto member =
       is_sender ? &record::SocketSample::bytes_sent : &record::SocketSample::bytes_received;
   std::optional<double> bytes;
   for (const FlowData& flow : node.flows) {
     for (const auto& samples : flow.sockets) {
-      if (!samples.empty() && is_wanted(flow.row)) {
+      if (flow.row.interface == interface && !samples.empty()) {
         bytes = bytes.value_or(0) + kWireBytesPerPayload * grown_in(samples, member, span);
       }
     }
   }
   return bytes;
+}
+
+// Of the job's data, checkpoints and weights while ranks exchange: what moves at other times takes
+// nothing from them.
+double beside_mbps(const DiagnosisInput& input, std::size_t place, const std::string& interface,
+                   bool is_sender) {
+  const Spans& exchanging = input.phases.communicating;
+  double bytes = 0;
+  for (const FlowData& flow : input.run.nodes[place].flows) {
+    if (flow.row.interface != interface || !is_of_job(flow.row) || !flow.row.local_end.known() ||
+        !traffic::is_beside_exchange(input.run.ranks.purpose_of(flow.row))) {
+      continue;
+    }
+    const bool is_from_a = (flow.row.local_end.value() == 0) == is_sender;
+    for (const record::FlowSample& sample : flow.packets.at(is_from_a ? 0 : 1)) {
+      if (covers(exchanging, input.clocks.common_ns(place, sample.t_ns - sample.bin_ns / 2))) {
+        bytes += static_cast<double>(sample.bytes.value_or(0));
+      }
+    }
+  }
+  const auto exchanging_ns = static_cast<double>(length_ns(exchanging));
+  return exchanging_ns > 0 ? bytes * 8e3 / exchanging_ns : 0;
 }
 
 // Of the job, by packets, else by its sockets. nullopt where neither was watched.
@@ -72,9 +94,7 @@ std::optional<double> own_bytes(const NodeData& node, const std::string& interfa
   const SeriesData* counted =
       node.find(is_sender ? record::kJobSentBytes : record::kJobReceivedBytes, interface);
   return counted != nullptr ? growth(*counted, span)
-                            : socket_bytes(node, is_sender, span, [&](const record::Flow& flow) {
-                                return flow.interface == interface;
-                              });
+                            : socket_bytes(node, interface, is_sender, span);
 }
 
 Card card_of(const DiagnosisInput& input, std::size_t place, const FlowData& flow, bool is_sender) {
@@ -87,13 +107,7 @@ Card card_of(const DiagnosisInput& input, std::size_t place, const FlowData& flo
   if (span.length_ns() > 0 && own) {
     card.others_mbps = std::max(0.0, all - *own) * 8e3 / static_cast<double>(span.length_ns());
   }
-  const auto beside = socket_bytes(node, is_sender, span, [&](const record::Flow& row) {
-    return row.interface == card.interface && is_of_job(row) &&
-           traffic::is_beside_exchange(input.run.ranks.purpose_of(row));
-  });
-  if (span.length_ns() > 0) {
-    card.beside_mbps = beside.value_or(0) * 8e3 / static_cast<double>(span.length_ns());
-  }
+  card.beside_mbps = beside_mbps(input, place, card.interface, is_sender);
   for (const SeriesData* mount :
        node.find(is_sender ? record::kNfsWrittenBytes : record::kNfsReadBytes)) {
     const double mbps =

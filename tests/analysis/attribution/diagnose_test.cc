@@ -352,19 +352,29 @@ TEST_F(Diagnosed, TheJobsOwnCheckpointsShareTheLink) {
                           .interface = "eth0",
                           .content = "http",
                           .job = 1}};
-  constexpr std::int64_t kReadings = 100;
-  for (std::int64_t at = 0; at <= kReadings; ++at) {
-    upload.sockets[0].push_back(
-        {.t_ns = made_.span().start_ns + made_.span().length_ns() * at / kReadings,
-         .bytes_sent = 1'000'000 * at});
-  }
+  // Beside the exchange, at the end of each step of 100 ms, or before it.
+  const auto upload_at = [&](std::int64_t ms) {
+    upload.packets[0].clear();
+    for (std::int64_t step = 0; step < 20; ++step) {
+      for (std::int64_t bin = 0; bin < 5; ++bin) {
+        upload.packets[0].push_back(
+            {.t_ns = made_.span().start_ns + (100 * step + ms + 10 * bin) * 1'000'000,
+             .bin_ns = 10'000'000,
+             .bytes = 1'000'000});
+      }
+    }
+  };
+  upload_at(50);
   node.flows.push_back(upload);
   const Diagnosis found = diagnosis();
   EXPECT_EQ(found.verdict.verdict, VerdictClass::LanBandwidth);
   EXPECT_EQ(found.verdict.cause, Cause::JobTraffic);
   EXPECT_EQ(sentence_of(found.verdict).find("{"), std::string::npos) << sentence_of(found.verdict);
-  // The same connection for something else is none of that.
+  // The same connection for something else is none of that, nor the same bytes at another time.
   node.flows.back().row.content = "gloo";
+  EXPECT_NE(diagnosis().verdict.cause, Cause::JobTraffic);
+  upload_at(0);
+  node.flows.back() = upload;
   EXPECT_NE(diagnosis().verdict.cause, Cause::JobTraffic);
 }
 
