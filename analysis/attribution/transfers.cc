@@ -31,7 +31,7 @@ struct TransferBin {
 struct PeerTransfers {
   Spans spans = {};  // on the common clock
   double bytes = 0;
-  double server_ns = 0;  // between a request and its answer
+  Spans answers = {};  // between a request and its answer
   traffic::Purpose purpose = traffic::Purpose::Unknown;
 };
 
@@ -61,8 +61,11 @@ void add_bins(const std::vector<TransferBin>& bins, PeerTransfers& transfers) {
     const bool is_answer =
         at > 0 && bins[at].is_received && !bins[at - 1].is_received && gap_ns < kLongestAnswerNs;
     if (gap_ns > 0 && (gap_ns <= kLongestGapNs || is_answer)) {
-      transfers.spans.push_back({bins[at - 1].end_ns, bins[at].start_ns});
-      transfers.server_ns += is_answer ? static_cast<double>(gap_ns) : 0;
+      const Span gap{bins[at - 1].end_ns, bins[at].start_ns};
+      transfers.spans.push_back(gap);
+      if (is_answer) {
+        transfers.answers.push_back(gap);
+      }
     }
   }
 }
@@ -107,10 +110,11 @@ bool explain_by_transfers(const DiagnosisInput& input, const RankLateness& rank,
     return false;
   }
   const Spans inside = common_to(most->second.spans, united(input.steps.settled));
-  const double ms = static_cast<double>(length_ns(inside)) / math::kNsPerMs / steps;
-  const double beside_ms =
-      static_cast<double>(length_ns(common_to(inside, input.phases.communicating))) /
-      math::kNsPerMs / steps;
+  const auto ms_of = [&](const Spans& part) {
+    return static_cast<double>(length_ns(common_to(inside, part))) / math::kNsPerMs / steps;
+  };
+  const double ms = ms_of(inside);
+  const double beside_ms = ms_of(input.phases.communicating);
   if (ms < kLeastOfLateness * rank.late_ms || ms > kMostOfLateness * rank.late_ms ||
       beside_ms > kMostBesideExchange * ms) {
     return false;
@@ -119,12 +123,12 @@ bool explain_by_transfers(const DiagnosisInput& input, const RankLateness& rank,
   verdict.evidence.push_back({fmt::format("meanwhile it moves {} to or from {}",
                                           traffic::sentence_of(most->second.purpose), most->first),
                               ms, "ms a step", "flow samples of " + verdict.where.node});
+  const std::string from = "flow samples of " + verdict.where.node;
   verdict.evidence.push_back(
-      {"bytes moved so", most->second.bytes, "bytes", "flow samples of " + verdict.where.node});
-  if (most->second.server_ns > 0) {
-    verdict.evidence.push_back({"of that, the other host takes until it answers",
-                                most->second.server_ns / math::kNsPerMs / steps, "ms a step",
-                                "flow samples of " + verdict.where.node});
+      {"bytes moved so in the whole run", most->second.bytes, "bytes", from});
+  if (const double answer_ms = ms_of(united(most->second.answers)); answer_ms > 0) {
+    verdict.evidence.push_back(
+        {"of that, the other host takes until it answers", answer_ms, "ms a step", from});
   }
   return true;
 }

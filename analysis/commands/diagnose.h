@@ -15,6 +15,7 @@
 #include "base/cli/context.h"
 #include "base/cli/flags.h"
 #include "base/cli/output.h"
+#include "base/cli/table.h"
 #include "base/math/units.h"
 #include "base/sys/error.h"
 
@@ -58,6 +59,8 @@ std::string whole_text(double whole_ms);            // "205.5 ms"
 std::string sentence_of(const RoundTimes& rounds);
 // "steps take 83.2 % of the run's 120 s; start 12.1 s, 3 pauses 7.2 s, end 0.9 s"
 std::string sentence_of(const Goodput& goodput);
+// What a job's bytes were for.
+cli::Table purposes_table(const std::vector<PurposeVolume>& purposes);
 
 // "throughput from a to b 197 Mb/s"; without a source.
 std::string evidence_text(const Evidence& evidence);

@@ -279,21 +279,6 @@ void print_goodput(std::ostream& out, const cli::Terminal& terminal, const Goodp
   table.print(out, terminal);
 }
 
-void print_purposes(std::ostream& out, const cli::Terminal& terminal,
-                    const std::vector<PurposeVolume>& purposes) {
-  cli::Table table({{"bytes between hosts"},
-                    {"sent", Align::Right},
-                    {"received", Align::Right},
-                    {"share", Align::Right}});
-  for (const PurposeVolume& each : purposes) {
-    table.add({std::string(traffic::sentence_of(each.purpose)),
-               math::format_bytes(each.volume.sent_bytes.value_or(0)),
-               math::format_bytes(each.volume.received_bytes.value_or(0)),
-               fmt::format("{:.1f} %", 100 * share_of(each, purposes))});
-  }
-  print_below(out, terminal, table);
-}
-
 void print_list(std::ostream& out, const cli::Terminal& terminal, const char* title,
                 const std::vector<std::string>& lines) {
   if (lines.empty()) {
@@ -468,6 +453,22 @@ std::string with_command(const std::string& text, const std::string& command, in
          std::string(static_cast<std::size_t>(indent), ' ') + command + "\n";
 }
 
+cli::Table purposes_table(const std::vector<PurposeVolume>& purposes) {
+  cli::Table table({{"bytes between hosts"},
+                    {"sent", Align::Right},
+                    {"received", Align::Right},
+                    {"share", Align::Right},
+                    {"connections", Align::Right}});
+  for (const PurposeVolume& each : purposes) {
+    table.add({std::string(traffic::sentence_of(each.purpose)),
+               math::format_bytes(each.volume.sent_bytes.value_or(0)),
+               math::format_bytes(each.volume.received_bytes.value_or(0)),
+               fmt::format("{:.1f} %", 100 * share_of(each, purposes)),
+               fmt::format("{}", each.connections)});
+  }
+  return table;
+}
+
 void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagnosis& diagnosis) {
   if (diagnosis.accounting) {
     print_accounts(out, terminal, diagnosis);
@@ -508,7 +509,7 @@ void print_details(std::ostream& out, const cli::Terminal& terminal, const Diagn
     print_goodput(out, terminal, *diagnosis.goodput);
   }
   if (diagnosis.purposes.size() > 1) {
-    print_purposes(out, terminal, diagnosis.purposes);
+    print_below(out, terminal, purposes_table(diagnosis.purposes));
   }
   print_list(out, terminal, "missing", diagnosis.missing);
 }

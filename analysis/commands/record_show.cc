@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/commands/commands.h"
+#include "analysis/commands/diagnose.h"
 #include "analysis/commands/run_files.h"
 #include "analysis/commands/stacks_text.h"
 #include "analysis/commands/text_views.h"
@@ -64,27 +65,6 @@ void print_nodes(const cli::Context& context, const RunSummary& run) {
          node.steps.source ? fmt::format("{}", node.steps.count) : "not seen",
          {fmt::format("{}", node.dropped), node.dropped > 0 ? cli::Tint::Bad : cli::Tint::None},
          math::format_bytes(static_cast<double>(node.bytes))});
-  }
-  table.print(context.out, context.out_terminal);
-}
-
-// Nothing where all was for one purpose.
-void print_purposes(const cli::Context& context, const RunSummary& run) {
-  if (run.purposes.size() < 2) {
-    return;
-  }
-  using cli::Align;
-  cli::Table table({{"traffic"},
-                    {"sent", Align::Right},
-                    {"received", Align::Right},
-                    {"share", Align::Right},
-                    {"connections", Align::Right}});
-  for (const PurposeVolume& each : run.purposes) {
-    table.add({std::string(traffic::sentence_of(each.purpose)),
-               shown(each.volume.sent_bytes, math::format_bytes),
-               shown(each.volume.received_bytes, math::format_bytes),
-               fmt::format("{:.1f} %", 100 * share_of(each, run.purposes)),
-               fmt::format("{}", each.connections)});
   }
   table.print(context.out, context.out_terminal);
 }
@@ -314,7 +294,9 @@ void print_page(const cli::Context& context, const RunSummary& run, const std::s
   print_head(context, run, folder);
   print_nodes(context, run);
   print_why_without_end(context, run);
-  print_purposes(context, run);
+  if (run.purposes.size() > 1) {
+    purposes_table(run.purposes).print(context.out, context.out_terminal);
+  }
   fmt::print(context.out, "\n");
   print_rows(context, run);
   print_probes(context, run);

@@ -252,6 +252,19 @@ FlowKey key_of(const record::Flow& row) {
   return {row.protocol, std::move(first), std::move(second)};
 }
 
+double payload_of(const RunData& run, const Connection& connection) {
+  double most = 0;
+  for (const std::optional<FlowPlace>& place : connection.ends) {
+    double bytes = 0;
+    for (std::size_t way = 0; place && way < 2; ++way) {
+      const FlowData& flow = run.flow(*place);
+      bytes += static_cast<double>(flow.totals.at(way).payload_bytes.value_or(0));
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 void join_connections(RunData& run) {
   for (const NodeData& node : run.nodes) {
     std::ranges::for_each(node.flows, [&](const FlowData& flow) { run.ranks.add(flow.row); });

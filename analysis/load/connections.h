@@ -18,6 +18,9 @@ void join_connections(RunData& run);
 // host.
 std::string plain_address(const std::string& text);
 
+// Of both directions together, by the end that counted more; 0 where none counted.
+double payload_of(const RunData& run, const Connection& connection);
+
 using FlowEnd = std::pair<std::string, std::int64_t>;  // address and port
 FlowEnd end_a(const record::Flow& row);
 FlowEnd end_b(const record::Flow& row);

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/load/connections.h"
 #include "analysis/phases/activity.h"
 #include "analysis/phases/lateness.h"
 #include "analysis/phases/meetings.h"
@@ -435,20 +436,6 @@ void fit_into(double most_ms, std::vector<RankLateness>& ranks) {
   }
 }
 
-double carried_bytes(const RunData& run, const Connection& connection) {
-  double most = 0;
-  for (const auto& end : connection.ends) {
-    double bytes = 0;
-    if (end) {
-      for (const record::FlowTotal& total : run.flow(*end).totals) {
-        bytes += static_cast<double>(total.payload_bytes.value_or(0));
-      }
-    }
-    most = std::max(most, bytes);
-  }
-  return most;
-}
-
 // Ranks that call each other meet by collectives, too, when they begin and end: these say nothing
 // of the steps.
 bool is_by_calls(const RunData& run) {
@@ -456,7 +443,7 @@ bool is_by_calls(const RunData& run) {
   std::map<traffic::Purpose, double> bytes;
   for (const Connection& connection : run.exchanging()) {
     if (connection.names[0] != connection.names[1]) {
-      bytes[connection.purpose] += carried_bytes(run, connection);
+      bytes[connection.purpose] += payload_of(run, connection);
     }
   }
   return bytes[traffic::Purpose::Collectives] < kMostOfCollectives * bytes[traffic::Purpose::Rpc];
@@ -476,8 +463,7 @@ Phases phases_of(const RunData& run, const Clocks& clocks, const StepLine& steps
   Exchanges exchanges = exchanges_of(run, clocks);
   if (!common_to(unreported_arrivals(run, clocks), inside).empty()) {
     exchanges = Exchanges(run.nodes.size());  // their begin is not known: unreported
-  }
-  if (is_by_calls(run)) {
+  } else if (is_by_calls(run)) {
     exchanges = Exchanges(run.nodes.size());
   }
   if (is_any(exchanges)) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "analysis/attribution/hosts.h"
+#include "analysis/load/connections.h"
 #include "analysis/report/flow_table.h"
 #include "analysis/report/tracks.h"
 #include "base/record/names.h"
@@ -306,19 +307,6 @@ class FlowTracks {
   std::vector<Track>& tracks_;
   std::size_t way_ = 0;
 };
-
-double payload_of(const RunData& run, const Connection& connection) {
-  double most = 0;
-  for (const std::optional<FlowPlace>& place : connection.ends) {
-    double bytes = 0;
-    for (std::size_t way = 0; place && way < 2; ++way) {
-      const FlowData& flow = run.flow(*place);
-      bytes += static_cast<double>(flow.totals.at(way).payload_bytes.value_or(0));
-    }
-    most = std::max(most, bytes);
-  }
-  return most;
-}
 
 }  // namespace
 

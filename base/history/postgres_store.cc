@@ -408,7 +408,7 @@ Result<std::int64_t> PostgresStore::thin(std::int64_t before_ns) {
   std::int64_t gone = 0;
   for (const std::string& partition : partitions) {
     const std::string sql = fmt::format("WITH gone AS ({} RETURNING 1) SELECT count(*) FROM gone",
-                                        sql_that_thins(partition, 0, until_ns));
+                                        sql_that_thins(partition, until_ns));
     TRY(const std::int64_t part, number(sql.c_str(), {}, kMaxPruning));
     if (part > 0) {
       TRY(connection_.run_script("VACUUM FULL " + partition, kMaxPruning));

@@ -447,7 +447,7 @@ Result<std::int64_t> SqliteStore::prune(std::int64_t before_ns) {
 Result<std::int64_t> SqliteStore::thin(std::int64_t before_ns) {
   TRY(database_.run("BEGIN IMMEDIATE"));
   TRY(const std::int64_t before, database_.number("SELECT total_changes()"));
-  TRY(database_.run(sql_that_thins("row", 0, before_ns / kDayNs * kDayNs)));
+  TRY(database_.run(sql_that_thins("row", before_ns / kDayNs * kDayNs)));
   TRY(const std::int64_t after, database_.number("SELECT total_changes()"));
   TRY(
       database_.run("DELETE FROM source WHERE id NOT IN (SELECT DISTINCT source FROM row);"

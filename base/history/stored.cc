@@ -64,14 +64,14 @@ void StateReader::add(StateSpan span, std::int64_t content) {
   }
 }
 
-std::string sql_that_thins(std::string_view table, std::int64_t from_ns, std::int64_t until_ns) {
+std::string sql_that_thins(std::string_view table, std::int64_t until_ns) {
   constexpr const char* kOrder =
       "wall_ns / 1000000000 % 1000003 * 999979 % 1000003, wall_ns";  // mixes the hours of a day
   return fmt::format(
       "DELETE FROM {0} WHERE (series, wall_ns) IN (SELECT series, wall_ns FROM (SELECT series, "
-      "wall_ns, row_number() OVER (PARTITION BY series, wall_ns / {1} ORDER BY {4}) AS place FROM "
-      "{0} WHERE wall_ns >= {2} AND wall_ns < {3}) AS ranked WHERE place > 1)",
-      table, kDayNs, from_ns, until_ns, kOrder);
+      "wall_ns, row_number() OVER (PARTITION BY series, wall_ns / {1} ORDER BY {3}) AS place FROM "
+      "{0} WHERE wall_ns >= 0 AND wall_ns < {2}) AS ranked WHERE place > 1)",
+      table, kDayNs, until_ns, kOrder);
 }
 
 Error newer_history(std::int64_t version, std::int64_t known) {

@@ -48,11 +48,11 @@ class StateReader {
   std::vector<StateSpan> spans_ = {};
 };
 
-// The statement that removes of each series all rows of a day but one, for days that begin in
-// [`from_ns`, `until_ns`), which are borders of days. Which one stays depends on its time alone,
+// The statement that removes of each series all rows of a day but one, before `until_ns`, the begin
+// of a day. Which one stays depends on its time alone,
 // and may be of any hour: rows that stay vary as all did, so that the border to denser rows does
 // not look like a change, as it would beside medians.
-std::string sql_that_thins(std::string_view table, std::int64_t from_ns, std::int64_t until_ns);
+std::string sql_that_thins(std::string_view table, std::int64_t until_ns);
 
 inline constexpr std::int64_t kDayNs = 86'400'000'000'000;
 

@@ -30,8 +30,7 @@ class FlowListener {
   // The flow carries Gloo, and has this number in the ledger.
   virtual void on_gloo(Analyser& analyser, std::uint32_t slot,
                        const GlooLedger::Connection& connection) = 0;
-  // The first bytes of the flow, or of one of its directions, show it. Called before the flow gets
-  // a row, unless the capture began later than it.
+  // The first bytes of one of the flow's directions show it; its handshake was seen.
   virtual void on_content(Analyser& analyser, std::uint32_t slot, traffic::Content content) = 0;
   // Between two batches.
   virtual void after_batch(Analyser& analyser) = 0;

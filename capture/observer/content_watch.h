@@ -1,5 +1,5 @@
 // What a TCP connection carries, by the first bytes of either of its directions. An analyser's
-// thread; a byte for each slot.
+// thread; keeps nothing of a connection.
 #pragma once
 
 #include <algorithm>

@@ -195,6 +195,7 @@ TEST_F(Ranks, AreLateForWhatTheyMoveBesideTheExchange) {
   });
   ASSERT_NE(moved, found.verdict.evidence.end());
   EXPECT_NEAR(*moved->value, 26, 2);
+  EXPECT_NEAR(*found.verdict.evidence.back().value, 20, 2);
   // Of the same bytes spread over the whole step no step waits.
   for (record::FlowSample& sample : node.flows.back().packets[0]) {
     sample.t_ns += 80 * kMillisecond;

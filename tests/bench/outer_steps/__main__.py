@@ -97,7 +97,7 @@ def predicted_ms(asked, job, every):
 
 def pairs_of(asked, job):
     for every in EVERY:
-        true, told = measured_ms(asked, job, every), None
+        true = measured_ms(asked, job, every)
         if every != KNOWN and true:
             told = predicted_ms(asked, job, every)
             yield {**job, "every": every, "known_ms": measured_ms(asked, job, KNOWN),
